@@ -1,0 +1,39 @@
+import { z } from 'zod'
+import { Scope } from './scope.ts'
+
+/** Names an agent for its whole life; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
+export const AgentId = z
+  .string()
+  .regex(/^agt_[A-Za-z0-9_-]{22}$/)
+  .brand<'AgentId'>()
+export type AgentId = z.infer<typeof AgentId>
+
+/** Bidirectional controls can make a name read as another one (Unicode TR36 §2.6). */
+const UNSAFE_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
+
+/** Free-form, shown to people as unverified; at most 200 characters (code points). */
+export const AgentName = z
+  .string()
+  .trim()
+  .refine((name) => [...name].length <= 200, 'must be at most 200 characters')
+  .refine((name) => !UNSAFE_IN_A_NAME.test(name), 'must not contain control or text-direction characters')
+  .refine((name) => name.isWellFormed(), 'must be well-formed Unicode')
+
+/** `disabled` can be undone by an operator; `deleted` is final and keeps neither name nor secret. */
+export const AgentStatus = z.enum(['active', 'disabled', 'deleted'])
+export type AgentStatus = z.infer<typeof AgentStatus>
+
+export const Agent = z.strictObject({
+  id: AgentId,
+  name: AgentName.optional(),
+  scopes: z.array(Scope).min(1).readonly(),
+  status: AgentStatus,
+  /** Raised when every token of the agent must end; a token is active only under the generation it was issued in. */
+  generation: z.int().min(1),
+  registeredAt: z.date(),
+})
+export type Agent = Readonly<z.infer<typeof Agent>>
+
+/** How the person behind an agent is known (seed §5). */
+export const IdentityType = z.enum(['anonymous', 'verified_email'])
+export type IdentityType = z.infer<typeof IdentityType>

@@ -1,0 +1,6 @@
+export * from './agent.ts'
+export * from './email-address.ts'
+export * from './guide.ts'
+export * from './result.ts'
+export * from './scope.ts'
+export * from './waitlist.ts'

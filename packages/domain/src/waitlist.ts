@@ -1,0 +1,22 @@
+import { z } from 'zod'
+import { EmailAddress } from './email-address.ts'
+
+/** Names a waitlist entry in a referral link; 16 random characters that say nothing about order. */
+export const ReferralSlug = z
+  .string()
+  .regex(/^[a-z2-7]{16}$/)
+  .brand<'ReferralSlug'>()
+export type ReferralSlug = z.infer<typeof ReferralSlug>
+
+/** The body of `POST /waitlist` (seed §2): any referrer is accepted, one that is nobody's slug is not attributed. */
+export const JoinWaitlistRequest = z.strictObject({
+  email: EmailAddress,
+  referredBySlug: z.string().max(100, 'must be at most 100 characters').nullish(),
+})
+
+export const JoinedWaitlist = z.object({
+  status: z.literal('joined'),
+  referralSlug: ReferralSlug,
+  referralUrl: z.url(),
+})
+export const AlreadyOnWaitlist = z.object({ status: z.literal('already_joined') })

@@ -1,0 +1,90 @@
+import type { IncomingMessage } from 'node:http'
+import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+
+/** Proxies whose word about the address before them is taken. */
+export interface TrustedProxies {
+  has(address: string): boolean
+}
+
+/**
+ * @param list addresses and networks such as `10.0.0.0/8, 2001:db8::/32`, separated by commas; empty for none
+ * @throws {Error} naming the first entry that is neither
+ */
+export function parseTrustedProxies(list: string): TrustedProxies {
+  const networks = new BlockList()
+  for (const entry of list.split(',').map((each) => each.trim())) {
+    if (!entry) continue
+    const [address = '', prefix, more] = entry.split('/')
+    const family = isIPv4(address) ? 'ipv4' : 'ipv6'
+    const bits = prefix === undefined ? (family === 'ipv4' ? 32 : 128) : Number(prefix)
+    if (
+      !isIP(address) ||
+      more !== undefined ||
+      !/^\d*$/.test(prefix ?? '') ||
+      bits > (family === 'ipv4' ? 32 : 128)
+    ) {
+      throw new Error(`not an address or network: ${entry}`)
+    }
+    networks.addSubnet(address, bits, family)
+  }
+  return { has: (address) => networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6') }
+}
+
+/**
+ * The socket's address or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not one of
+ * them. What a client wrote further left is never believed; a hop that is no address ends the search.
+ */
+export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
+  let address = plainAddress(request.socket.remoteAddress ?? '') ?? '0.0.0.0'
+  const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').slice(-4096).split(',')
+  while (trusted.has(address) && hops.length > 0) {
+    const hop = plainAddress(hops.pop() ?? '')
+    if (hop === undefined) break
+    address = hop
+  }
+  return address
+}
+
+/** Without port, brackets and zone; IPv4-mapped IPv6 as IPv4. Undefined when it is no address. */
+function plainAddress(written: string): string | undefined {
+  const text = written.trim()
+  const bare =
+    /^\[(?<v6>[^\]]+)\](?::\d+)?$/.exec(text)?.groups?.['v6'] ??
+    /^(?<v4>[\d.]+):\d+$/.exec(text)?.groups?.['v4'] ??
+    text
+  const address = bare.split('%')[0] ?? ''
+  if (isIPv4(address)) return address
+  if (!isIPv6(address)) return undefined
+  const groups = ipv6Groups(address)
+  if (groups.slice(0, 5).every((group) => group === 0) && groups[5] === 0xffff) {
+    const [high = 0, low = 0] = groups.slice(6)
+    return [high >> 8, high & 255, low >> 8, low & 255].join('.')
+  }
+  return groups.map((group) => group.toString(16)).join(':')
+}
+
+/** The eight 16-bit groups of a valid IPv6 address, in whatever of its spellings it was written. */
+function ipv6Groups(address: string): number[] {
+  const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
+  const [head = '', tail] = canonical.split('::')
+  const parse = (part: string) =>
+    part
+      .split(':')
+      .filter(Boolean)
+      .map((group) => Number.parseInt(group, 16))
+  const [left, right] = [parse(head), parse(tail ?? '')]
+  return [...left, ...Array<number>(8 - left.length - right.length).fill(0), ...right]
+}
+
+/**
+ * What requests are counted under: an IPv4 address, or the /64 and, with four times the allowance, the /48 of
+ * an IPv6 address, since one subscriber can use every address of such a network.
+ */
+export function addressNetworks(address: string): { network: string; allowance: number }[] {
+  if (isIPv4(address)) return [{ network: address, allowance: 1 }]
+  const groups = ipv6Groups(address).map((group) => group.toString(16))
+  return [
+    { network: `${groups.slice(0, 4).join(':')}::/64`, allowance: 1 },
+    { network: `${groups.slice(0, 3).join(':')}::/48`, allowance: 4 },
+  ]
+}

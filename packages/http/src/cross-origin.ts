@@ -1,0 +1,47 @@
+import type { Middleware } from 'koa'
+import { Problem } from './problem.ts'
+
+export interface CrossOriginOptions {
+  /** Origins whose scripts may POST. */
+  allowedOrigins: readonly string[]
+  /** Paths whose GET any origin may read. */
+  isPublicGet(path: string): boolean
+}
+
+const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
+
+/**
+ * CORS without credentials: public GETs for any origin, writes for the configured ones. A write that a browser
+ * sends for another site is refused (403) before anything is read.
+ */
+export function crossOrigin(options: CrossOriginOptions): Middleware {
+  const allowed = new Set(options.allowedOrigins)
+  return async (ctx, next) => {
+    const origin = ctx.get('origin')
+    const preflightFor = ctx.method === 'OPTIONS' ? ctx.get('access-control-request-method') : ''
+    const method = preflightFor || ctx.method
+    const reads = method === 'GET' || method === 'HEAD'
+    const permitted = reads ? options.isPublicGet(ctx.path) && '*' : allowed.has(origin) && origin
+    if (permitted) {
+      ctx.set({ 'access-control-allow-origin': permitted, 'access-control-expose-headers': EXPOSED })
+    }
+    if (!reads && allowed.size > 0) ctx.vary('Origin')
+    if (preflightFor && origin) {
+      if (permitted) {
+        ctx.set({
+          'access-control-allow-methods': reads ? 'GET, HEAD' : method,
+          'access-control-allow-headers':
+            'Authorization, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key',
+          'access-control-max-age': '600',
+        })
+      }
+      ctx.state['route'] = 'preflight'
+      ctx.status = 204
+      return
+    }
+    const write = !reads && ctx.method !== 'OPTIONS'
+    if (write && !permitted && ctx.get('sec-fetch-site') === 'cross-site')
+      throw new Problem('cross-site-request')
+    await next()
+  }
+}

@@ -1,0 +1,32 @@
+import type { Context } from 'koa'
+import type { LimitState } from './limiter.ts'
+import { Problem } from './problem.ts'
+
+/**
+ * Announces the states in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers), beside
+ * those announced earlier in the request.
+ *
+ * @throws {Problem} `rate-limited` when one of them refuses
+ */
+export function spendLimits(ctx: Context, ...states: readonly LimitState[]): void {
+  const spent: LimitState[] = [...((ctx.state['limits'] as LimitState[] | undefined) ?? []), ...states]
+  ctx.state['limits'] = spent
+  if (spent.length === 0) return
+  const fields = {
+    'ratelimit-policy': spent
+      .map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`)
+      .join(', '),
+    ratelimit: spent
+      .map((state) => `"${state.policy.name}";r=${state.remaining};t=${state.resetSeconds}`)
+      .join(', '),
+  }
+  ctx.set(fields)
+  const refusing = states.find((state) => !state.allowed)
+  if (!refusing) return
+  const { policy, resetSeconds } = refusing
+  throw new Problem('rate-limited', {
+    detail: `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds. Try again in ${resetSeconds} seconds.`,
+    headers: { 'retry-after': String(resetSeconds) },
+    extensions: { policy: policy.name },
+  })
+}

@@ -1,0 +1,68 @@
+import { attorneyHelp } from './attorney-help.ts'
+import { calendarDay } from './calendar-day.ts'
+import { type Html, html } from './html.ts'
+
+/** What the page of a guide shows. Days are `YYYY-MM-DD`. */
+export interface GuideOnPage {
+  readonly title: string
+  readonly summary: string
+  readonly sources: readonly SourceOnPage[]
+  readonly updated: string
+  /** Null until a named person reviewed the guide. */
+  readonly reviewed: string | null
+  /** True when a source was checked too long ago. */
+  readonly stale: boolean
+  readonly disclaimer: string
+  readonly talkToAnAttorneyWhen: readonly string[]
+}
+
+interface SourceOnPage {
+  readonly title: string
+  readonly url: string
+  readonly agency: string
+  readonly checked: string
+}
+
+/**
+ * The body of a guide's page.
+ *
+ * @param page.bodyHtml the guide's text, with headings from `h2` down. It may point at the n-th source as `#source-n`.
+ * @param page.apiUrl where the guide is JSON, or Markdown on request.
+ */
+export function guidePage(guide: GuideOnPage, page: { bodyHtml: Html; apiUrl: string }): Html {
+  return html`<article class="guide">
+<h1>${guide.title}</h1>
+<p class="lead">${guide.summary}</p>
+<p class="facts">${reviewedLine(guide.reviewed)} Updated ${calendarDay(guide.updated)}. <a href="#sources">${sourceCount(guide.sources.length)}</a>.</p>
+${guide.stale && html`<p class="notice">Some sources below were checked long ago. Look at the official page before you act.</p>`}
+<div class="text">
+${page.bodyHtml}
+</div>
+${attorneyHelp(guide.talkToAnAttorneyWhen)}
+${sourceList(guide.sources)}
+<p class="facts">${guide.disclaimer}</p>
+<section class="machines" aria-labelledby="machines">
+<h2 id="machines">For machines</h2>
+<p>This guide as <a href="${page.apiUrl}" type="application/json">JSON</a>, or as Markdown:</p>
+<pre><code>curl -H 'Accept: text/markdown' ${page.apiUrl}</code></pre>
+</section>
+</article>`
+}
+
+const reviewedLine = (reviewed: string | null) =>
+  reviewed === null
+    ? html`<strong>Not yet reviewed by an attorney.</strong>`
+    : html`<strong>Reviewed on ${calendarDay(reviewed)}.</strong>`
+
+const sourceCount = (count: number) => (count === 1 ? 'One official source' : `${count} official sources`)
+
+function sourceList(sources: readonly SourceOnPage[]): Html {
+  return html`<section aria-labelledby="sources">
+<h2 id="sources">Sources</h2>
+<ol class="sources">
+${sources.map(
+  ({ title, url, agency, checked }, index) =>
+    html`<li id="source-${index + 1}"><a href="${url}">${title}</a>. ${agency}. Checked ${calendarDay(checked)}.</li>\n`,
+)}</ol>
+</section>`
+}

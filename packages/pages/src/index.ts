@@ -1,0 +1,7 @@
+export { attorneyHelp, OFFICIAL_LISTS, officialLists } from './attorney-help.ts'
+export { type GuideOnPage, guidePage } from './guide-page.ts'
+export { type HomePage, homePage } from './home-page.ts'
+export { type Html, type HtmlValue, html, rawHtml } from './html.ts'
+export { type ProblemPage, problemPage } from './problem-page.ts'
+export { PAGE_CSP, type Page, renderPage } from './render-page.ts'
+export { STYLESHEET } from './stylesheet.ts'

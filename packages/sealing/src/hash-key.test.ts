@@ -1,0 +1,56 @@
+import { createHmac, hkdfSync } from 'node:crypto'
+import { inspect } from 'node:util'
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { equalBytes, newHashKey, parseHashKey, sha256 } from './index.ts'
+
+const line = newHashKey()
+const key = parseHashKey(line)
+
+describe('a keyed hash', () => {
+  test('is HMAC-SHA-256 under HKDF of the key and the label', () => {
+    const bytes = Buffer.from(line.slice(line.indexOf(':') + 1), 'base64url')
+    const derived = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'client-secret', 32))
+    const expected = createHmac('sha256', derived).update('pps_x').digest()
+    expect(key.hash('client-secret', 'pps_x')).toEqual(expected)
+    expect(parseHashKey(line).hash('client-secret', Buffer.from('pps_x'))).toEqual(expected)
+  })
+
+  test('changes with the label, with the key and with the value', () => {
+    const other = parseHashKey(newHashKey())
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (value) => {
+        const hash = key.hash('email-index', value)
+        expect(hash.equals(key.hash('email-index/waitlist', value))).toBe(false)
+        expect(hash.equals(other.hash('email-index', value))).toBe(false)
+        expect(hash.equals(key.hash('email-index', `${value}.`))).toBe(false)
+      }),
+    )
+  })
+
+  test('needs a label', () => {
+    expect(() => key.hash('', 'value')).toThrow(TypeError)
+  })
+
+  test('key is not shown when it is printed', () => {
+    const printed = inspect(key, { depth: Number.POSITIVE_INFINITY, showHidden: true }) + JSON.stringify(key)
+    expect(printed).not.toContain(line.slice(line.indexOf(':') + 1))
+  })
+})
+
+test('sha256 gives the digest of FIPS 180-4', () => {
+  expect(sha256('abc').toString('hex')).toBe(
+    'ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad',
+  )
+  expect(sha256(Buffer.from('abc'))).toEqual(sha256('abc'))
+})
+
+test('equalBytes is true for equal bytes only, and false for unequal lengths', () => {
+  fc.assert(
+    fc.property(fc.uint8Array(), fc.uint8Array(), (a, b) => {
+      expect(equalBytes(a, Uint8Array.from(a))).toBe(true)
+      expect(equalBytes(a, b)).toBe(Buffer.compare(a, b) === 0)
+      expect(equalBytes(a, Buffer.concat([a, Buffer.of(0)]))).toBe(false)
+    }),
+  )
+})

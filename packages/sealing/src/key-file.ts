@@ -1,0 +1,47 @@
+import { randomBytes } from 'node:crypto'
+
+/** One line of a key file: `<kind>-<id>:<base64url of 32 bytes>`. */
+export interface KeyLine {
+  readonly id: string
+  readonly bytes: Buffer
+}
+
+const KEY_BYTES = 32
+const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
+
+/**
+ * Reads the keys of one kind in the order of the file. Blank lines and lines that begin with `#` are left out.
+ *
+ * @throws {Error} naming every bad line by its number, never by its text: a key may stand anywhere in a bad line.
+ */
+export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
+  const pattern = new RegExp(`^${kind}-(?<id>${ID}):(?<key>[A-Za-z0-9_-]{43})$`)
+  const keys: KeyLine[] = []
+  const mistakes: string[] = []
+  for (const [index, text] of fileText.split('\n').entries()) {
+    const line = text.trim()
+    if (line === '' || line.startsWith('#')) continue
+    const key = parseKeyLine(pattern, line)
+    if (key === undefined) mistakes.push(`line ${index + 1} is not ${kind}-<id>:<base64url of 32 bytes>`)
+    else if (keys.some((other) => other.id === key.id)) mistakes.push(`line ${index + 1} repeats an id`)
+    else if (keys.some((other) => other.bytes.equals(key.bytes)))
+      mistakes.push(`line ${index + 1} repeats a key`)
+    else keys.push(key)
+  }
+  if (mistakes.length > 0) throw new Error(`bad ${kind} file: ${mistakes.join('; ')}`)
+  if (keys.length === 0) throw new Error(`bad ${kind} file: it holds no key`)
+  return keys
+}
+
+function parseKeyLine(pattern: RegExp, line: string): KeyLine | undefined {
+  const { id, key } = pattern.exec(line)?.groups ?? {}
+  if (id === undefined || key === undefined) return undefined
+  const bytes = Buffer.from(key, 'base64url')
+  // The last of 43 characters carries two spare bits; only one spelling of a key is good.
+  return bytes.toString('base64url') === key ? { id, bytes } : undefined
+}
+
+/** A line for a key file, with a random id and a random key. */
+export function newKeyLine(kind: string): string {
+  return `${kind}-${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64url')}`
+}

@@ -1,0 +1,62 @@
+import { spawn } from 'node:child_process'
+import os from 'node:os'
+import path from 'node:path'
+import process from 'node:process'
+
+const REPEAT_MS = 1000
+
+/**
+ * Runs a program with the pinned Node until it ends, passing signals on.
+ *
+ * The program gets a session of its own, because a Ctrl-C reaches every process of the terminal, npm forwards some
+ * signals a second time, and a program that drains must not take the echo for impatience. So it hears of a signal from
+ * here only; the same signal within a second is an echo and is dropped, a later one is passed on.
+ * A hang-up is passed on as SIGTERM. When npm vanishes the program is asked to stop, and when this process does, by
+ * stop-with-bootstrap.mjs.
+ *
+ * @param {string} root
+ * @param {string} file relative to `root`
+ * @param {string[]} args
+ * @returns {Promise<number>} its exit code; 128 and the number of the signal when one ended it
+ */
+export function runPinned(root, file, args) {
+  const bin = path.join(root, 'node_modules', '.bin')
+  const preload = new URL('./stop-with-bootstrap.mjs', import.meta.url).href
+  const child = spawn(path.join(bin, 'node'), ['--import', preload, path.join(root, file), ...args], {
+    cwd: root,
+    env: {
+      ...process.env,
+      PATH: [bin, process.env['PATH']].join(path.delimiter),
+      PLAINPATH_LIFELINE: '3',
+      TURBO_TELEMETRY_DISABLED: '1',
+      DO_NOT_TRACK: '1',
+    },
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    detached: true,
+  })
+  child.stdio[3]?.on('error', () => {})
+
+  /** @type {Map<NodeJS.Signals, number>} */
+  const lastAt = new Map()
+  /** @param {NodeJS.Signals} signal */
+  const pass = (signal) => {
+    const now = Date.now()
+    const isEcho = now - (lastAt.get(signal) ?? Number.NEGATIVE_INFINITY) < REPEAT_MS
+    lastAt.set(signal, now)
+    if (!isEcho) child.kill(signal)
+  }
+  process.on('SIGINT', () => pass('SIGINT'))
+  process.on('SIGTERM', () => pass('SIGTERM'))
+  process.on('SIGHUP', () => pass('SIGTERM'))
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(watch)
+    pass('SIGTERM')
+  }, 500).unref()
+
+  return new Promise((resolve, reject) => {
+    child.on('error', reject)
+    child.on('exit', (code, signal) => resolve(code ?? 128 + os.constants.signals[signal ?? 'SIGTERM']))
+  })
+}

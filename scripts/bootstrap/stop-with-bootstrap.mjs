@@ -1,0 +1,14 @@
+/**
+ * Loaded into the program that the bootstrap runs: ends it when the bootstrap is gone without a word (kill -9), which
+ * closes the pipe between them. The variable is removed, so that programs started by this one do not take it for theirs.
+ */
+import net from 'node:net'
+import process from 'node:process'
+
+const fd = Number(process.env['PLAINPATH_LIFELINE'])
+delete process.env['PLAINPATH_LIFELINE']
+if (fd > 2) {
+  const lifeline = new net.Socket({ fd, readable: true, writable: false })
+  const stop = () => process.kill(process.pid, 'SIGTERM')
+  lifeline.on('error', stop).on('end', stop).resume().unref()
+}
