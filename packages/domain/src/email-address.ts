@@ -22,7 +22,7 @@ export function canonicalEmail(typed: string): string | undefined {
 const octets = (text: string) => new TextEncoder().encode(text).length
 
 /** Dot-atoms of RFC 5321 and their UTF-8 extension (RFC 6531); nothing unassigned, private or invisible. */
-const ATOM = String.raw`(?:[A-Za-z0-9!#$%&'*+/=?^_\`{|}~-]|(?!\p{Default_Ignorable_Code_Point})[^\x00-\x7F\p{C}\p{Z}])+`
+const ATOM = String.raw`(?:[A-Za-z0-9!#$%&'*+/=?^_\x60{|}~-]|(?!\p{Default_Ignorable_Code_Point})[^\x00-\x7F\p{C}\p{Z}])+`
 const LOCAL_PART = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u')
 const TYPED_DOMAIN = /^(?:(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}\p{M}.。．｡-])+$/u
 const ASCII_DOMAIN =

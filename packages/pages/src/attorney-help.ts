@@ -10,7 +10,8 @@ export const OFFICIAL_LISTS = [
   {
     title: 'Recognized organizations and accredited representatives',
     url: 'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',
-    about: 'Non-profit groups, and people in them who are not attorneys but may give legal advice on immigration.',
+    about:
+      'Non-profit groups, and people in them who are not attorneys but may give legal advice on immigration.',
   },
 ] as const
 

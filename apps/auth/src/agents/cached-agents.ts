@@ -1,0 +1,53 @@
+import type { AgentId } from '@plainpath/domain'
+import { LRUCache } from 'lru-cache'
+import type { AgentRecord, AgentStore } from './agent-store.ts'
+
+/** Agents as this process knows them. Forgetting is told by NOTIFY; the time to live is the backstop. */
+export interface CachedAgents {
+  find(id: AgentId): Promise<AgentRecord | undefined>
+  forget(id: string): void
+  forgetAll(): void
+}
+
+const KNOWN_MS = 30_000
+/** Short, since an agent may register at another instance right after somebody guessed its id here. */
+const UNKNOWN_MS = 2_000
+const MAX_AGENTS = 10_000
+
+type Entry = { readonly record: AgentRecord | undefined }
+
+/** @param store is asked once for any number of simultaneous look-ups of one agent */
+export function cachedAgents(store: Pick<AgentStore, 'find'>): CachedAgents {
+  const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS })
+  const underWay = new Map<string, Promise<AgentRecord | undefined>>()
+
+  function lookUp(id: AgentId): Promise<AgentRecord | undefined> {
+    const found: Promise<AgentRecord | undefined> = store
+      .find(id)
+      .then((record) => {
+        // A notice that came while the row was being read removed this look-up: what it read may be old.
+        if (underWay.get(id) === found) entries.set(id, { record }, { ttl: record ? KNOWN_MS : UNKNOWN_MS })
+        return record
+      })
+      .finally(() => {
+        if (underWay.get(id) === found) underWay.delete(id)
+      })
+    underWay.set(id, found)
+    return found
+  }
+
+  return {
+    async find(id) {
+      const known = entries.get(id)
+      return known ? known.record : (underWay.get(id) ?? lookUp(id))
+    },
+    forget(id) {
+      entries.delete(id)
+      underWay.delete(id)
+    },
+    forgetAll() {
+      entries.clear()
+      underWay.clear()
+    },
+  }
+}

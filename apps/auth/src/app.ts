@@ -1,0 +1,70 @@
+import {
+  answerErrors,
+  crossOrigin,
+  type Limiter,
+  type Log,
+  type Metrics,
+  mountRoutes,
+  type Route,
+  requestContext,
+  requireHost,
+  type TrustedProxies,
+} from '@plainpath/http'
+import { isUnavailable } from '@plainpath/postgres'
+import Koa from 'koa'
+import type { AuthenticateClient } from './clients/authenticate-client.ts'
+import { INTERNAL_OAUTH, type OAuthRouteDeps, oauthRoutes, PUBLIC_OAUTH } from './oauth/oauth-routes.ts'
+import { isRedisUnavailable } from './tokens/open-redis.ts'
+
+export interface AppDeps {
+  origin: string
+  alsoAcceptHosts: readonly string[]
+  corsOrigins: readonly string[]
+  trustedProxies: TrustedProxies
+  log: Log
+  metrics: Metrics
+  limiter: Limiter
+  authenticate: AuthenticateClient
+  routes: readonly Route[]
+  oauth: OAuthRouteDeps
+}
+
+const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server'])
+
+/** What the public reaches, top to bottom in the order a request meets it. */
+export function publicApp(deps: AppDeps): Koa {
+  const app = base(deps)
+  app.use(requireHost(deps.origin, deps.alsoAcceptHosts))
+  app.use(crossOrigin({ allowedOrigins: deps.corsOrigins, isPublicGet: (path) => PUBLIC_GETS.has(path) }))
+  app.use(
+    mountRoutes(deps.routes, {
+      limiter: deps.limiter,
+      authenticators: { client: (ctx) => deps.authenticate(ctx) },
+    }),
+  )
+  app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
+  return app
+}
+
+/** What resource servers reach, on loopback or the pod network: introspection and the keys it is signed with. */
+export function internalApp(deps: AppDeps): Koa {
+  const app = base(deps)
+  app.use(oauthRoutes(INTERNAL_OAUTH, deps.oauth))
+  return app
+}
+
+function base(deps: AppDeps): Koa {
+  const app = new Koa()
+  app.on('error', (error: Error) => deps.log.warn('a response could not be sent', { error }))
+  app.use(requestContext({ ...deps, onAnswer: deps.metrics.answered }))
+  app.use(
+    answerErrors({
+      origin: deps.origin,
+      log: deps.log,
+      formOf: (path) =>
+        path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem',
+      isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
+    }),
+  )
+  return app
+}

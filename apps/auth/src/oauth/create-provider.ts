@@ -1,0 +1,157 @@
+import { randomBytes } from 'node:crypto'
+import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
+import { Problem } from '@plainpath/http'
+import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
+import type { HashKey } from '@plainpath/sealing'
+import Provider, { type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
+import type { KeyRing } from '../keys/key-ring.ts'
+import type { ResourceServer } from '../resource-servers/resource-servers.ts'
+import { matchesKeptSecret } from './client-adapter.ts'
+import { grantScope } from './grant-scope.ts'
+
+export interface ProviderDeps {
+  urls: ServiceUrls
+  adapter: AdapterFactory
+  ring: KeyRing
+  hashKey: HashKey
+  resourceServers: readonly ResourceServer[]
+}
+
+export const TOKEN_SECONDS = 3600
+
+/** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
+export const ROUTES = {
+  token: '/oauth/token',
+  introspection: '/oauth/introspect',
+  revocation: '/oauth/revoke',
+  jwks: '/oauth/jwks.json',
+}
+
+/** Builds the OAuth server. Pure wiring, no I/O, no timers: a new key ring means a new Provider. */
+export function createProvider(deps: ProviderDeps): Provider {
+  const provider = new Provider(deps.urls.origin, configuration(deps))
+  // Its URLs would be built from the Host of the request.
+  provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
+  makeTokensOurs(provider)
+  const client = provider.Client.prototype as Client & { compareClientSecret(presented: string): boolean }
+  client.compareClientSecret = function compareClientSecret(presented) {
+    return matchesKeptSecret(this.clientSecret ?? '', presented, deps.hashKey)
+  }
+  bindIntrospectionToToken(provider)
+  return provider
+}
+
+/** Tokens are `ppt_` and 256 random bits. The library's own generator runs first: it also settles the token's format. */
+function makeTokensOurs(provider: Provider): void {
+  const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
+  const { generateTokenId } = prototype
+  prototype.generateTokenId = function generateOurTokenId() {
+    generateTokenId.call(this)
+    return `ppt_${randomBytes(32).toString('base64url')}`
+  }
+}
+
+/** The state member in which the introspection gate leaves the SHA-256 of the token that was asked about. */
+export const INTROSPECTED_HASH = 'introspectedTokenHash'
+
+/**
+ * RFC 9701 answers do not say which token they are about, so two of them could be swapped on the way; `token_hash`
+ * beside `token_introspection` says it.
+ */
+function bindIntrospectionToToken(provider: Provider): void {
+  type Issuing = {
+    ctx: { state: Record<string, unknown> }
+    set(name: string, value: unknown): void
+    issue(options: { use?: string }): Promise<string>
+  }
+  const prototype = provider.IdToken.prototype as unknown as Issuing
+  const { issue } = prototype
+  prototype.issue = function issueBound(options) {
+    if (options.use === 'introspection') this.set('token_hash', this.ctx.state[INTROSPECTED_HASH])
+    return issue.call(this, options)
+  }
+}
+
+function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): Configuration {
+  const algorithm = ring.signing.alg
+  return {
+    adapter,
+    jwks: { keys: [ring.signing] },
+    routes: ROUTES,
+    scopes: Scope.options,
+    claims: { acr: null, sid: null, auth_time: null, iss: null } as never,
+    responseTypes: [],
+    clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
+    clientDefaults: {
+      grant_types: [...GRANT_TYPES],
+      response_types: [],
+      token_endpoint_auth_method: 'client_secret_basic',
+      id_token_signed_response_alg: algorithm,
+      introspection_signed_response_alg: algorithm,
+    },
+    enabledJWA: {
+      introspectionSigningAlgValues: ['ES256', 'EdDSA'],
+      idTokenSigningAlgValues: ['ES256', 'EdDSA'],
+    },
+    ttl: { ClientCredentials: () => TOKEN_SECONDS },
+    clientBasedCORS: () => false,
+    renderError: async (ctx, out) => {
+      ctx.type = 'json'
+      ctx.body = out
+    },
+    extraTokenClaims: async () => undefined,
+    features: {
+      devInteractions: { enabled: false },
+      userinfo: { enabled: false },
+      rpInitiatedLogout: { enabled: false },
+      pushedAuthorizationRequests: { enabled: false },
+      dPoP: { enabled: false },
+      clientCredentials: { enabled: true },
+      jwtIntrospection: { enabled: true },
+      introspection: {
+        enabled: true,
+        // The library's own policy lets any client introspect any token.
+        allowedPolicy: async (_ctx, client, token) => {
+          const server = resourceServers.find((each) => each.client_id === client.clientId)
+          return (
+            server !== undefined &&
+            [(token as { aud?: string | string[] }).aud].flat().includes(server.audience)
+          )
+        },
+      },
+      revocation: {
+        enabled: true,
+        allowedPolicy: async (_ctx, client, token) => {
+          if (token.clientId !== client.clientId) throw new Problem('foreign-token')
+          return true
+        },
+      },
+      resourceIndicators: {
+        enabled: true,
+        defaultResource: async () => urls.base,
+        useGrantedResource: async () => true,
+        getResourceServerInfo: async (ctx, resource, client) => {
+          if (resource !== urls.base) {
+            throw new Problem('invalid-target', {
+              detail: `Leave resource out, or send resource=${urls.base}`,
+            })
+          }
+          const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
+          const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
+          if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed) })
+          if (ctx.oidc.params) ctx.oidc.params['scope'] = granted.value
+          return {
+            scope: Scope.options.join(' '),
+            audience: urls.base,
+            accessTokenTTL: TOKEN_SECONDS,
+            accessTokenFormat: 'opaque',
+          }
+        },
+      },
+    },
+  }
+}
+
+const nothingLeft = (allowed: readonly Scope[]) =>
+  `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address and is not among the scopes of ` +
+  `client_credentials (${ANONYMOUS_SCOPES.join(' ')}).`

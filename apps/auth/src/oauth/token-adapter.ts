@@ -1,0 +1,66 @@
+import { AgentId } from '@plainpath/domain'
+import { sha256 } from '@plainpath/sealing'
+import type { Adapter, AdapterPayload } from 'oidc-provider'
+import { invalidClient } from '../clients/authenticate-client.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
+
+export interface TokenAdapterDeps {
+  tokens: TokenStore
+  /** The generation of an active agent, as this process knows it. */
+  generationOf(id: AgentId): Promise<number | undefined>
+}
+
+/**
+ * oidc-provider's ClientCredentials model over our token store. The library hands us the token itself as id and `jti`;
+ * only its SHA-256 goes further.
+ */
+export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapter {
+  return {
+    ...readOnlyAdapter('tokens are issued by the token endpoint only'),
+    async upsert(token, payload) {
+      const clientId = AgentId.parse(payload.clientId)
+      const generation = await generationOf(clientId)
+      if (generation === undefined) throw invalidClient()
+      await tokens.save(sha256(token), {
+        clientId,
+        generation,
+        scope: String(payload['scope'] ?? ''),
+        audience: String([payload['aud']].flat()[0]),
+        issuedAt: new Date(Number(payload.iat) * 1000),
+        expiresAt: new Date(Number(payload.exp) * 1000),
+      })
+    },
+    async find(token): Promise<AdapterPayload | undefined> {
+      const found = await tokens.find(sha256(token))
+      if (!found || (await generationOf(AgentId.parse(found.clientId))) !== found.generation) return undefined
+      return {
+        kind: 'ClientCredentials',
+        jti: token,
+        clientId: found.clientId,
+        scope: found.scope,
+        aud: found.audience,
+        iat: Math.floor(found.issuedAt.getTime() / 1000),
+        exp: Math.floor(found.expiresAt.getTime() / 1000),
+        extra: { identity_type: 'anonymous' },
+      } as AdapterPayload
+    },
+    destroy: (token) => tokens.revoke(sha256(token)),
+  }
+}
+
+/** Finds nothing and refuses to write: for models of which nothing is ever made here. */
+export function readOnlyAdapter(because: string): Adapter {
+  const refuse = async (): Promise<never> => {
+    throw new Error(because)
+  }
+  const nothing = async () => undefined
+  return {
+    upsert: refuse,
+    find: nothing,
+    findByUserCode: nothing,
+    findByUid: nothing,
+    consume: refuse,
+    destroy: refuse,
+    revokeByGrantId: refuse,
+  }
+}

@@ -1,0 +1,59 @@
+import { describe, expect, test } from 'vitest'
+import { type HtmlValue, html, markupOf, rawHtml } from './html.ts'
+
+const SPECIAL = ['<', '>', '&', '"', "'", '`', '=', '/', ' ', ';', 'lt', '\n', '</p>', '<!--']
+
+/** Every UTF-16 code unit by itself, and every way to put up to three special pieces beside each other. */
+function* hostileTexts(): Generator<string> {
+  for (let unit = 0; unit <= 0xffff; unit++) yield String.fromCharCode(unit)
+  for (const a of SPECIAL) {
+    for (const b of ['', ...SPECIAL]) for (const c of ['', ...SPECIAL]) yield a + b + c
+  }
+}
+
+const ENTITY: Record<string, string> = { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }
+const decode = (markup: string) =>
+  markup.replace(/&([a-z]+|#39);/g, (whole, name: string) => ENTITY[name] ?? whole)
+
+describe('html', () => {
+  test('leaves no <, >, & or quote of a value in text or in an attribute, and loses nothing of it', () => {
+    const wrong = new Set<string>()
+    for (const text of hostileTexts()) {
+      const inText = markupOf(html`<p>${text}</p>`).slice('<p>'.length, -'</p>'.length)
+      const inAttribute = markupOf(html`<a title="${text}">`).slice('<a title="'.length, -'">'.length)
+      for (const escaped of [inText, inAttribute]) {
+        if (/[<>"']|&(?!(?:amp|lt|gt|quot|#39);)/.test(escaped) || decode(escaped) !== text) wrong.add(text)
+      }
+    }
+    expect([...wrong]).toEqual([])
+  })
+
+  test('passes markup through once, also in lists within lists', () => {
+    const item = html`<li>${'a & b'}</li>`
+    expect(markupOf(html`<ul>${[item, [item, rawHtml('<hr>')]]}</ul>`)).toBe(
+      '<ul><li>a &amp; b</li><li>a &amp; b</li><hr></ul>',
+    )
+  })
+
+  test('prints nothing for undefined, null and false, and prints zero', () => {
+    expect(markupOf(html`<p>${undefined}${null}${false}${''}${0}</p>`)).toBe('<p>0</p>')
+  })
+
+  test.for<{ kind: string; value: unknown }>([
+    { kind: 'an object that was JSON', value: { markup: '<b>' } },
+    { kind: 'an object that prints as text', value: { toString: () => '<b>' } },
+    { kind: 'a day', value: new Date(0) },
+    { kind: 'true', value: true },
+    { kind: 'a symbol', value: Symbol('<b>') },
+  ])('refuses what is neither text nor markup: $kind', ({ value }) => {
+    expect(() => html`<p>${value as unknown as HtmlValue}</p>`).toThrow(TypeError)
+  })
+
+  test('refuses a value in a tag without quotes around it', () => {
+    const value = 'x onclick=1'
+    expect(() => html`<a title=${value}>`).toThrow('quotes')
+    expect(() => html`<a title="fine" ${value}>`).toThrow('quotes')
+    expect(() => html`<${value}>`).toThrow('quotes')
+    expect(markupOf(html`<a title='${value}' class="a > b">1 = ${value}</a>`)).toContain('1 = x onclick')
+  })
+})

@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { markupOf } from './html.ts'
+import { html, problemPage } from './index.ts'
+
+test('the page of a problem says what it means, what to do, and the address that answers name', () => {
+  const markup = markupOf(
+    problemPage({
+      origin: 'https://plainpath.example',
+      code: 'invalid-request',
+      title: 'The request is not valid',
+      status: 400,
+      meaning: 'A member is missing & needed.',
+      remedy: html`Look at <code>errors</code>.`,
+    }),
+  )
+  expect(markup).toContain('<h1>The request is not valid</h1>')
+  expect(markup).toContain('Error <code>invalid-request</code>, HTTP status 400')
+  expect(markup).toMatch(/What it means<\/h2>\s*<p>A member is missing &amp; needed\.<\/p>/)
+  expect(markup).toMatch(/What to do next<\/h2>\s*<p>Look at <code>errors<\/code>\.<\/p>/)
+  expect(markup).toContain('https://plainpath.example/problems/invalid-request')
+})

@@ -1,0 +1,131 @@
+import { describe, expect, test } from 'vitest'
+import {
+  guidePage,
+  homePage,
+  html,
+  PAGE_CSP,
+  type Page,
+  problemPage,
+  rawHtml,
+  renderPage,
+  STYLESHEET,
+} from './index.ts'
+
+const origin = 'https://plainpath.example'
+
+/** One page of each kind, with `text` in every place that takes text. */
+function pagesWith(text: string): string[] {
+  const page = { title: text, description: text, lang: text, origin, path: '/guides/x' }
+  const source = { title: text, url: text, agency: text, checked: '2026-06-26' }
+  const guide = {
+    title: text,
+    summary: text,
+    sources: [source, source],
+    updated: '2026-11-20',
+    reviewed: null,
+    stale: true,
+    disclaimer: text,
+    talkToAnAttorneyWhen: [text, text],
+  }
+  const home = {
+    guides: [{ slug: text, title: text, summary: text }],
+    commands: [{ does: text, line: text }],
+    links: [{ href: text, text }],
+  }
+  return [
+    renderPage({ ...page, body: guidePage(guide, { bodyHtml: rawHtml('<p>Text</p>'), apiUrl: text }) }),
+    renderPage({ ...page, path: '/', body: homePage(home) }),
+    renderPage({
+      ...page,
+      body: problemPage({ origin, code: text, title: text, status: 400, meaning: text, remedy: text }),
+    }),
+  ]
+}
+
+const page: Page = {
+  title: 'Renew your green card',
+  origin,
+  path: '/guides/renew',
+  body: html`<h1>Renew</h1>`,
+}
+
+describe('a page', () => {
+  test('has no script, no inline style, no form of its own and no base', () => {
+    for (const document of pagesWith('plain')) {
+      expect(document).not.toMatch(
+        /<(script|style|base|iframe|object|form)\b|\sstyle=|\son[a-z]+=|javascript:/i,
+      )
+    }
+  })
+
+  test('loads only our stylesheet', () => {
+    for (const document of pagesWith('plain')) {
+      const loaded = [...document.matchAll(/<link rel="(?:stylesheet|preload|icon)" href="([^"]*)"|\ssrc="/g)]
+      expect(loaded.map(([, href]) => href?.replace(/^data:.*/, 'data:'))).toEqual(['data:', STYLESHEET.path])
+    }
+  })
+
+  test('keeps its structure whatever its values say', () => {
+    const hostile = `"><script>alert(1)</script><p title='&lt;`
+    const tags = (document: string) => document.match(/<[a-z!/][^>]*>/gi)?.map((tag) => tag.split(/[\s>]/)[0])
+    for (const [index, document] of pagesWith(hostile).entries()) {
+      expect(tags(document)).toEqual(tags(pagesWith('plain')[index] ?? ''))
+      expect(document).not.toContain('<script')
+    }
+  })
+
+  test('has one h1, headings in order and no id twice', () => {
+    for (const document of pagesWith('plain')) {
+      const levels = [...document.matchAll(/<h([1-6])/g)].map(([, level]) => Number(level))
+      expect(levels.filter((level) => level === 1)).toHaveLength(1)
+      for (const [index, level] of levels.entries())
+        expect(level).toBeLessThanOrEqual((levels[index - 1] ?? 0) + 1)
+      const ids = [...document.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id)
+      expect(new Set(ids).size).toBe(ids.length)
+      const targets = [...document.matchAll(/(?:href="#|labelledby=")([^"]*)"/g)].map(([, id]) => id)
+      expect(ids).toEqual(expect.arrayContaining(targets))
+    }
+  })
+
+  test('weighs under 50 KB with its stylesheet', () => {
+    for (const document of pagesWith('x'.repeat(300))) {
+      expect(Buffer.byteLength(document) + Buffer.byteLength(STYLESHEET.body)).toBeLessThan(50_000)
+    }
+  })
+
+  test('says in its footer what the service is not, and begins with a link to the text', () => {
+    const document = renderPage(page)
+    expect(document).toMatch(
+      /<footer[^>]*>\s*<p>Plainpath is not a law firm and not the government\. .*not legal advice/,
+    )
+    expect(document).toMatch(/<body>\s*<a class="skip" href="#main">/)
+  })
+
+  test('names itself, its language and its address', () => {
+    const document = renderPage({ ...page, lang: 'es', description: 'How & when' })
+    expect(document).toMatch(/^<!doctype html>\n<html lang="es">/)
+    expect(document).toContain('<title>Renew your green card – Plainpath</title>')
+    expect(document).toContain('<meta name="description" content="How &amp; when">')
+    expect(document).toContain(`<link rel="canonical" href="${origin}/guides/renew">`)
+    expect(renderPage({ ...page, path: '/' })).toContain('<title>Renew your green card</title>')
+  })
+
+  test('that is not to be found has no address of its own', () => {
+    const document = renderPage({ ...page, noindex: true })
+    expect(document).toContain('<meta name="robots" content="noindex">')
+    expect(document).not.toContain('canonical')
+  })
+})
+
+test('the content security policy allows no script, nothing inline and no frame', () => {
+  const directives = PAGE_CSP.split('; ')
+  expect(directives).toEqual([
+    "default-src 'none'",
+    "style-src 'self'",
+    'img-src data:',
+    "form-action 'self'",
+    "base-uri 'none'",
+    "frame-ancestors 'none'",
+  ])
+  expect(PAGE_CSP).not.toMatch(/unsafe|script-src|\*/)
+})
