@@ -1,0 +1,45 @@
+import path from 'node:path'
+import { isLoopback, Origin } from '@plainpath/metadata'
+import { z } from 'zod'
+import { LocalError } from './local-error.ts'
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+export interface LocalSettings {
+  readonly port: number
+  readonly origin: string
+  /** Absolute. */
+  readonly dataDirectory: string
+  readonly limitsFactor: number
+}
+
+const LOOPBACK_LIMITS_FACTOR = 100
+
+/**
+ * `PORT`, `ORIGIN`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
+ *
+ * @throws {LocalError} naming every bad one
+ */
+export function localSettings(env: Environment, projectFolder: string): LocalSettings {
+  const parsed = z
+    .object({
+      PORT: z.coerce.number('must be a number').int().min(1).max(65_535).default(8080),
+      ORIGIN: Origin.optional(),
+      DATA_DIR: z.string().default('.data'),
+      LIMITS_FACTOR: z.coerce.number('must be a number').positive().max(1_000_000).optional(),
+    })
+    .safeParse(Object.fromEntries(Object.entries(env).filter(([, value]) => value)))
+  if (!parsed.success) {
+    throw new LocalError(
+      parsed.error.issues.map((issue) => `${issue.path.join('.')} ${issue.message}.`).join(' '),
+    )
+  }
+  const { PORT: port, ORIGIN, DATA_DIR, LIMITS_FACTOR } = parsed.data
+  const origin = ORIGIN ?? `http://localhost:${port}`
+  return {
+    port,
+    origin,
+    dataDirectory: path.resolve(projectFolder, DATA_DIR),
+    limitsFactor: LIMITS_FACTOR ?? (isLoopback(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
+  }
+}

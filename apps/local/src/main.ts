@@ -1,0 +1,21 @@
+import { shutdownSignal } from '@plainpath/http'
+import { firstWords } from './first-words.ts'
+import { localSettings } from './local-settings.ts'
+import { plainly } from './plainly.ts'
+import { PROJECT_FOLDER } from './project-folder.ts'
+import { startLocal } from './start-local.ts'
+import { printedSteps } from './steps.ts'
+
+const print = (line: string) => console.log(line)
+
+process.exitCode = await plainly(async () => {
+  const stopped = shutdownSignal()
+  const settings = localSettings(process.env, PROJECT_FOLDER)
+  print(`Starting Plainpath at ${settings.origin}`)
+  await using service = await startLocal(settings, process.env, { print, steps: printedSteps(print) })
+  for (const line of firstWords(settings)) print(line)
+  const signal = await stopped
+  print(`Stopping after ${signal}: requests under way may finish.`)
+  void service
+  return 0
+})

@@ -1,0 +1,141 @@
+import type { RequestListener } from 'node:http'
+import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { initKeys } from '@plainpath/auth/init-keys'
+import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
+import { openAuth } from '@plainpath/auth/wire'
+import { type RunningServer, serve } from '@plainpath/http'
+import { holdLock, migrate } from '@plainpath/postgres'
+import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { openResource } from '@plainpath/resource/wire'
+import { front } from './front.ts'
+import { openLocalEnvironment } from './local-environment.ts'
+import { LocalError } from './local-error.ts'
+import type { Environment, LocalSettings } from './local-settings.ts'
+import { plainLog } from './plain-log.ts'
+import type { Steps } from './steps.ts'
+
+const DRAIN_SECONDS = 10
+
+export interface LocalService extends AsyncDisposable {
+  readonly origin: string
+}
+
+/**
+ * The whole service in one process on one origin. The port is taken first, so that a taken one is known at once; until
+ * everything is ready it answers 503.
+ *
+ * @throws {LocalError} or the other one-line errors of what it starts
+ */
+export async function startLocal(
+  settings: LocalSettings,
+  given: Environment,
+  { print, steps }: { print: (line: string) => void; steps: Steps },
+): Promise<LocalService> {
+  await using opening = new AsyncDisposableStack()
+  const now = () => new Date()
+  let handler: RequestListener = notReady
+  for (const host of ['127.0.0.1', '::1']) {
+    const server = await listenOn(host, settings.port, (request, response) => handler(request, response))
+    if (server) opening.use(server)
+  }
+  const local = opening.use(await openLocalEnvironment(settings, given, steps))
+  if (local.server) await requireSole(opening, local.server.url, settings.dataDirectory)
+  await steps.run(
+    'tables',
+    () => migrateBoth(local.env),
+    (count) => (count > 0 ? `applied ${count} migrations` : 'up to date'),
+  )
+
+  const authConfig = loadAuthConfig(local.env)
+  const authLog = plainLog('auth', print)
+  await steps.run(
+    'signing key',
+    () => firstKey(authConfig),
+    (kid) => (kid ? `made ${kid}` : 'found'),
+  )
+  const auth = opening.use(await openAuth(authConfig, { log: authLog, now }))
+  const quietly = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
+  const internal = opening.use(await serve(auth.internalApp.callback(), quietly))
+  const resourceConfig = loadResourceConfig({
+    ...local.env,
+    RESOURCE_AUTH_URL: given['RESOURCE_AUTH_URL'] || internal.url,
+  })
+  const resource = opening.use(await openResource(resourceConfig, { log: plainLog('resource', print), now }))
+  handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
+  await steps.run('service', () => requireHealthy(settings.origin, settings.port))
+
+  const resources = opening.move()
+  return { origin: settings.origin, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+
+  async function firstKey(config: ReturnType<typeof loadAuthConfig>) {
+    await using stores = await openStores(config, { log: authLog, now })
+    return await initKeys({ keys: stores.keys, now })
+  }
+}
+
+const notReady: RequestListener = (_request, response) => {
+  response.writeHead(503, {
+    'retry-after': '1',
+    'content-type': 'application/problem+json',
+    'cache-control': 'no-store',
+  })
+  response.end(
+    JSON.stringify({
+      type: 'about:blank',
+      title: 'The service is starting',
+      status: 503,
+      code: 'unavailable',
+    }),
+  )
+}
+
+/** @returns undefined where the machine has no such address, which `::1` may be */
+async function listenOn(
+  host: string,
+  port: number,
+  handler: RequestListener,
+): Promise<RunningServer | undefined> {
+  try {
+    return await serve(handler, { port, host, drainSeconds: DRAIN_SECONDS })
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    if (code === 'EADDRNOTAVAIL' || code === 'EAFNOSUPPORT') return undefined
+    if (code === 'EADDRINUSE')
+      throw new LocalError(`Port ${port} is taken. Stop what uses it, or choose another: PORT=8090 npm start`)
+    if (code === 'EACCES')
+      throw new LocalError(`Port ${port} may not be used by you. Choose one above 1023: PORT=8090 npm start`)
+    throw error
+  }
+}
+
+async function requireSole(opening: AsyncDisposableStack, url: string, directory: string): Promise<void> {
+  const lock = await holdLock(url, 'plainpath npm start')
+  if (!lock)
+    throw new LocalError(
+      `Another npm start serves ${directory}. Stop it, or set DATA_DIR to another directory.`,
+    )
+  opening.use(lock)
+}
+
+async function migrateBoth(env: Environment): Promise<number> {
+  let applied = 0
+  for (const [app, folder] of [
+    ['AUTH', AUTH_MIGRATIONS],
+    ['RESOURCE', RESOURCE_MIGRATIONS],
+  ] as const) {
+    const [url, appUrl] = [env[`${app}_MIGRATION_DATABASE_URL`], env[`${app}_DATABASE_URL`]]
+    if (!url || !appUrl) continue
+    const appRole = decodeURIComponent(new URL(appUrl).username)
+    applied += (await migrate({ url, folder, appRole })).applied.length
+  }
+  return applied
+}
+
+async function requireHealthy(origin: string, port: number): Promise<void> {
+  const health = await fetch(`http://127.0.0.1:${port}/api/health`, { signal: AbortSignal.timeout(10_000) })
+  if (health.status !== 200)
+    throw new LocalError(
+      `The service answers ${health.status} at ${origin}/api/health. Look at the lines above.`,
+    )
+}

@@ -1,0 +1,48 @@
+import { Guide, GuideSource } from '@plainpath/domain'
+import { z } from 'zod'
+
+/** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
+export const PackagedSource = z.strictObject({
+  id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
+  ...GuideSource.shape,
+})
+export type PackagedSource = Readonly<z.infer<typeof PackagedSource>>
+
+const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
+
+/** The YAML at the head of a guide's file. */
+export const FrontMatter = z
+  .strictObject({
+    slug,
+    title,
+    summary,
+    audience: z.string().min(1).max(300),
+    language,
+    status: z.enum(['draft', 'published']),
+    version,
+    updated,
+    reviewed,
+    /** The attorney who read this version; goes with `reviewed`. */
+    reviewedBy: z.string().min(1).nullable().default(null),
+    /** A guide is stale when a source was checked more days ago than this. */
+    maxAgeDays: z.int().min(1).max(1000),
+    talkToAnAttorneyWhen,
+    sources: z.array(PackagedSource).min(1),
+  })
+  .refine((front) => (front.reviewed === null) === (front.reviewedBy === null), {
+    path: ['reviewed'],
+    message: 'a review needs both its day and the name of who made it',
+  })
+  .superRefine(({ sources }, context) => {
+    for (const [index, { id }] of sources.entries()) {
+      if (sources.findIndex((source) => source.id === id) === index) continue
+      context.addIssue({ code: 'custom', path: ['sources', index, 'id'], message: `repeats "${id}"` })
+    }
+  })
+export type FrontMatter = z.infer<typeof FrontMatter>
+
+/**
+ * A guide as its file tells it: no clock has judged yet whether it is `stale` (`guideAsOf` does).
+ * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
+ */
+export type PackagedGuide = Readonly<FrontMatter & { body: string; disclaimer: string }>

@@ -1,0 +1,68 @@
+import { expect, test } from 'vitest'
+import { loadGuides } from './load-guides.ts'
+import { readingGrade, sentencesOf, syllablesOf } from './reading-grade.ts'
+
+test.for([
+  ['I', 1],
+  ['the', 1],
+  ['rules', 1],
+  ['asked', 1],
+  ['like', 1],
+  ['years', 1],
+  ['changes', 2],
+  ['table', 2],
+  ['titles', 2],
+  ['arrested', 3],
+  ['official', 3],
+  ['serious', 3],
+  ['attorney', 3],
+  ['citizen', 3],
+  ['permanent', 3],
+  ['client', 2],
+  ['immigration', 4],
+  ['experience', 4],
+  ['January', 4],
+  ['being', 2],
+  ['naturalization', 6],
+  ['90', 2],
+  ['765', 3],
+  ['USCIS', 5],
+  ['TPS', 3],
+  ['EOIR', 4],
+  ['WS', 4],
+  ["don't", 1],
+  ['público', 3],
+] satisfies [string, number][])('%s has %i syllables', ([word, count]) => {
+  expect(syllablesOf(word)).toBe(count)
+})
+
+test('the grade follows the published formula', () => {
+  // 6 words, 6 syllables, 1 sentence; then 3 words, 14 syllables, 1 sentence
+  expect(readingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
+  expect(readingGrade('Naturalization immigration attorney.')).toBeCloseTo(0.39 * 3 + 11.8 * (13 / 3) - 15.59)
+})
+
+test('headings, markers, emphasis and addresses of links do not count', () => {
+  const grade = readingGrade('The cat sat on the mat.')
+  expect(
+    readingGrade(
+      '## Naturalization\n\n**The cat** sat [on the mat](https://www.uscis.gov/i-90). [^uscis-i90]',
+    ),
+  ).toBe(grade)
+})
+
+test('an item of a list ends a sentence', () => {
+  expect(readingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
+  expect(sentencesOf('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
+})
+
+test('nothing to read has grade 0', () => {
+  expect(readingGrade('## Only a heading')).toBe(0)
+})
+
+test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))(
+  '%s is written for grade 8 or below',
+  ([, body]) => {
+    expect(readingGrade(body)).toBeLessThanOrEqual(8)
+  },
+)

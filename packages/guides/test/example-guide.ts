@@ -1,0 +1,54 @@
+import { ATTORNEY_HEADING, ATTORNEY_LISTS, CHANGES_HEADING, DISCLAIMER } from '../src/fixed-wording.ts'
+import type { PackagedGuide } from '../src/packaged-guide.ts'
+
+/** The smallest guide without a mistake, for tests to change in one place. */
+export const EXAMPLE_GUIDE: PackagedGuide = {
+  slug: 'example',
+  title: 'An example',
+  summary: 'How to ask for a paper.',
+  audience: 'Anyone who needs the paper.',
+  language: 'en',
+  status: 'published',
+  version: 1,
+  updated: '2026-06-26',
+  reviewed: null,
+  reviewedBy: null,
+  maxAgeDays: 365,
+  talkToAnAttorneyWhen: ['You have a hearing.'],
+  disclaimer: DISCLAIMER,
+  sources: [
+    {
+      id: 'form',
+      title: 'The form',
+      url: 'https://www.uscis.gov/i-90',
+      agency: 'US Citizenship and Immigration Services',
+      checked: '2026-06-26',
+      checkedBy: 'a copy of that day',
+    },
+  ],
+  body: `You ask for it on a form. [^form]
+
+## What to do
+
+You need two things:
+
+- The form. [^form]
+- A pen. You can read more in [this guide](/guides/example). [^form]
+
+## ${CHANGES_HEADING}
+
+- What it costs: [fee schedule](https://www.uscis.gov/g-1055).
+
+## ${ATTORNEY_HEADING}
+
+Talk to an attorney if this is true:
+
+- You have a hearing.
+
+Here is help:
+
+- [Free help](${ATTORNEY_LISTS[0]})
+- [Accredited people](${ATTORNEY_LISTS[1]})
+
+${DISCLAIMER}`,
+}
