@@ -1,0 +1,165 @@
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+const insecure = { [oauth.allowInsecureRequests]: true } as const
+
+async function register(): Promise<{ client_id: string; client_secret: string }> {
+  const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
+  expect(response.status).toBe(201)
+  return (await response.json()) as { client_id: string; client_secret: string }
+}
+
+async function discover(): Promise<oauth.AuthorizationServer> {
+  const issuer = new URL(system.origin)
+  const response = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  return oauth.processDiscoveryResponse(issuer, response)
+}
+
+async function tokenFor(
+  agent: { client_id: string; client_secret: string },
+  parameters: Record<string, string> = {},
+) {
+  const server = await discover()
+  const client = { client_id: agent.client_id }
+  const response = await oauth.clientCredentialsGrantRequest(
+    server,
+    client,
+    oauth.ClientSecretBasic(agent.client_secret),
+    new URLSearchParams(parameters),
+    insecure,
+  )
+  return oauth.processClientCredentialsResponse(server, client, response)
+}
+
+const get = (path: string, token?: string) =>
+  fetch(`${system.origin}${path}`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
+
+describe('with oauth4webapi, an agent', () => {
+  test('registers, gets a token, reads guides, and the token is dead once its revocation is answered', async () => {
+    const agent = await register()
+    const token = await tokenFor(agent)
+    expect(token).toMatchObject({
+      token_type: 'bearer',
+      expires_in: 3600,
+      scope: 'guides:read waitlist:write',
+    })
+    expect(token.access_token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
+
+    const list = (await (await get('/api/guides', token.access_token)).json()) as {
+      guides: { slug: string }[]
+    }
+    expect(list.guides.length).toBeGreaterThanOrEqual(5)
+    const guide = await get(`/api/guides/${list.guides[0]?.slug}`, token.access_token)
+    expect(await guide.json()).toMatchObject({ slug: list.guides[0]?.slug, language: 'en', reviewed: null })
+
+    const server = await discover()
+    const revoked = await oauth.revocationRequest(
+      server,
+      { client_id: agent.client_id },
+      oauth.ClientSecretPost(agent.client_secret),
+      token.access_token,
+      insecure,
+    )
+    await oauth.processRevocationResponse(revoked)
+    expect((await get('/api/guides', token.access_token)).status).toBe(401)
+    expect((await get('/api/guides')).status).toBe(200)
+  })
+
+  test('finds the authorization server from a challenge alone', async () => {
+    const refused = await get('/api/guides', 'ppt_wrong')
+    expect(refused.status).toBe(401)
+    const [challenge] = parseChallenges(refused.headers.get('www-authenticate') ?? '')
+    const metadata = await fetch(challenge?.['resource_metadata'] ?? '')
+    const resource = new URL(`${system.origin}/api`)
+    const document = await oauth.processResourceDiscoveryResponse(resource, metadata)
+    expect(document.authorization_servers).toEqual([system.origin])
+    expect((await discover()).issuer).toBe(system.origin)
+  })
+
+  test('deletes itself: its tokens end with it', async () => {
+    const agent = await register()
+    const { access_token } = await tokenFor(agent)
+    expect((await get('/api/guides', access_token)).status).toBe(200)
+    const basic = Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')
+    const deleted = await fetch(`${system.origin}/api/agent`, {
+      method: 'DELETE',
+      headers: { authorization: `Basic ${basic}` },
+    })
+    expect(deleted.status).toBe(204)
+    expect((await get('/api/guides', access_token)).status).toBe(401)
+    await expect(tokenFor(agent)).rejects.toMatchObject({ status: 401 })
+  })
+
+  test('gets the part of what it asked for that it may have, and is told so', async () => {
+    const agent = await register()
+    expect((await tokenFor(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
+    await expect(tokenFor(agent, { scope: 'contact:write' })).rejects.toMatchObject({
+      error: 'invalid_scope',
+    })
+    await expect(tokenFor(agent, { resource: 'https://other.example/api' })).rejects.toMatchObject({
+      error: 'invalid_target',
+    })
+    expect((await tokenFor(agent, { resource: `${system.origin}/api` })).scope).toBe(
+      'guides:read waitlist:write',
+    )
+  })
+})
+
+test('with openid-client, an agent discovers the server and gets and revokes a token', async () => {
+  const agent = await register()
+  const config = await openid.discovery(
+    new URL(system.origin),
+    agent.client_id,
+    undefined,
+    openid.ClientSecretBasic(agent.client_secret),
+    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
+  )
+  const token = await openid.clientCredentialsGrant(config)
+  expect((await get('/api/guides', token.access_token)).status).toBe(200)
+  await openid.tokenRevocation(config, token.access_token)
+  expect((await get('/api/guides', token.access_token)).status).toBe(401)
+})
+
+test('a person joins the waitlist once, however the address is written', async () => {
+  const join = (email: string) =>
+    fetch(`${system.origin}/api/waitlist`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email }),
+    })
+  const first = await join('Ana.Lopez@Example.ORG')
+  expect(first.status).toBe(201)
+  expect(await first.json()).toMatchObject({
+    status: 'joined',
+    referralUrl: expect.stringContaining(`${system.origin}/?ref=`),
+  })
+  const again = await join('  ana.lopez@example.org ')
+  expect(again.status).toBe(200)
+  expect(await again.json()).toEqual({ status: 'already_joined' })
+})
+
+test('no log line holds a token, a secret, an address or a query string', async () => {
+  const agent = await register()
+  const { access_token } = await tokenFor(agent)
+  await get('/api/guides?limit=1&probe=canary-in-query', access_token)
+  const logged = system.logged.join('')
+  for (const canary of [access_token, agent.client_secret, 'canary-in-query', 'ana.lopez', '127.0.0.1']) {
+    expect(logged).not.toContain(canary)
+  }
+  expect(logged).toContain('/oauth/token')
+})
+
+function parseChallenges(header: string): Record<string, string>[] {
+  const parameters = [...header.matchAll(/(\w+)="([^"]*)"/g)].map(
+    ([, name = '', value = '']) => [name, value] as const,
+  )
+  return [Object.fromEntries(parameters)]
+}

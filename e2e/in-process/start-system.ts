@@ -1,0 +1,43 @@
+import type { RequestListener } from 'node:http'
+import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { openAuth } from '@plainpath/auth/wire'
+import { createLog, serve } from '@plainpath/http'
+import { front } from '@plainpath/local/front'
+import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { openResource } from '@plainpath/resource/wire'
+import { openSystemEnvironment } from '../system-environment.ts'
+
+export interface System extends AsyncDisposable {
+  readonly origin: string
+  readonly adminUrls: { readonly auth: string; readonly resource: string }
+  /** Every log line that both apps wrote. */
+  readonly logged: readonly string[]
+}
+
+/** Both apps in this process on one origin at a free port, over real HTTP and fresh databases. */
+export async function startSystem(options: { limitsFactor?: number } = {}): Promise<System> {
+  await using opening = new AsyncDisposableStack()
+  const logged: string[] = []
+  const deps = {
+    log: createLog({ service: 'e2e', write: (line) => logged.push(line) }),
+    now: () => new Date(),
+  }
+  let handler: RequestListener = (_request, response) => response.writeHead(503).end()
+  const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
+  const origin = `http://localhost:${server.port}`
+  const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
+  const auth = opening.use(await openAuth(loadAuthConfig(system.env), deps))
+  const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
+  const resourceConfig = loadResourceConfig({ ...system.env, RESOURCE_AUTH_URL: internal.url })
+  const resource = opening.use(await openResource(resourceConfig, deps))
+  handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
+  const resources = opening.move()
+  return {
+    origin,
+    logged,
+    adminUrls: system.adminUrls,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 5 }

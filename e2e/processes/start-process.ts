@@ -1,0 +1,62 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+
+export interface AppProcess extends AsyncDisposable {
+  readonly url: string
+  readonly child: ChildProcess
+  /** Every line it printed. */
+  readonly printed: readonly string[]
+}
+
+const START_MS = 15_000
+
+/** A port that was free a moment ago. */
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/**
+ * Runs `apps/<app>/src/main.ts serve` as a process of its own until it says that it listens. Disposing sends SIGTERM and
+ * waits for its end.
+ */
+export async function startProcess(
+  app: 'auth' | 'resource',
+  port: number,
+  env: Readonly<Record<string, string>>,
+): Promise<AppProcess> {
+  const main = fileURLToPath(new URL(`../../apps/${app}/src/main.ts`, import.meta.url))
+  const child = spawn(process.execPath, [main, 'serve'], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  const printed: string[] = []
+  const { promise: listening, resolve, reject } = Promise.withResolvers<void>()
+  for (const stream of [child.stdout, child.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      printed.push(line)
+      if (line.includes('"msg":"listening"')) resolve()
+    })
+  }
+  child.once('exit', (code) => reject(new Error(`${app} ended with ${code}:\n${printed.join('\n')}`)))
+  const timer = setTimeout(() => reject(new Error(`${app} was not ready in ${START_MS} ms`)), START_MS)
+  await listening.finally(() => clearTimeout(timer))
+  return {
+    url: `http://127.0.0.1:${port}`,
+    child,
+    printed,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode !== null || child.signalCode !== null) return
+      child.kill('SIGTERM')
+      await once(child, 'exit')
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { openPool } from '@plainpath/postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSystemEnvironment } from '../system-environment.ts'
+import { type AppProcess, freePort, startProcess } from './start-process.ts'
+
+const resources = new AsyncDisposableStack()
+let auth: AppProcess[]
+let api: AppProcess[]
+let resourceDatabase: string
+
+beforeAll(async () => {
+  const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
+  resourceDatabase = system.adminUrls.resource
+  const internals: number[] = []
+  const start = async (app: 'auth' | 'resource', internal: number) => {
+    const [port, operations] = [await freePort(), await freePort()]
+    const name = app.toUpperCase()
+    const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
+    return startProcess(app, port, {
+      ...env,
+      [`${name}_PORT`]: String(port),
+      [`${name}_HOST`]: '127.0.0.1',
+      [`${name}_OPERATIONS_PORT`]: String(operations),
+      [`${name}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${port}`,
+      ...(app === 'auth'
+        ? { AUTH_INTERNAL_PORT: String(internal) }
+        : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}` }),
+    })
+  }
+  for (let index = 0; index < 2; index += 1) internals.push(await freePort())
+  auth = await Promise.all(internals.map((internal) => start('auth', internal)))
+  api = await Promise.all(internals.map((internal) => start('resource', internal)))
+  for (const each of [...auth, ...api]) resources.use(each)
+})
+afterAll(() => resources.disposeAsync())
+
+const at = (processes: readonly AppProcess[], index: number) => processes[index % processes.length]?.url ?? ''
+
+test('of 200 simultaneous joins with one address over two processes, one is 201 and 199 are 200', async () => {
+  const join = (index: number) =>
+    fetch(`${at(api, index)}/api/waitlist`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: index % 3 ? 'race@example.org' : 'Race@EXAMPLE.org' }),
+    })
+  const answers = await Promise.all(Array.from({ length: 200 }, (_each, index) => join(index)))
+  const statuses = answers.map((answer) => answer.status)
+  expect(statuses.filter((status) => status === 201)).toHaveLength(1)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(199)
+  await using db = openPool(resourceDatabase)
+  expect((await db.query('select id from waitlist_entries')).rowCount).toBe(1)
+})
+
+test('what one process ends is dead at the other at once: a token, and a client with all its tokens', async () => {
+  const registered = await fetch(`${at(auth, 0)}/api/agent/register`, { method: 'POST' })
+  const agent = (await registered.json()) as { client_id: string; client_secret: string }
+  const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
+  const issue = async (index: number) => {
+    const body = new URLSearchParams({ grant_type: 'client_credentials' })
+    const answer = await fetch(`${at(auth, index)}/oauth/token`, {
+      method: 'POST',
+      headers: { authorization },
+      body,
+    })
+    return ((await answer.json()) as { access_token: string }).access_token
+  }
+  const read = async (index: number, token: string) =>
+    (await fetch(`${at(api, index)}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
+
+  const [first, second] = [await issue(0), await issue(1)]
+  expect([await read(0, first), await read(1, first), await read(0, second), await read(1, second)]).toEqual([
+    200, 200, 200, 200,
+  ])
+  const body = new URLSearchParams({ token: first })
+  expect(
+    (await fetch(`${at(auth, 1)}/oauth/revoke`, { method: 'POST', headers: { authorization }, body })).status,
+  ).toBe(200)
+  expect([await read(0, first), await read(1, first), await read(1, second)]).toEqual([401, 401, 200])
+  expect(
+    (await fetch(`${at(auth, 0)}/api/agent`, { method: 'DELETE', headers: { authorization } })).status,
+  ).toBe(204)
+  expect([await read(0, second), await read(1, second)]).toEqual([401, 401])
+})

@@ -1,0 +1,58 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { loadConfig } from '@plainpath/auth/config'
+import { initKeys } from '@plainpath/auth/init-keys'
+import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
+import { createLog } from '@plainpath/http'
+import { openDataDirectory } from '@plainpath/local/data-directory'
+import { localSecrets } from '@plainpath/local/secrets'
+import { serviceUrls } from '@plainpath/metadata'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { inject } from 'vitest'
+
+/** The settings of both apps for one test: fresh databases, fresh keys, one signing key. */
+export interface SystemEnvironment extends AsyncDisposable {
+  readonly env: Readonly<Record<string, string>>
+  readonly adminUrls: { readonly auth: string; readonly resource: string }
+}
+
+export async function openSystemEnvironment(
+  origin: string,
+  limitsFactor = 1_000,
+): Promise<SystemEnvironment> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-e2e-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const secrets = await localSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
+  const auth = opening.use(await openTestDatabase({ folder: AUTH_MIGRATIONS, name: 'auth' }))
+  const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
+  const redisUrl = inject('redisUrl')
+  const env = {
+    ...secrets.files,
+    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
+    AUTH_ORIGIN: origin,
+    RESOURCE_ORIGIN: origin,
+    AUTH_DATABASE_URL: auth.appUrl,
+    RESOURCE_DATABASE_URL: resource.appUrl,
+    AUTH_LIMITS_FACTOR: String(limitsFactor),
+    RESOURCE_LIMITS_FACTOR: String(limitsFactor),
+    RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
+    ...(redisUrl && { AUTH_REDIS_URL: redisUrl, RESOURCE_REDIS_URL: redisUrl }),
+  }
+  await firstSigningKey(env)
+  const resources = opening.move()
+  return {
+    env,
+    adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+  const now = () => new Date()
+  const log = createLog({ service: 'e2e', write: () => {} })
+  await using stores = await openStores(loadConfig(env), { log, now })
+  await initKeys({ keys: stores.keys, now })
+}
