@@ -14,14 +14,14 @@ export interface AppProcess extends AsyncDisposable {
 
 const START_MS = 15_000
 
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
+/** Different ports that were free a moment ago: an origin must be known before its process starts. */
+export async function freePorts(count: number): Promise<number[]> {
+  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
+  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const ports = servers.map((server) => (server.address() as AddressInfo).port)
+  for (const server of servers) server.close()
+  await Promise.all(servers.map((server) => once(server, 'close')))
+  return ports
 }
 
 /**

@@ -1,7 +1,7 @@
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
-import { type AppProcess, freePort, startProcess } from './start-process.ts'
+import { type AppProcess, freePorts, startProcess } from './start-process.ts'
 
 const resources = new AsyncDisposableStack()
 let auth: AppProcess[]
@@ -11,9 +11,10 @@ let resourceDatabase: string
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
   resourceDatabase = system.adminUrls.resource
-  const internals: number[] = []
+  const ports = await freePorts(10)
+  const nextPort = () => ports.pop() ?? 0
   const start = async (app: 'auth' | 'resource', internal: number) => {
-    const [port, operations] = [await freePort(), await freePort()]
+    const [port, operations] = [nextPort(), nextPort()]
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
     return startProcess(app, port, {
@@ -27,7 +28,7 @@ beforeAll(async () => {
         : { RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}` }),
     })
   }
-  for (let index = 0; index < 2; index += 1) internals.push(await freePort())
+  const internals = [nextPort(), nextPort()]
   auth = await Promise.all(internals.map((internal) => start('auth', internal)))
   api = await Promise.all(internals.map((internal) => start('resource', internal)))
   for (const each of [...auth, ...api]) resources.use(each)
