@@ -1,0 +1,41 @@
+import { access, constants } from 'node:fs/promises'
+import path from 'node:path'
+
+/** A program of the stack that is not an npm package, and the Debian package that brings it. */
+const PACKAGES = { caddy: 'caddy', 'redis-server': 'redis-server' } as const
+export type DebianProgram = keyof typeof PACKAGES
+
+export class MissingPrograms extends Error {
+  override readonly name = 'MissingPrograms'
+}
+
+/**
+ * Where the programs are.
+ *
+ * @throws {MissingPrograms} naming every one that is missing, and the command that installs them
+ */
+export async function debianPrograms<const Names extends readonly DebianProgram[]>(
+  names: Names,
+  searchPath: string,
+): Promise<Record<Names[number], string>> {
+  const found = await Promise.all(names.map(async (name) => [name, await find(name, searchPath)] as const))
+  const missing = found.filter(([, file]) => !file).map(([name]) => PACKAGES[name])
+  if (missing.length > 0) {
+    throw new MissingPrograms(
+      `Missing: ${missing.join(', ')}. On Debian: apt-get install ${missing.join(' ')}`,
+    )
+  }
+  return Object.fromEntries(found) as Record<Names[number], string>
+}
+
+async function find(name: string, searchPath: string): Promise<string | undefined> {
+  for (const folder of searchPath.split(path.delimiter)) {
+    const file = path.join(folder, name)
+    const usable = await access(file, constants.X_OK).then(
+      () => true,
+      () => false,
+    )
+    if (folder && usable) return file
+  }
+  return undefined
+}

@@ -1,0 +1,42 @@
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
+
+export interface AppPorts {
+  readonly public: number
+  readonly operations: number
+  /** auth only. */
+  readonly internal: number
+}
+
+export interface RunningApp extends ManagedProcess {
+  readonly ports: AppPorts
+}
+
+/** `apps/<app>/src/main.ts serve` as a process of its own, bound to loopback. */
+export async function startApp(options: {
+  app: 'auth' | 'resource'
+  number: number
+  ports: AppPorts
+  env: Readonly<Record<string, string>>
+  folder: string
+}): Promise<RunningApp> {
+  const { app, ports, folder } = options
+  const prefix = app.toUpperCase()
+  const own = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
+  const started = await startManagedProcess({
+    name: `${app}-${options.number}`,
+    command: process.execPath,
+    args: [fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url)), 'serve'],
+    env: {
+      ...Object.fromEntries(own),
+      [`${prefix}_HOST`]: '127.0.0.1',
+      [`${prefix}_PORT`]: String(ports.public),
+      [`${prefix}_OPERATIONS_PORT`]: String(ports.operations),
+      ...(app === 'auth' && { AUTH_INTERNAL_PORT: String(ports.internal) }),
+    },
+    logFile: path.join(folder, `${app}-${options.number}.log`),
+    readyLine: '"msg":"listening"',
+  })
+  return Object.assign(started, { ports })
+}

@@ -1,0 +1,60 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
+
+export interface RunningRedis extends ManagedProcess {
+  readonly port: number
+  /** One user for each app, who may touch the keys and channels of that app only. */
+  readonly urls: { readonly auth: string; readonly resource: string }
+  /** May do everything: for tests. */
+  readonly adminUrl: string
+}
+
+/** What an app needs: its own keys and channels, scripts, and `INFO` to see how the server is set up. */
+const rights = (app: string) =>
+  `~${app}:* &${app}:* -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +info`
+
+/** Redis as it is run in production: nothing on disk, nothing evicted, no user without a password. */
+export async function startRedis(options: {
+  program: string
+  port: number
+  folder: string
+}): Promise<RunningRedis> {
+  const { program, port, folder } = options
+  const password = () => randomBytes(24).toString('base64url')
+  const [auth, resource, admin] = [password(), password(), password()]
+  const aclFile = path.join(folder, `redis-${port}.acl`)
+  const lines = [
+    'user default off',
+    `user auth on >${auth} ${rights('auth')}`,
+    `user resource on >${resource} ${rights('resource')}`,
+    `user admin on >${admin} ~* &* +@all`,
+  ]
+  await writeFile(aclFile, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const started = await startManagedProcess({
+    name: 'redis',
+    command: program,
+    args: [
+      '--port',
+      String(port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--maxmemory',
+      '256mb',
+    ].concat(['--maxmemory-policy', 'noeviction', '--aclfile', aclFile, '--dir', folder]),
+    env: {},
+    logFile: path.join(folder, 'redis.log'),
+    readyLine: 'Ready to accept connections',
+  })
+  const url = (user: string, secret: string) => `redis://${user}:${secret}@127.0.0.1:${port}`
+  return Object.assign(started, {
+    port,
+    urls: { auth: url('auth', auth), resource: url('resource', resource) },
+    adminUrl: url('admin', admin),
+  })
+}

@@ -1,0 +1,157 @@
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { loadConfig } from '@plainpath/auth/config'
+import { initKeys } from '@plainpath/auth/init-keys'
+import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
+import { createLog } from '@plainpath/http'
+import { openDataDirectory } from '@plainpath/local/data-directory'
+import { embeddedDatabases } from '@plainpath/local/databases'
+import { localSecrets } from '@plainpath/local/secrets'
+import { serviceUrls } from '@plainpath/metadata'
+import { type EmbeddedPostgres, migrate, useEmbeddedPostgres } from '@plainpath/postgres'
+import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { debianPrograms } from './debian-program.ts'
+import { freePorts, type ManagedProcess } from './managed-process.ts'
+import { type AppPorts, type RunningApp, startApp } from './start-app.ts'
+import { startGateway } from './start-gateway.ts'
+import { type RunningRedis, startRedis } from './start-redis.ts'
+
+/** Where each app meets its stores; a test puts a fault proxy in between. */
+export interface StackAddresses {
+  readonly AUTH_DATABASE_URL: string
+  readonly RESOURCE_DATABASE_URL: string
+  readonly AUTH_REDIS_URL: string
+  readonly RESOURCE_REDIS_URL: string
+}
+
+export interface StackOptions {
+  /** Port of the gateway; a free one when absent. */
+  readonly port?: number
+  readonly folder: string
+  readonly limitsFactor?: number
+  readonly say?: (line: string) => void
+  /** Changes the addresses that the apps are given. */
+  readonly between?: (addresses: StackAddresses) => Promise<StackAddresses>
+}
+
+/** Two of each app behind a gateway, PostgreSQL with two databases, Redis with a user for each app: all plain processes. */
+export interface Stack extends AsyncDisposable {
+  readonly origin: string
+  readonly auth: readonly RunningApp[]
+  readonly resource: readonly RunningApp[]
+  readonly gateway: ManagedProcess
+  readonly redis: RunningRedis
+  readonly postgres: EmbeddedPostgres
+  readonly env: Readonly<Record<string, string>>
+}
+
+const INSTANCES = 2
+
+/** @throws {MissingPrograms} naming the Debian packages that are missing */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  await using opening = new AsyncDisposableStack()
+  const say = options.say ?? (() => {})
+  const programs = await debianPrograms(['caddy', 'redis-server'], process.env['PATH'] ?? '')
+  await mkdir(options.folder, { recursive: true, mode: 0o755 })
+  const ports = await freePorts(2 + INSTANCES * 6)
+  const next = () => ports.pop() ?? 0
+  const port = options.port ?? next()
+  const origin = `http://localhost:${port}`
+
+  const data = await openDataDirectory(options.folder)
+  const secrets = await localSecrets(data, serviceUrls(origin).base)
+  const postgres = opening.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
+  say(`PostgreSQL     127.0.0.1:${postgres.port}  databases plainpath_auth, plainpath_resource`)
+  const databases = await embeddedDatabases(postgres, secrets.passwords)
+  const redis = opening.use(
+    await startRedis({ program: programs['redis-server'], port: next(), folder: options.folder }),
+  )
+  say(`Redis          127.0.0.1:${redis.port}  users auth, resource`)
+  await migrateBoth(databases)
+
+  const addresses = { ...databases, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
+  const env = {
+    ...secrets.files,
+    ...addresses,
+    ...(await options.between?.(addresses)),
+    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
+    AUTH_ORIGIN: origin,
+    RESOURCE_ORIGIN: origin,
+    AUTH_TRUSTED_PROXIES: '127.0.0.1',
+    RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
+    AUTH_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
+    RESOURCE_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
+    RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
+  }
+  await firstSigningKey({ ...env, ...addresses })
+
+  const appPorts = (): AppPorts => ({ public: next(), operations: next(), internal: next() })
+  const start = async (app: 'auth' | 'resource', number: number, more: Record<string, string> = {}) => {
+    const started = await startApp({
+      app,
+      number,
+      ports: appPorts(),
+      env: { ...env, ...more },
+      folder: options.folder,
+    })
+    say(
+      `${started.name.padEnd(14)} 127.0.0.1:${started.ports.public}  operations 127.0.0.1:${started.ports.operations}`,
+    )
+    return opening.use(started)
+  }
+  const auth: RunningApp[] = []
+  const resource: RunningApp[] = []
+  for (let number = 1; number <= INSTANCES; number += 1) {
+    const server = await start('auth', number)
+    auth.push(server)
+    resource.push(
+      await start('resource', number, { RESOURCE_AUTH_URL: `http://127.0.0.1:${server.ports.internal}` }),
+    )
+  }
+  const upstreams = (apps: readonly RunningApp[]) => apps.map((app) => `127.0.0.1:${app.ports.public}`)
+  const gateway = opening.use(
+    await startGateway({
+      program: programs.caddy,
+      port,
+      auth: upstreams(auth),
+      resource: upstreams(resource),
+      folder: options.folder,
+    }),
+  )
+  say(`Gateway        ${origin}  (Caddy)`)
+  say(`Logs           ${path.join(options.folder, '*.log')}`)
+  const resources = opening.move()
+  return {
+    origin,
+    auth,
+    resource,
+    gateway,
+    redis,
+    postgres,
+    env,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function migrateBoth(urls: Awaited<ReturnType<typeof embeddedDatabases>>): Promise<void> {
+  const role = (url: string) => decodeURIComponent(new URL(url).username)
+  await migrate({
+    url: urls.AUTH_MIGRATION_DATABASE_URL,
+    folder: AUTH_MIGRATIONS,
+    appRole: role(urls.AUTH_DATABASE_URL),
+  })
+  await migrate({
+    url: urls.RESOURCE_MIGRATION_DATABASE_URL,
+    folder: RESOURCE_MIGRATIONS,
+    appRole: role(urls.RESOURCE_DATABASE_URL),
+  })
+}
+
+async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+  const now = () => new Date()
+  await using stores = await openStores(loadConfig(env), {
+    log: createLog({ service: 'stack', write: () => {} }),
+    now,
+  })
+  await initKeys({ keys: stores.keys, now })
+}
