@@ -1,3 +1,4 @@
+import { domainToUnicode } from 'node:url'
 import { z } from 'zod'
 
 /**
@@ -23,7 +24,8 @@ const octets = (text: string) => new TextEncoder().encode(text).length
 
 /** Dot-atoms of RFC 5321 and their UTF-8 extension (RFC 6531); nothing unassigned, private or invisible. */
 const ATOM = String.raw`(?:[A-Za-z0-9!#$%&'*+/=?^_\x60{|}~-]|(?!\p{Default_Ignorable_Code_Point})[^\x00-\x7F\p{C}\p{Z}])+`
-const LOCAL_PART = new RegExp(`^${ATOM}(?:\\.${ATOM})*$`, 'u')
+/** Without `=?`, which begins an encoded word (RFC 2047): some mailers decode it to another address. */
+const LOCAL_PART = new RegExp(`^(?!.*=\\?)${ATOM}(?:\\.${ATOM})*$`, 'u')
 const TYPED_DOMAIN = /^(?:(?!\p{Default_Ignorable_Code_Point})[\p{L}\p{N}\p{M}.。．｡-])+$/u
 const ASCII_DOMAIN =
   /^(?=.{1,253}$)(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)+(?:[a-z]{2,63}|xn--[a-z0-9-]{1,59})$/
@@ -31,7 +33,12 @@ const ASCII_DOMAIN =
 function asciiDomain(typed: string): string | undefined {
   if (!TYPED_DOMAIN.test(typed)) return undefined
   const url = URL.parse(`http://${typed}/`)
-  return url !== null && ASCII_DOMAIN.test(url.hostname) ? url.hostname : undefined
+  if (url === null || !ASCII_DOMAIN.test(url.hostname)) return undefined
+  // The URL parser lets through labels such as `xn--a`, which stand for nothing.
+  const undecodable = domainToUnicode(url.hostname)
+    .split('.')
+    .some((label) => label.startsWith('xn--'))
+  return undecodable ? undefined : url.hostname
 }
 
 /** An address as a person typed it, without the blanks around it; mail goes to this spelling. */

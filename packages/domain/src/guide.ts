@@ -5,16 +5,20 @@ export const GuideSlug = z
   .string()
   .max(80)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+  .meta({ description: 'Names the guide in addresses: lower-case words joined by hyphens.' })
 
 const Day = z.iso.date()
+const Reviewed = Day.nullable().meta({
+  description: 'The day an attorney reviewed the guide; null until then.',
+})
 
 /** An official page that a guide rests on. `checked` is the day of the copy that was read, never the day of writing. */
 export const GuideSource = z.object({
   title: z.string().min(1),
-  url: z.url({ protocol: /^https$/ }),
-  agency: z.string().min(1),
-  checked: Day,
-  checkedBy: z.string().min(1),
+  url: z.url({ protocol: /^https$/ }).meta({ description: 'The official page.' }),
+  agency: z.string().min(1).meta({ description: 'Who publishes the page.' }),
+  checked: Day.meta({ description: 'The day of the copy that was read.' }),
+  checkedBy: z.string().min(1).meta({ description: 'Who read it.' }),
 })
 export type GuideSource = z.infer<typeof GuideSource>
 
@@ -23,18 +27,20 @@ export const Guide = z.object({
   slug: GuideSlug,
   title: z.string().min(1).max(120),
   summary: z.string().min(1).max(300),
-  /** Markdown. */
-  body: z.string().min(1),
-  sources: z.array(GuideSource).min(1),
-  updated: Day,
-  /** Null until a named person reviewed the guide. */
-  reviewed: Day.nullable(),
-  /** True when a source was checked longer ago than the guide allows. */
-  stale: z.boolean(),
-  version: z.int().min(1),
-  language: z.string().min(2),
-  disclaimer: z.string().min(1),
-  talkToAnAttorneyWhen: z.array(z.string().min(1)).min(1),
+  body: z.string().min(1).meta({ description: 'Markdown. `[n]` points at the n-th of `sources`.' }),
+  sources: z.array(GuideSource).min(1).meta({ description: 'The official pages that the guide rests on.' }),
+  updated: Day.meta({ description: 'The day the text last changed.' }),
+  reviewed: Reviewed,
+  stale: z.boolean().meta({
+    description: 'True when a source was checked longer ago than the guide allows: look at the source first.',
+  }),
+  version: z.int().min(1).meta({ description: 'Grows with every change of the text.' }),
+  language: z.string().min(2).meta({ description: 'BCP 47.' }),
+  disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the guide.' }),
+  talkToAnAttorneyWhen: z
+    .array(z.string().min(1))
+    .min(1)
+    .meta({ description: 'When this guide is not enough and a licensed attorney is needed.' }),
 })
 export type Guide = z.infer<typeof Guide>
 
@@ -43,8 +49,22 @@ export const GuideListing = z.object({
   slug: GuideSlug,
   title: z.string(),
   summary: z.string(),
-  updated: Day,
-  reviewed: Day.nullable(),
-  url: z.url(),
+  updated: Day.meta({ description: 'The day the text last changed.' }),
+  reviewed: Reviewed,
+  url: z.url().meta({ description: 'The page for people.' }),
+  snippet: z.string().optional().meta({
+    description: 'Of a search: the part of the guide that answers best, as plain text.',
+  }),
 })
 export type GuideListing = z.infer<typeof GuideListing>
+
+/** The answer of `GET /guides`. */
+export const GuideList = z.object({
+  guides: z
+    .array(GuideListing)
+    .meta({ description: 'Published guides only: by slug, or the best first when `q` is sent.' }),
+  next: z
+    .string()
+    .nullable()
+    .meta({ description: 'The cursor of the next page; null on the last one. Opaque.' }),
+})

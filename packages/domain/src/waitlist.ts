@@ -11,12 +11,18 @@ export type ReferralSlug = z.infer<typeof ReferralSlug>
 /** The body of `POST /waitlist` (seed §2): any referrer is accepted, one that is nobody's slug is not attributed. */
 export const JoinWaitlistRequest = z.strictObject({
   email: EmailAddress,
-  referredBySlug: z.string().max(100, 'must be at most 100 characters').nullish(),
+  referredBySlug: z
+    .string()
+    .max(100, 'must be at most 100 characters')
+    .nullish()
+    .meta({ description: 'Slug of the person who referred this one. One that is nobody’s is accepted.' }),
 })
 
 export const JoinedWaitlist = z.object({
   status: z.literal('joined'),
-  referralSlug: ReferralSlug,
-  referralUrl: z.url(),
+  referralSlug: ReferralSlug.meta({ description: 'Names the entry in its referral link.' }),
+  referralUrl: z.url().meta({ description: 'The link to give to others.' }),
 })
+
+/** Says nothing about the entry: whoever asks may not be the person. */
 export const AlreadyOnWaitlist = z.object({ status: z.literal('already_joined') })

@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import type pg from 'pg'
+import { connect, disconnect } from './connection.ts'
+import { isUnavailable } from './database-error.ts'
+
+/** The 64-bit key under which a name is locked; advisory locks are per database. */
+export function lockKey(name: string): string {
+  return createHash('sha256').update(name).digest().readBigInt64BE(0).toString()
+}
+
+/**
+ * Waits for the session's lock on `name`, which the connection then holds until it is closed.
+ *
+ * @param withinSeconds less than the time a statement of `client` may take.
+ * @throws when another session holds the lock all that time.
+ */
+export async function takeLock(client: pg.Client, name: string, withinSeconds: number): Promise<void> {
+  await setLockTimeout(client, withinSeconds)
+  try {
+    await client.query('select pg_advisory_lock($1)', [lockKey(name)])
+  } catch (error) {
+    if (!isUnavailable(error)) throw error
+    throw new Error(`waited ${withinSeconds} s for the lock "${name}"`, { cause: error })
+  }
+}
+
+export async function setLockTimeout(client: pg.Client, seconds: number): Promise<void> {
+  await client.query(`select set_config('lock_timeout', $1, false)`, [`${seconds}s`])
+}
+
+/** @returns whether the session has the lock on `name` now. */
+export async function tryLock(client: pg.Client, name: string): Promise<boolean> {
+  const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
+    lockKey(name),
+  ])
+  return rows[0]?.held === true
+}
+
+/**
+ * Holds the lock on `name` in the database of `url` until disposed, over a connection of its own. A lost connection
+ * loses the lock, as does the end of the process.
+ *
+ * @returns undefined when another session holds it.
+ */
+export async function holdLock(url: string, name: string): Promise<AsyncDisposable | undefined> {
+  const client = await connect(url, { applicationName: 'plainpath lock' })
+  try {
+    if (await tryLock(client, name)) return { [Symbol.asyncDispose]: () => disconnect(client) }
+  } catch (error) {
+    await disconnect(client)
+    throw error
+  }
+  await disconnect(client)
+  return undefined
+}

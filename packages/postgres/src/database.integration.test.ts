@@ -1,0 +1,221 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer } from 'node:net'
+import path from 'node:path'
+import { inspect } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startTcpProxy } from '../test/tcp-proxy.ts'
+import { openPool, type Pool } from './database.ts'
+import { isUnavailable, isUniqueViolation } from './database-error.ts'
+import { openTestDatabase, type TestDatabase } from './testing.ts'
+
+let database: TestDatabase
+let pool: Pool
+let admin: Pool
+const logged: { message: string; fields?: Record<string, unknown> }[] = []
+const log = { error: (message: string, fields = {}) => void logged.push({ message, fields }) }
+
+beforeAll(async () => {
+  database = await openTestDatabase({
+    folder: path.join(import.meta.dirname, '../test/migrations'),
+    name: 'pool',
+  })
+  pool = openPool(database.appUrl, { max: 1, applicationName: 'pool under test', log })
+  admin = openPool(database.adminUrl)
+})
+afterAll(async () => {
+  await pool?.[Symbol.asyncDispose]()
+  await admin?.[Symbol.asyncDispose]()
+  await database?.[Symbol.asyncDispose]()
+})
+
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable('it should have failed'),
+    (error: unknown) => error as Error,
+  )
+const pid = async (db: Pick<Pool, 'query'>) =>
+  (await db.query<{ pid: number }>('select pg_backend_pid() as pid')).rows[0]?.pid
+const addNote = (db: Pick<Pool, 'query'>, slug: string, body = '') =>
+  db.query('insert into notes (slug, body) values ($1, $2)', [slug, body])
+const noteCount = async (slug: string) =>
+  (await pool.query<{ n: number }>('select count(*) as n from notes where slug = $1', [slug])).rows[0]?.n
+
+describe('rows', () => {
+  test('dates are text, bigints are numbers, instants are Dates, bytes are Buffers', async () => {
+    const { rows, rowCount } = await pool.query(
+      `select $1::date as day, array[$1::date] as days, 9007199254740991::bigint as big,
+        $2::timestamptz as instant, $3::bytea as bytes`,
+      ['2026-01-31', new Date('2026-01-31T12:00:00Z'), Buffer.from([0, 255])],
+    )
+    expect(rowCount).toBe(1)
+    expect(rows[0]).toEqual({
+      day: '2026-01-31',
+      days: ['2026-01-31'],
+      big: 9_007_199_254_740_991,
+      instant: new Date('2026-01-31T12:00:00Z'),
+      bytes: Buffer.from([0, 255]),
+    })
+  })
+
+  test('a bigint that no number can hold fails the statement, and the pool goes on', async () => {
+    await expect(pool.query('select 9007199254740993::bigint as big')).rejects.toThrow('2^53-1')
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  })
+})
+
+describe('a transaction', () => {
+  test('is kept when its work returns', async () => {
+    expect(await pool.transaction((tx) => addNote(tx, 'kept'))).toMatchObject({ rowCount: 1 })
+    expect(await noteCount('kept')).toBe(1)
+  })
+
+  test('is undone when its work throws', async () => {
+    const work = pool.transaction(async (tx) => {
+      await addNote(tx, 'undone')
+      throw new Error('changed my mind')
+    })
+    await expect(work).rejects.toThrow('changed my mind')
+    expect(await noteCount('undone')).toBe(0)
+  })
+
+  test('does not pretend to have kept what a swallowed failure undid', async () => {
+    const work = pool.transaction(async (tx) => {
+      await addNote(tx, 'swallowed')
+      await failure(tx.query('select 1 / 0'))
+    })
+    await expect(work).rejects.toThrow('nothing was kept')
+    expect(await noteCount('swallowed')).toBe(0)
+  })
+
+  test('cannot be used after its end', async () => {
+    const tx = await pool.transaction(async (open) => open)
+    await expect(addNote(tx, 'late')).rejects.toThrow('the transaction has ended')
+  })
+})
+
+describe('errors', () => {
+  test('a unique violation is known by its constraint and costs no connection', async () => {
+    await addNote(pool, 'twice')
+    const before = await pid(pool)
+    const error = await failure(addNote(pool, 'twice'))
+    expect(isUniqueViolation(error)).toBe(true)
+    expect(isUniqueViolation(error, 'notes_slug_key')).toBe(true)
+    expect(isUniqueViolation(error, 'notes_pkey')).toBe(false)
+    expect(isUnavailable(error)).toBe(false)
+    expect(await pid(pool)).toBe(before)
+  })
+
+  test.for([
+    {
+      why: 'a unique violation',
+      run: () => addNote(pool, 'canary-7f3a').then(() => addNote(pool, 'canary-7f3a')),
+    },
+    {
+      why: 'a null where none may be',
+      run: () => pool.query(`insert into notes (slug, body) values ('canary-7f3a', null)`),
+    },
+    { why: 'a value of another type', run: () => pool.query('select $1::int', ['canary-7f3a "quoted"']) },
+  ])('$why carries no values', async ({ run }) => {
+    expect(inspect(await failure(run()), { depth: 9, showHidden: true })).not.toContain('canary')
+  })
+
+  test('a mistake in a statement is no outage', async () => {
+    expect(isUnavailable(await failure(pool.query('select nothing from nowhere')))).toBe(false)
+  })
+})
+
+describe('unavailable', () => {
+  test('a statement that takes over 2 s', async () => {
+    const error = await failure(pool.query('select pg_sleep(10)'))
+    expect(error).toMatchObject({ code: '57014' })
+    expect(isUnavailable(error)).toBe(true)
+  })
+
+  test('a lock that is not free within 0.5 s', async () => {
+    const error = await admin.transaction(async (holder) => {
+      await holder.query('lock table notes')
+      return failure(addNote(pool, 'locked out'))
+    })
+    expect(error).toMatchObject({ code: '55P03' })
+    expect(isUnavailable(error)).toBe(true)
+  })
+
+  test('a pool whose connections are all in use for 1 s', async () => {
+    await pool.transaction(async () => {
+      expect(isUnavailable(await failure(pool.query('select 1')))).toBe(true)
+    })
+  })
+
+  test('a server that only reads', async () => {
+    const write = pool.transaction(async (tx) => {
+      await tx.query('set transaction read only')
+      await addNote(tx, 'read only')
+    })
+    expect(isUnavailable(await failure(write))).toBe(true)
+  })
+
+  test('a port where nobody listens', async () => {
+    const probe = createServer().listen(0, '127.0.0.1')
+    await once(probe, 'listening')
+    const { port } = probe.address() as AddressInfo
+    probe.close()
+    await using gone = openPool(`postgresql://user@127.0.0.1:${port}/none`)
+    expect(isUnavailable(await failure(gone.query('select 1')))).toBe(true)
+  })
+
+  test('a server that takes the connection and says nothing', async () => {
+    const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
+    await once(silent, 'listening')
+    await using mute = openPool(`postgresql://user@127.0.0.1:${(silent.address() as AddressInfo).port}/none`)
+    expect(isUnavailable(await failure(mute.query('select 1')))).toBe(true)
+    silent.close()
+  })
+
+  test('a server that falls silent: given up after 2.5 s, and its connection is not used again', async () => {
+    await using proxy = await startTcpProxy(database.appUrl)
+    await using behind = openPool(proxy.url, { max: 1 })
+    const before = await pid(behind)
+    proxy.silence()
+    expect(isUnavailable(await failure(behind.query('select 1')))).toBe(true)
+    proxy.resume()
+    expect(await pid(behind)).not.toBe(before)
+  })
+})
+
+describe('a connection that the server ends', () => {
+  const end = (who: number | undefined) => admin.query('select pg_terminate_backend($1)', [who])
+
+  test('while idle is logged and replaced', async () => {
+    await end(await pid(pool))
+    await vi.waitFor(() =>
+      expect(logged).toContainEqual(expect.objectContaining({ message: 'lost an idle database connection' })),
+    )
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+  })
+
+  test('inside a transaction undoes it, and the pool goes on', async () => {
+    const work = pool.transaction(async (tx) => {
+      await addNote(tx, 'cut off')
+      await end(await pid(tx))
+      await addNote(tx, 'cut off too')
+    })
+    expect(isUnavailable(await failure(work))).toBe(true)
+    expect(await noteCount('cut off')).toBe(0)
+  })
+
+  test('between two statements of a transaction does not end the process', async () => {
+    const work = pool.transaction(async (tx) => {
+      const session = await pid(tx)
+      await end(session)
+      await vi.waitFor(async () => {
+        const { rowCount } = await admin.query('select from pg_stat_activity where pid = $1', [session])
+        expect(rowCount).toBe(0)
+      })
+    })
+    expect(isUnavailable(await failure(work))).toBe(true)
+  })
+})
+
+test('the app role cannot make tables', async () => {
+  await expect(pool.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
+})

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Binaries, locateBinaries } from './binaries.ts'
+import { type Cluster, openCluster } from './cluster.ts'
+import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
+import { type Lease, stopUnlessUsed, takeLease } from './lease.ts'
+import { POLL_MS, runningServer, type StartingServer, startServer } from './postmaster.ts'
+
+/** A server in use. Disposing gives it back; the last one to do so stops it, no matter who started it. */
+export interface EmbeddedPostgres extends AsyncDisposable {
+  /** Superuser, database `postgres`; holds the password. */
+  readonly url: string
+  readonly port: number
+  /** The folder really used, which differs from the one asked for where the server's user cannot reach that. */
+  readonly dir: string
+  /** False when a running server was adopted. */
+  readonly started: boolean
+}
+
+const START_TIMEOUT_MS = 30_000
+const RESTART_MS = 100
+
+/**
+ * Uses the PostgreSQL server on the data directory `dir`: makes the directory, starts the server or adopts the one that
+ * runs, whichever it takes. Any number of processes may do so at once. As root the server runs as user `nobody`.
+ * It listens on loopback alone, at a free port, and asks for a password (SCRAM) that is kept in the data directory.
+ *
+ * @param options.settings server settings beside or instead of the lasting defaults; an adopted server keeps its own.
+ * @throws {EmbeddedPostgresError} saying in one line why it cannot be, within 30 s (90 s when the directory is made).
+ */
+export async function useEmbeddedPostgres(options: {
+  dir: string
+  settings?: Readonly<Record<string, string>>
+}): Promise<EmbeddedPostgres> {
+  const settings = options.settings ?? {}
+  const binaries = locateBinaries()
+  const cluster = await openCluster(binaries, options.dir, { durable: settings['fsync'] !== 'off' })
+  const { lease, port, started } = await joinServer(binaries, cluster, settings)
+  const url = serverUrl(cluster, port)
+  return {
+    url,
+    port,
+    started,
+    dir: cluster.dir,
+    async [Symbol.asyncDispose]() {
+      await lease[Symbol.asyncDispose]()
+      await stopUnlessUsed(cluster.dir, url)
+    },
+  }
+}
+
+/** Stops the server on `dir` if one runs and nobody uses it. @returns false when somebody does. */
+export async function stopAbandonedServer(dir: string): Promise<boolean> {
+  const server = runningServer(dir)
+  if (!server) return true
+  const cluster = await openCluster(locateBinaries(), dir, { durable: true })
+  return stopUnlessUsed(cluster.dir, serverUrl(cluster, server.port))
+}
+
+const serverUrl = (cluster: Cluster, port: number) =>
+  `postgresql://postgres:${cluster.password}@127.0.0.1:${port}/postgres`
+
+/** The server may start, recover, stop or vanish between any two looks at it, so it looks until it holds a lease. */
+async function joinServer(
+  binaries: Binaries,
+  cluster: Cluster,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ lease: Lease; port: number; started: boolean }> {
+  let ours: StartingServer | undefined
+  for (const deadline = Date.now() + START_TIMEOUT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
+    const server = runningServer(cluster.dir)
+    if (server?.ready) {
+      const lease = await takeLease(serverUrl(cluster, server.port))
+      if (lease) return { lease, port: server.port, started: ours?.ended === false }
+    } else if (!server && ours?.ended !== false) {
+      if (ours && !ours.mayStartAgain)
+        throw new EmbeddedPostgresError(`PostgreSQL does not start: ${lastWords(ours)}`)
+      if (ours) await sleep(RESTART_MS)
+      ours = await startServer(binaries, cluster.dir, settings)
+    }
+  }
+  throw new EmbeddedPostgresError(
+    `PostgreSQL in ${cluster.dir} was not ready within ${START_TIMEOUT_MS / 1000} s${ours ? `: ${lastWords(ours)}` : ''}`,
+  )
+}
+
+function lastWords(server: StartingServer): string {
+  const lines = server.log.trim().split('\n')
+  return (
+    lines.findLast((line) => /(?:FATAL|PANIC): /.test(line))?.replace(/^.*?(?:FATAL|PANIC): +/, '') ??
+    lines.at(-1) ??
+    ''
+  )
+}

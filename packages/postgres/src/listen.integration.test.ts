@@ -1,0 +1,124 @@
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { startTcpProxy } from '../test/tcp-proxy.ts'
+import { openPool, type Pool } from './database.ts'
+import { listen } from './listen.ts'
+import { openTestDatabase, type TestDatabase } from './testing.ts'
+
+let database: TestDatabase
+let pool: Pool
+let admin: Pool
+
+beforeAll(async () => {
+  database = await openTestDatabase({
+    folder: path.join(import.meta.dirname, '../test/migrations'),
+    name: 'listen',
+  })
+  pool = openPool(database.appUrl)
+  admin = openPool(database.adminUrl)
+})
+afterAll(async () => {
+  await pool?.[Symbol.asyncDispose]()
+  await admin?.[Symbol.asyncDispose]()
+  await database?.[Symbol.asyncDispose]()
+})
+
+/** Listens on one channel and keeps what it hears. */
+async function listener(
+  url = database.appUrl,
+  options: { heartbeatMs?: number; onNotice?: () => void } = {},
+) {
+  const heard: string[] = []
+  const logged: string[] = []
+  let connections = 0
+  const subscription = await listen(
+    url,
+    {
+      'Agents changed': (payload) => {
+        heard.push(payload)
+        options.onNotice?.()
+      },
+    },
+    {
+      ...options,
+      onReconnected: () => {
+        connections += 1
+      },
+      log: { error: (message) => void logged.push(message) },
+    },
+  )
+  return {
+    heard,
+    logged,
+    connections: () => connections,
+    [Symbol.asyncDispose]: () => subscription[Symbol.asyncDispose](),
+  }
+}
+
+const notify = (payload: string) => pool.query('select pg_notify($1, $2)', ['Agents changed', payload])
+const LISTENERS = `from pg_stat_activity where application_name = 'plainpath listen' and datname = current_database()`
+
+test('hears notices of its channel, with and without a payload', async () => {
+  await using one = await listener()
+  expect(one.connections()).toBe(1)
+  await notify('agt_1')
+  await pool.query('notify "Agents changed"')
+  await pool.query('notify "Agents"')
+  await vi.waitFor(() => expect(one.heard).toEqual(['agt_1', '']))
+})
+
+test('a handler that throws is logged and hears the next notice', async () => {
+  await using one = await listener(database.appUrl, {
+    onNotice: () => {
+      throw new Error('cannot')
+    },
+  })
+  await notify('first')
+  await notify('second')
+  await vi.waitFor(() => expect(one.heard).toEqual(['first', 'second']))
+  expect(one.logged).toEqual(['a notice could not be handled', 'a notice could not be handled'])
+})
+
+test('a connection that the server ends is made anew, which is told', async () => {
+  await using one = await listener()
+  await admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`)
+  await vi.waitFor(() => expect(one.connections()).toBe(2), 5_000)
+  await notify('after')
+  await vi.waitFor(() => expect(one.heard).toEqual(['after']))
+  expect(one.logged).toEqual(['lost a standing database connection'])
+})
+
+test('a connection that falls silent is found out and made anew', async () => {
+  await using proxy = await startTcpProxy(database.appUrl)
+  await using one = await listener(proxy.url, { heartbeatMs: 50 })
+  proxy.silence()
+  await notify('unheard')
+  proxy.resume()
+  await vi.waitFor(() => expect(one.connections()).toBe(2), 10_000)
+  await notify('heard')
+  await vi.waitFor(() => expect(one.heard).toEqual(['heard']))
+})
+
+test('tries until the server is back, and stops trying when disposed', async () => {
+  const proxy = await startTcpProxy(database.appUrl)
+  await using one = await listener(proxy.url)
+  await proxy[Symbol.asyncDispose]()
+  await vi.waitFor(() =>
+    expect(
+      one.logged.filter((line) => line === 'no standing database connection yet').length,
+    ).toBeGreaterThan(2),
+  )
+})
+
+test('leaves no connection behind', async () => {
+  const one = await listener()
+  expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(1)
+  await one[Symbol.asyncDispose]()
+  expect((await admin.query(`select ${LISTENERS}`)).rowCount).toBe(0)
+})
+
+test('fails when the first connection fails', async () => {
+  const nobody = new URL(database.appUrl)
+  nobody.username = 'nobody_of_that_name'
+  await expect(listener(nobody.href)).rejects.toMatchObject({ code: expect.stringMatching(/^28/) })
+})

@@ -1,0 +1,226 @@
+import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { inspect } from 'node:util'
+import { describe, expect, inject, test } from 'vitest'
+import { dropDatabase, openEmptyDatabase } from '../test/empty-database.ts'
+import { connect, disconnect } from './connection.ts'
+import { openPool } from './database.ts'
+import { migrate, schemaIsCurrent } from './migrate.ts'
+import { ensureRolesAndDatabases } from './roles-and-databases.ts'
+
+const folder = path.join(import.meta.dirname, '../test/migrations')
+
+/** A copy of the migrations with more files. */
+async function folderWith(files: Record<string, string>) {
+  const copy = await mkdtemp(path.join(tmpdir(), 'plainpath-migrations-'))
+  await cp(folder, copy, { recursive: true })
+  for (const [name, sql] of Object.entries(files)) await writeFile(path.join(copy, name), sql)
+  return { path: copy, [Symbol.asyncDispose]: () => rm(copy, { recursive: true }) }
+}
+
+describe('migrate', () => {
+  test('applies what is missing, in order, and then has nothing to do', async () => {
+    await using database = await openEmptyDatabase()
+    const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
+    expect(await migrate(options)).toEqual({ applied: ['0001-notes', '0002-audit'] })
+    expect(await migrate(options)).toEqual({ applied: [] })
+    await using more = await folderWith({
+      '0003-tags.sql': 'create table tags (name text)',
+      'README.md': 'no migration',
+    })
+    expect(await migrate({ ...options, folder: more.path })).toEqual({ applied: ['0003-tags'] })
+  })
+
+  test('called by two processes at once does the work once, and both succeed', async () => {
+    await using database = await openEmptyDatabase()
+    const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
+    const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
+    expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-notes', '0002-audit'])
+  })
+
+  test('applies a file whole, whatever its comments say', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder })
+    await using owner = openPool(database.ownerUrl)
+    expect((await owner.query(`select to_regclass('notes_body_idx') as found`)).rows[0]).toEqual({
+      found: 'notes_body_idx',
+    })
+  })
+
+  test('names the migration that fails, keeps those before it and nothing of it', async () => {
+    await using database = await openEmptyDatabase()
+    await using broken = await folderWith({
+      '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,
+    })
+    const error = await migrate({ url: database.ownerUrl, folder: broken.path }).catch(
+      (thrown: unknown) => thrown,
+    )
+    expect(error).toMatchObject({
+      message: expect.stringContaining('migration 0003-broken.sql failed: duplicate key'),
+    })
+    expect(inspect(error, { depth: 9, showHidden: true })).not.toContain('canary')
+    await using owner = openPool(database.ownerUrl)
+    const { rows } = await owner.query(
+      `select to_regclass('half') as half, array(select name from schema_migrations) as kept`,
+    )
+    expect(rows).toEqual([{ half: null, kept: ['0001-notes', '0002-audit'] }])
+  })
+
+  test.for([
+    {
+      why: 'a file of another name',
+      files: { '3-tags.sql': '' },
+      says: 'a migration is named NNNN-name.sql, not 3-tags.sql',
+    },
+    { why: 'a number used twice', files: { '0002-tags.sql': '' }, says: 'two migrations are numbered 0002' },
+  ])('refuses $why', async ({ files, says }) => {
+    await using database = await openEmptyDatabase()
+    await using wrong = await folderWith(files)
+    await expect(migrate({ url: database.ownerUrl, folder: wrong.path })).rejects.toThrow(says)
+  })
+
+  test('refuses a migration that comes before one already applied', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder })
+    await using late = await folderWith({ '0000-late.sql': 'create table late ()' })
+    await expect(migrate({ url: database.ownerUrl, folder: late.path })).rejects.toThrow('0000-late')
+  })
+
+  test('refuses a folder without migrations', async () => {
+    await using database = await openEmptyDatabase()
+    await expect(migrate({ url: database.ownerUrl, folder: import.meta.dirname })).rejects.toThrow(
+      'no migrations',
+    )
+  })
+})
+
+describe('the app role', () => {
+  const allowed = async (url: string, table: string) => {
+    const client = await connect(url, { applicationName: 'test' })
+    const { rows } = await client.query(
+      `select string_agg(p, ' ') as privileges from unnest(array['select', 'insert', 'update', 'delete', 'truncate',
+        'references', 'trigger']) as p where has_table_privilege($1, p)`,
+      [table],
+    )
+    await disconnect(client)
+    return rows[0].privileges
+  }
+  const GRANTED = {
+    notes: 'select insert update delete',
+    audit: 'select insert',
+    schema_migrations: 'select',
+  }
+
+  test.for(Object.entries(GRANTED))('may in %s: %s', async ([table, privileges]) => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
+    expect(await allowed(database.appUrl, table)).toBe(privileges)
+  })
+
+  test('may use the sequences of its tables, and make no tables', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
+    await using app = openPool(database.appUrl)
+    const { rows } = await app.query(`insert into notes (slug) values ('one') returning id`)
+    expect(rows).toEqual([{ id: 1 }])
+    await expect(app.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
+    await expect(app.query('truncate notes')).rejects.toMatchObject({ code: '42501' })
+  })
+
+  test('that is new has the same on tables that were there before it', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder })
+    expect(await allowed(database.appUrl, 'audit')).toBe(null)
+    await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
+    expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
+  })
+
+  test('may use a table from the moment its migration is kept', async () => {
+    await using database = await openEmptyDatabase()
+    await using broken = await folderWith({ '0003-broken.sql': 'select 1 / 0' })
+    const options = { url: database.ownerUrl, folder: broken.path, appRole: database.spec.app.name }
+    await expect(migrate(options)).rejects.toThrow('0003-broken')
+    expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
+  })
+
+  test('that owns the tables keeps what an owner has', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder, appRole: database.spec.owner.name })
+    expect(await allowed(database.ownerUrl, 'audit')).toContain('references')
+  })
+})
+
+describe('schemaIsCurrent', () => {
+  test('says so, asked by the app role', async () => {
+    await using database = await openEmptyDatabase()
+    await using app = openPool(database.appUrl)
+    expect(await schemaIsCurrent(app, folder)).toBe(false)
+    await migrate({ url: database.ownerUrl, folder })
+    expect(await schemaIsCurrent(app, folder)).toBe(false)
+    await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
+    expect(await schemaIsCurrent(app, folder)).toBe(true)
+  })
+
+  test('is false when a migration is missing, true when the database has more than we know', async () => {
+    await using database = await openEmptyDatabase()
+    await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
+    await using app = openPool(database.appUrl)
+    const options = { url: database.ownerUrl, appRole: database.spec.app.name }
+    await migrate({ ...options, folder })
+    expect(await schemaIsCurrent(app, more.path)).toBe(false)
+    await migrate({ ...options, folder: more.path })
+    expect(await schemaIsCurrent(app, folder)).toBe(true)
+  })
+})
+
+describe('ensureRolesAndDatabases', () => {
+  test('by several at once, and again, makes everything once', async () => {
+    await using database = await openEmptyDatabase()
+    const { adminUrl } = inject('testPostgres')
+    const { owner, app } = database.spec
+    const second = {
+      name: `${database.name}_2`,
+      owner: { ...owner, name: `${owner.name}2` },
+      app: { ...app, name: `${app.name}2` },
+    }
+    const specs = [database.spec, second]
+    const results = await Promise.all([1, 2, 3].map(() => ensureRolesAndDatabases(adminUrl, specs)))
+    for (const [first] of results)
+      expect(first).toMatchObject({ ownerUrl: database.ownerUrl, appUrl: database.appUrl })
+    await dropDatabase(second)
+  })
+
+  test('lets no other role connect', async () => {
+    await using database = await openEmptyDatabase()
+    await using other = await openEmptyDatabase()
+    const intruder = new URL(database.appUrl)
+    intruder.username = other.spec.app.name
+    await expect(connect(intruder.href, { applicationName: 'test' })).rejects.toMatchObject({ code: '42501' })
+  })
+
+  test('works for an administrator who is no superuser', async () => {
+    const { adminUrl, rolePassword } = inject('testPostgres')
+    await using database = await openEmptyDatabase()
+    const name = `${database.name}_second`
+    const lesserAdmin = { name: `${name}_admin`, password: rolePassword }
+    await using admin = openPool(adminUrl)
+    await admin.query(
+      `create role "${lesserAdmin.name}" login createrole createdb password '${rolePassword}'`,
+    )
+    const lesserUrl = new URL(adminUrl)
+    lesserUrl.username = lesserAdmin.name
+    lesserUrl.password = rolePassword
+    const spec = {
+      name,
+      owner: { name: `${name}_owner`, password: rolePassword },
+      app: { name: `${name}_app`, password: rolePassword },
+    }
+    const [made] = await ensureRolesAndDatabases(lesserUrl.href, [spec])
+    expect(await migrate({ url: made?.ownerUrl ?? '', folder, appRole: spec.app.name })).toMatchObject({
+      applied: { length: 2 },
+    })
+    await dropDatabase(spec)
+    await admin.query(`drop role "${lesserAdmin.name}"`)
+  })
+})

@@ -1,0 +1,97 @@
+import pg from 'pg'
+import { takeLock } from './advisory-lock.ts'
+import { connect, disconnect } from './connection.ts'
+import { scramVerifier } from './scram-verifier.ts'
+
+/** A database with two roles: the owner migrates it, the app may only connect until a migration grants it more. */
+export interface DatabaseSpec {
+  name: string
+  owner: RoleSpec
+  app: RoleSpec
+}
+export interface RoleSpec {
+  name: string
+  password: string
+}
+
+const LOCK_SECONDS = 30
+/** Copying a template can take longer than any other statement. */
+const STATEMENT_MS = 40_000
+
+/**
+ * Makes what is missing of the roles and databases and sets the passwords anew. Several processes may do it at once.
+ * Nobody but the two roles and administrators may connect to the databases.
+ *
+ * @param adminUrl a role that may create roles and databases.
+ * @returns the addresses of each database, in the order of `specs`.
+ */
+export async function ensureRolesAndDatabases(
+  adminUrl: string,
+  specs: readonly DatabaseSpec[],
+): Promise<{ name: string; ownerUrl: string; appUrl: string }[]> {
+  const admin = await connect(adminUrl, { applicationName: 'plainpath roles', statementMs: STATEMENT_MS })
+  try {
+    await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
+    const addresses = []
+    for (const spec of specs) {
+      const { name, owner, app } = spec
+      const ownerUrl = databaseUrl(adminUrl, name, owner)
+      await ensureRole(admin, owner)
+      await ensureRole(admin, app)
+      await ensureDatabase(admin, spec)
+      await closeSchema(ownerUrl, app.name)
+      addresses.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
+    }
+    return addresses
+  } finally {
+    await disconnect(admin)
+  }
+}
+
+/** @returns `url` with another database, and another user if one is given. */
+export function databaseUrl(url: string, database: string, user?: RoleSpec): string {
+  const changed = new URL(url)
+  changed.pathname = `/${encodeURIComponent(database)}`
+  if (user) {
+    changed.username = encodeURIComponent(user.name)
+    changed.password = encodeURIComponent(user.password)
+  }
+  return changed.href
+}
+
+/** Lets the owner, the app and administrators connect to a database, and nobody else. */
+export async function closeDatabase(admin: pg.Client, database: string, app: string): Promise<void> {
+  await admin.query(`revoke all on database ${id(database)} from public`)
+  await admin.query(`grant connect on database ${id(database)} to ${id(app)}`)
+}
+
+const id = pg.escapeIdentifier
+
+async function ensureRole(admin: pg.Client, role: RoleSpec): Promise<void> {
+  const { rowCount } = await admin.query('select from pg_roles where rolname = $1', [role.name])
+  if (rowCount === 0) await admin.query(`create role ${id(role.name)}`)
+  await admin.query(
+    `alter role ${id(role.name)} login password ${pg.escapeLiteral(scramVerifier(role.password))}`,
+  )
+}
+
+async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSpec): Promise<void> {
+  // An administrator who is no superuser may give a database only to a role he is a member of.
+  const { rows } = await admin.query<{ super: boolean }>(
+    'select rolsuper as super from pg_roles where rolname = current_user',
+  )
+  if (rows[0]?.super !== true) await admin.query(`grant ${id(owner.name)} to current_user`)
+  const { rowCount } = await admin.query('select from pg_database where datname = $1', [name])
+  if (rowCount === 0) await admin.query(`create database ${id(name)} owner ${id(owner.name)}`)
+  await closeDatabase(admin, name, app.name)
+}
+
+async function closeSchema(ownerUrl: string, app: string): Promise<void> {
+  const owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
+  try {
+    await owner.query(`revoke all on schema public from public`)
+    await owner.query(`grant usage on schema public to ${id(app)}`)
+  } finally {
+    await disconnect(owner)
+  }
+}

@@ -1,0 +1,31 @@
+import pg from 'pg'
+
+type Parse = (value: string) => unknown
+
+/** Object identifiers of types, as pg_type has them. */
+const INT8 = 20
+const DATE = 1082
+const DATE_ARRAY = 1182
+const TEXT_ARRAY = 1009
+
+const builtIn = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
+
+/**
+ * How columns become values, for the connections that are given it (pg's own table stays as it is): `date` is its
+ * `YYYY-MM-DD` text, since a Date would move it by the process's time zone; `bigint` is a number, and one past
+ * 2^53-1 fails the statement instead of being rounded. The rest is pg's: `timestamptz` a Date, `bytea` a Buffer.
+ */
+export const rowTypes = {
+  getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
+    if (format === 'binary') return builtIn(oid, format)
+    if (oid === INT8) return exactNumber
+    if (oid === DATE) return String
+    return builtIn(oid === DATE_ARRAY ? TEXT_ARRAY : oid, format)
+  },
+}
+
+function exactNumber(digits: string): number {
+  const value = Number(digits)
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint column holds more than 2^53-1')
+  return value
+}

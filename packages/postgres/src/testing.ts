@@ -1,0 +1,2 @@
+export type { TestPostgres } from './testing/provided-context.ts'
+export { openTestDatabase, type TestDatabase } from './testing/test-database.ts'

@@ -1,0 +1,64 @@
+import path from 'node:path'
+import { expect, inject, test } from 'vitest'
+import { connect, disconnect } from '../connection.ts'
+import { openPool } from '../database.ts'
+import { openTestDatabase } from './test-database.ts'
+import { beginTestRun, nameInRun } from './test-run.ts'
+
+const folder = path.join(import.meta.dirname, '../../test/migrations')
+
+async function databases(like: string): Promise<string[]> {
+  const admin = await connect(inject('testPostgres').adminUrl, { applicationName: 'test' })
+  const { rows } = await admin.query<{ datname: string }>(
+    'select datname from pg_database where datname like $1',
+    [like],
+  )
+  await disconnect(admin)
+  return rows.map(({ datname }) => datname)
+}
+
+test('each database is migrated and separate, its roles are the lesser ones', async () => {
+  await using one = await openTestDatabase({ folder, name: 'copies' })
+  await using other = await openTestDatabase({ folder, name: 'copies' })
+  await using first = openPool(one.appUrl)
+  await using second = openPool(other.appUrl)
+  await first.query(`insert into notes (slug) values ('mine')`)
+  expect((await second.query('select * from notes')).rows).toEqual([])
+  await expect(first.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
+  await using owner = openPool(one.ownerUrl)
+  await owner.query('create table ours ()')
+})
+
+test('many at once share one template', async () => {
+  await using opened = new AsyncDisposableStack()
+  const made = await Promise.all(Array.from({ length: 4 }, () => openTestDatabase({ folder, name: 'crowd' })))
+  for (const database of made) opened.use(database)
+  expect(new Set(made.map(({ name }) => name)).size).toBe(4)
+  expect(await databases(nameInRun(inject('testPostgres').runId, 'crowd', 'template%'))).toHaveLength(1)
+})
+
+test('disposing drops the database, even one in use', async () => {
+  const database = await openTestDatabase({ folder, name: 'dropped' })
+  await using pool = openPool(database.appUrl)
+  await pool.query('select 1')
+  await database[Symbol.asyncDispose]()
+  expect(await databases(database.name)).toEqual([])
+})
+
+test('a new run removes what dead runs left, and nothing of those that live', async () => {
+  const { adminUrl, origin } = inject('testPostgres')
+  const silent = { error: () => undefined }
+  await using live = await openTestDatabase({ folder, name: 'live' })
+  await using owned = openPool(adminUrl)
+  const left = nameInRun('0000dead', 'auth', 'left')
+  await owned.query(`create role "${left}"`)
+  await owned.query(`create database "${left}" owner "${left}"`)
+  const run = await beginTestRun({ adminUrl, origin }, silent)
+  await owned.query(`create database "${nameInRun(run.runId, 'auth', 'own')}"`)
+  expect(await databases(left)).toEqual([])
+  expect(await databases(live.name)).toEqual([live.name])
+  expect((await owned.query('select from pg_roles where rolname = $1', [left])).rowCount).toBe(0)
+  await run[Symbol.asyncDispose]()
+  expect(await databases(nameInRun(run.runId, '%'))).toEqual([])
+  expect(await databases(live.name)).toEqual([live.name])
+})

@@ -1,0 +1,31 @@
+import { randomBytes } from 'node:crypto'
+import { inject } from 'vitest'
+import { connect, disconnect } from '../src/connection.ts'
+import { type DatabaseSpec, ensureRolesAndDatabases } from '../src/roles-and-databases.ts'
+import { nameInRun } from '../src/testing/test-run.ts'
+
+/** A database without tables, with an owner and an app role, on the server of the test's project. */
+export async function openEmptyDatabase() {
+  const { adminUrl, runId, rolePassword: password } = inject('testPostgres')
+  const name = nameInRun(runId, 'empty', randomBytes(4).toString('hex'))
+  const owner = { name: `${name}_owner`, password }
+  const app = { name: `${name}_app`, password }
+  const spec = { name, owner, app }
+  const [urls] = await ensureRolesAndDatabases(adminUrl, [spec])
+  if (!urls) throw new Error('no database was made')
+  return {
+    ...urls,
+    spec,
+    [Symbol.asyncDispose]: () => dropDatabase(spec),
+  }
+}
+
+export async function dropDatabase({ name, owner, app }: DatabaseSpec): Promise<void> {
+  const admin = await connect(inject('testPostgres').adminUrl, {
+    applicationName: 'test',
+    statementMs: 15_000,
+  })
+  await admin.query(`drop database "${name}" with (force)`)
+  await admin.query(`drop role "${owner.name}", "${app.name}"`)
+  await disconnect(admin)
+}
