@@ -4,9 +4,9 @@ import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDoc
 
 /**
  * How a failure is written: `problem` RFC 9457; `agent` the same with `error` and `error_description`;
- * `oauth` RFC 6749 §5.2, always JSON.
+ * `oauth` RFC 6749 §5.2; `page` as `problem`, or as a page for a browser that asks for HTML.
  */
-export type ErrorForm = 'problem' | 'agent' | 'oauth'
+export type ErrorForm = 'problem' | 'agent' | 'oauth' | 'page'
 
 export interface AnswerErrorsOptions {
   origin: string
@@ -14,16 +14,22 @@ export interface AnswerErrorsOptions {
   formOf(path: string): ErrorForm
   /** True for failures of a store or a peer: 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
-  /** The page for people whose browser asked for HTML; without it they get the problem as JSON. */
+  /** Writes the form `page`; without it people get the problem as JSON too. */
   page?(problem: ProblemDocument): string
 }
 
-/** The only place that turns a failure into a response. Register it right after the request context. */
+/** Headers that describe what would have been answered. */
+const OF_THE_ANSWER = ['etag', 'last-modified', 'location', 'content-encoding', 'content-disposition', 'link']
+
+/**
+ * The only place that turns a failure into a response. Register it right after the request context. What nobody
+ * answered is `not-found`, unless `ctx.respond` is false because somebody wrote to the response directly.
+ */
 export function answerErrors(options: AnswerErrorsOptions): Middleware {
   return async (ctx, next) => {
     try {
       await next()
-      if (ctx.status === 404 && ctx.body == null) throw new Problem('not-found')
+      if (ctx.status === 404 && ctx.body == null && ctx.respond !== false) throw new Problem('not-found')
     } catch (thrown) {
       answer(ctx, asProblem(thrown, options), options)
     }
@@ -49,21 +55,33 @@ function answer(ctx: Context, problem: Problem, options: AnswerErrorsOptions): v
       error: problem.cause,
     })
   }
-  ctx.remove('etag')
+  // Half an answer cannot be taken back; cutting the connection tells the client that it is not whole.
+  if (ctx.headerSent) return void ctx.res.destroy()
+  ctx.respond = true
+  for (const name of OF_THE_ANSWER) ctx.remove(name)
   ctx.set({
     'cache-control': 'no-store',
     ...(document.status === 503 && { 'retry-after': '2' }),
+    // What is left of the body is not read, so nothing may follow it.
+    ...(document.status === 413 && { connection: 'close' }),
     ...problem.options.headers,
   })
-  if (document.status === 413) ctx.set('connection', 'close')
   ctx.status = document.status
-  const form = options.formOf(ctx.path)
-  const wantsPage =
-    form === 'problem' &&
-    options.page &&
-    ctx.accepts('application/problem+json', 'application/json', 'html') === 'html'
-  ctx.type = wantsPage ? 'html' : form === 'oauth' ? 'application/json' : 'application/problem+json'
-  ctx.body = wantsPage ? options.page?.(document) : JSON.stringify(body(form, document))
+  write(ctx, document, options)
+}
+
+function write(ctx: Context, document: ProblemDocument, { formOf, page }: AnswerErrorsOptions): void {
+  const form = formOf(ctx.path)
+  if (form === 'page' && page) {
+    ctx.vary('Accept')
+    if (ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {
+      ctx.type = 'html'
+      ctx.body = page(document)
+      return
+    }
+  }
+  ctx.type = form === 'oauth' ? 'application/json' : 'application/problem+json'
+  ctx.body = JSON.stringify(body(form, document))
 }
 
 function body(form: ErrorForm, document: ProblemDocument): object {

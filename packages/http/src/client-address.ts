@@ -20,7 +20,7 @@ export function parseTrustedProxies(list: string): TrustedProxies {
     if (
       !isIP(address) ||
       more !== undefined ||
-      !/^\d*$/.test(prefix ?? '') ||
+      (prefix !== undefined && !/^\d{1,3}$/.test(prefix)) ||
       bits > (family === 'ipv4' ? 32 : 128)
     ) {
       throw new Error(`not an address or network: ${entry}`)
@@ -30,13 +30,15 @@ export function parseTrustedProxies(list: string): TrustedProxies {
   return { has: (address) => networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6') }
 }
 
+const MAX_HOPS = 64
+
 /**
  * The socket's address or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not one of
  * them. What a client wrote further left is never believed; a hop that is no address ends the search.
  */
 export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = plainAddress(request.socket.remoteAddress ?? '') ?? '0.0.0.0'
-  const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').slice(-4096).split(',')
+  const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MAX_HOPS)
   while (trusted.has(address) && hops.length > 0) {
     const hop = plainAddress(hops.pop() ?? '')
     if (hop === undefined) break
@@ -77,12 +79,16 @@ function ipv6Groups(address: string): number[] {
 }
 
 /**
- * What requests are counted under: an IPv4 address, or the /64 and, with four times the allowance, the /48 of
- * an IPv6 address, since one subscriber can use every address of such a network.
+ * What requests are counted under, the narrowest first: an IPv4 address, or the /64 and, with four times the
+ * allowance, the /48 of an IPv6 address, since one subscriber can use every address of such a network.
+ *
+ * @throws {TypeError} for what is no address
  */
 export function addressNetworks(address: string): { network: string; allowance: number }[] {
-  if (isIPv4(address)) return [{ network: address, allowance: 1 }]
-  const groups = ipv6Groups(address).map((group) => group.toString(16))
+  const plain = plainAddress(address)
+  if (plain === undefined) throw new TypeError('not an IP address')
+  if (isIPv4(plain)) return [{ network: plain, allowance: 1 }]
+  const groups = ipv6Groups(plain).map((group) => group.toString(16))
   return [
     { network: `${groups.slice(0, 4).join(':')}::/64`, allowance: 1 },
     { network: `${groups.slice(0, 3).join(':')}::/48`, allowance: 4 },

@@ -9,6 +9,8 @@ export interface CrossOriginOptions {
 }
 
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
+const ACCEPTED =
+  'Authorization, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
 
 /**
  * CORS without credentials: public GETs for any origin, writes for the configured ones. A write that a browser
@@ -30,8 +32,7 @@ export function crossOrigin(options: CrossOriginOptions): Middleware {
       if (permitted) {
         ctx.set({
           'access-control-allow-methods': reads ? 'GET, HEAD' : method,
-          'access-control-allow-headers':
-            'Authorization, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key',
+          'access-control-allow-headers': ACCEPTED,
           'access-control-max-age': '600',
         })
       }

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import { RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible'
+import { type Part, takeFromWindow } from './sliding-window.ts'
 
-/** At most `quota` in `windowSeconds`, counted from the first one. */
+/** At most `quota` in any `windowSeconds`, wherever they begin. */
 export interface LimitPolicy {
   /** Shown in RateLimit headers and in 429 answers. */
   readonly name: string
@@ -15,12 +15,17 @@ export interface LimitPolicy {
 export interface LimitCount {
   readonly allowed: boolean
   readonly remaining: number
+  /** Until one more is allowed than now, if nothing is taken meanwhile; at most the window. */
   readonly resetSeconds: number
 }
 
-/** Counts what was taken under a key. Keys are keyed hashes: no address, name or id reaches a store. */
+/**
+ * Counts what was taken under a key. Keys are keyed hashes: no address, name or id reaches a store. What was refused is
+ * not counted. What was taken is forgotten one window later, or up to a tenth of a window after that.
+ */
 export interface LimitStore {
-  take(key: string, policy: LimitPolicy): Promise<LimitCount>
+  /** @param before another key under which the same was counted until now */
+  take(key: string, policy: LimitPolicy, before?: string): Promise<LimitCount>
   /** 32 random bytes that all users of the store share for `day`; never written to a disk. */
   dailyKey(day: string): Promise<Buffer>
 }
@@ -29,21 +34,19 @@ const MAX_KEYS = 100_000
 
 /** Counts in this process only. Past 100 000 keys the ones used longest ago are forgotten. */
 export function memoryLimitStore(now: () => Date): LimitStore {
-  const windows = new LRUCache<string, { used: number; endsAt: number }>({ max: MAX_KEYS })
+  const windows = new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })
   const keys = new LRUCache<string, Buffer>({ max: 2 })
   return {
-    async take(key, policy) {
-      const at = now().getTime()
-      const known = windows.get(key)
-      const window =
-        known && known.endsAt > at ? known : { used: 0, endsAt: at + policy.windowSeconds * 1000 }
-      window.used = Math.min(window.used + 1, policy.quota + 1)
-      windows.set(key, window)
-      return {
-        allowed: window.used <= policy.quota,
-        remaining: Math.max(0, policy.quota - window.used),
-        resetSeconds: Math.ceil((window.endsAt - at) / 1000),
-      }
+    async take(key, { quota, windowSeconds }, before) {
+      const earlier = (before !== undefined && windows.get(before)) || []
+      const window = { quota, windowMs: windowSeconds * 1000, earlier }
+      const { allowed, parts, used, resetMs } = takeFromWindow(
+        windows.get(key) ?? [],
+        now().getTime(),
+        window,
+      )
+      windows.set(key, parts)
+      return limitCount(allowed, quota - used, resetMs)
     },
     async dailyKey(day) {
       const key = keys.get(day) ?? randomBytes(32)
@@ -53,53 +56,8 @@ export function memoryLimitStore(now: () => Date): LimitStore {
   }
 }
 
-/** What both Redis clients can do, in the words of one. */
-export interface LimitRedis {
-  /** The client itself: `ioredis`, or `redis` with `nodeRedis` set. */
-  readonly client: unknown
-  readonly nodeRedis?: boolean
-  get(key: string): Promise<string | null>
-  /** Sets the key unless it exists. */
-  setIfAbsent(key: string, value: string, ttlSeconds: number): Promise<unknown>
-}
-
-/** @param prefix of every key, such as `auth:`; the app's Redis user may touch nothing else */
-export function redisLimitStore(redis: LimitRedis, prefix: string): LimitStore {
-  const limiters = new Map<string, RateLimiterRedis>()
-  const limiterFor = ({ name, quota, windowSeconds }: LimitPolicy) => {
-    const id = `${name} ${quota} ${windowSeconds}`
-    const known = limiters.get(id)
-    if (known) return known
-    const made = new RateLimiterRedis({
-      storeClient: redis.client,
-      useRedisPackage: redis.nodeRedis ?? false,
-      keyPrefix: `${prefix}limit:${name}`,
-      points: quota,
-      duration: windowSeconds,
-    })
-    limiters.set(id, made)
-    return made
-  }
-  return {
-    async take(key, policy) {
-      const counted = await limiterFor(policy)
-        .consume(key)
-        .catch((refused: unknown) => {
-          if (refused instanceof RateLimiterRes) return refused
-          throw refused
-        })
-      return {
-        allowed: counted.consumedPoints <= policy.quota,
-        remaining: Math.max(0, counted.remainingPoints),
-        resetSeconds: Math.max(1, Math.ceil(counted.msBeforeNext / 1000)),
-      }
-    },
-    async dailyKey(day) {
-      const name = `${prefix}limit-key:${day}`
-      await redis.setIfAbsent(name, randomBytes(32).toString('base64url'), 2 * 24 * 3600)
-      const key = await redis.get(name)
-      if (key === null) throw new Error('the store lost the key of the day')
-      return Buffer.from(key, 'base64url')
-    },
-  }
-}
+export const limitCount = (allowed: boolean, remaining: number, resetMs: number): LimitCount => ({
+  allowed,
+  remaining: Math.max(0, remaining),
+  resetSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
+})

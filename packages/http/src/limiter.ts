@@ -2,6 +2,7 @@ import { createHmac } from 'node:crypto'
 import { addressNetworks } from './client-address.ts'
 import { type LimitCount, type LimitPolicy, type LimitStore, memoryLimitStore } from './limit-store.ts'
 import type { Log } from './log.ts'
+import { Problem } from './problem.ts'
 
 export interface LimitState extends LimitCount {
   readonly policy: LimitPolicy
@@ -10,7 +11,11 @@ export interface LimitState extends LimitCount {
 export interface Limiter {
   /** Takes one under whatever identifies the caller: a client id, an e-mail address. */
   take(policy: LimitPolicy, subject: string): Promise<LimitState>
-  /** Takes one for each network the address belongs to; the state of the first that refuses, or the tightest. */
+  /**
+   * Takes one for each network the address belongs to; the state of the first that refuses, or the tightest.
+   *
+   * @param address as `clientAddress` gives it
+   */
   takeForAddress(policy: LimitPolicy, address: string): Promise<LimitState>
 }
 
@@ -23,29 +28,47 @@ export interface LimiterOptions {
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
+/** How long a store that failed is left alone by policies that can be counted here. */
+const PAUSE_MS = 1_000
+const REPORT_EVERY_MS = 10_000
+
 /**
- * Counts under keyed hashes whose random key changes daily. When the store fails, general policies are counted
- * in this process instead and policies marked `closed` throw, so that the request is answered 503.
+ * Counts under keyed hashes whose random key changes daily; a window that began the day before counts under both. No
+ * window is longer than a day. When the store fails, general policies are counted
+ * in this process for a second, then the store is asked again; policies marked `closed` throw `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
   const local = memoryLimitStore(now)
-  let failedAt = Number.NEGATIVE_INFINITY
+  let pausedUntil = Number.NEGATIVE_INFINITY
+  let reportedAt = Number.NEGATIVE_INFINITY
+
+  function noteFailure(error: unknown): void {
+    const at = now().getTime()
+    pausedUntil = at + PAUSE_MS
+    if (at - reportedAt < REPORT_EVERY_MS) return
+    reportedAt = at
+    log.warn('limits are counted in this process only', { error })
+  }
 
   async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {
-    const day = now().toISOString().slice(0, 10)
-    const takeFrom = async (from: LimitStore) =>
-      from.take(hashed(await from.dailyKey(day), `${policy.name}\n${subject}`), policy)
-    try {
-      return await takeFrom(store)
-    } catch (error) {
-      if (now().getTime() - failedAt > 10_000) {
-        failedAt = now().getTime()
-        log.warn('limits are counted in this process only', { error })
-      }
-      onDecision?.(policy.name, 'uncounted')
-      if (policy.closed) throw error
-      return takeFrom(local)
+    const at = now()
+    const takeFrom = async (from: LimitStore) => {
+      const keyOn = async (date: Date) =>
+        hashed(await from.dailyKey(date.toISOString().slice(0, 10)), `${policy.name}\n${subject}`)
+      const windowBegan = new Date(at.getTime() - policy.windowSeconds * 1000)
+      const sameDay = windowBegan.getUTCDate() === at.getUTCDate()
+      return from.take(await keyOn(at), policy, sameDay ? undefined : await keyOn(windowBegan))
     }
+    if (policy.closed || at.getTime() >= pausedUntil) {
+      try {
+        return await takeFrom(store)
+      } catch (error) {
+        noteFailure(error)
+        if (policy.closed) throw new Problem('unavailable', { cause: error })
+      }
+    }
+    onDecision?.(policy.name, 'uncounted')
+    return takeFrom(local)
   }
 
   async function take(policy: LimitPolicy, subject: string, allowance = 1): Promise<LimitState> {
@@ -59,8 +82,8 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
     take: (policy, subject) => take(policy, subject),
     async takeForAddress(policy, address) {
       const states: LimitState[] = []
-      // The wider network first: when it refuses, no key is made for the narrower one.
-      for (const { network, allowance } of addressNetworks(address).toReversed()) {
+      // The narrower network first: what it refuses must not use up what its neighbours share with it.
+      for (const { network, allowance } of addressNetworks(address)) {
         const state = await take(policy, network, allowance)
         if (!state.allowed) return state
         states.push(state)

@@ -1,11 +1,17 @@
-import { Counter, collectDefaultMetrics, Histogram, Registry } from 'prom-client'
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
 /** What is counted for every app. Labels are route patterns, statuses and policy names: never what a client sent. */
 export interface Metrics {
   readonly registry: Registry
   answered(answer: { method: string; route: string; status: number; seconds: number }): void
   limited(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
+  /** A gauge of the app's own; setting it forgets its values for other labels. */
+  gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
+  /** A counter of the app's own. */
+  counter(name: string, help: string): () => void
 }
+
+type Labels = Readonly<Record<string, string>>
 
 export function createMetrics(service: string): Metrics {
   const registry = new Registry()
@@ -29,5 +35,16 @@ export function createMetrics(service: string): Metrics {
     answered: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
     limited: (policy, decision) => limits.inc({ policy, decision }),
+    gauge(name, help, labelNames = []) {
+      const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
+      return (value, labels = {}) => {
+        gauge.reset()
+        gauge.set(labels, value)
+      }
+    },
+    counter(name, help) {
+      const counter = new Counter({ name, help, registers: [registry] })
+      return () => counter.inc()
+    },
   }
 }

@@ -1,13 +1,14 @@
-import { createHash } from 'node:crypto'
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import compose from 'koa-compose'
 import type { LimitPolicy } from './limit-store.ts'
 import type { Limiter } from './limiter.ts'
 import { parseInput } from './parse-input.ts'
+import { type PreparedAnswer, putPrepared, tagOf } from './prepared-answer.ts'
 import { Problem } from './problem.ts'
-import { readJson } from './read-body.ts'
-import type { Access, Caller, Route, RouteReply } from './route.ts'
+import { readForm, readJson } from './read-body.ts'
+import type { Access, Caller, RequestFacts, Route, RouteInput, RouteReply } from './route.ts'
+import { requireSameOrigin } from './same-origin.ts'
 import { spendLimits } from './spend-limits.ts'
 
 export interface Authenticators {
@@ -17,56 +18,64 @@ export interface Authenticators {
   client?(ctx: Context): Promise<Caller>
 }
 
-/** Serves the routes, and answers 405 with `Allow` for other methods on their paths. */
-export function mountRoutes(
-  routes: readonly Route[],
-  deps: { limiter: Limiter; authenticators: Authenticators },
-): Middleware {
+interface MountDependencies {
+  readonly limiter: Limiter
+  readonly authenticators: Authenticators
+}
+
+/**
+ * Serves the routes, and answers 405 with `Allow` for other methods on their paths: so all routes of one path
+ * belong in one call.
+ */
+export function mountRoutes(routes: readonly Route[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
   for (const route of routes) {
     router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (ctx) =>
-      serve(ctx as Context, route, deps),
+      serveRoute(ctx as Context, route, deps),
     )
   }
   const refuseOtherMethods: Middleware = async (ctx, next) => {
     const { path: layers } = router.match(ctx.path, ctx.method)
-    if (layers.length === 0) return next()
+    if (layers.length === 0) {
+      await next()
+      return
+    }
     const allow = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
     throw new Problem('method-not-allowed', { detail: `Use ${allow} here.`, headers: { allow } })
   }
   return compose([router.routes() as Middleware, refuseOtherMethods])
 }
 
-async function serve(
-  ctx: Context,
-  route: Route,
-  deps: { limiter: Limiter; authenticators: Authenticators },
-): Promise<void> {
+/** In this order: limits by address, authentication, limits by client, validation, the handler. */
+async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   ctx.state['route'] = route.path
-  const address = String(ctx.state['address'])
-  const perAddress = async (policies: readonly LimitPolicy[] = []) => {
-    for (const policy of policies) spendLimits(ctx, await deps.limiter.takeForAddress(policy, address))
-  }
-  const credentials = ctx.get('authorization') !== ''
-  await perAddress(route.limits.address)
-  if (!credentials) await perAddress(route.limits.anonymous)
+  if (route.form) requireSameOrigin(ctx)
+  const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
+  await limitAddress(ctx, deps.limiter, [
+    ...(route.limits.address ?? []),
+    ...(credentials ? [] : (route.limits.anonymous ?? [])),
+  ])
   const caller = await authenticate(ctx, route.access, credentials, deps.authenticators)
+  const take = async (policy: LimitPolicy, subject: string) =>
+    spendLimits(ctx, await deps.limiter.take(policy, subject))
   if (caller) {
     ctx.state['caller'] = caller
-    for (const policy of route.limits.client ?? [])
-      spendLimits(ctx, await deps.limiter.take(policy, caller.clientId))
+    for (const policy of route.limits.client ?? []) await take(policy, caller.clientId)
   }
-  const input = {
-    ...(caller && { caller }),
-    ...(await parsedParts(ctx, route)),
-    request: {
-      id: String(ctx.state['requestId']),
-      accept: ctx.get('accept'),
-      take: async (policy: LimitPolicy, subject: string) =>
-        spendLimits(ctx, await deps.limiter.take(policy, subject)),
-    },
+  const request: RequestFacts = {
+    id: String(ctx.state['requestId']),
+    accepts: (...types) => ctx.accepts(types) || undefined,
+    header: (name) => ctx.get(name),
+    take,
+    takeForAddress: (policy) => limitAddress(ctx, deps.limiter, [policy]),
   }
-  send(ctx, route, (await route.handle(input as never)) as RouteReply)
+  const input: RouteInput = { ...(caller && { caller }), ...(await parsedParts(ctx, route)), request }
+  send(ctx, route, await route.handle(input))
+}
+
+async function limitAddress(ctx: Context, limiter: Limiter, policies: readonly LimitPolicy[]): Promise<void> {
+  const address = String(ctx.state['address'])
+  for (const policy of policies) spendLimits(ctx, await limiter.takeForAddress(policy, address))
 }
 
 async function authenticate(
@@ -82,45 +91,79 @@ async function authenticate(
   return check
 }
 
-async function parsedParts(ctx: Context, route: Route): Promise<object> {
+async function parsedParts(
+  ctx: Context,
+  route: Route,
+): Promise<Pick<RouteInput, 'body' | 'query' | 'params'>> {
   const { body, query, params } = route.request ?? {}
-  const parts: { body?: unknown; query?: unknown; params?: unknown } = {}
-  if (params) parts.params = parseInput(params, 'params', ctx['params'])
-  if (query) parts.query = parseInput(query, 'query', { ...ctx.query })
-  if (body) {
-    const sent = await readJson(ctx)
-    if (sent === undefined && !route.bodyOptional) {
-      throw new Problem('invalid-request', {
-        detail: 'Send a JSON object as the body, with Content-Type: application/json.',
-      })
-    }
-    parts.body = parseInput(body, 'body', sent ?? {}, route.bodyProblem)
+  return {
+    ...(params && { params: parseInput(params, 'params', ctx['params']) }),
+    ...(query && { query: parseInput(query, 'query', membersOf(new URLSearchParams(ctx.querystring))) }),
+    ...(body && { body: parseInput(body, 'body', await sentBody(ctx, route), route.bodyProblem) }),
   }
-  return parts
 }
 
-/** Writes the reply. Public answers get a strong ETag and 304; what was asked for with credentials is nobody else's. */
-function send(ctx: Context, route: Route, reply: RouteReply): void {
-  ctx.set(reply.headers ?? {})
-  ctx.status = reply.status
-  const schema = route.responses[reply.status]
-  if (!schema) {
-    ctx.body = null
-    ctx.status = reply.status
-    return
+/** Koa's own `ctx.query` takes quadratic time: a second for 8 000 parameters. */
+function membersOf(parameters: URLSearchParams): Record<string, string | string[]> {
+  const members = new Map<string, string | string[]>()
+  for (const [name, value] of parameters) {
+    const known = members.get(name)
+    if (known === undefined) members.set(name, value)
+    else if (Array.isArray(known)) known.push(value)
+    else members.set(name, [known, value])
   }
-  const content = reply.text?.content ?? JSON.stringify(schema.parse(reply.body))
-  ctx.type = reply.text?.type ?? 'application/json'
+  return Object.fromEntries(members)
+}
+
+async function sentBody(ctx: Context, route: Route): Promise<unknown> {
+  if (route.form) return membersOf(await readForm(ctx, 'Send the form of the page.'))
+  const sent = await readJson(ctx)
+  if (sent !== undefined) return sent
+  if (route.bodyOptional) return {}
+  throw new Problem('invalid-request', {
+    detail: 'Send a JSON object as the body, with Content-Type: application/json.',
+  })
+}
+
+function send(ctx: Context, route: Route, reply: RouteReply): void {
+  const schema = route.responses[reply.status]
+  if (schema === undefined) throw new Error(`${route.operationId} may not answer ${reply.status}`)
+  if (reply.prepared) return sendPrepared(ctx, route, reply, reply.prepared)
+  // Before anything is set, since a body may prove not to fit.
+  const content = schema && (reply.text?.content ?? JSON.stringify(schema.parse(reply.body)))
+  ctx.set(reply.headers ?? {})
   ctx.body = content
+  // After the body, since Koa makes every answer without one a 204.
+  ctx.status = reply.status
+  if (content === null) return
+  if (reply.text) ctx.set('content-type', reply.text.type)
+  else ctx.type = 'application/json'
   if (route.cache === 'public' && reply.status === 200) publicCaching(ctx, content)
 }
 
+function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: PreparedAnswer): void {
+  ctx.set(reply.headers ?? {})
+  const tag = putPrepared(ctx, answer)
+  ctx.status = reply.status
+  ctx.set('content-type', answer.type)
+  if (route.cache === 'public') cachePublicly(ctx, tag)
+}
+
+/**
+ * Lets anybody keep the answer for 300 s, under a strong ETag and with 304; what was asked for with credentials
+ * is nobody else's. Call it when status and type are set.
+ */
 export function publicCaching(ctx: Context, content: string | Buffer): void {
-  ctx.set({ vary: 'Accept, Accept-Encoding, Authorization' })
+  cachePublicly(ctx, tagOf(content))
+}
+
+function cachePublicly(ctx: Context, tag: string): void {
+  ctx.vary('Accept, Accept-Encoding, Authorization')
   ctx.set('cache-control', ctx.get('authorization') ? 'private, no-store' : 'public, max-age=300')
-  ctx.etag = createHash('sha256').update(content).digest('base64url').slice(0, 22)
+  ctx.etag = tag
   if (ctx.fresh) {
     ctx.status = 304
     ctx.body = null
+    ctx.remove('content-encoding')
   }
 }

@@ -14,6 +14,17 @@ const CHECK_TIMEOUT_MS = 2_000
 
 export function createReadiness(checks: ReadinessChecks): Readiness {
   let draining = false
+  const running = new Map<string, Promise<boolean>>()
+
+  /** A check that hangs is not started again beside itself. */
+  function passes(name: string, check: () => Promise<boolean>): Promise<boolean> {
+    const known = running.get(name)
+    if (known) return known
+    const made = outcome(check).finally(() => running.delete(name))
+    running.set(name, made)
+    return made
+  }
+
   return {
     drain: () => {
       draining = true
@@ -21,7 +32,7 @@ export function createReadiness(checks: ReadinessChecks): Readiness {
     async check() {
       const results = await Promise.all(
         Object.entries(checks).map(
-          async ([name, passes]) => [name, (await inTime(passes)) ? 'ok' : 'failed'] as const,
+          async ([name, check]) => [name, (await inTime(passes(name, check))) ? 'ok' : 'failed'] as const,
         ),
       )
       return {
@@ -32,23 +43,38 @@ export function createReadiness(checks: ReadinessChecks): Readiness {
   }
 }
 
-async function inTime(passes: () => Promise<boolean>): Promise<boolean> {
+async function outcome(check: () => Promise<boolean>): Promise<boolean> {
+  try {
+    return await check()
+  } catch {
+    return false
+  }
+}
+
+async function inTime(answer: Promise<boolean>): Promise<boolean> {
   const { promise: late, resolve } = Promise.withResolvers<boolean>()
   const timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS)
-  return Promise.race([passes().catch(() => false), late]).finally(() => clearTimeout(timer))
+  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
 }
 
 /** `/live`, `/ready` and `/metrics`, for a listener that only operators reach. */
-export function operationsApp(deps: { readiness: Readiness; registry: Registry }): Koa {
+export function operationsApp(deps: {
+  readiness: Readiness
+  registry: Registry
+  /** What `/ready` says beside its checks. */
+  details?: () => Record<string, unknown>
+}): Koa {
   const app = new Koa()
   app.use(async (ctx) => {
     ctx.set('cache-control', 'no-store')
-    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') ctx.status = 405
-    else if (ctx.path === '/live') ctx.body = { status: 'ok' }
+    if (ctx.method !== 'GET' && ctx.method !== 'HEAD') {
+      ctx.set('allow', 'GET, HEAD')
+      ctx.status = 405
+    } else if (ctx.path === '/live') ctx.body = { status: 'ok' }
     else if (ctx.path === '/ready') {
       const { ready, checks } = await deps.readiness.check()
       ctx.status = ready ? 200 : 503
-      ctx.body = { status: ready ? 'ready' : 'not ready', checks }
+      ctx.body = { status: ready ? 'ready' : 'not ready', checks, ...deps.details?.() }
     } else if (ctx.path === '/metrics') {
       ctx.type = deps.registry.contentType
       ctx.body = await deps.registry.metrics()

@@ -4,6 +4,9 @@ import type { ProblemCode } from './problems.ts'
 
 export type InputPlace = 'body' | 'query' | 'params'
 
+/** Beyond these, mistakes are counted and not listed, so that a small body cannot ask for a large answer. */
+const MAX_LISTED = 50
+
 /**
  * Parses one part of a request, reporting all its mistakes at once.
  *
@@ -15,16 +18,23 @@ export function parseInput(
   data: unknown,
   code: ProblemCode = 'invalid-request',
 ): unknown {
-  const parsed = schema.safeParse(data)
+  const parsed = schema.safeParse(data, { reportInput: true })
   if (parsed.success) return parsed.data
   if (place === 'params') throw new Problem('not-found')
-  const errors = parsed.error.issues.flatMap((issue) => mistakes(place, issue))
-  const first = errors[0]
-  const more = errors.length > 1 ? ` There are ${errors.length - 1} more mistakes in errors.` : ''
-  throw new Problem(code, {
-    detail: first ? `${first.pointer}: ${first.detail}.${more}` : undefined,
-    errors,
-  } as never)
+  throw refused(
+    code,
+    parsed.error.issues.flatMap((issue) => mistakes(place, issue)),
+  )
+}
+
+function refused(code: ProblemCode, all: readonly InputMistake[]): Problem {
+  const errors = all.slice(0, MAX_LISTED)
+  const [first] = errors
+  if (!first) return new Problem(code)
+  const others = all.length - 1
+  const more =
+    others === 0 ? '' : others === 1 ? ' There is 1 more mistake.' : ` There are ${others} more mistakes.`
+  return new Problem(code, { detail: `${first.pointer}: ${first.detail}.${more}`, errors })
 }
 
 function mistakes(place: InputPlace, issue: z.core.$ZodIssue): InputMistake[] {
@@ -39,16 +49,13 @@ function mistakes(place: InputPlace, issue: z.core.$ZodIssue): InputMistake[] {
 
 /** JSON pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Names are cut at 60 characters. */
 function pointer(place: InputPlace, path: readonly PropertyKey[]): string {
-  const steps = path.map((step) => String(step).slice(0, 60))
-  if (place === 'query') return `?${steps.join('.')}`
+  const steps = path.map((step) => String(step).slice(0, 60).toWellFormed())
+  if (place === 'query') return `?${steps.map(encodeURIComponent).join('.')}`
   return `#${steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`
 }
 
 function plain(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'invalid_type') {
-    return issue.input === undefined || issue.message.endsWith('received undefined')
-      ? `is missing; it must be a ${issue.expected}`
-      : `must be a ${issue.expected}`
-  }
-  return issue.message
+  if (issue.code !== 'invalid_type') return issue.message
+  const wanted = `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+  return issue.input === undefined ? `is missing; it ${wanted}` : wanted
 }

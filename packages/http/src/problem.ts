@@ -1,6 +1,6 @@
 import { type ProblemCode, problemKind } from './problems.ts'
 
-/** One mistake in the input. `pointer` is a JSON pointer into the body (`#/email`), or `?limit`, or `{slug}`. */
+/** One mistake in the input. `pointer` is a JSON pointer into the body (`#/email`), or `?limit`. */
 export interface InputMistake {
   readonly pointer: string
   readonly detail: string
@@ -56,13 +56,20 @@ export function problemDocument(
     title,
     status,
     detail: detail ?? `${meaning} ${remedy}`,
-    instance: at.path,
+    instance: uriPath(at.path),
     code: problem.code,
     request_id: at.requestId,
     ...(errors && { errors }),
     ...extensions,
   }
 }
+
+/** A path as RFC 3986 has it: clients may send other characters, which HTTP gives us as one character a byte. */
+const uriPath = (path: string) =>
+  path.replaceAll(/%(?![0-9A-Fa-f]{2})|[^\w~.\-!$&'()*+,;=:@/%]/g, (character) => {
+    const byte = character.charCodeAt(0).toString(16).toUpperCase()
+    return `%${byte.padStart(2, '0')}`
+  })
 
 /** RFC 6749 §5.2: the error member of a problem, for OAuth endpoints. */
 export const oauthError = (code: ProblemCode) => problemKind(code).oauth ?? 'invalid_request'

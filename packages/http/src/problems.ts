@@ -145,6 +145,12 @@ export const PROBLEMS = {
     meaning: 'The Accept header excludes every form in which this can be answered.',
     remedy: 'Widen Accept; detail names the form that is offered.',
   },
+  'request-timeout': {
+    status: 408,
+    title: 'The request took too long to arrive',
+    meaning: 'The headers or the body were not complete in time. Nothing was done.',
+    remedy: 'Send the request again on a new connection.',
+  },
   'guide-retired': {
     status: 410,
     title: 'This guide was retired',
@@ -199,7 +205,7 @@ export const PROBLEMS = {
     status: 503,
     title: 'A part of the service is not answering',
     meaning:
-      'A store or another part that this operation needs did not answer in time. Nothing was accepted.',
+      'A store or another part that this operation needs did not answer in time. What was asked may or may not have been done.',
     remedy: 'Try again after the seconds in Retry-After.',
     oauth: 'temporarily_unavailable',
   },

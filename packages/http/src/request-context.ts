@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Middleware } from 'koa'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
+import { headersOfEveryAnswer } from './every-answer.ts'
 import type { Log } from './log.ts'
 
 export interface RequestContextOptions {
@@ -15,19 +16,15 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
 
 /**
- * Gives each request its id and address (`ctx.state.requestId`, `.address`), the headers every answer has, and
- * one log line without path, query or address.
+ * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
+ * (`ctx.originalUrl` is what was sent), the headers every answer has, and one log line without path, query or
+ * address. Register it first.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
-  const headers = {
-    'x-content-type-options': 'nosniff',
-    'cache-control': 'no-store',
-    ...(options.origin.startsWith('https:') && {
-      'strict-transport-security': 'max-age=63072000; includeSubDomains',
-    }),
-  }
+  const headers = headersOfEveryAnswer(options.origin)
   return async (ctx, next) => {
     const startedAt = performance.now()
+    ctx.url = originForm(ctx.url)
     const sent = ctx.get('x-request-id')
     const requestId = REQUEST_ID.test(sent) ? sent : randomUUID()
     ctx.state['requestId'] = requestId
@@ -50,4 +47,14 @@ export function requestContext(options: RequestContextOptions): Middleware {
       })
     }
   }
+}
+
+/**
+ * A target in origin-form (RFC 9112 §3.2.1) and without fragment. Others can make Koa throw where it reads the
+ * path: `http://[`, `//u@[#`.
+ */
+function originForm(target: string): string {
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?<rest>.*)$/i.exec(target)
+  const [path = ''] = (absolute?.groups?.['rest'] ?? target).split('#')
+  return path.startsWith('/') ? path : `/${path}`
 }

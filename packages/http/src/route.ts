@@ -1,5 +1,6 @@
 import type { z } from 'zod'
 import type { LimitPolicy } from './limit-store.ts'
+import type { PreparedAnswer } from './prepared-answer.ts'
 import type { ProblemCode } from './problems.ts'
 
 /** Who calls: a client whose credentials or whose token were checked. */
@@ -14,7 +15,10 @@ export interface Caller {
  */
 export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
 
-/** Policies by whom they count. `anonymous` counts the address of requests without `Authorization`. */
+/**
+ * Policies by whom they count. `anonymous` counts the address of requests without `Authorization`; on an `open`
+ * route, where that header proves nothing, of all requests.
+ */
 export interface RouteLimits {
   readonly address?: readonly LimitPolicy[]
   readonly anonymous?: readonly LimitPolicy[]
@@ -24,9 +28,14 @@ export interface RouteLimits {
 /** Facts about the request that a handler may use; it never sees Koa. */
 export interface RequestFacts {
   readonly id: string
-  readonly accept: string
+  /** The media type among those offered that `Accept` asks for; the first of equals, undefined for none. */
+  accepts(...types: string[]): string | undefined
+  /** A header of the request; empty when there is none. */
+  header(name: string): string
   /** Takes one from a policy that only the handler can name the subject of, such as an e-mail address. */
   take(policy: LimitPolicy, subject: string): Promise<void>
+  /** Takes one for the address that asks, where only the handler knows which policy applies. */
+  takeForAddress(policy: LimitPolicy): Promise<void>
 }
 
 type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
@@ -34,7 +43,7 @@ type Parsed<I extends Inputs> = { [K in keyof I]: I[K] extends z.ZodType ? z.out
 /** A schema for each status; `null` for an answer without a body. */
 type Replies = Record<number, z.ZodType | null>
 type ReplyBody<Schema> = Schema extends z.ZodType
-  ? { body: z.input<Schema> } | { text: TextReply }
+  ? { body: z.input<Schema> } | { text: TextReply } | { prepared: PreparedAnswer }
   : { body?: undefined }
 type Reply<R extends Replies> = {
   [S in keyof R]: { status: S; headers?: Record<string, string> } & ReplyBody<R[S]>
@@ -47,6 +56,7 @@ type WithCaller<A> = A extends 'open'
 
 /** An answer in another form than JSON, such as Markdown. */
 export interface TextReply {
+  /** `Content-Type`, sent exactly so. */
   readonly type: string
   readonly content: string
 }
@@ -62,19 +72,27 @@ export interface RouteSpec<I extends Inputs, R extends Replies, A extends Access
   request?: I
   /** True when a request may come without a body; `body` is then parsed from `{}`. */
   bodyOptional?: boolean
+  /** True when the body is the form of a page of ours: form-encoded, and refused (403) from anywhere else. */
+  form?: true
   /** The body is invalid: answered with this code instead of `invalid-request`. */
   bodyProblem?: ProblemCode
-  /** What may leave the process. A body is parsed by its schema, so an unlisted member cannot leak. */
+  /**
+   * What may leave the process. A body is parsed by its schema, so an unlisted member cannot leak; a body that the
+   * schema refuses, or a status that is not listed, is answered 500.
+   */
   responses: R
   /** `public`: anybody may keep the answer for 300 s (contract §2, Caching). Absent: `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
 }
 
-/** A route with its types forgotten: what mounting and documenting need. */
-export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'> {
-  // biome-ignore lint: the input was checked by the schemas named beside it
-  handle(input: never): unknown
+/** What a handler is given, with the types of its schemas forgotten. */
+export interface RouteInput {
+  readonly body?: unknown
+  readonly query?: unknown
+  readonly params?: unknown
+  readonly caller?: Caller
+  readonly request: RequestFacts
 }
 
 export interface RouteReply {
@@ -82,6 +100,12 @@ export interface RouteReply {
   readonly headers?: Record<string, string>
   readonly body?: unknown
   readonly text?: TextReply
+  readonly prepared?: PreparedAnswer
+}
+
+/** A route with its types forgotten: what mounting and documenting need. */
+export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'> {
+  handle(input: RouteInput): Promise<RouteReply> | RouteReply
 }
 
 /** Ties the schemas of a route to its handler. It only carries types; mounting does the work. */

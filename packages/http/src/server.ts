@@ -1,11 +1,44 @@
 import { once } from 'node:events'
-import { createServer, type RequestListener, type Server } from 'node:http'
-import type { AddressInfo, Socket } from 'node:net'
-import { type ProblemCode, problemKind } from './problems.ts'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { oneAtATime } from './one-at-a-time.ts'
+import { answerUnreadable, refuseUnknownCodings } from './unreadable-requests.ts'
+
+/** Answers a request; `Koa.callback()` gives one, whose promise is its own business. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
+}
+
+/** Bounds on what a client may keep open. */
+export interface ConnectionLimits {
+  /** From the first byte, or from the connection, to the end of the headers. */
+  readonly headersTimeoutMs: number
+  /** To the end of the body. */
+  readonly requestTimeoutMs: number
+  /** Between two requests. */
+  readonly keepAliveTimeoutMs: number
+  /** On which nothing moves in either direction, as when a client does not read its answer. */
+  readonly silenceTimeoutMs: number
+  /** How often the first two are looked at, so how late a connection may be cut. */
+  readonly checkIntervalMs: number
+  readonly maxHeaderBytes: number
+  /** Beyond these, new connections are closed at once. */
+  readonly maxConnections: number
+  readonly maxRequestsPerConnection: number
+}
+
+const LIMITS: ConnectionLimits = {
+  headersTimeoutMs: 10_000,
+  requestTimeoutMs: 15_000,
+  keepAliveTimeoutMs: 5_000,
+  silenceTimeoutMs: 30_000,
+  checkIntervalMs: 1_000,
+  maxHeaderBytes: 16 * 1024,
+  maxConnections: 4_096,
+  maxRequestsPerConnection: 1_000,
 }
 
 export interface ServeOptions {
@@ -15,14 +48,9 @@ export interface ServeOptions {
   host: string
   /** How long requests in flight may still take when the server is disposed. */
   drainSeconds: number
-}
-
-/** Bounds on what a client may keep open: headers 10 s, a whole request 15 s, an idle connection 5 s. */
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 15_000,
-  keepAliveTimeout: 5_000,
-  maxHeaderSize: 16 * 1024,
+  /** The public origin, named where a request is refused before any handler sees it. */
+  origin?: string
+  limits?: Partial<ConnectionLimits>
 }
 
 /**
@@ -31,38 +59,60 @@ const LIMITS = {
  *
  * @throws the listen error, such as `EADDRINUSE`
  */
-export async function serve(handler: RequestListener, options: ServeOptions): Promise<RunningServer> {
-  const server = createServer({ ...LIMITS, connectionsCheckingInterval: 1_000 }, handler)
-  server.maxRequestsPerSocket = 1_000
-  server.on('clientError', answerUnreadable)
-  server.on('checkExpectation', (_request, response) => {
-    response.writeHead(417, {
-      'content-type': 'application/problem+json',
-      'cache-control': 'no-store',
-      connection: 'close',
-    })
-    response.end(unreadable('expectation-failed'))
-  })
+export async function serve(handler: RequestHandler, options: ServeOptions): Promise<RunningServer> {
+  const inTurn = oneAtATime()
+  const { track, drain } = drains()
+  const known = refuseUnknownCodings(handler, options.origin)
+  const server = boundedServer(inTurn(track(known)), { ...LIMITS, ...options.limits })
+  answerUnreadable(server, options.origin, inTurn)
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const drain = drainable(server)
   return {
     port,
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
-    [Symbol.asyncDispose]: () => drain(options.drainSeconds),
+    [Symbol.asyncDispose]: () => drain(server, options.drainSeconds),
   }
 }
 
-function drainable(server: Server): (seconds: number) => Promise<void> {
-  let draining = false
-  server.on('request', (_request, response) => {
-    if (draining) response.setHeader('connection', 'close')
-  })
-  return async (seconds) => {
-    draining = true
+function boundedServer(handler: RequestHandler, limits: ConnectionLimits): Server {
+  const server = createServer(
+    {
+      headersTimeout: limits.headersTimeoutMs,
+      requestTimeout: limits.requestTimeoutMs,
+      keepAliveTimeout: limits.keepAliveTimeoutMs,
+      connectionsCheckingInterval: limits.checkIntervalMs,
+      maxHeaderSize: limits.maxHeaderBytes,
+      // Node would answer a missing Host without a body; `requireHost` says what is wrong.
+      requireHostHeader: false,
+    },
+    handler,
+  )
+  server.timeout = limits.silenceTimeoutMs
+  server.maxConnections = limits.maxConnections
+  server.maxRequestsPerSocket = limits.maxRequestsPerConnection
+  return server
+}
+
+/** `track` knows what is being answered; `drain` ends the server, and ends it once, however often it is called. */
+function drains() {
+  const open = new Set<ServerResponse>()
+  let ended: Promise<void> | undefined
+  const closeAfter = (response: ServerResponse) => {
+    if (!response.headersSent) response.setHeader('connection', 'close')
+  }
+  const track =
+    (handler: RequestHandler): RequestHandler =>
+    (request, response) => {
+      open.add(response)
+      response.once('close', () => open.delete(response))
+      if (ended) closeAfter(response)
+      return handler(request, response)
+    }
+  async function end(server: Server, seconds: number): Promise<void> {
     const closed = once(server, 'close')
     server.close()
+    for (const response of open) closeAfter(response)
     // close() ends only what is idle now; a keep-alive connection that falls idle later would hold it 5 s.
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), seconds * 1000)
@@ -70,26 +120,11 @@ function drainable(server: Server): (seconds: number) => Promise<void> {
     clearInterval(sweep)
     clearTimeout(cut)
   }
-}
-
-const UNREADABLE: Record<string, ProblemCode> = { HPE_HEADER_OVERFLOW: 'headers-too-large' }
-
-/** A request that Node's parser refused: answered as a problem, then the connection is closed. */
-function answerUnreadable(error: NodeJS.ErrnoException, socket: Socket | NodeJS.WritableStream): void {
-  if (!(socket as Socket).writable || error.code === 'ECONNRESET') return void (socket as Socket).destroy()
-  const code = UNREADABLE[error.code ?? ''] ?? 'invalid-request'
-  const { status, title } =
-    error.code === 'ERR_HTTP_REQUEST_TIMEOUT' ? { status: 408, title: 'Request Timeout' } : problemKind(code)
-  const body = unreadable(code)
-  socket.end(
-    `HTTP/1.1 ${status} ${title}\r\nContent-Type: application/problem+json\r\nContent-Length: ${Buffer.byteLength(body)}\r\n` +
-      `Cache-Control: no-store\r\nX-Content-Type-Options: nosniff\r\nConnection: close\r\n\r\n${body}`,
-  )
-}
-
-function unreadable(code: ProblemCode): string {
-  const { status, title, meaning, remedy } = problemKind(code)
-  return JSON.stringify({ type: 'about:blank', title, status, detail: `${meaning} ${remedy}`, code })
+  const drain = (server: Server, seconds: number) => {
+    ended ??= end(server, seconds)
+    return ended
+  }
+  return { track, drain }
 }
 
 /** Resolves with the first of SIGTERM and SIGINT. A second signal kills the process, as Node does by default. */

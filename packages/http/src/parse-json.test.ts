@@ -1,0 +1,161 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { JsonError, parseJson } from './parse-json.ts'
+
+const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
+
+describe('a JSON text is refused that', () => {
+  test.for([
+    { why: 'is empty', text: '' },
+    { why: 'names a member twice', text: '{"email":"a","email":"b"}' },
+    { why: 'names a member twice, once escaped', text: String.raw`{"email":"a","\u0065mail":"b"}` },
+    { why: 'names a member twice, deep inside', text: '[{"a":{"b":1,"c":[{}],"b":2}}]' },
+    { why: 'names the empty member twice', text: '{"":1,"":2}' },
+    { why: 'names a member twice whose name holds an escaped quote', text: String.raw`{"a\"":1,"a\"":2}` },
+    { why: 'has a member __proto__', text: '{"__proto__":{"x":1}}' },
+    { why: 'has a member __proto__, escaped', text: String.raw`{"\u005f_proto__":{"x":1}}` },
+    { why: 'has a member constructor', text: '{"constructor":{"x":1}}' },
+    { why: 'has a member prototype', text: '[{"prototype":{"x":1}}]' },
+    { why: 'has a number beyond a double', text: '{"a":1e400}' },
+    { why: 'has a number below a double', text: '-1e400' },
+    { why: 'has an integer of 20 digits', text: '[12345678901234567890]' },
+    { why: 'has the first integer that is not exact', text: '9007199254740992' },
+    { why: 'has minus zero', text: '[-0]' },
+    { why: 'has NaN', text: 'NaN' },
+    { why: 'begins with a byte order mark', text: '\uFEFF{}' },
+    { why: 'has half of a surrogate pair, escaped', text: String.raw`{"a":"\ud800"}` },
+    { why: 'has half of a surrogate pair, bare', text: '"\udc00"' },
+    { why: 'has half of a surrogate pair in a name', text: String.raw`{"\ud83d":1}` },
+    { why: 'has NUL in a text', text: String.raw`["a\u0000b"]` },
+    { why: 'has NUL in a name', text: String.raw`{"a\u0000":1}` },
+    { why: 'goes on after the value', text: '{} x' },
+    { why: 'holds two documents', text: '{}{}' },
+    { why: 'has a comment', text: '{/* */}' },
+    { why: 'has a trailing comma', text: '[1,]' },
+    { why: 'has single quotes', text: "{'a':1}" },
+    { why: 'has a line break in a text', text: '"a\nb"' },
+    { why: 'ends in the middle', text: '{"a":"b' },
+    { why: 'is nested in 17 levels', text: nested(17) },
+    { why: 'is nested in 17 levels of both kinds', text: `${'{"a":['.repeat(8)}{}${']}'.repeat(8)}` },
+  ])('$why', ({ text }) => {
+    expect(() => parseJson(text)).toThrow(JsonError)
+  })
+})
+
+test.for([
+  '{}',
+  'null',
+  '"text"',
+  '0',
+  '9007199254740991',
+  '-9007199254740991',
+  '0.1',
+  '1e-400',
+  nested(16),
+  '[{"a":1},{"a":2}]',
+  '{"a":{"a":{"a":1}}}',
+  '{"a":":","b":"\\",\\"a\\":1"}',
+  '{"toString":1,"hasOwnProperty":2}',
+  '"😀"',
+  String.raw`"\ud83d\ude00"`,
+  ' \t\r\n[ 1 , 2 ] ',
+])('the JSON text %s is accepted', (text) => {
+  expect(parseJson(text)).toEqual(JSON.parse(text))
+})
+
+test('no refusal quotes the text', () => {
+  const texts = ['{"secret-canary"', '{"secret-canary":1,"secret-canary":2}', '["secret-canary\\u0000"]']
+  for (const text of texts) {
+    const refused = (() => {
+      try {
+        return parseJson(text)
+      } catch (error) {
+        return error
+      }
+    })()
+    expect(String(refused)).not.toContain('secret-canary')
+  }
+})
+
+test('what was parsed changes no prototype', () => {
+  expect(() => parseJson('{"__proto__":{"polluted":true}}')).toThrow(JsonError)
+  expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
+})
+
+const faultless = (value: unknown): boolean => {
+  try {
+    const text = JSON.stringify(value)
+    return (
+      !/"(?:__proto__|constructor|prototype)":/.test(text) && text.isWellFormed() && allStorable(value, 0)
+    )
+  } catch {
+    return false
+  }
+}
+
+function allStorable(value: unknown, depth: number): boolean {
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  if (typeof value === 'number') return !Number.isInteger(value) || Number.isSafeInteger(value)
+  if (typeof value !== 'object' || value === null) return true
+  return (
+    depth < 16 &&
+    Object.entries(value).every(
+      ([name, member]) => allStorable(name, depth) && allStorable(member, depth + 1),
+    )
+  )
+}
+
+test('every JSON value without these faults survives', () => {
+  fc.assert(
+    fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 }).filter(faultless), (value) => {
+      expect(parseJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
+    }),
+    { numRuns: 200 },
+  )
+})
+
+test('any text is parsed as JSON.parse does, or refused', () => {
+  const jsonish = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\ae01.- \n\u0000é😀') })
+  fc.assert(
+    fc.property(jsonish, (text) => {
+      let parsed: unknown
+      try {
+        parsed = parseJson(text)
+      } catch (error) {
+        expect(error).toBeInstanceOf(JsonError)
+        return
+      }
+      expect(parsed).toEqual(JSON.parse(text))
+    }),
+    { numRuns: 2_000 },
+  )
+})
+
+describe('time grows with the length and not with its square:', () => {
+  const LENGTH = 64 * 1024
+  const members = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
+  test.for([
+    { why: 'a text that never ends, full of escaped quotes', text: `"${'\\"'.repeat(LENGTH / 2)}` },
+    { why: 'the same, ending in a backslash', text: `"${'\\"'.repeat(LENGTH / 2)}\\` },
+    { why: 'backslashes only', text: `"${'\\'.repeat(LENGTH)}` },
+    { why: 'quotes only', text: '"'.repeat(LENGTH) },
+    { why: 'brackets only', text: '['.repeat(LENGTH) },
+    { why: 'brackets that close', text: nested(LENGTH / 2) },
+    { why: 'an array of empty arrays', text: `[${'[],'.repeat(LENGTH / 3)}[]]` },
+    { why: 'an object of many members', text: `{${members(6_800)}}` },
+    { why: 'blanks', text: `${' '.repeat(LENGTH)}x` },
+    { why: 'a long number', text: '1'.repeat(LENGTH) },
+  ])('$why', ({ text }) => {
+    const milliseconds = Array.from({ length: 3 }, () => {
+      const startedAt = performance.now()
+      try {
+        parseJson(text)
+      } catch (error) {
+        expect(error).toBeInstanceOf(JsonError)
+      }
+      return performance.now() - startedAt
+    })
+    // The best of three, since other work on the machine takes its time too. The square takes a second.
+    expect(Math.min(...milliseconds)).toBeLessThan(150)
+  })
+})

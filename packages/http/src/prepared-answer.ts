@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto'
+import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
+import type { Context } from 'koa'
+
+/** A public answer that is made once and sent many times. */
+export interface PreparedAnswer {
+  /** `Content-Type`, sent exactly so. */
+  readonly type: string
+  /** The forms that `Accept-Encoding` chooses among, the smallest first; the last is the plain one. */
+  readonly forms: readonly PreparedForm[]
+}
+
+interface PreparedForm {
+  readonly coding: 'br' | 'gzip' | 'identity'
+  readonly bytes: Buffer
+  /** Each coding has a tag of its own, since a strong one stands for bytes (RFC 9110 §8.8.1). */
+  readonly tag: string
+}
+
+const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
+
+/** Makes the bytes, their compressed forms where those are smaller, and the tags. */
+export function prepareAnswer(type: string, content: string): PreparedAnswer {
+  const plain = Buffer.from(content)
+  const tag = tagOf(plain)
+  const compressed: PreparedForm[] = [
+    { coding: 'br', bytes: brotliCompressSync(plain, BROTLI), tag: `${tag}-br` },
+    { coding: 'gzip', bytes: gzipSync(plain, { level: 9 }), tag: `${tag}-gz` },
+  ]
+  const smaller = compressed.filter(({ bytes }) => bytes.length < plain.length)
+  return { type, forms: [...smaller, { coding: 'identity', bytes: plain, tag }] }
+}
+
+/** Prepares at the first request for each `key`; what is made lives as long as its key. */
+export function preparedOnce<Key extends object>(
+  make: (key: Key) => PreparedAnswer,
+): (key: Key) => PreparedAnswer {
+  const made = new WeakMap<Key, PreparedAnswer>()
+  return (key) => {
+    const known = made.get(key) ?? make(key)
+    made.set(key, known)
+    return known
+  }
+}
+
+/** The strong entity tag of a content, without its quotes. */
+export const tagOf = (content: string | Buffer) =>
+  createHash('sha256').update(content).digest('base64url').slice(0, 22)
+
+/**
+ * Puts the form that `Accept-Encoding` allows in the answer.
+ *
+ * @returns its tag
+ */
+export function putPrepared(ctx: Context, { forms }: PreparedAnswer): string {
+  const form = forms.find(({ coding }) => coding === 'identity' || ctx.acceptsEncodings(coding) === coding)
+  if (!form) throw new Error('a prepared answer has no plain form')
+  ctx.body = form.bytes
+  if (form.coding !== 'identity') ctx.set('content-encoding', form.coding)
+  return form.tag
+}

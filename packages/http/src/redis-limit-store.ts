@@ -1,0 +1,88 @@
+import { randomBytes } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import { z } from 'zod'
+import { type LimitStore, limitCount } from './limit-store.ts'
+import { PARTS_OF_A_WINDOW } from './sliding-window.ts'
+
+/**
+ * What both Redis clients can do, in the words of neither. The client must fail fast, since each request waits for it:
+ * no queue while it is offline, at most 0.2 s for an answer, at most 1 s to connect, reconnecting for ever. Those
+ * are `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0` of `ioredis`,
+ * and `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }` of `redis`,
+ * whose timeout ends once a command is sent: race it against a timer.
+ */
+export interface LimitRedis {
+  /** `EVAL`; the user must also be allowed `TIME`. */
+  eval(script: string, keys: string[], args: string[]): Promise<unknown>
+  get(key: string): Promise<string | null>
+  /** Sets the key unless it exists. */
+  setIfAbsent(key: string, value: string, ttlSeconds: number): Promise<unknown>
+}
+
+/**
+ * `takeFromWindow` of `sliding-window.ts`, in one step and by the one clock that all processes share. KEYS: the key, and
+ * perhaps one to count along; ARGV: quota and window in ms. A key ends with what it counts.
+ */
+const TAKE = `
+local time = redis.call('TIME')
+local now = time[1] * 1000 + math.floor(time[2] / 1000)
+local quota, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local used, oldest = 0, now
+local function remembered(key)
+  local parts = {}
+  for _, part in ipairs(cjson.decode(redis.call('GET', key) or '[]')) do
+    local last = math.min(part[2], now)
+    if last + window > now then
+      table.insert(parts, { part[1], last, part[3] })
+      used = used + part[3]
+      oldest = math.min(oldest, last)
+    end
+  end
+  return parts
+end
+local parts = remembered(KEYS[1])
+if KEYS[2] then remembered(KEYS[2]) end
+local allowed = used < quota
+local newest = parts[#parts]
+if allowed and newest and now < newest[1] + window / ${PARTS_OF_A_WINDOW} then
+  newest[2], newest[3] = now, newest[3] + 1
+elseif allowed then
+  newest = { now, now, 1 }
+  table.insert(parts, newest)
+end
+if newest then redis.call('SET', KEYS[1], cjson.encode(parts), 'PX', newest[2] + window - now) end
+if allowed then used = used + 1 end
+return { allowed and 1 or 0, used, oldest + window - now }`
+
+const Taken = z.tuple([z.literal([0, 1]), z.int(), z.int()])
+
+/** The key of the day is read anew so often, so that processes agree again after Redis lost it. */
+const DAILY_KEY_MS = 60_000
+
+/** Counts for all processes together. @param prefix of every key, such as `auth:`; the app's Redis user may touch nothing else */
+export function redisLimitStore(redis: LimitRedis, prefix: string): LimitStore {
+  const dailyKeys = new LRUCache<string, Buffer>({ max: 2, ttl: DAILY_KEY_MS })
+  return {
+    async take(key, { name, quota, windowSeconds }, before) {
+      const keys = [key, ...(before === undefined ? [] : [before])]
+      const reply = await redis.eval(
+        TAKE,
+        keys.map((each) => `${prefix}limit:${name}:${each}`),
+        [String(quota), String(windowSeconds * 1000)],
+      )
+      const [allowed, used, resetMs] = Taken.parse(reply)
+      return limitCount(allowed === 1, quota - used, resetMs)
+    },
+    async dailyKey(day) {
+      const known = dailyKeys.get(day)
+      if (known) return known
+      const name = `${prefix}limit-key:${day}`
+      await redis.setIfAbsent(name, randomBytes(32).toString('base64url'), 2 * 24 * 3600)
+      const text = await redis.get(name)
+      if (text === null) throw new Error('the store lost the key of the day')
+      const key = Buffer.from(text, 'base64url')
+      dailyKeys.set(day, key)
+      return key
+    },
+  }
+}
