@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -90,14 +90,10 @@ test('all mistakes of all files are named at once', () => {
   expect(() => load(files)).toThrow(/a\.md: title: .*\na\.md: version: .*\nb\.md: does not begin/)
 })
 
-test('the guides of this package are loaded from where it lies', () => {
-  expect(loadGuides().map(({ slug }) => slug)).toEqual([
-    'apply-for-citizenship',
-    'avoid-scams',
-    'find-legal-help',
-    'renew-green-card',
-    'work-permit',
-  ])
+test('every file of content/ is loaded as the guide of its name', () => {
+  const files = readdirSync(new URL('../content/', import.meta.url)).map((name) => name.replace(/\.md$/, ''))
+  expect(loadGuides().map(({ slug }) => slug)).toEqual(files.toSorted())
+  expect(files).not.toEqual([])
 })
 
 test('a page can leave out the last section to show it in its own way', () => {

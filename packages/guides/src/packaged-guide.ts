@@ -46,3 +46,9 @@ export type FrontMatter = z.infer<typeof FrontMatter>
  * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
  */
 export type PackagedGuide = Readonly<FrontMatter & { body: string; disclaimer: string }>
+
+/** A guide as it is kept once it was published: the file's front matter, its body and the disclaimer of that day. */
+export const KeptGuide = FrontMatter.safeExtend({
+  body: z.string().min(1),
+  disclaimer: z.string().min(1),
+})

@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest'
+import { stemOf, termsOf, wordsOf } from './search-terms.ts'
+import { editDistance, spellingOf } from './spelling.ts'
+
+describe('words', () => {
+  test.for([
+    ['Form I-90 and the N-400', ['form', 'i90', 'and', 'the', 'n400']],
+    ["I don't know", ['i', 'dont', 'know']],
+    ['Fiancé(e)', ['fiance', 'e']],
+    ['i 765', ['i765']],
+    ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],
+  ] as const)('of %j', ([text, words]) => expect(wordsOf(text)).toEqual(words))
+})
+
+test.for([
+  ['renew', 'renewal', 'renewing', 'renewed'],
+  ['petition', 'petitions', 'petitioner'],
+  ['employ', 'employer', 'employment'],
+  ['lawyer', 'lawyers'],
+  ['translate', 'translation', 'translations'],
+  ['citizen', 'citizens', 'citizenship'],
+  ['company', 'companies'],
+])('%j share a stem', ([first, ...others]) => {
+  for (const other of others) expect(stemOf(other)).toBe(stemOf(first ?? ''))
+})
+
+test('names of one thing share a term, and stop words are none', () => {
+  const [card, resident, form] = ['green card', 'permanent resident card', 'I-551'].map((name) =>
+    termsOf(wordsOf(name)),
+  )
+  expect(card?.some((term) => term.startsWith('=') && resident?.includes(term) && form?.includes(term))).toBe(
+    true,
+  )
+  expect(termsOf(wordsOf('what is it about'))).toEqual([])
+})
+
+describe('spelling', () => {
+  const { correct } = spellingOf(['green', 'green', 'greet', 'immigration', 'card', 'biometrics'])
+  test.for([
+    ['grean', 'green'],
+    ['gren', 'green'],
+    ['rgeen', 'green'],
+    ['imigration', 'immigration'],
+    ['biometircs', 'biometrics'],
+    ['greet', 'greet'],
+    ['cad', 'cad'],
+    ['i131', 'i131'],
+    ['zebra', 'zebra'],
+  ] as const)('%s is taken for %s', ([word, right]) => expect(correct(word)).toBe(right))
+
+  test.for([
+    ['', '', 0],
+    ['', 'abc', 3],
+    ['abc', 'abd', 1],
+    ['abc', 'acb', 1],
+    ['kitten', 'sitting', 3],
+  ] as const)('%j and %j are %i apart', ([a, b, distance]) => {
+    expect(editDistance(a, b)).toBe(distance)
+    expect(editDistance(b, a)).toBe(distance)
+  })
+})
