@@ -1,5 +1,7 @@
 import { Scope } from '@plainpath/domain'
 import { z } from 'zod'
+import { API_TITLE } from './api-version.ts'
+import { FEATURES, type Features } from './features.ts'
 import { serviceUrls } from './service-urls.ts'
 
 /** RFC 9728 §2, the members we publish. */
@@ -9,6 +11,9 @@ export const ProtectedResourceMetadata = z.strictObject({
   scopes_supported: z.array(Scope).min(1),
   bearer_methods_supported: z.array(z.literal('header')).length(1),
   resource_name: z.string(),
+  resource_documentation: z.url(),
+  resource_policy_uri: z.url().optional(),
+  resource_tos_uri: z.url().optional(),
 })
 export type ProtectedResourceMetadata = z.infer<typeof ProtectedResourceMetadata>
 
@@ -19,16 +24,18 @@ export type ProtectedResourceMetadata = z.infer<typeof ProtectedResourceMetadata
 export function protectedResourceMetadata(config: {
   origin: string
   scopes: readonly Scope[]
+  /** What runs in this version, unless given. */
+  features?: Features
 }): ProtectedResourceMetadata {
   const urls = serviceUrls(config.origin)
+  const { policies } = config.features ?? FEATURES
   return ProtectedResourceMetadata.parse({
     resource: urls.base,
     authorization_servers: [urls.origin],
     scopes_supported: [...config.scopes],
     bearer_methods_supported: ['header'],
     resource_name: API_TITLE,
+    resource_documentation: urls.authMd,
+    ...(policies && { resource_policy_uri: urls.privacy, resource_tos_uri: urls.terms }),
   })
 }
-
-export const API_TITLE = 'Plainpath Immigration Guidance API'
-export const API_VERSION = '0.1.0'

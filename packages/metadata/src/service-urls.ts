@@ -11,6 +11,22 @@ export interface ServiceUrls {
   readonly agent: string
   readonly authorizationServer: string
   readonly protectedResource: string
+  readonly apiCatalog: string
+  readonly openapi: string
+  readonly skills: string
+  readonly aiCatalog: string
+  readonly authMd: string
+  readonly llms: string
+  readonly sitemap: string
+  readonly mcp: string
+  readonly serverCard: string
+  /** The same card where clients of its earlier drafts look. */
+  readonly serverCardAliases: readonly string[]
+  readonly reference: string
+  readonly privacy: string
+  readonly terms: string
+  readonly changelog: string
+  skill(name: string): string
   problem(code: string): string
   guide(slug: string): string
   referral(slug: string): string
@@ -30,6 +46,21 @@ export function serviceUrls(origin: string): ServiceUrls {
     agent: `${base}/agent`,
     authorizationServer: `${origin}/.well-known/oauth-authorization-server`,
     protectedResource: `${origin}/.well-known/oauth-protected-resource/api`,
+    apiCatalog: `${origin}/.well-known/api-catalog`,
+    openapi: `${origin}/openapi.json`,
+    skills: `${origin}/.well-known/agent-skills/index.json`,
+    aiCatalog: `${origin}/.well-known/ai-catalog.json`,
+    authMd: `${origin}/auth.md`,
+    llms: `${origin}/llms.txt`,
+    sitemap: `${origin}/sitemap.xml`,
+    mcp: `${base}/mcp`,
+    serverCard: `${base}/mcp/server-card`,
+    serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
+    reference: `${origin}/docs`,
+    privacy: `${origin}/privacy`,
+    terms: `${origin}/terms`,
+    changelog: `${origin}/changelog`,
+    skill: (name) => `${origin}/.well-known/agent-skills/${name}/SKILL.md`,
     problem: (code) => `${origin}/problems/${code}`,
     guide: (slug) => `${origin}/guides/${slug}`,
     referral: (slug) => `${origin}/?ref=${slug}`,

@@ -21,8 +21,14 @@ const guide: GuideOnPage = {
   talkToAnAttorneyWhen: ['You were arrested.'],
 }
 const apiUrl = 'https://plainpath.example/api/guides/renew'
+const markdownUrl = '/guides/renew.md'
 const markup = (change: Partial<GuideOnPage> = {}) =>
-  markupOf(guidePage({ ...guide, ...change }, { bodyHtml: rawHtml('<p>The <em>text</em>.</p>'), apiUrl }))
+  markupOf(
+    guidePage(
+      { ...guide, ...change },
+      { bodyHtml: rawHtml('<p>The <em>text</em>.</p>'), apiUrl, markdownUrl },
+    ),
+  )
 
 describe('the page of a guide', () => {
   test('shows its parts in the order in which they are needed', () => {
@@ -38,11 +44,21 @@ describe('the page of a guide', () => {
       '<h2 id="sources">Sources</h2>',
       'General information only.',
       `href="${apiUrl}"`,
+      `href="${markdownUrl}"`,
       `curl -H 'Accept: text/markdown' ${apiUrl}`,
     ]
     const places = parts.map((part) => markup().indexOf(part))
     expect(places).not.toContain(-1)
     expect(places).toEqual(places.toSorted((a, b) => a - b))
+  })
+
+  test('shows what the guide itself says about attorneys in place of the plain list', () => {
+    const own = rawHtml('<h2>When to talk to an attorney</h2><p>Do not skip it.</p>')
+    const page = markupOf(guidePage(guide, { bodyHtml: rawHtml(''), attorneyHtml: own, apiUrl, markdownUrl }))
+    expect(page).toContain(
+      '<section class="attorney">\n<h2>When to talk to an attorney</h2><p>Do not skip it.</p>',
+    )
+    expect(page).not.toContain('You were arrested.')
   })
 
   test('gives each source an address of its own, its agency and the day it was checked', () => {
@@ -56,6 +72,8 @@ describe('the page of a guide', () => {
     const reviewed = markup({ reviewed: '2026-12-01' })
     expect(reviewed).toContain('Reviewed on <time datetime="2026-12-01">December 1, 2026</time>')
     expect(reviewed).not.toContain('Not yet reviewed')
+    expect(reviewed).toContain('<meta itemprop="lastReviewed" content="2026-12-01">')
+    expect(markup()).not.toContain('lastReviewed')
   })
 
   test('warns when its sources were checked too long ago, and only then', () => {

@@ -24,26 +24,35 @@ interface SourceOnPage {
 }
 
 /**
- * The body of a guide's page.
+ * The body of a guide's page, marked up as a schema.org WebPage by attributes, since the pages have no scripts.
  *
  * @param page.bodyHtml the guide's text, with headings from `h2` down. It may point at the n-th source as `#source-n`.
+ * @param page.attorneyHtml what the guide itself says on when to talk to an attorney, with its heading; the plain
+ *   list of reasons when absent.
  * @param page.apiUrl where the guide is JSON, or Markdown on request.
+ * @param page.markdownUrl where it is Markdown for whoever asks.
  */
-export function guidePage(guide: GuideOnPage, page: { bodyHtml: Html; apiUrl: string }): Html {
-  return html`<article class="guide">
+export function guidePage(
+  guide: GuideOnPage,
+  page: { bodyHtml: Html; attorneyHtml?: Html; apiUrl: string; markdownUrl: string },
+): Html {
+  return html`<article class="guide" itemscope itemtype="https://schema.org/WebPage">
 <h1>${guide.title}</h1>
 <p class="lead">${guide.summary}</p>
+<meta itemprop="name" content="${guide.title}">
+<meta itemprop="dateModified" content="${guide.updated}">
+${guide.reviewed !== null && html`<meta itemprop="lastReviewed" content="${guide.reviewed}">`}
 <p class="facts">${reviewedLine(guide.reviewed)} Updated ${calendarDay(guide.updated)}. <a href="#sources">${sourceCount(guide.sources.length)}</a>.</p>
 ${guide.stale && html`<p class="notice">Some sources below were checked long ago. Look at the official page before you act.</p>`}
 <div class="text">
 ${page.bodyHtml}
 </div>
-${attorneyHelp(guide.talkToAnAttorneyWhen)}
+${page.attorneyHtml ? html`<section class="attorney">\n${page.attorneyHtml}\n</section>` : attorneyHelp(guide.talkToAnAttorneyWhen)}
 ${sourceList(guide.sources)}
 <p class="facts">${guide.disclaimer}</p>
 <section class="machines" aria-labelledby="machines">
 <h2 id="machines">For machines</h2>
-<p>This guide as <a href="${page.apiUrl}" type="application/json">JSON</a>, or as Markdown:</p>
+<p>This guide as <a href="${page.apiUrl}" type="application/json">JSON</a> or as <a href="${page.markdownUrl}" type="text/markdown">Markdown</a>. From the API:</p>
 <pre><code>curl -H 'Accept: text/markdown' ${page.apiUrl}</code></pre>
 </section>
 </article>`

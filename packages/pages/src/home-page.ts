@@ -1,5 +1,7 @@
 import { officialLists } from './attorney-help.ts'
 import { type Html, html } from './html.ts'
+import { searchBox } from './search-page.ts'
+import { waitlistSection } from './waitlist-page.ts'
 
 export interface HomePage {
   readonly guides: readonly { readonly slug: string; readonly title: string; readonly summary: string }[]
@@ -7,10 +9,12 @@ export interface HomePage {
   readonly commands: readonly { readonly does: string; readonly line: string }[]
   /** Where an agent reads on. */
   readonly links: readonly { readonly href: string; readonly text: string }[]
+  /** The slug of the person whose link led here. */
+  readonly referredBySlug?: string | undefined
 }
 
 /** The body of `/`: what the service is and is not, and one door for people, one for agents. */
-export function homePage({ guides, commands, links }: HomePage): Html {
+export function homePage({ guides, commands, links, referredBySlug }: HomePage): Html {
   return html`<div class="welcome">
 <h1>Plain-English guides to U.S. immigration</h1>
 <p class="lead">Each guide says what a form or a rule is for, what to do next, and which official page says so.</p>
@@ -19,9 +23,13 @@ export function homePage({ guides, commands, links }: HomePage): Html {
 <div class="doors">
 <section aria-labelledby="people">
 <h2 id="people">For people</h2>
+${referredBySlug !== undefined && waitlistSection({ referredBySlug })}
+${guides.length > 0 && searchBox()}
+${referredBySlug === undefined && html`<p><a href="#waitlist">Join the waitlist</a> to hear first of what comes next.</p>`}
 ${guides.length === 0 ? html`<p>No guide is published yet.</p>` : guideList(guides)}
 <h3>To talk to an attorney</h3>
 ${officialLists()}
+${referredBySlug === undefined && waitlistSection({})}
 </section>
 <section aria-labelledby="agents">
 <h2 id="agents">For agents</h2>

@@ -46,7 +46,7 @@ describe('html', () => {
     { kind: 'true', value: true },
     { kind: 'a symbol', value: Symbol('<b>') },
   ])('refuses what is neither text nor markup: $kind', ({ value }) => {
-    expect(() => html`<p>${value as unknown as HtmlValue}</p>`).toThrow(TypeError)
+    expect(() => html`<p>${value as HtmlValue}</p>`).toThrow(TypeError)
   })
 
   test('refuses a value in a tag without quotes around it', () => {

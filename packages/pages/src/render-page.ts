@@ -57,6 +57,14 @@ ${page.body}
 </main>
 <footer class="site">
 <p>Plainpath is not a law firm and not the government. It gives information, not legal advice.</p>
+<nav aria-label="About this site">
+<ul>
+<li><a href="/privacy">Privacy</a></li>
+<li><a href="/terms">Terms</a></li>
+<li><a href="/changelog">Changelog</a></li>
+<li><a href="/docs">API reference</a></li>
+</ul>
+</nav>
 </footer>
 </body>
 </html>

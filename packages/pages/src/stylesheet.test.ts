@@ -50,9 +50,13 @@ describe('the stylesheet', () => {
     expect(rules).not.toMatch(/#[0-9a-f]{3,8}\b|rgb|hsl|oklch|opacity|filter/)
     expect(blocks).toHaveLength(3)
     const backgrounds = [...rules.matchAll(/background: ([^;]+);/g)].map(([, value]) => value)
-    expect(new Set(backgrounds)).toEqual(new Set(['var(--paper)', 'var(--code-paper)', 'var(--warm-paper)']))
+    expect(new Set(backgrounds)).toEqual(
+      new Set(['var(--paper)', 'var(--code-paper)', 'var(--warm-paper)', 'var(--accent)']),
+    )
     const inks = [...rules.matchAll(/[^-]color: ([^;]+);/g)].map(([, value]) => value)
-    expect(new Set(inks)).toEqual(new Set(['var(--ink)', 'var(--quiet)', 'var(--accent)', 'var(--warm-ink)']))
+    expect(new Set(inks)).toEqual(
+      new Set(['var(--ink)', 'var(--quiet)', 'var(--accent)', 'var(--warm-ink)', 'var(--paper)']),
+    )
   })
 
   test.for(schemes)('gives text a contrast of 7 to 1 or more: %s', ([, colours]) => {
@@ -60,6 +64,7 @@ describe('the stylesheet', () => {
       ['--ink', '--paper'],
       ['--quiet', '--paper'],
       ['--accent', '--paper'],
+      ['--paper', '--accent'],
       ['--ink', '--code-paper'],
       ['--ink', '--warm-paper'],
       ['--warm-ink', '--warm-paper'],

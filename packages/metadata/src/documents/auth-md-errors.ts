@@ -1,0 +1,65 @@
+import type { Features } from '../features.ts'
+import { serviceUrls } from '../service-urls.ts'
+import type { DocumentConfig } from './document-config.ts'
+
+const ERRORS = [
+  [
+    'invalid-request',
+    400,
+    'invalid_request',
+    'A part of the request is missing or malformed: read `detail`.',
+  ],
+  [
+    'invalid-client-metadata',
+    400,
+    'invalid_client_metadata',
+    'A member of the registration cannot be accepted: read `errors`.',
+  ],
+  [
+    'unsupported-credential-type',
+    400,
+    'unsupported_credential_type',
+    'Leave `type` out of the registration, or send `anonymous`.',
+  ],
+  [
+    'unsupported-grant-type',
+    400,
+    'unsupported_grant_type',
+    'Send `grant_type=client_credentials`, as a form.',
+  ],
+  ['invalid-scope', 400, 'invalid_scope', 'None of the scopes can be yours: leave `scope` out.'],
+  ['invalid-target', 400, 'invalid_target', 'Leave `resource` out, or send the one above.'],
+  [
+    'invalid-client',
+    401,
+    'invalid_client',
+    'Unknown client, wrong secret, or a registration that has ended: check them, else register again.',
+  ],
+  ['invalid-token', 401, 'invalid_token', 'The token has ended: get a new one.'],
+  ['insufficient-scope', 403, 'insufficient_scope', 'Get a token with the scope that the challenge names.'],
+  ['rate-limited', 429, 'rate_limited', 'Wait for the seconds in `Retry-After`.'],
+  ['unavailable', 503, 'temporarily_unavailable', 'Nothing was done: try again after `Retry-After`.'],
+] as const
+
+/** What the table explains: codes, each with its status and its word in OAuth. */
+export const authMdErrorCodes = (features: Features) =>
+  rowsOf(features).map(([code, status, error]) => ({ code, status, error }))
+
+/** Nothing asks for a scope until contact messages run. */
+const rowsOf = ({ contact }: Features) => ERRORS.filter(([code]) => code !== 'insufficient-scope' || contact)
+
+/** The table of errors that an agent can meet on its way to a guide. */
+export function authMdErrors({ origin, features }: DocumentConfig): string {
+  const urls = serviceUrls(origin)
+  const rows = rowsOf(features).map(
+    ([code, status, error, next]) => `| \`${error}\` | ${status} | ${next} | ${urls.problem(code)} |`,
+  )
+  return `
+## Errors
+
+Under \`/api/agent\` errors are \`application/problem+json\` with \`error\` and \`error_description\`; under \`/oauth\` they are the JSON of RFC 6749 with \`error_uri\`; elsewhere \`application/problem+json\`. Decide by \`error\`, or by the last segment of \`type\`.
+
+| \`error\` | status | what to do | page |
+|---|---|---|---|
+${rows.join('\n')}`
+}

@@ -1,0 +1,100 @@
+import { Guide, GuideList, GuideSlug, JoinedWaitlist, JoinWaitlistRequest } from '@plainpath/domain'
+import { z } from 'zod'
+import { LONGEST_SEARCH, MOST_GUIDES } from '../operations/guides.ts'
+
+/** One tool of the MCP server, said once: the server registers it, and the server card lists it. */
+export interface McpTool<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject = z.ZodObject> {
+  readonly title: string
+  /** What a model reads when it chooses a tool. */
+  readonly description: string
+  readonly inputSchema: I
+  /** What may leave the process; 2025-era clients know objects only. */
+  readonly outputSchema: O
+  readonly annotations: {
+    readonly readOnlyHint: boolean
+    readonly destructiveHint: boolean
+    readonly idempotentHint: boolean
+    /** False where a tool touches nothing but this service. */
+    readonly openWorldHint: boolean
+  }
+}
+
+const defineTool = <const I extends z.ZodObject, const O extends z.ZodObject>(
+  tool: McpTool<I, O>,
+): McpTool<I, O> => tool
+
+const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
+const ADDS = { ...READS, readOnlyHint: false }
+
+/** The most guides that a search by tool answers, and the number when `limit` is absent. */
+export const MOST_TOOL_RESULTS = 20
+
+const Limit = (most: number) =>
+  z
+    .int()
+    .min(1)
+    .max(most)
+    .nullish()
+    .meta({ description: `How many guides to list; ${most} unless given.` })
+
+/** The tools by name, in the order of `tools/list`. */
+export const MCP_TOOLS = {
+  list_guides: defineTool({
+    title: 'List guides',
+    description:
+      'List the published plain-English guides to U.S. immigration, with slugs and summaries. Information, not legal advice.',
+    inputSchema: z.strictObject({
+      limit: Limit(MOST_GUIDES),
+      cursor: z.string().nullish().meta({ description: '`next` of the page before.' }),
+    }),
+    outputSchema: GuideList,
+    annotations: READS,
+  }),
+  search_guides: defineTool({
+    title: 'Search guides',
+    description:
+      'Find the guides that answer a question in plain English, best first, each with the part that answers it. ' +
+      'Knows form numbers and everyday words.',
+    inputSchema: z.strictObject({
+      query: z
+        .string()
+        .trim()
+        .min(1, 'must say what to look for')
+        .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
+        .meta({ description: 'What the person wants to know. Leave out names, numbers and addresses.' }),
+      limit: Limit(MOST_TOOL_RESULTS),
+    }),
+    outputSchema: GuideList.pick({ guides: true }),
+    annotations: READS,
+  }),
+  get_guide: defineTool({
+    title: 'Read a guide',
+    description:
+      'Read one guide with its official sources, when an attorney is needed, and the disclaimer to show with it.',
+    inputSchema: z.strictObject({
+      slug: GuideSlug,
+      version: z
+        .int()
+        .min(1)
+        .nullish()
+        .meta({ description: 'An earlier version; the one that is published unless given.' }),
+    }),
+    outputSchema: Guide,
+    annotations: READS,
+  }),
+  join_waitlist: defineTool({
+    title: 'Join the waitlist',
+    description:
+      'Put a person on the product waitlist. Ask the person before you send their e-mail address. ' +
+      'Joining twice changes nothing.',
+    inputSchema: JoinWaitlistRequest,
+    outputSchema: JoinedWaitlist.partial().extend({
+      status: z.enum(['joined', 'already_joined']).meta({
+        description: 'Only `joined` comes with a referral link; who is on the list already gets nothing new.',
+      }),
+    }),
+    annotations: ADDS,
+  }),
+}
+
+export type McpToolName = keyof typeof MCP_TOOLS

@@ -1,0 +1,91 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormats from 'ajv-formats'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { documentsByPath, FEATURE_SETS, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { SERVER_CARD } from '../../test/server-card-schema.ts'
+import { mcpServerInfo } from './mcp-server-info.ts'
+import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
+
+const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
+
+test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1]:8080'])(
+  'the schema of server cards accepts the card of %s',
+  (origin) => {
+    const ajv = new Ajv2020({ strict: true, allErrors: true })
+    addFormats.default(ajv)
+    const accepts = ajv.compile(SERVER_CARD)
+    accepts(jsonAt('/api/mcp/server-card', { origin }))
+    expect(accepts.errors).toBeNull()
+  },
+)
+
+test('the name of the server is its host in reverse order and one slash', () => {
+  expect(mcpServerInfo('https://api.plainpath.example').name).toBe('example.plainpath.api/plainpath')
+})
+
+describe('checkers', () => {
+  const card = jsonAt('/.well-known/mcp/server-card.json')
+
+  test('isitagentready.com mcpServerCard: serverInfo, the endpoint of the transport, and capabilities', () => {
+    const { name, version } = mcpServerInfo(ORIGIN)
+    expect(card).toMatchObject({
+      serverInfo: { name, version },
+      transport: { endpoint: `${ORIGIN}/api/mcp` },
+      capabilities: { tools: {} },
+    })
+  })
+
+  test('ora.ai mcp-server-card: flat name, description, version, serverUrl, and tools as an array', () => {
+    for (const member of ['name', 'description', 'version', 'serverUrl'])
+      expect(card).toHaveProperty(member, expect.stringMatching(/./))
+    expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(MCP_TOOLS))
+    for (const tool of card.tools) expect(tool.description).toMatch(/./)
+  })
+
+  test('it says that no token is needed', () => {
+    expect(card.authentication).toMatchObject({ required: false })
+    expect(card.remotes[0].headers[0]).toMatchObject({
+      name: 'Authorization',
+      isRequired: false,
+      isSecret: true,
+    })
+  })
+})
+
+test('it is served as a server card, the same bytes at each place, and only while the server runs', () => {
+  const served = documentsByPath({ features: FEATURE_SETS.on })
+  const cards = PLACES.map((path) => served.get(path))
+  for (const card of cards) {
+    expect(card).toEqual({ ...cards[0], path: card?.path })
+    expect(card).toMatchObject({
+      contentType: 'application/mcp-server-card+json',
+      headers: {
+        'access-control-allow-methods': 'GET',
+        'access-control-allow-headers': 'Content-Type, If-None-Match',
+      },
+    })
+  }
+  const without = documentsByPath({ features: FEATURE_SETS.off })
+  expect(PLACES.filter((path) => without.has(path))).toEqual([])
+})
+
+describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {
+  test('is described so that a model can choose it and clients of every age can read it', () => {
+    expect(name).toMatch(/^[a-z]+_[a-z]+$/)
+    expect(tool.description.length).toBeLessThan(250)
+    const [input, output] = [
+      z.toJSONSchema(tool.inputSchema, { io: 'input' }),
+      z.toJSONSchema(tool.outputSchema),
+    ]
+    for (const schema of [input, output]) expect(schema.type).toBe('object')
+    expect(input.additionalProperties).toBe(false)
+  })
+
+  test('takes null for an optional argument as none, as the routes do', () => {
+    const { required = [], properties = {} } = z.toJSONSchema(tool.inputSchema, { io: 'input' })
+    const optional = Object.keys(properties).filter((member) => !required.includes(member))
+    for (const member of optional)
+      expect(tool.inputSchema.shape[member]?.['~standard'].validate(null)).toHaveProperty('value')
+  })
+})

@@ -1,0 +1,141 @@
+import { Scope } from '@plainpath/domain'
+import { describe, expect, test } from 'vitest'
+import { FEATURE_SETS } from '../test/document-config.ts'
+import { AuthorizationServerMetadata, authorizationServerMetadata } from './authorization-server.ts'
+import { appFor } from './paths.ts'
+import { ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource.ts'
+import { serviceUrls } from './service-urls.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const scopes = Scope.options
+const features = { ...FEATURE_SETS.off, policies: true }
+const server = authorizationServerMetadata({ origin: ORIGIN, scopes, features })
+const resource = protectedResourceMetadata({ origin: ORIGIN, scopes, features })
+
+/** Every text in a document that is an address. */
+const addresses = (value: unknown): string[] => {
+  if (typeof value === 'string') return /^https?:/.test(value) ? [value] : []
+  return typeof value === 'object' && value !== null ? Object.values(value).flatMap(addresses) : []
+}
+
+describe('the authorization server', () => {
+  test('says what RFC 8414 and RFC 9728 §4 ask for, and only what runs', () => {
+    expect(server).toEqual({
+      issuer: ORIGIN,
+      op_policy_uri: `${ORIGIN}/privacy`,
+      op_tos_uri: `${ORIGIN}/terms`,
+      authorization_endpoint: `${ORIGIN}/oauth/authorize`,
+      token_endpoint: `${ORIGIN}/oauth/token`,
+      revocation_endpoint: `${ORIGIN}/oauth/revoke`,
+      jwks_uri: `${ORIGIN}/oauth/jwks.json`,
+      scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
+      response_types_supported: [],
+      grant_types_supported: ['client_credentials'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      protected_resources: [`${ORIGIN}/api`],
+      service_documentation: `${ORIGIN}/auth.md`,
+      agent_auth: {
+        skill: `${ORIGIN}/auth.md`,
+        register_uri: `${ORIGIN}/api/agent/register`,
+        identity_types_supported: ['anonymous'],
+        anonymous: { credential_types_supported: ['access_token'] },
+      },
+    })
+  })
+
+  test('does not say where it introspects, which only resource servers reach', () => {
+    expect(JSON.stringify(server)).not.toContain('introspect')
+  })
+
+  test('has no member that its schema does not know', () => {
+    expect(AuthorizationServerMetadata.safeParse(JSON.parse(JSON.stringify(server))).success).toBe(true)
+    expect(AuthorizationServerMetadata.safeParse({ ...server, userinfo_endpoint: ORIGIN }).success).toBe(
+      false,
+    )
+    expect(AuthorizationServerMetadata.safeParse({ ...server, token_endpoint: '/oauth/token' }).success).toBe(
+      false,
+    )
+  })
+})
+
+describe('the protected resource', () => {
+  test('says what RFC 9728 asks for', () => {
+    expect(resource).toEqual({
+      resource: `${ORIGIN}/api`,
+      authorization_servers: [ORIGIN],
+      scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
+      bearer_methods_supported: ['header'],
+      resource_name: 'Plainpath Immigration Guidance API',
+      resource_documentation: `${ORIGIN}/auth.md`,
+      resource_policy_uri: `${ORIGIN}/privacy`,
+      resource_tos_uri: `${ORIGIN}/terms`,
+    })
+  })
+
+  test('has no member that its schema does not know, and never no scope', () => {
+    expect(ProtectedResourceMetadata.safeParse(JSON.parse(JSON.stringify(resource))).success).toBe(true)
+    expect(ProtectedResourceMetadata.safeParse({ ...resource, jwks_uri: ORIGIN }).success).toBe(false)
+    expect(() => protectedResourceMetadata({ origin: ORIGIN, scopes: [] })).toThrow('scopes_supported')
+  })
+})
+
+test('neither names policies before there are any', () => {
+  const config = { origin: ORIGIN, scopes, features: FEATURE_SETS.off }
+  const documents = [authorizationServerMetadata(config), protectedResourceMetadata(config)]
+  expect(JSON.stringify(documents)).not.toMatch(/policy|tos_uri/)
+})
+
+test('the two name each other, byte for byte', () => {
+  expect(resource.authorization_servers).toEqual([server.issuer])
+  expect(server.protected_resources).toEqual([resource.resource])
+})
+
+test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:8080'])(
+  'every address is below the origin %s, in one piece',
+  (origin) => {
+    const urls = serviceUrls(origin)
+    const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
+    const documents = [
+      authorizationServerMetadata({ origin, scopes }),
+      protectedResourceMetadata({ origin, scopes }),
+    ]
+    for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
+      expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
+      const parsed = new URL(address)
+      if (address !== origin) expect(parsed.href).toBe(address)
+      expect(parsed.pathname).not.toMatch(/\/\/|.\/$/)
+    }
+  },
+)
+
+test('each app serves its own addresses', () => {
+  const urls = serviceUrls(ORIGIN)
+  const app = (address: string) => appFor(new URL(address).pathname)
+  for (const address of [
+    urls.authorize,
+    urls.token,
+    urls.revoke,
+    urls.jwks,
+    urls.register,
+    urls.agent,
+    urls.authorizationServer,
+  ]) {
+    expect(app(address)).toBe('auth')
+  }
+  for (const address of [
+    urls.base,
+    urls.protectedResource,
+    urls.problem('not-found'),
+    urls.guide('x'),
+    urls.referral('x'),
+  ]) {
+    expect(app(address)).toBe('resource')
+  }
+})
+
+test('the protected resource is described where RFC 9728 §3.1 puts it', () => {
+  const { base, protectedResource } = serviceUrls(ORIGIN)
+  const { origin, pathname } = new URL(base)
+  expect(protectedResource).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
+})

@@ -1,0 +1,69 @@
+import type {
+  ZodOpenApiOperationObject,
+  ZodOpenApiResponseObject,
+  ZodOpenApiResponsesObject,
+} from 'zod-openapi'
+import type { Operation } from '../operations/operation.ts'
+import type { ServiceUrls } from '../service-urls.ts'
+import { errorComponent, headersOfAnswer, numberedError } from './error-responses.ts'
+
+const JSON_TYPE = 'application/json'
+
+/** One operation in the words of OpenAPI 3.1. */
+export function describeOperation(operation: Operation, urls: ServiceUrls): ZodOpenApiOperationObject {
+  const { params: path, query } = operation.request ?? {}
+  return {
+    operationId: operation.operationId,
+    tags: [operation.tag],
+    summary: operation.summary,
+    description: operation.description,
+    security: securityOf(operation),
+    ...((path || query) && { requestParams: { ...(path && { path }), ...(query && { query }) } as never }),
+    ...requestBodyOf(operation, urls),
+    responses: responsesOf(operation, urls),
+  }
+}
+
+/** A client may also authenticate in a form, for which OpenAPI has no scheme. */
+function securityOf({ access, bodyType }: Operation): Record<string, string[]>[] {
+  if (access === 'open' || access === 'public') return []
+  if (access === 'client') return [{ client: [] }, ...(bodyType ? [{}] : [])]
+  return [{ oauth2: [...access.scopes] }]
+}
+
+function requestBodyOf({ request, ...operation }: Operation, urls: ServiceUrls) {
+  if (!request?.body) return {}
+  const examples = Object.entries(operation.bodyExamples ?? {})
+  return {
+    requestBody: {
+      required: !operation.bodyOptional,
+      content: {
+        [operation.bodyType ?? JSON_TYPE]: {
+          schema: request.body,
+          ...(examples.length > 0 && {
+            examples: Object.fromEntries(examples.map(([name, make]) => [name, { value: make(urls) }])),
+          }),
+        },
+      },
+    },
+  }
+}
+
+/** The statuses of success, the failures that have a number, and all other failures as one. */
+function responsesOf(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
+  const failure = { $ref: `#/components/responses/${errorComponent(operation.errors)}` as const }
+  type Entry = [string, ZodOpenApiResponseObject | typeof failure]
+  const successes = Object.entries(operation.responses).map(([status, schema]): Entry => {
+    const { description, example } = operation.outcomes[Number(status)] ?? { description: '' }
+    const content = schema && {
+      [JSON_TYPE]: { schema, ...(example && { example: example(urls) }) },
+      ...(operation.alsoAs && { [operation.alsoAs]: { schema: { type: 'string' as const } } }),
+    }
+    const headers = headersOfAnswer(operation.cache === 'public')
+    return [status, { description, headers, ...(content && { content }) }]
+  })
+  const numbered = Object.entries(operation.numberedErrors ?? {}).map(
+    ([status, description]): Entry => [status, numberedError(description, urls)],
+  )
+  return Object.fromEntries<Entry[1]>([...successes, ...numbered, ['4XX', failure], ['default', failure]])
+}

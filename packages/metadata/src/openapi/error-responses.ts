@@ -1,0 +1,99 @@
+import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-openapi'
+import type { ErrorShape } from '../operations/operation.ts'
+import type { ServiceUrls } from '../service-urls.ts'
+import { AgentProblem, OAuthError, Problem } from './error-schemas.ts'
+
+const PROBLEM_TYPE = 'application/problem+json'
+
+/** The component that describes every failure of this shape. */
+export const errorComponent = (shape: ErrorShape) => COMPONENTS[shape]
+
+const COMPONENTS = { problem: 'Problem', agent: 'AgentProblem', oauth: 'OAuthError' } as const
+
+export const ERROR_SCHEMAS = { Problem, AgentProblem, OAuthError }
+
+const text = (description: string) => ({ description, schema: { type: 'string' as const } })
+
+/** Headers of the answers, by their names. */
+export const HEADERS = {
+  'X-Request-Id': text('The `X-Request-Id` of the request, or one made for it.'),
+  RateLimit: text('What is left of each limit (draft-ietf-httpapi-ratelimit-headers).'),
+  'RateLimit-Policy': text('The limits that were counted (draft-ietf-httpapi-ratelimit-headers).'),
+  ETag: text('Send it as `If-None-Match`: 304 says that nothing changed.'),
+  'Retry-After': {
+    description: 'With 429 and 503: seconds to wait.',
+    schema: { type: 'integer' as const, minimum: 0 },
+  },
+  'WWW-Authenticate': text('With 401 and 403: the scheme, and for tokens the scope and `resource_metadata`.'),
+  Allow: text('With 405: the methods of this address.'),
+}
+
+const headers = (...names: (keyof typeof HEADERS)[]): ZodOpenApiHeadersObject =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]))
+
+export const headersOfAnswer = (cached: boolean) =>
+  headers('X-Request-Id', 'RateLimit', 'RateLimit-Policy', ...(cached ? (['ETag'] as const) : []))
+
+const headersOfError = headers(
+  'X-Request-Id',
+  'RateLimit',
+  'RateLimit-Policy',
+  'Retry-After',
+  'WWW-Authenticate',
+  'Allow',
+)
+
+const problemExample = (urls: ServiceUrls) => ({
+  type: urls.problem('invalid-request'),
+  title: 'The request is not valid',
+  status: 400,
+  detail: '#/email: must be an e-mail address such as ana@example.org.',
+  instance: '/api/waitlist',
+  code: 'invalid-request',
+  request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11',
+  errors: [{ pointer: '#/email', detail: 'must be an e-mail address such as ana@example.org' }],
+})
+
+/** What each shape of failure looks like, as components that operations point at. */
+export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResponseObject> {
+  const agent = {
+    type: urls.problem('invalid-client'),
+    title: 'Client authentication failed',
+    status: 401,
+    detail: 'The client is unknown, or its secret does not match.',
+    instance: '/api/agent',
+    code: 'invalid-client',
+    request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11',
+    error: 'invalid_client',
+    error_description: 'The client is unknown, or its secret does not match.',
+  }
+  const oauth = {
+    error: 'invalid_scope',
+    error_description: 'None of the scopes in the request can be given to this client.',
+    error_uri: urls.problem('invalid-scope'),
+  }
+  return {
+    Problem: {
+      description: 'A failure (RFC 9457): `code` says which, `detail` what to do next.',
+      headers: headersOfError,
+      content: { [PROBLEM_TYPE]: { schema: Problem, example: problemExample(urls) } },
+    },
+    AgentProblem: {
+      description: 'A failure (RFC 9457), with `error` and `error_description` for OAuth clients.',
+      headers: headersOfError,
+      content: { [PROBLEM_TYPE]: { schema: AgentProblem, example: agent } },
+    },
+    OAuthError: {
+      description: 'A failure (RFC 6749, section 5.2), always JSON.',
+      headers: headersOfError,
+      content: { 'application/json': { schema: OAuthError, example: oauth } },
+    },
+  }
+}
+
+/** A failure that has its own number, in the words of the operation. */
+export const numberedError = (description: string, urls: ServiceUrls): ZodOpenApiResponseObject => ({
+  description,
+  headers: headersOfAnswer(false),
+  content: { [PROBLEM_TYPE]: { schema: Problem, example: problemExample(urls) } },
+})

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { FEATURE_SETS } from '../../test/document-config.ts'
+import { FEATURES, scopesOf } from '../features.ts'
+import { OPERATIONS } from '../operations/operations.ts'
+import { openApiDescription } from './openapi-description.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const described = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features: FEATURES })))
+
+interface DescribedOperation {
+  operationId: string
+  responses: Record<string, unknown>
+  security: unknown[]
+}
+
+const operationsOf = (document: { paths: Record<string, Record<string, DescribedOperation>> }) =>
+  Object.entries(document.paths).flatMap(([path, item]) =>
+    ['get', 'post', 'delete'].flatMap((method) => (item[method] ? [{ path, method, ...item[method] }] : [])),
+  )
+
+describe('the four operations of the specification (seed §4) stand with its statuses by number', () => {
+  test.for([
+    ['get', '/health', ['200']],
+    ['get', '/guides', ['200']],
+    ['post', '/waitlist', ['200', '201', '400']],
+    ['post', '/agent/register', ['201']],
+  ] as const)('%s %s: %s', ([method, path, statuses]) => {
+    const { responses } = described.paths[path][method]
+    expect(Object.keys(responses).filter((status) => /^\d+$/.test(status))).toEqual(statuses)
+  })
+
+  test('with the members that the specification names', () => {
+    const { schemas } = described.components
+    expect(schemas.JoinWaitlistRequest).toMatchObject({
+      required: ['email'],
+      properties: { email: { type: 'string', format: 'email' }, referredBySlug: {} },
+    })
+    expect(schemas.RegisterAgentRequest).not.toHaveProperty('required')
+    expect(described.paths['/agent/register'].post.requestBody.required).toBe(false)
+    expect(described.paths['/waitlist'].post.requestBody.required).toBe(true)
+    expect(schemas.RegisteredAgent.required).toEqual(
+      expect.arrayContaining(['client_id', 'client_secret', 'grant_types', 'scopes']),
+    )
+    expect(schemas.GuideListing.required).toEqual(expect.arrayContaining(['slug', 'summary']))
+  })
+})
+
+test('it declares OpenAPI 3.1.0 and version 0.1.0, and names the API root as its server', () => {
+  expect(described.openapi).toBe('3.1.0')
+  expect(described.info).toMatchObject({ title: 'Plainpath Immigration Guidance API', version: '0.1.0' })
+  expect(described.servers.map(({ url }: { url: string }) => url)).toEqual([`${ORIGIN}/api`])
+})
+
+describe.for(operationsOf(described))('$operationId', (operation) => {
+  test('answers every failure that has no number as one problem of its shape', () => {
+    const shape = operation.path.startsWith('/oauth/')
+      ? 'OAuthError'
+      : operation.path.startsWith('/agent')
+        ? 'AgentProblem'
+        : 'Problem'
+    const component = { $ref: `#/components/responses/${shape}` }
+    expect(operation.responses).toMatchObject({ '4XX': component, default: component })
+  })
+
+  test('says who may call', () => {
+    const access = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.access
+    const open = access === 'open' || access === 'public'
+    if (open) expect(operation.security).toEqual([])
+    else expect(operation.security[0]).toEqual({ client: [] })
+  })
+
+  test('lies below its server, at the address that is served', () => {
+    const server = described.paths[operation.path].servers?.[0].url ?? described.servers[0].url
+    const served = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.path
+    expect(`${server}${operation.path}`).toBe(`${ORIGIN}${served}`)
+  })
+})
+
+test('every operation is described, and none that is not there', () => {
+  const ids = operationsOf(described).map(({ operationId }) => operationId)
+  expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
+})
+
+test.for(Object.entries(FEATURE_SETS))('the scopes are those that a token can have (%s)', ([, features]) => {
+  const { components } = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features })))
+  const { flows } = components.securitySchemes.oauth2
+  expect(Object.keys(flows.clientCredentials.scopes)).toEqual(scopesOf(features))
+})
+
+test('no answer may be refused for a member that is new', () => {
+  const closed = Object.entries<Record<string, unknown>>(described.components.schemas)
+    .filter(([, schema]) => schema['additionalProperties'] === false)
+    .map(([name]) => name)
+  expect(closed).toEqual(['JoinWaitlistRequest'])
+})

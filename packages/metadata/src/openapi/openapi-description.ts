@@ -1,0 +1,127 @@
+import {
+  AgentDescription,
+  AlreadyOnWaitlist,
+  Guide,
+  GuideList,
+  GuideListing,
+  GuideSource,
+  Health,
+  JoinedWaitlist,
+  JoinWaitlistRequest,
+  RegisterAgentRequest,
+  RegisteredAgent,
+  SCOPE_MEANINGS,
+} from '@plainpath/domain'
+import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
+import { API_TITLE, API_VERSION } from '../api-version.ts'
+import { type Features, scopesOf } from '../features.ts'
+import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
+import { type Operation, TAGS } from '../operations/operation.ts'
+import { OPERATIONS } from '../operations/operations.ts'
+import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { describeOperation } from './describe-operation.ts'
+import { ERROR_SCHEMAS, errorResponses, HEADERS } from './error-responses.ts'
+
+/** The names by which a generated client knows the schemas. */
+const SCHEMAS = {
+  Guide,
+  GuideList,
+  GuideListing,
+  GuideSource,
+  JoinWaitlistRequest,
+  JoinedWaitlist,
+  AlreadyOnWaitlist,
+  RegisterAgentRequest,
+  RegisteredAgent,
+  AgentDescription,
+  TokenRequest,
+  TokenResponse,
+  RevokeRequest,
+  Health,
+  ...ERROR_SCHEMAS,
+}
+
+/** The API description (OpenAPI 3.1.0) of every public operation of both apps. */
+export function openApiDescription(config: { origin: string; features: Features }) {
+  const urls = serviceUrls(config.origin)
+  return createDocument(
+    {
+      openapi: '3.1.0',
+      info: infoOf(urls, config.features),
+      servers: [{ url: urls.base, description: 'The API root' }],
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      // Of an operation that does not say otherwise; every public one does.
+      security: [{ oauth2: [] }],
+      externalDocs: { url: urls.authMd, description: 'How an agent registers and gets a token' },
+      paths: pathsOf(OPERATIONS, urls),
+      components: {
+        schemas: SCHEMAS,
+        responses: errorResponses(urls),
+        headers: HEADERS,
+        securitySchemes: securitySchemes(urls, config.features),
+      },
+    },
+    {
+      override: ({ jsonSchema, io }) => {
+        // A later version may add members to an answer, so clients must not refuse what they do not know.
+        if (io === 'output') delete jsonSchema.additionalProperties
+        // What these say is said by the type and the format.
+        if (jsonSchema.format === 'date') delete jsonSchema.pattern
+        if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum
+      },
+    },
+  )
+}
+
+const infoOf = (urls: ServiceUrls, features: Features) => ({
+  title: API_TITLE,
+  version: API_VERSION,
+  summary: 'Plain-English immigration guidance for people and their agents.',
+  description:
+    'Guides to U.S. immigration, each backed by official sources, and a waitlist. Information, not legal advice: ' +
+    'when a case is hard, the guides hand over to a licensed attorney.\n\n' +
+    'Guides and the waitlist need no token. An agent registers itself and gets tokens with client credentials: ' +
+    `${urls.authMd} leads through it.\n\n` +
+    'Failures are `application/problem+json` (RFC 9457); `type` is a page that says what to do next. Under ' +
+    '`/oauth` they are those of RFC 6749. Limits are announced in `RateLimit-Policy` and `RateLimit`. Within 0.x ' +
+    'the API only adds: ignore members that you do not know.',
+  contact: { name: 'Plainpath', url: urls.origin },
+  license: {
+    name: 'Proprietary',
+    ...(features.policies ? { url: urls.terms } : { identifier: 'LicenseRef-Plainpath' }),
+  },
+  ...(features.policies && { termsOfService: urls.terms }),
+})
+
+/** Paths are relative to the API root; what lies outside of it names its own server. */
+function pathsOf(operations: readonly Operation[], urls: ServiceUrls): ZodOpenApiPathsObject {
+  const root = new URL(urls.base).pathname
+  const paths: ZodOpenApiPathsObject = {}
+  for (const operation of operations) {
+    const below = operation.path.startsWith(`${root}/`)
+    const path = below ? operation.path.slice(root.length) : operation.path
+    const item = (paths[path] ??= below
+      ? {}
+      : { servers: [{ url: urls.origin, description: 'The authorization server' }] })
+    item[operation.method] = describeOperation(operation, urls)
+  }
+  return paths
+}
+
+const securitySchemes = (urls: ServiceUrls, features: Features) => ({
+  client: {
+    type: 'http' as const,
+    scheme: 'basic',
+    description: `\`client_id\` and \`client_secret\` of a registered agent. How to register: ${urls.authMd}`,
+  },
+  oauth2: {
+    type: 'oauth2' as const,
+    description: `A bearer token. How to get one: ${urls.authMd}`,
+    flows: {
+      clientCredentials: {
+        tokenUrl: urls.token,
+        scopes: Object.fromEntries(scopesOf(features).map((scope) => [scope, SCOPE_MEANINGS[scope]])),
+      },
+    },
+  },
+})

@@ -1,0 +1,134 @@
+import { Guide, GuideList, GuideSlug } from '@plainpath/domain'
+import { z } from 'zod'
+import type { ZodOpenApiMetadata } from 'zod-openapi'
+import { defineOperation } from './operation.ts'
+
+/** The most guides on one page, and the number on one when `limit` is absent. */
+export const MOST_GUIDES = 100
+
+/** The longest text to search for, in characters. */
+export const LONGEST_SEARCH = 200
+
+const limitRule = `must be a number from 1 to ${MOST_GUIDES}`
+
+export const ListGuidesQuery = z.object({
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, limitRule)
+    .transform(Number)
+    .refine((limit) => limit >= 1 && limit <= MOST_GUIDES, limitRule)
+    .optional()
+    .meta({
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MOST_GUIDES })
+      },
+      description: `How many guides to list; ${MOST_GUIDES} unless given.`,
+    } satisfies ZodOpenApiMetadata),
+  cursor: z.string().optional().meta({ description: '`next` of the page before.' }),
+  q: z
+    .string()
+    .trim()
+    .min(1, 'must say what to look for')
+    .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
+    .optional()
+    .meta({
+      description:
+        'Looks for these words, a question in plain English too, and lists the best guide first, each with a ' +
+        '`snippet`. Knows form numbers and everyday words, and forgives spelling. Not with `cursor`.',
+    }),
+})
+
+export const GetGuideQuery = z.object({
+  version: z
+    .string()
+    .regex(/^[1-9]\d{0,8}$/, 'must be a number from 1')
+    .transform(Number)
+    .optional()
+    .meta({
+      override: ({ jsonSchema }) => {
+        delete jsonSchema.pattern
+        Object.assign(jsonSchema, { type: 'integer', minimum: 1 })
+      },
+      description: 'An earlier version of the guide; the one that is published unless given.',
+    }),
+})
+
+const PUBLIC_READ =
+  'Public: no token is needed. One that is sent must be valid, and then the limits are those of its client.'
+
+export const listGuides = defineOperation({
+  method: 'get',
+  path: '/api/guides',
+  operationId: 'listGuides',
+  tag: 'Guides',
+  summary: 'List published immigration guides with slugs and summaries',
+  description: `With \`q\` it searches them. ${PUBLIC_READ}`,
+  access: 'public',
+  errors: 'problem',
+  cache: 'public',
+  request: { query: ListGuidesQuery },
+  responses: { 200: GuideList },
+  outcomes: {
+    200: {
+      description: 'The guides, by slug; with `q` the best first.',
+      example: (urls) => ({
+        guides: [
+          {
+            slug: 'work-permit',
+            title: 'How to get a work permit',
+            summary: 'Who can ask for a work permit, which form to send, and what it costs.',
+            updated: '2026-11-20',
+            reviewed: null,
+            url: urls.guide('work-permit'),
+          },
+        ],
+        next: null,
+      }),
+    },
+  },
+})
+
+export const getGuide = defineOperation({
+  method: 'get',
+  path: '/api/guides/{slug}',
+  operationId: 'getGuide',
+  tag: 'Guides',
+  summary: 'Read one guide as JSON, or as Markdown',
+  description:
+    'With `Accept: text/markdown` the whole guide comes as one Markdown text. A guide that was retired is answered ' +
+    `410 \`guide-retired\`, and \`successor\` names what to read instead. ${PUBLIC_READ}`,
+  access: 'public',
+  errors: 'problem',
+  cache: 'public',
+  request: { params: z.object({ slug: GuideSlug }), query: GetGuideQuery },
+  responses: { 200: Guide },
+  alsoAs: 'text/markdown',
+  outcomes: {
+    200: {
+      description: 'The guide, with its sources.',
+      example: () => ({
+        slug: 'work-permit',
+        title: 'How to get a work permit',
+        summary: 'Who can ask for a work permit, which form to send, and what it costs.',
+        body: 'A work permit shows that you may work in the United States. [1]',
+        sources: [
+          {
+            title: 'Employment Authorization',
+            url: 'https://www.uscis.gov/employment-authorization',
+            agency: 'U.S. Citizenship and Immigration Services',
+            checked: '2026-11-20',
+            checkedBy: 'Plainpath editors',
+          },
+        ],
+        updated: '2026-11-20',
+        reviewed: null,
+        stale: false,
+        version: 1,
+        language: 'en',
+        disclaimer: 'This guide is information, not legal advice.',
+        talkToAnAttorneyWhen: ['You are in removal proceedings.'],
+      }),
+    },
+  },
+})

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { defineOperation } from './operation.ts'
+
+const FORM = 'application/x-www-form-urlencoded'
+const CLIENT_AUTHENTICATION =
+  'Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields ' +
+  '(`client_secret_post`), not both.'
+
+const ClientFields = {
+  client_id: z.string().optional().meta({ description: 'With `client_secret`, instead of HTTP Basic.' }),
+  client_secret: z.string().optional(),
+}
+
+export const TokenRequest = z.object({
+  grant_type: z.literal('client_credentials'),
+  scope: z.string().optional().meta({
+    description: 'Scopes separated by spaces. Absent: all that the client may have. Too much is narrowed.',
+  }),
+  resource: z.string().optional().meta({
+    description: 'Absent, or exactly the API root (RFC 8707).',
+  }),
+  ...ClientFields,
+})
+
+export const TokenResponse = z.object({
+  access_token: z
+    .string()
+    .regex(/^ppt_[A-Za-z0-9_-]{43}$/)
+    .meta({ description: 'Opaque. Send it as `Authorization: Bearer`.' }),
+  token_type: z.literal('Bearer'),
+  expires_in: z.int().min(1).meta({ description: 'Seconds.' }),
+  scope: z.string().meta({ description: 'What the token may be used for; always told.' }),
+})
+
+export const createToken = defineOperation({
+  method: 'post',
+  path: '/oauth/token',
+  operationId: 'createToken',
+  tag: 'OAuth',
+  summary: 'Get an access token with client credentials (RFC 6749, section 4.4)',
+  description: CLIENT_AUTHENTICATION,
+  access: 'client',
+  errors: 'oauth',
+  request: { body: TokenRequest },
+  bodyType: FORM,
+  bodyExamples: {
+    everything: () => ({ grant_type: 'client_credentials' }),
+    narrowed: (urls) => ({ grant_type: 'client_credentials', scope: 'guides:read', resource: urls.base }),
+  },
+  responses: { 200: TokenResponse },
+  outcomes: {
+    200: {
+      description: 'A token. It lasts an hour.',
+      example: () => ({
+        access_token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
+        token_type: 'Bearer',
+        expires_in: 3600,
+        scope: 'guides:read waitlist:write',
+      }),
+    },
+  },
+})
+
+export const RevokeRequest = z.object({
+  token: z.string().meta({ description: 'The access token to end.' }),
+  token_type_hint: z.string().optional(),
+  ...ClientFields,
+})
+
+export const revokeToken = defineOperation({
+  method: 'post',
+  path: '/oauth/revoke',
+  operationId: 'revokeToken',
+  tag: 'OAuth',
+  summary: 'End an access token at once (RFC 7009)',
+  description:
+    `${CLIENT_AUTHENTICATION} A client ends its own tokens only. Once this is answered 200, no request that ` +
+    'begins later succeeds with the token.',
+  access: 'client',
+  errors: 'oauth',
+  request: { body: RevokeRequest },
+  bodyType: FORM,
+  bodyExamples: { token: () => ({ token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df' }) },
+  responses: { 200: null },
+  outcomes: { 200: { description: 'The token is not valid, whatever it was before.' } },
+})

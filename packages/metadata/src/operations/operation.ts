@@ -1,0 +1,72 @@
+import type { z } from 'zod'
+import type { ServiceUrls } from '../service-urls.ts'
+
+/** The tags of the API description, in the order in which a reader meets them. */
+export const TAGS = {
+  Guides: 'Plain-English guides to U.S. immigration, each backed by official sources.',
+  Waitlist: 'Joining the product waitlist.',
+  Agents: 'How an agent registers itself, looks at its registration and ends it.',
+  OAuth: 'Tokens (RFC 6749) and their revocation (RFC 7009).',
+  Health: 'Whether the service works.',
+} as const
+
+/** How failures are written: RFC 9457; the same with `error` and `error_description`; or RFC 6749 §5.2. */
+export type ErrorShape = 'problem' | 'agent' | 'oauth'
+
+type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
+type Replies = Record<number, z.ZodType | null>
+type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
+
+interface Outcome {
+  /** What the status means here. */
+  readonly description: string
+  /** A body that the schema accepts. */
+  readonly example?: (urls: ServiceUrls) => unknown
+}
+
+/**
+ * One public operation, said once: the route that answers it spreads this into `defineRoute`, and the API
+ * description is made from it.
+ */
+export interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
+  readonly method: 'get' | 'post' | 'delete'
+  /** Absolute, parameters as `/{slug}`. */
+  readonly path: `/${string}`
+  /** Also the name of the method in a generated client. */
+  readonly operationId: string
+  readonly summary: string
+  /** Markdown. */
+  readonly description: string
+  readonly tag: keyof typeof TAGS
+  /** As in `packages/http`: who may call. */
+  readonly access: A
+  readonly errors: ErrorShape
+  readonly request?: I
+  /** Of the request body; JSON unless given. */
+  readonly bodyType?: 'application/x-www-form-urlencoded'
+  /** True when a request may come without a body. */
+  readonly bodyOptional?: boolean
+  /** Bodies that the schema accepts, by name. */
+  readonly bodyExamples?: Readonly<Record<string, (urls: ServiceUrls) => unknown>>
+  /** A schema for each status of success; `null` for an answer without a body. */
+  readonly responses: R
+  readonly outcomes: { readonly [S in keyof R]: Outcome }
+  /** Another media type in which a success comes when `Accept` asks for it. */
+  readonly alsoAs?: string
+  /** Failures that the service's specification names by number; all others are one problem. */
+  readonly numberedErrors?: Readonly<Record<number, string>>
+  /** `public`: anybody may keep the answer for 300 s. Absent: `no-store`. */
+  readonly cache?: 'public'
+}
+
+/** An operation with its types forgotten. */
+export type Operation = OperationSpec<Inputs, Replies, Access>
+
+/** Keeps the types of the schemas, which the route's handler is checked against. */
+export const defineOperation = <
+  const I extends Inputs = Record<never, never>,
+  const R extends Replies = Record<never, never>,
+  const A extends Access = Access,
+>(
+  operation: OperationSpec<I, R, A>,
+): OperationSpec<I, R, A> => operation

@@ -1,0 +1,38 @@
+import { AlreadyOnWaitlist, JoinedWaitlist, JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
+import { defineOperation } from './operation.ts'
+
+const EXAMPLE_SLUG = ReferralSlug.parse('k3v7q2mzt5ndw4ha')
+
+export const joinWaitlist = defineOperation({
+  method: 'post',
+  path: '/api/waitlist',
+  operationId: 'joinWaitlist',
+  tag: 'Waitlist',
+  summary: 'Join the product waitlist',
+  description:
+    'Ask the person before you send their address. Addresses compare without regard to case; of any number of ' +
+    'simultaneous requests with one address exactly one is answered 201. Public: no token is needed.',
+  access: 'public',
+  errors: 'problem',
+  request: { body: JoinWaitlistRequest },
+  bodyExamples: {
+    plain: () => ({ email: 'ana@example.org' }),
+    referred: () => ({ email: 'ben@example.org', referredBySlug: EXAMPLE_SLUG }),
+  },
+  responses: { 201: JoinedWaitlist, 200: AlreadyOnWaitlist },
+  outcomes: {
+    201: {
+      description: 'Joined the waitlist.',
+      example: (urls) => ({
+        status: 'joined',
+        referralSlug: EXAMPLE_SLUG,
+        referralUrl: urls.referral(EXAMPLE_SLUG),
+      }),
+    },
+    200: {
+      description: 'The email is already on the waitlist.',
+      example: () => ({ status: 'already_joined' }),
+    },
+  },
+  numberedErrors: { 400: 'Invalid request: `errors` names each mistake.' },
+})

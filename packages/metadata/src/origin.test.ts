@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { isLoopback, Origin } from './origin.ts'
+
+test.for([
+  'https://plainpath.example',
+  'https://plainpath.example:8443',
+  'https://localhost',
+  'https://192.0.2.1',
+  'https://[2001:db8::1]:8443',
+  'https://xn--bcher-kva.example',
+  'http://localhost',
+  'http://localhost:8080',
+  'http://127.0.0.1:8080',
+  'http://[::1]:8080',
+])('%s may be an origin', (text) => {
+  expect(Origin.parse(text)).toBe(text)
+})
+
+test.for([
+  '',
+  'plainpath.example',
+  'https://',
+  'https://plainpath.example/',
+  'https://plainpath.example/api',
+  'https://plainpath.example?x',
+  'https://plainpath.example#x',
+  'https://plainpath.example:443',
+  'http://localhost:80',
+  'https://Plainpath.example',
+  'HTTPS://plainpath.example',
+  'https://user@plainpath.example',
+  'https://user:password@plainpath.example',
+  'https://bücher.example',
+  ' https://plainpath.example',
+  'https://plainpath.example\n',
+  'http://plainpath.example',
+  'http://192.0.2.1',
+  'http://0.0.0.0:8080',
+  'http://localhost.example',
+  'http://localhost.',
+  'http://127.1:8080',
+  'http://2130706433',
+  'ftp://localhost',
+  'null',
+  'file:///',
+  'javascript:alert(1)',
+])('%j may not', (text) => {
+  expect(Origin.safeParse(text).success).toBe(false)
+})
+
+test('only this machine is loopback', () => {
+  for (const origin of ['http://localhost:8080', 'https://127.0.0.1', 'http://[::1]'])
+    expect(isLoopback(origin)).toBe(true)
+  for (const origin of ['https://plainpath.example', 'http://127.0.0.1.example'])
+    expect(isLoopback(origin)).toBe(false)
+})

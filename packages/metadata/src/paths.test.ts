@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { appFor, PATHS } from './paths.ts'
+
+/** Contract §1. */
+const AUTH = [
+  '/oauth/token',
+  '/oauth/revoke',
+  '/oauth/jwks.json',
+  '/oauth/authorize',
+  '/oauth/introspect',
+  '/oauth/token/',
+  '/oauth/Token',
+  '/oauth/',
+  '/.well-known/oauth-authorization-server',
+  '/.well-known/openid-configuration',
+  '/auth.md',
+  '/api/agent',
+  '/api/agent/register',
+  '/api/agent/claim/complete',
+  '/api/agent/secrets/1',
+  '/claim',
+]
+const RESOURCE = [
+  '/',
+  '',
+  '/api',
+  '/api/health',
+  '/api/guides',
+  '/api/guides/agent',
+  '/api/agents',
+  '/api/agent-x',
+  '/api/waitlist',
+  '/api/contact/1',
+  '/api/mcp',
+  '/openapi.json',
+  '/.well-known/oauth-protected-resource',
+  '/.well-known/oauth-protected-resource/api',
+  '/.well-known/oauth-authorization-server/api',
+  '/.well-known/api-catalog',
+  '/.well-known/security.txt',
+  '/robots.txt',
+  '/guides/claim',
+  '/docs',
+  '/contact',
+  '/waitlist',
+  '/problems/not-found',
+  '/claims',
+  '/oauth',
+  '/oauthx',
+  '/auth.md/',
+  '*',
+]
+
+test.for(AUTH)('auth answers %s', (path) => {
+  expect(appFor(path)).toBe('auth')
+})
+test.for(RESOURCE)('resource answers %s', (path) => {
+  expect(appFor(path)).toBe('resource')
+})
+
+test.for([
+  '/OAUTH/token',
+  '/%6fauth/token',
+  '//oauth/token',
+  '/./oauth/token',
+  '/x/../oauth/token',
+  '/Claim',
+  '/AUTH.md',
+])('the path %s is compared as it was sent, so it is not auth’s', (path) => {
+  expect(appFor(path)).toBe('resource')
+})
+
+test('every line of the table counts: none is hidden behind an earlier one, and the last takes the rest', () => {
+  PATHS.forEach(({ path, app }, index) => {
+    const sample = path.replace('*', 'sample')
+    const earlier = PATHS.slice(0, index).map((entry) => entry.path)
+    expect(
+      earlier.some(
+        (other) => other === path || (other.endsWith('/*') && sample.startsWith(other.slice(0, -1))),
+      ),
+    ).toBe(false)
+    expect(appFor(sample)).toBe(app)
+  })
+  expect(PATHS.at(-1)).toEqual({ path: '/*', app: 'resource' })
+})

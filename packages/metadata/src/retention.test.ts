@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { RETENTION, retentionDocument } from './retention.ts'
+
+test('docs/retention.md is what "npm run generate" writes', () => {
+  const written = readFileSync(new URL('../../../docs/retention.md', import.meta.url), 'utf8')
+  expect(written).toBe(retentionDocument())
+})
+
+test('every row says what, how and until when, in whole sentences that fit a table', () => {
+  for (const { what, how, until } of RETENTION) {
+    expect(what).toMatch(/^[A-Z][^|\n]*[^.]$/)
+    for (const sentence of [how, until]) expect(sentence).toMatch(/^[A-Z][^|\n]*\.$/)
+  }
+})

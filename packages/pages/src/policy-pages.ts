@@ -1,0 +1,57 @@
+import { type Html, html } from './html.ts'
+
+export interface PrivacyPage {
+  readonly rows: readonly { readonly what: string; readonly how: string; readonly until: string }[]
+}
+
+/** The body of `/privacy`. @param page.rows the table of what is kept, and how long */
+export function privacyPage({ rows }: PrivacyPage): Html {
+  return html`<h1>Privacy</h1>
+<p class="lead">You can read every guide and search without telling us who you are.</p>
+<h2>What we keep, and how long</h2>
+<dl class="kept">
+${rows.map(({ what, how, until }) => html`<dt>${what}</dt>\n<dd>${how}</dd>\n<dd><strong>How long:</strong> ${until}</dd>\n`)}</dl>
+<h2>What we do not keep</h2>
+<ul>
+<li>No cookies. No scripts in our pages, and nothing from other sites.</li>
+<li>What you search for, and which guides you read. Our log has neither.</li>
+<li>Your network address. To count requests, we turn it into a code whose key changes each day.</li>
+</ul>
+<h2>What others can learn</h2>
+<p>Anyone who types your e-mail address into the waitlist form learns whether it is on the list. They learn nothing else.</p>
+<p>If you use an agent, the company behind it can see what you ask it. We cannot change that.</p>
+<h2>If you find a fault</h2>
+<p>Our <a href="/.well-known/security.txt">security.txt</a> says where to report it.</p>`
+}
+
+/** The body of `/terms`. */
+export const termsPage = ({ version }: { version: string }): Html => html`<h1>Terms</h1>
+<p class="lead">What you can expect of Plainpath, and what we ask of you.</p>
+<h2>What this is</h2>
+<p>Plainpath gives information about U.S. immigration. It is <strong>not legal advice</strong>. Plainpath is not a law firm and not the government, and reading a guide does not make us your attorney.</p>
+<p>Rules and fees change. Each guide names its official sources and the day we checked them. Look at the official page before you act. When your case is hard, talk to an attorney.</p>
+<h2>What it costs</h2>
+<p>Nothing. Nobody may charge you in our name.</p>
+<h2>If you run an agent</h2>
+<ul>
+<li>Register once for each person you serve. Keep the secret out of logs and chats.</li>
+<li>Ask the person before you send their e-mail address.</li>
+<li>Say that the guides are information, and pass on when they say to talk to an attorney.</li>
+<li>Stay within the limits that each answer names. We may end a registration that harms others.</li>
+<li>You may read the guides to answer people and to search. Do not train models on them. <a href="/robots.txt">robots.txt</a> says the same.</li>
+</ul>
+<h2>What we do not promise</h2>
+<p>This is version ${version}. It can have mistakes and it can be down. You use it as it is.</p>
+<p>The <a href="/changelog">changelog</a> says what changes, and <a href="/privacy">privacy</a> what we keep.</p>`
+
+export interface ChangelogPage {
+  /** Newest first. */
+  readonly releases: readonly { readonly version: string; readonly changes: readonly string[] }[]
+}
+
+/** The body of `/changelog`. */
+export function changelogPage({ releases }: ChangelogPage): Html {
+  return html`<h1>Changelog</h1>
+<p>Within 0.x, the API only adds. Should something go, this page says so 90 days before, and so do the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
+${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n<ul>\n${changes.map((change) => html`<li>${change}</li>\n`)}</ul>\n`)}`
+}
