@@ -1,0 +1,63 @@
+import { createLog } from '@plainpath/http'
+import { isUnavailable, migrate } from '@plainpath/postgres'
+import { Command, CommanderError } from 'commander'
+import { type CommandIo, Refusal } from './commands/command-io.ts'
+import { configCommand } from './commands/config-command.ts'
+import { guidesCommand } from './commands/guides-command.ts'
+import { waitlistCommand } from './commands/waitlist-command.ts'
+import { ConfigError, type Environment, loadConfig, loadMigrationConfig } from './config.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { serveResource } from './serve.ts'
+
+/**
+ * The command line of the API.
+ *
+ * @param args without `node` and the file
+ * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
+ */
+export async function runResourceCommand(
+  args: readonly string[],
+  env: Environment,
+  io: CommandIo,
+): Promise<number> {
+  try {
+    await resourceProgram(env, io).parseAsync(args, { from: 'user' })
+    return 0
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
+    if (error instanceof ConfigError || error instanceof Refusal) {
+      io.printError(error.message)
+      return error instanceof ConfigError ? 2 : 1
+    }
+    if (!isUnavailable(error)) throw error
+    io.printError('The database does not answer.')
+    return 1
+  }
+}
+
+function resourceProgram(env: Environment, io: CommandIo): Command {
+  const now = () => new Date()
+  const program = new Command('resource').description('The resource API of Plainpath')
+  program.exitOverride().configureOutput({
+    writeOut: (text) => io.print(text.trimEnd()),
+    writeErr: (text) => io.printError(text.trimEnd()),
+  })
+  program
+    .command('serve')
+    .description('run the API until SIGTERM')
+    .action(() => serveResource(loadConfig(env), { log: createLog({ service: 'resource' }), now }))
+  program
+    .command('migrate')
+    .description('bring the tables up to date, as the role that owns them')
+    .action(async () => {
+      const { applied } = await migrate({ folder: MIGRATIONS, ...loadMigrationConfig(env) })
+      io.print(
+        applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'Nothing to do: the tables are up to date.',
+      )
+    })
+  for (const command of [configCommand(env, io), guidesCommand(env, io, now), waitlistCommand(env, io)]) {
+    program.addCommand(command)
+    for (const each of [command, ...command.commands]) each.copyInheritedSettings(program)
+  }
+  return program
+}

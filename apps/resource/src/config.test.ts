@@ -1,0 +1,146 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterAll, describe, expect, test } from 'vitest'
+import { keyFolder } from '../test/key-folder.ts'
+import { ConfigError, loadConfig, loadDatabaseUrl, loadMigrationConfig } from './config.ts'
+import { SETTINGS, settingsTable } from './settings.ts'
+
+const resources = new AsyncDisposableStack()
+afterAll(() => resources.disposeAsync())
+const keys = keyFolder(resources)
+const GOOD = {
+  RESOURCE_ORIGIN: 'https://plainpath.example',
+  RESOURCE_DATABASE_URL: 'postgres://resource_app:hunter2@db/resource',
+  RESOURCE_AUTH_URL: 'http://auth:8091',
+  RESOURCE_CLIENT_ID: 'resource-api',
+  RESOURCE_CLIENT_SECRET_FILE: path.join(keys, 'client-secret'),
+  RESOURCE_KEK_FILE: path.join(keys, 'kek'),
+  RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+}
+const mistakesOf = (change: Record<string, string | undefined>): string[] => {
+  try {
+    loadConfig({ ...GOOD, ...change })
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message.split('\n  ').slice(1)
+    throw error
+  }
+  return []
+}
+
+describe('the settings', () => {
+  test('have defaults for all that is not of this place', () => {
+    expect(loadConfig({ ...GOOD, PATH: '/bin', AUTH_PORT: 'x' })).toMatchObject({
+      origin: 'https://plainpath.example',
+      public: { port: 8082, host: '0.0.0.0' },
+      operations: { port: 9082, host: '127.0.0.1' },
+      redisUrl: undefined,
+      corsOrigins: [],
+      alsoAcceptHosts: [],
+      limitsFactor: 1,
+      drainSeconds: 20,
+    })
+  })
+
+  test('are read, from files where they are secret, and cannot change afterwards', () => {
+    const config = loadConfig({
+      ...GOOD,
+      RESOURCE_PORT: '0',
+      RESOURCE_CORS_ORIGINS: 'https://a.example, http://localhost:3000 ,',
+      RESOURCE_ALSO_ACCEPT_HOSTS: '127.0.0.1:8080,[::1]:8080',
+      RESOURCE_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::/32',
+      RESOURCE_LIMITS_FACTOR: '0.5',
+      RESOURCE_REDIS_URL: '',
+    })
+    expect(config).toMatchObject({
+      public: { port: 0 },
+      corsOrigins: ['https://a.example', 'http://localhost:3000'],
+      alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
+      limitsFactor: 0.5,
+      redisUrl: undefined,
+    })
+    expect(config.trustedProxies.has('10.1.2.3')).toBe(true)
+    expect(config.clientSecret).toBe(readFileSync(path.join(keys, 'client-secret'), 'utf8').trim())
+    expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  test('are refused all at once, by name and without their values', () => {
+    const mistakes = mistakesOf({
+      RESOURCE_ORIGIN: undefined,
+      RESOURCE_CLIENT_ID: '',
+      RESOURCE_PORT: 'canary',
+      RESOURCE_KEK_FILE: '/canary',
+      RESOURCE_PROT: 'canary',
+    })
+    expect(mistakes).toEqual([
+      'RESOURCE_PROT is not a setting',
+      'RESOURCE_ORIGIN is missing',
+      'RESOURCE_PORT must be a whole number',
+      'RESOURCE_KEK_FILE names a file that cannot be read (ENOENT)',
+      'RESOURCE_CLIENT_ID is missing',
+    ])
+  })
+
+  test.for([
+    [
+      'RESOURCE_ORIGIN',
+      [
+        'http://plainpath.example',
+        'https://plainpath.example/',
+        'https://plainpath.example/x',
+        'plainpath.example',
+        'https://u@plainpath.example',
+      ],
+    ],
+    ['RESOURCE_PORT', ['-1', '65536', '80.5', '1e3', 'tcp://10.0.0.1:80', ' 80']],
+    ['RESOURCE_OPERATIONS_PORT', ['x']],
+    ['RESOURCE_DATABASE_URL', ['mysql://db/x', 'db', 'https://db']],
+    ['RESOURCE_MIGRATION_DATABASE_URL', ['db']],
+    ['RESOURCE_REDIS_URL', ['http://redis', 'redis']],
+    [
+      'RESOURCE_AUTH_URL',
+      ['auth:8091', 'http://auth:8091/', 'http://auth?x', 'http://auth#x', 'http://u:p@auth', 'ftp://auth'],
+    ],
+    ['RESOURCE_CLIENT_ID', ['a b', 'a:b', 'x'.repeat(101)]],
+    ['RESOURCE_TRUSTED_PROXIES', ['10.0.0.0/33', 'proxy', '10.0.0.0/8;::1']],
+    ['RESOURCE_CORS_ORIGINS', ['*', 'https://a.example/', 'a.example', 'null']],
+    ['RESOURCE_ALSO_ACCEPT_HOSTS', ['http://a', 'a b', '*']],
+    ['RESOURCE_LIMITS_FACTOR', ['0', '-1', 'x', 'Infinity', '1e9', '0x10']],
+    ['RESOURCE_DRAIN_SECONDS', ['-1', '301', 'x', '1.5']],
+  ] as const)('N-132 refuse what is no %s', ([name, values]) => {
+    for (const value of values) {
+      const mistakes = mistakesOf({ [name]: value })
+      expect(mistakes.length).toBeGreaterThan(0)
+      for (const mistake of mistakes) expect(mistake.startsWith(`${name} `)).toBe(true)
+    }
+  })
+
+  test.for([
+    ['RESOURCE_KEK_FILE', 'kek-1:canary\n'],
+    ['RESOURCE_KEK_FILE', ''],
+    ['RESOURCE_HASH_KEY_FILE', 'canary'],
+    ['RESOURCE_CLIENT_SECRET_FILE', 'canary'],
+    ['RESOURCE_CLIENT_SECRET_FILE', 'canary canary canary canary'],
+  ] as const)('refuse the file of %s that holds %j, and quote nothing of it', ([name, text]) => {
+    const bad = path.join(keys, 'bad')
+    writeFileSync(bad, text)
+    const mistakes = mistakesOf({ [name]: bad })
+    expect(mistakes).toHaveLength(1)
+    expect(mistakes[0]).toMatch(new RegExp(`^${name} `))
+    expect(mistakes[0]).not.toMatch(/canary|\/tmp/)
+  })
+})
+
+test('migrating needs the addresses of the database alone, and grants to the role of the app', () => {
+  const owner = 'postgres://resource_owner:x@db/resource'
+  const env = { RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
+  expect(loadMigrationConfig(env)).toEqual({ url: owner, appRole: 'resource_app' })
+  expect(loadDatabaseUrl(env)).toBe(GOOD.RESOURCE_DATABASE_URL)
+  expect(() => loadMigrationConfig({ ...env, RESOURCE_PROT: '1' })).toThrow('RESOURCE_PROT is not a setting')
+  expect(() => loadMigrationConfig({})).toThrow('RESOURCE_DATABASE_URL is missing')
+})
+
+test('README.md has the table of the settings as they are', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  expect(readme).toContain(settingsTable())
+  expect(Object.keys(SETTINGS).filter((name) => !readme.includes(name))).toEqual([])
+})

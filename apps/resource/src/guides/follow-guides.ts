@@ -1,0 +1,116 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { isDeepStrictEqual } from 'node:util'
+import type { PackagedGuide } from '@plainpath/guides'
+import type { Log } from '@plainpath/http'
+import { type Database, listen } from '@plainpath/postgres'
+import { type GuideCatalog, guideCatalog } from './guide-catalog.ts'
+import { asPublished, type PublishedGuides } from './published-guides.ts'
+import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides } from './read-published-guides.ts'
+
+export interface FollowedGuides extends AsyncDisposable {
+  /** Take it once for each request, so that the whole answer is of one moment. */
+  current(): GuideCatalog
+}
+
+export interface FollowOptions {
+  readonly db: Database
+  /** Where to listen. */
+  readonly url: string
+  /** The guides of this release: served until the database was read, and while nothing was ever published. */
+  readonly packaged: readonly PackagedGuide[]
+  readonly now: () => Date
+  readonly log: Log
+  /** How often the database is asked, beside what it tells; default 5 s. */
+  readonly pollMs?: number
+}
+
+/**
+ * Keeps what is published in memory. A change is heard at once, or found by asking every few seconds; it takes the
+ * place of what was there in one assignment. While the database is down, what is in memory stays.
+ */
+export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
+  const { db, url, packaged, now, log, pollMs = 5_000 } = options
+  const stop = new AbortController()
+  let published = asPublished(packaged)
+  let catalog = guideCatalog(published, now)
+  let mark: string | undefined
+  let failing = false
+  let listener: AsyncDisposable | undefined
+
+  const refresh = oneAtATime(async () => {
+    try {
+      const found = await readGuidesMark(db)
+      if (found !== mark) {
+        const read = await readPublishedGuides(db)
+        if (read) {
+          published = keepingKnown(read, published)
+          catalog = guideCatalog(published, now)
+        }
+        mark = found
+      }
+      failing = false
+    } catch (error) {
+      if (!failing) log.warn('the published guides cannot be read; those in memory are served', { error })
+      failing = true
+    }
+  })
+  const hear = async () => {
+    try {
+      const heard = () => void refresh()
+      listener ??= await listen(url, { [GUIDES_CHANNEL]: heard }, { onReconnected: heard, log })
+    } catch {
+      // The database does not answer: `refresh` says so, and the next round tries again.
+    }
+  }
+  const round = async () => {
+    await hear()
+    await refresh()
+  }
+
+  await round()
+  const rounds = (async () => {
+    for (;;) {
+      await sleep(pollMs, undefined, { signal: stop.signal, ref: false }).catch(() => undefined)
+      if (stop.signal.aborted) return
+      await round()
+    }
+  })()
+  return {
+    current: () => catalog,
+    async [Symbol.asyncDispose]() {
+      stop.abort()
+      await rounds
+      await listener?.[Symbol.asyncDispose]()
+      await refresh.settled()
+    },
+  }
+}
+
+/** Guides that did not change stay the same objects, so that what was prepared from them stays good. */
+function keepingKnown(read: PublishedGuides, before: PublishedGuides): PublishedGuides {
+  const known = new Map(before.guides.map((guide) => [guide.slug, guide]))
+  const guides = read.guides.map((guide) => {
+    const same = known.get(guide.slug)
+    return same && isDeepStrictEqual(same, guide) ? same : guide
+  })
+  return { ...read, guides }
+}
+
+/** Runs `work` again when it was asked for while it ran, however often: what it reads is then new enough for all. */
+function oneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
+  let running: Promise<void> | undefined
+  let again = false
+  const run = async () => {
+    do {
+      again = false
+      await work()
+    } while (again)
+    running = undefined
+  }
+  const ask = () => {
+    if (running) again = true
+    running ??= run()
+    return running
+  }
+  return Object.assign(ask, { settled: async () => running })
+}

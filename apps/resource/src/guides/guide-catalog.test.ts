@@ -1,0 +1,73 @@
+import { loadGuides, type PackagedGuide } from '@plainpath/guides'
+import { describe, expect, test } from 'vitest'
+import { guideCatalog } from './guide-catalog.ts'
+import { asPublished } from './published-guides.ts'
+
+const [sample] = loadGuides()
+if (!sample) throw new Error('there are no guides')
+const guide = (slug: string, change: Partial<PackagedGuide> = {}): PackagedGuide => ({
+  ...sample,
+  slug,
+  status: 'published',
+  ...change,
+})
+const now = () => new Date('2026-11-20T12:00:00Z')
+const slugsOf = ({ guides }: { guides: readonly { slug: string }[] }) => guides.map(({ slug }) => slug)
+
+describe('the catalog', () => {
+  const catalog = guideCatalog(
+    asPublished([guide('c'), guide('a'), guide('draft', { status: 'draft' }), guide('b')]),
+    now,
+  )
+
+  test('holds published guides only', () => {
+    expect(catalog.size).toBe(3)
+    expect(catalog.find('draft')).toBeUndefined()
+    expect(catalog.find('__proto__')).toBeUndefined()
+    expect(catalog.find('a')).toMatchObject({ slug: 'a' })
+  })
+
+  test('lists by slug, and says whether there is more', () => {
+    expect(slugsOf(catalog.list({ limit: 3 }))).toEqual(['a', 'b', 'c'])
+    expect(catalog.list({ limit: 3 }).next).toBeUndefined()
+    expect(catalog.list({ limit: 2 }).next).toBe('b')
+    expect(slugsOf(catalog.list({ after: 'b', limit: 2 }))).toEqual(['c'])
+  })
+
+  test('goes on after a slug that has gone since', () => {
+    expect(slugsOf(catalog.list({ after: 'aa', limit: 2 }))).toEqual(['b', 'c'])
+    expect(slugsOf(catalog.list({ after: 'z', limit: 2 }))).toEqual([])
+  })
+
+  test('gives the same object until the guide is stale, so that what was prepared of it stays good', () => {
+    expect(catalog.find('a')).toBe(catalog.list().guides[0])
+  })
+
+  test('knows what to read instead of a retired guide', () => {
+    const retired = guideCatalog({ guides: [guide('a')], retired: new Map([['b', 'a']]), changes: [] }, now)
+    expect([retired.successorOf('b'), retired.successorOf('a'), retired.successorOf('__proto__')]).toEqual([
+      'a',
+      undefined,
+      undefined,
+    ])
+  })
+
+  test('finds guides by words, those that answer best first', () => {
+    const real = guideCatalog(asPublished(loadGuides()), now)
+    const [first] = real.search('lost green card', 3)
+    expect(first?.guide.slug).toBe('replace-lost-green-card')
+    expect(first?.snippet).toMatch(/green card/i)
+    expect(real.search('green card', 3)).toHaveLength(3)
+    expect(real.search('zzzzzz', 3)).toEqual([])
+  })
+
+  test('judges by the time of asking whether a guide is stale', () => {
+    let today = new Date('2026-11-20T00:00:00Z')
+    const source = { ...sample.sources[0], checked: '2026-11-19' } as PackagedGuide['sources'][number]
+    const aging = guideCatalog(asPublished([guide('a', { sources: [source], maxAgeDays: 2 })]), () => today)
+    expect(aging.find('a')?.stale).toBe(false)
+    today = new Date('2026-11-22T00:00:00Z')
+    expect(aging.find('a')?.stale).toBe(true)
+    expect(aging.list({ limit: 1 }).guides[0]?.stale).toBe(true)
+  })
+})

@@ -1,0 +1,63 @@
+import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
+import type { GuideCatalog } from './guide-catalog.ts'
+import type { GuideChange } from './published-guides.ts'
+
+export const FEED_PATH = '/guides.atom'
+
+/** The newest changes of the guides as an Atom feed (RFC 4287). */
+export function feedRoute({
+  guides,
+  urls,
+}: {
+  guides: { current(): GuideCatalog }
+  urls: ServiceUrls
+}): Route {
+  const feed = preparedOnce<GuideCatalog>(({ changes }) =>
+    prepareAnswer('application/atom+xml; charset=utf-8', atomFeed(changes, urls)),
+  )
+  return defineRoute({
+    method: 'get',
+    path: FEED_PATH,
+    operationId: 'guideFeed',
+    summary: 'The newest changes of the guides, as Atom',
+    access: 'open',
+    limits: LIMITS.pages,
+    cache: 'public',
+    responses: { 200: z.string() },
+    handle: () => ({ status: 200, prepared: feed(guides.current()) }),
+  })
+}
+
+/** An entry for each version of each guide; its `id` never changes. */
+function atomFeed(changes: readonly GuideChange[], urls: ServiceUrls): string {
+  const self = `${urls.origin}${FEED_PATH}`
+  const updated = changes[0]?.at ?? new Date(0)
+  return `<?xml version="1.0" encoding="UTF-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom" xml:lang="en">
+<id>${escapeXml(self)}</id>
+<title>Changes to the guides of Plainpath</title>
+<link rel="self" type="application/atom+xml" href="${escapeXml(self)}"/>
+<link rel="alternate" type="text/html" href="${escapeXml(urls.origin)}/"/>
+<author><name>Plainpath</name></author>
+<updated>${updated.toISOString()}</updated>
+${changes.map((change) => entry(change, urls)).join('\n')}
+</feed>
+`
+}
+
+function entry({ slug, version, title, summary, at }: GuideChange, urls: ServiceUrls): string {
+  const page = escapeXml(urls.guide(slug))
+  return `<entry>
+<id>${page}#version-${version}</id>
+<title>${escapeXml(title)}</title>
+<link rel="alternate" type="text/html" href="${page}"/>
+<updated>${at.toISOString()}</updated>
+<summary>${escapeXml(`${version === 1 ? 'New guide' : `Version ${version}`}. ${summary}`)}</summary>
+</entry>`
+}
+
+const escapeXml = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')

@@ -1,0 +1,82 @@
+import { GuideList, GuideSlug } from '@plainpath/domain'
+import { defineRoute, Problem, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
+import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
+import { guideAsMarkdown, guideInForm, JSON_TYPE, publishedGuide } from './guide-answers.ts'
+import type { GuideCatalog } from './guide-catalog.ts'
+import type { GuideCursors } from './guide-cursor.ts'
+import { guideLister } from './guide-listing.ts'
+import { type EarlierGuide, guideVersion } from './guide-version.ts'
+
+export interface GuideDeps {
+  readonly guides: { current(): GuideCatalog }
+  readonly earlier: EarlierGuide
+  readonly cursors: GuideCursors
+  readonly urls: ServiceUrls
+}
+
+export function guideRoutes(deps: GuideDeps): Route[] {
+  return [listRoute(deps), markdownRoute(deps), guideRoute(deps)]
+}
+
+function listRoute({ guides, cursors, urls }: GuideDeps): Route {
+  const lister = guideLister({ cursors, urls })
+  const everything = preparedOnce<GuideCatalog>((catalog) =>
+    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(lister.page(catalog)))),
+  )
+  return defineRoute({
+    ...operations.listGuides,
+    limits: LIMITS.reads,
+    handle({ query: { q, cursor, limit } }) {
+      const catalog = guides.current()
+      if (q !== undefined) {
+        if (cursor !== undefined) throw cursorInSearch()
+        return {
+          status: 200,
+          body: { guides: lister.search(catalog, q, limit ?? MOST_GUIDES), next: null },
+        }
+      }
+      if (cursor === undefined && limit === undefined) return { status: 200, prepared: everything(catalog) }
+      return { status: 200, body: lister.page(catalog, { cursor, limit }) }
+    },
+  })
+}
+
+const cursorInSearch = () =>
+  new Problem('invalid-request', {
+    detail: '?cursor: cannot be sent with q. A search has one page; make it longer with limit.',
+    errors: [{ pointer: '?cursor', detail: 'cannot be sent with q' }],
+  })
+
+function guideRoute({ guides, earlier, urls }: GuideDeps): Route {
+  return defineRoute({
+    ...operations.getGuide,
+    limits: LIMITS.reads,
+    async handle({ params: { slug }, query: { version }, request }) {
+      const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
+      return { status: 200, prepared: guideInForm(guide, request.accepts) }
+    },
+  })
+}
+
+/** The same address with `.md` for who cannot send `Accept`. */
+function markdownRoute({ guides, urls }: GuideDeps): Route {
+  return defineRoute({
+    ...operations.getGuide,
+    path: '/api/guides/{slug}.md',
+    operationId: 'getGuideAsMarkdown',
+    limits: LIMITS.reads,
+    request: { params: z.object({ slug: GuideSlug }) },
+    handle: ({ params: { slug } }) => ({
+      status: 200,
+      prepared: guideAsMarkdown(publishedGuide(guides.current(), slug, inApi(urls))),
+    }),
+  })
+}
+
+const inApi = (urls: ServiceUrls) => ({
+  urls,
+  address: (slug: string) => `${urls.base}/guides/${slug}`,
+  unknown: `No guide has this slug. GET ${urls.base}/guides lists them.`,
+})

@@ -1,0 +1,70 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { PackagedGuide } from '@plainpath/guides'
+
+/** What publishing does to one guide, or why it does nothing. */
+export type PublishingStep =
+  | 'add'
+  | 'change'
+  | 'same'
+  /** The file is of an earlier version than the one that is served. */
+  | 'older'
+  | 'draft'
+  | 'retired'
+  /** Served, but not a part of this release: it stays until it is retired. */
+  | 'not-in-release'
+  /** Other content under a version that was published: refused. */
+  | 'version-not-raised'
+
+export interface PlannedGuide {
+  readonly slug: string
+  readonly step: PublishingStep
+  /** The version that is served now. */
+  readonly from?: number
+  /** The version of the file. */
+  readonly to?: number
+  /** The members of the guide that differ. */
+  readonly differs: readonly string[]
+}
+
+/** A guide in the store, as its file told it when it was published. */
+export interface KeptState {
+  readonly content: PackagedGuide
+  readonly retired: boolean
+}
+
+/** Compares the files of a release with what is served, by slug. */
+export function publishingPlan(
+  packaged: readonly PackagedGuide[],
+  kept: ReadonlyMap<string, KeptState>,
+): readonly PlannedGuide[] {
+  const planned = packaged.map((guide) => plannedGuide(guide, kept.get(guide.slug)))
+  const inRelease = new Set(packaged.map(({ slug }) => slug))
+  const others = [...kept]
+    .filter(([slug]) => !inRelease.has(slug))
+    .map(([slug, { content, retired }]): PlannedGuide => {
+      const step = retired ? 'retired' : 'not-in-release'
+      return { slug, step, from: content.version, differs: [] }
+    })
+  return [...planned, ...others].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
+}
+
+function plannedGuide(guide: PackagedGuide, kept: KeptState | undefined): PlannedGuide {
+  const { slug, version: to } = guide
+  if (!kept) return { slug, step: guide.status === 'draft' ? 'draft' : 'add', to, differs: [] }
+  const from = kept.content.version
+  const differs = differingMembers(guide, kept.content)
+  return { slug, step: stepFor(guide, kept, differs), from, to, differs }
+}
+
+function stepFor(guide: PackagedGuide, kept: KeptState, differs: readonly string[]): PublishingStep {
+  if (kept.retired) return 'retired'
+  if (guide.status === 'draft') return 'draft'
+  if (differs.length === 0) return 'same'
+  if (guide.version < kept.content.version) return 'older'
+  return guide.version === kept.content.version ? 'version-not-raised' : 'change'
+}
+
+function differingMembers(a: PackagedGuide, b: PackagedGuide): string[] {
+  const names = new Set([...Object.keys(a), ...Object.keys(b)]) as Set<keyof PackagedGuide>
+  return [...names].filter((name) => !isDeepStrictEqual(a[name], b[name])).toSorted()
+}

@@ -1,0 +1,88 @@
+import { KeptGuide, type PackagedGuide } from '@plainpath/guides'
+import type { Database } from '@plainpath/postgres'
+import { z } from 'zod'
+import type { PublishedGuides } from './published-guides.ts'
+
+/** The channel on which every change of what is published is told. */
+export const GUIDES_CHANNEL = 'plainpath_guides'
+
+const NEWEST_CHANGES = 50
+
+const Row = z.object({
+  slug: z.string(),
+  version: z.int(),
+  content: KeptGuide,
+  publishedAt: z.date(),
+  served: z.boolean(),
+  successor: z.string().nullable(),
+  reviewedOn: z.string().nullable(),
+  reviewedBy: z.string().nullable(),
+})
+
+/** Joins to each version `v` its latest review, as `r`. */
+export const LATEST_REVIEW = `left join lateral (
+    select reviewed_on, reviewed_by from guide_reviews
+    where slug = v.slug and version = v.version order by id desc limit 1
+  ) r on true`
+
+const ROWS = `
+  select v.slug, v.version, v.content, v.published_at as "publishedAt", v.version = g.version as served,
+    g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
+  from guide_versions v
+  join guides g on g.slug = v.slug
+  ${LATEST_REVIEW}`
+
+/**
+ * What is published, in one statement, so that nobody sees half of a change.
+ *
+ * @returns undefined when nothing was ever published
+ */
+export async function readPublishedGuides(db: Database): Promise<PublishedGuides | undefined> {
+  const { rows } = await db.query(
+    `with newest as (select slug, version from guide_versions order by published_at desc, slug limit $1)
+    ${ROWS}
+    where v.version = g.version or (v.slug, v.version) in (select slug, version from newest)
+    order by v.published_at desc, v.slug`,
+    [NEWEST_CHANGES],
+  )
+  const versions = z.array(Row).parse(rows)
+  if (versions.length === 0) return undefined
+  return {
+    guides: versions.filter(({ served, successor }) => served && successor === null).map(asReviewed),
+    retired: new Map(
+      versions.flatMap(({ slug, served, successor }) =>
+        served && successor !== null ? [[slug, successor] as const] : [],
+      ),
+    ),
+    changes: versions.slice(0, NEWEST_CHANGES).map(({ slug, version, content, publishedAt }) => ({
+      ...{ slug, version, title: content.title, summary: content.summary },
+      at: publishedAt,
+    })),
+  }
+}
+
+/** One version of a guide that is not retired, whether it is still served or not. */
+export async function readGuideVersion(
+  db: Database,
+  slug: string,
+  version: number,
+): Promise<PackagedGuide | undefined> {
+  const { rows } = await db.query(`${ROWS} where v.slug = $1 and v.version = $2 and g.successor is null`, [
+    slug,
+    version,
+  ])
+  const [row] = z.array(Row).parse(rows)
+  return row && asReviewed(row)
+}
+
+/** Changes whenever what is published does; costs less than reading it. */
+export async function readGuidesMark(db: Database): Promise<string> {
+  const { rows } = await db.query<{ mark: string | null }>(
+    `select md5(string_agg(concat_ws(' ', slug, version, successor), ',' order by slug))
+      || (select coalesce(max(id), 0) from guide_reviews) as mark from guides`,
+  )
+  return rows[0]?.mark ?? ''
+}
+
+const asReviewed = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
+  reviewedOn === null ? content : { ...content, reviewed: reviewedOn, reviewedBy }

@@ -1,0 +1,50 @@
+import type { RequestFacts } from '@plainpath/http'
+import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
+import type { z } from 'zod'
+import { guideDocument, guideMarkdown } from '../guides/guide-document.ts'
+import { guideLister } from '../guides/guide-listing.ts'
+import type { GuideDeps } from '../guides/guide-routes.ts'
+import { guideVersion } from '../guides/guide-version.ts'
+import { LIMITS } from '../limits.ts'
+import { answerJoin } from '../waitlist/answer-join.ts'
+import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
+
+export interface ToolDeps extends GuideDeps {
+  readonly joinWaitlist: JoinWaitlist
+}
+
+/** What a tool answers; a model reads `text`, or the value as JSON where there is none. */
+export interface ToolAnswer {
+  readonly value: object
+  readonly text?: string
+}
+
+/** @throws {Problem} as the route that does the same */
+export type Tools = {
+  readonly [Name in McpToolName]: (
+    input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
+    request: RequestFacts,
+  ) => Promise<ToolAnswer> | ToolAnswer
+}
+
+/** The tools, over the same functions as the routes. */
+export function mcpTools(deps: ToolDeps): Tools {
+  const { guides, urls } = deps
+  const lister = guideLister(deps)
+  const joinAs = answerJoin(deps)
+  const place = { urls, address: urls.guide, unknown: 'No guide has this slug. list_guides lists them.' }
+  return {
+    list_guides: (asked) => ({ value: lister.page(guides.current(), asked) }),
+    search_guides: ({ query, limit }) => ({
+      value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
+    }),
+    async get_guide(asked) {
+      const guide = guideDocument(await guideVersion(deps, asked, place))
+      return { value: guide, text: guideMarkdown(guide) }
+    },
+    async join_waitlist(asked, request) {
+      for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
+      return { value: await joinAs(asked, request) }
+    },
+  }
+}

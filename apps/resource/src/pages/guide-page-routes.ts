@@ -1,0 +1,71 @@
+import { GuideSlug } from '@plainpath/domain'
+import type { DatedGuide } from '@plainpath/guides'
+import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { renderPage } from '@plainpath/pages'
+import { z } from 'zod'
+import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { guideArticle } from './guide-article.ts'
+import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+
+/** A guide for people; the same address gives its other forms to who asks for them. */
+export function guidePageRoutes({
+  guides,
+  urls,
+}: {
+  guides: { current(): GuideCatalog }
+  urls: ServiceUrls
+}): Route[] {
+  const find = (slug: string) =>
+    publishedGuide(guides.current(), slug, {
+      urls,
+      address: urls.guide,
+      unknown: 'There is no guide at this address.',
+    })
+  const guideAsPage = preparedOnce<DatedGuide>((guide) => {
+    const path = `/guides/${guide.slug}`
+    const addresses = { apiUrl: `${urls.base}${path}`, markdownUrl: `${path}.md` }
+    return prepareAnswer(
+      PAGE_TYPE,
+      renderPage({
+        ...{
+          origin: urls.origin,
+          title: guide.title,
+          description: guide.summary,
+          lang: guide.language,
+          path,
+        },
+        body: guideArticle(guide, addresses),
+      }),
+    )
+  })
+  const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
+    'text/html': guideAsPage,
+    'text/markdown': guideAsMarkdown,
+    'application/json': guideAsJson,
+  }
+
+  const markdown = defineRoute({
+    ...PUBLIC_PAGE,
+    path: '/guides/{slug}.md',
+    operationId: 'guidePageAsMarkdown',
+    summary: 'A guide as Markdown',
+    request: { params: z.object({ slug: GuideSlug }) },
+    handle: ({ params }) => ({ status: 200, prepared: guideAsMarkdown(find(params.slug)) }),
+  })
+
+  const page = defineRoute({
+    ...PUBLIC_PAGE,
+    path: '/guides/{slug}',
+    operationId: 'guidePage',
+    summary: 'A guide as a page',
+    request: { params: z.object({ slug: GuideSlug }) },
+    handle({ params, request }) {
+      const form = forms[request.accepts(...Object.keys(forms)) ?? ''] ?? guideAsPage
+      return { status: 200, prepared: form(find(params.slug)) }
+    },
+  })
+
+  return [markdown, page]
+}

@@ -1,0 +1,79 @@
+import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { agentCommands, documentLinks, FEATURES, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
+import { homePage, renderPage } from '@plainpath/pages'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { FEED_PATH } from '../guides/guide-feed.ts'
+import { homeMarkdown } from './home-markdown.ts'
+import { FORM_HEADERS, MARKDOWN_TYPE, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { ReferralQuery } from './waitlist-page-routes.ts'
+
+const DESCRIPTION =
+  'Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents.'
+
+/** The home page, for people and for agents; `/index.md` is its Markdown for whoever asks. */
+export function homeRoutes({
+  guides,
+  urls,
+}: {
+  guides: { current(): GuideCatalog }
+  urls: ServiceUrls
+}): Route[] {
+  const partsOf = (catalog: GuideCatalog) => ({
+    guides: catalog.list().guides,
+    commands: agentCommands(urls),
+    links: linksForAgents(urls),
+  })
+  const document = (catalog: GuideCatalog, referredBySlug?: string) =>
+    renderPage({
+      origin: urls.origin,
+      title: 'Plainpath: plain-English guides to U.S. immigration',
+      description: DESCRIPTION,
+      path: '/',
+      body: homePage({ ...partsOf(catalog), referredBySlug }),
+    })
+  const asPage = preparedOnce<GuideCatalog>((catalog) => prepareAnswer(PAGE_TYPE, document(catalog)))
+  const asMarkdown = preparedOnce<GuideCatalog>((catalog) =>
+    prepareAnswer(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
+  )
+  const headers = { ...FORM_HEADERS, link: homeLinkHeader({ origin: urls.origin, features: FEATURES }) }
+  const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedAnswer>> = {
+    'text/html': asPage,
+    'text/markdown': asMarkdown,
+  }
+
+  const home = defineRoute({
+    ...PUBLIC_PAGE,
+    path: '/',
+    operationId: 'homePage',
+    summary: 'What the service is, for people and for agents',
+    request: { query: ReferralQuery },
+    handle({ query: { ref }, request }) {
+      const form = forms[request.accepts(...Object.keys(forms)) ?? ''] ?? asPage
+      return form === asPage && ref !== undefined
+        ? { status: 200, headers, text: { type: PAGE_TYPE, content: document(guides.current(), ref) } }
+        : { status: 200, headers, prepared: form(guides.current()) }
+    },
+  })
+
+  const markdown = defineRoute({
+    ...PUBLIC_PAGE,
+    path: '/index.md',
+    operationId: 'homePageAsMarkdown',
+    summary: 'The home page as Markdown',
+    handle: () => ({ status: 200, prepared: asMarkdown(guides.current()) }),
+  })
+
+  return [home, markdown]
+}
+
+const linksForAgents = (urls: ServiceUrls) => [
+  { href: '/api/guides', text: 'The guides as JSON' },
+  { href: FEED_PATH, text: 'Changes to the guides (Atom)' },
+  ...documentLinks({ origin: urls.origin, features: FEATURES }).map(({ href, title }) => ({
+    href,
+    text: title,
+  })),
+  { href: urls.skills, text: 'Skills for agents' },
+  { href: urls.authorizationServer, text: 'The authorization server (RFC 8414)' },
+  { href: urls.protectedResource, text: 'The API as a protected resource (RFC 9728)' },
+]

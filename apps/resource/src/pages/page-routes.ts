@@ -1,0 +1,55 @@
+import { defineRoute, PROBLEM_CODES, problemKind, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { type Page, problemPage, renderPage, STYLESHEET } from '@plainpath/pages'
+import { z } from 'zod'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { guidePageRoutes } from './guide-page-routes.ts'
+import { homeRoutes } from './home-routes.ts'
+import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { policyPageRoutes } from './policy-page-routes.ts'
+import { referenceRoute } from './reference-route.ts'
+import { searchRoute } from './search-route.ts'
+import { waitlistPageRoutes } from './waitlist-page-routes.ts'
+
+/** What people see in a browser. */
+export function pageRoutes(deps: {
+  guides: { current(): GuideCatalog }
+  joinWaitlist: JoinWaitlist
+  urls: ServiceUrls
+}): Route[] {
+  const { urls } = deps
+  const render = (content: Omit<Page, 'origin'>) => renderPage({ origin: urls.origin, ...content })
+  const problem = defineRoute({
+    ...PUBLIC_PAGE,
+    path: '/problems/{code}',
+    operationId: 'problemPage',
+    summary: 'What an error means and what to do next',
+    request: { params: z.object({ code: z.enum(PROBLEM_CODES) }) },
+    handle({ params: { code } }) {
+      const kind = problemKind(code)
+      const body = problemPage({ origin: urls.origin, code, ...kind })
+      const content = render({ title: kind.title, path: `/problems/${code}`, body })
+      return { status: 200, text: { type: PAGE_TYPE, content } }
+    },
+  })
+
+  const stylesheet = defineRoute({
+    ...PUBLIC_PAGE,
+    path: STYLESHEET.path,
+    operationId: 'stylesheet',
+    summary: 'The stylesheet of every page',
+    handle: () => ({ status: 200, text: { type: STYLESHEET.contentType, content: STYLESHEET.body } }),
+  })
+
+  return [
+    ...homeRoutes(deps),
+    ...waitlistPageRoutes(deps),
+    ...guidePageRoutes(deps),
+    ...policyPageRoutes(deps),
+    searchRoute(deps),
+    referenceRoute(deps),
+    problem,
+    stylesheet,
+  ]
+}

@@ -1,0 +1,53 @@
+import { defineRoute, type Route } from '@plainpath/http'
+import { LONGEST_SEARCH, type ServiceUrls } from '@plainpath/metadata'
+import { renderPage, searchPage } from '@plainpath/pages'
+import { z } from 'zod'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { PAGE, PAGE_TYPE } from './page.ts'
+
+const MOST_RESULTS = 10
+
+/** A person's box takes any text: what is too long is cut, and nothing is no mistake. */
+const SearchQuery = z.object({
+  q: z
+    .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+    .default('')
+    .transform((text) => text.trim().slice(0, LONGEST_SEARCH)),
+})
+
+/** The page of results. What somebody looks for may say much of them, so nobody keeps it. */
+export function searchRoute({
+  guides,
+  urls,
+}: {
+  guides: { current(): GuideCatalog }
+  urls: ServiceUrls
+}): Route {
+  return defineRoute({
+    ...PAGE,
+    path: '/search',
+    operationId: 'searchPage',
+    summary: 'Guides that answer a question',
+    request: { query: SearchQuery },
+    handle({ query: { q } }) {
+      const results = q === '' ? [] : guides.current().search(q, MOST_RESULTS)
+      const body = searchPage({
+        text: q,
+        results: results.map(({ guide: { slug, title, summary }, snippet }) => ({
+          slug,
+          title,
+          summary,
+          snippet,
+        })),
+      })
+      const content = renderPage({
+        origin: urls.origin,
+        title: 'Search',
+        path: '/search',
+        noindex: true,
+        body,
+      })
+      return { status: 200, text: { type: PAGE_TYPE, content } }
+    },
+  })
+}

@@ -1,0 +1,40 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { ok, ReferralSlug, type Result } from '@plainpath/domain'
+import type { WaitlistStore } from './waitlist-store.ts'
+
+export type JoinWaitlist = (request: {
+  email: string
+  canonicalEmail: string
+  /** Whatever was sent: only the slug of an entry is attributed. */
+  referredBySlug?: string | null | undefined
+}) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
+
+/**
+ * Adds a person to the waitlist, once for each mailbox.
+ *
+ * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
+ * @throws only if the store fails; then the entry may or may not have been kept, and asking again is safe.
+ */
+export const joinWaitlist =
+  (deps: { waitlist: WaitlistStore; now: () => Date }): JoinWaitlist =>
+  async ({ email, canonicalEmail, referredBySlug }) => {
+    const referrer = ReferralSlug.safeParse(referredBySlug)
+    const referralSlug = newReferralSlug()
+    const added = await deps.waitlist.add({
+      id: randomUUID(),
+      email,
+      canonicalEmail,
+      referralSlug,
+      ...(referrer.success && { referredBySlug: referrer.data }),
+      joinedAt: deps.now(),
+    })
+    return added.ok ? ok({ referralSlug }) : added
+  }
+
+const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
+
+/** 80 random bits. */
+function newReferralSlug(): ReferralSlug {
+  const letters = Array.from(randomBytes(16), (byte) => BASE32[byte % BASE32.length])
+  return ReferralSlug.parse(letters.join(''))
+}

@@ -1,0 +1,77 @@
+import { type OutgoingHttpHeaders, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expect } from 'vitest'
+
+export interface Answered {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: string
+  json(): Record<string, unknown>
+}
+
+export interface Question {
+  method?: string
+  /** Sent as it is: no client tidies it up. */
+  path: string
+  /** A list sends the header several times. */
+  headers?: OutgoingHttpHeaders
+  /** Names and values in turn, sent in place of `headers`. */
+  rawHeaders?: readonly string[]
+  body?: string | Uint8Array
+}
+
+/** Sends what HTTP libraries would not: any Host, path and header. */
+export async function ask(origin: string, question: Question): Promise<Answered> {
+  const { hostname, port, host } = new URL(origin)
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+  const sent = request({
+    hostname,
+    port,
+    method: question.method ?? 'GET',
+    path: question.path,
+    headers: question.rawHeaders ?? definedHeaders({ host, ...question.headers }),
+    setHost: false,
+    agent: false,
+  })
+  sent.on('error', reject)
+  sent.on('response', (response) => {
+    const headers = Object.fromEntries(
+      Object.entries(response.headersDistinct).map(([name, values]) => [name, values?.join(', ') ?? '']),
+    )
+    text(response).then(
+      (body) => resolve({ status: response.statusCode ?? 0, headers, body, json: () => JSON.parse(body) }),
+      reject,
+    )
+  })
+  sent.end(question.body)
+  return promise
+}
+
+const definedHeaders = (headers: OutgoingHttpHeaders) =>
+  Object.fromEntries(Object.entries(headers).filter(([, value]) => value !== undefined))
+
+/** A POST of JSON; a string or bytes are sent as they are. */
+export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<Question, 'path'> {
+  const raw = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  return {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', 'content-length': Buffer.byteLength(raw), ...headers },
+    body: raw,
+  }
+}
+
+/** What holds for every refusal (contract §2), whatever its reason. */
+export function expectProblem(answered: Answered, expected: { status: number; code: string }): void {
+  const { status, headers, body } = answered
+  expect(status, body).toBe(expected.status)
+  expectSoundAnswer(
+    { status, headers: new Headers(headers), text: body },
+    { form: 'problem', failure: expected.status },
+  )
+  expect(answered.json()).toMatchObject({
+    type: expect.stringMatching(new RegExp(`^https?://[^/]+/problems/${expected.code}$`)),
+    detail: expect.stringMatching(/^[^\n]+\.$/),
+    ...expected,
+  })
+}

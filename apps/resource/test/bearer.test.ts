@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem, posting } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const UNKNOWN = `ppt_${'A'.repeat(43)}`
+const challenge = (error?: string) =>
+  `Bearer realm="plainpath", ${error ? `error="${error}", ` : ''}scope="guides:read waitlist:write", ` +
+  `resource_metadata="${api.origin}/.well-known/oauth-protected-resource/api"`
+const read = (authorization: string | string[]) =>
+  ask(api.origin, { path: '/api/guides', headers: { authorization: authorization as string } })
+const introspections = () => api.auth.asked.introspection
+
+describe('a token that is sent where none is needed', () => {
+  test('lets the request through when it is valid, and nobody may keep the answer', async () => {
+    const answered = await read(`Bearer ${api.auth.issue()}`)
+    expect(answered.status).toBe(200)
+    expect(answered.headers['cache-control']).toBe('private, no-store')
+    expect(answered.headers).not.toHaveProperty('www-authenticate')
+  })
+
+  test.for(['bearer ', 'BEARER ', 'Bearer  '])('may stand behind "%s" (RFC 6750 §2.1)', async (scheme) => {
+    expect((await read(`${scheme}${api.auth.issue()}`)).status).toBe(200)
+  })
+
+  test('may have any scope', async () => {
+    expect((await read(`Bearer ${api.auth.issue({ scope: '' })}`)).status).toBe(200)
+  })
+
+  test('may name this API among other audiences', async () => {
+    const aud = ['https://other.example', `${api.origin}/api`]
+    expect((await read(`Bearer ${api.auth.issue({ aud })}`)).status).toBe(200)
+  })
+
+  test('is not sent by an empty header', async () => {
+    expect((await read('')).headers['cache-control']).toBe('public, max-age=300')
+  })
+
+  test('dies at once when it is revoked', async () => {
+    const token = api.auth.issue()
+    expect((await read(`Bearer ${token}`)).status).toBe(200)
+    api.auth.revoke(token)
+    expectProblem(await read(`Bearer ${token}`), { status: 401, code: 'invalid-token' })
+  })
+
+  test('N-080 is shown to the authorization server alone, with our credential and no header of the caller', async () => {
+    const authorization = `Bearer ${api.auth.issue()}`
+    await ask(api.origin, { path: '/api/guides', headers: { authorization, 'x-evil': 'yes', cookie: 'a=b' } })
+    expect(Object.keys(api.auth.lastHeaders)).not.toContain('x-evil')
+    expect(Object.keys(api.auth.lastHeaders)).not.toContain('cookie')
+    expect(api.auth.lastHeaders['authorization']).toMatch(/^Basic /)
+  })
+})
+
+describe('a token is refused', () => {
+  const valid = () => api.auth.issue()
+  test.for<[why: string, authorization: () => string, asked: number]>([
+    ['when it is unknown', () => `Bearer ${UNKNOWN}`, 1],
+    [
+      'N-067 when it is for another audience',
+      () => `Bearer ${api.auth.issue({ aud: 'https://other.example' })}`,
+      1,
+    ],
+    [
+      'N-071 when it has expired',
+      () => `Bearer ${api.auth.issue({ exp: Math.floor(Date.now() / 1000) - 1 })}`,
+      1,
+    ],
+    ['N-066 without its last character', () => `Bearer ${valid().slice(0, -1)}`, 0],
+    ['N-066 with one character more', () => `Bearer ${valid()}A`, 0],
+    ['N-066 in another case', () => `Bearer ${valid().replace('ppt_', 'PPT_')}`, 0],
+    ['with a blank inside', () => `Bearer ${valid().replace('_', ' ')}`, 0],
+    ['N-066 with %00 behind it', () => `Bearer ${valid()}%00`, 0],
+    ['with a parameter behind it', () => `Bearer ${valid()}, realm="x"`, 0],
+    ['twice in one header', () => `Bearer ${valid()}, Bearer ${valid()}`, 0],
+    ['N-072 when it is a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.eyJhY3RpdmUiOnRydWV9.', 0],
+    ['N-073 when it has 8 kB', () => `Bearer ppt_${'A'.repeat(8000)}`, 0],
+    ['N-064 when it is no token', () => 'Bearer %zz', 0],
+    ['when it is not ASCII', () => 'Bearer \u00e9', 0],
+    ['behind a tab', () => `Bearer\t${valid()}`, 0],
+    ['when it is missing', () => 'Bearer', 0],
+  ])('%s', async ([, authorization, asked]) => {
+    const before = introspections()
+    const answered = await read(authorization())
+    expectProblem(answered, { status: 401, code: 'invalid-token' })
+    expect(answered.headers['www-authenticate']).toBe(challenge('invalid_token'))
+    expect(answered.json()['detail']).toMatch(/This operation works without Authorization\.$/)
+    expect(introspections() - before).toBe(asked)
+  })
+
+  test.for([
+    ['N-064 Basic', 'Basic YTpi'],
+    ['Token', `Token ${UNKNOWN}`],
+    ['N-078 DPoP, which is not offered', `DPoP ${UNKNOWN}`],
+    ['a bare token', UNKNOWN],
+  ])(
+    'behind another scheme, and the challenge then names no error (RFC 6750 §3.1): %s',
+    async ([, authorization]) => {
+      const answered = await read(authorization as string)
+      expectProblem(answered, { status: 401, code: 'invalid-token' })
+      expect(answered.headers['www-authenticate']).toBe(challenge())
+    },
+  )
+
+  test('N-049 beside a second Authorization header', async () => {
+    const answered = await read([`Bearer ${valid()}`, `Bearer ${valid()}`])
+    expectProblem(answered, { status: 400, code: 'invalid-request' })
+    expect(answered.headers['www-authenticate']).toBe(challenge('invalid_request'))
+  })
+
+  test.for(['/api/guides', '/api/guides/avoid-scams', '/', '/nowhere'])(
+    'in the address, and the answer says to revoke it: %s',
+    async (path) => {
+      const answered = await ask(api.origin, { path: `${path}?%61ccess_token=${valid()}` })
+      expectProblem(answered, { status: 400, code: 'invalid-request' })
+      expect(answered.json()['detail']).toMatch(/Revoke this one/)
+      expect(answered.body).not.toContain('ppt_')
+    },
+  )
+
+  test('N-065 in a body, as an unknown member', async () => {
+    const body = { email: 'body@example.org', access_token: valid() }
+    const answered = await ask(api.origin, { path: '/api/waitlist', ...posting(body) })
+    expectProblem(answered, { status: 400, code: 'invalid-request' })
+    expect(answered.body).not.toContain('ppt_')
+  })
+
+  test('on a POST before anything is stored', async () => {
+    const join = (authorization: string) =>
+      ask(api.origin, { path: '/api/waitlist', ...posting({ email: 'ana@example.org' }, { authorization }) })
+    expectProblem(await join(`Bearer ${UNKNOWN}`), { status: 401, code: 'invalid-token' })
+    expect(await api.entries()).toBe(0)
+    expect((await join(`Bearer ${valid()}`)).status).toBe(201)
+  })
+
+  test('N-073 when headers have more than 16 KiB in all', async () => {
+    const answered = await read(`Bearer ppt_${'A'.repeat(17_000)}`)
+    expect(answered.status).toBe(431)
+  })
+})
+
+test('no token reaches the log', () => {
+  expect(api.logged.length).toBeGreaterThan(20)
+  expect(api.logged.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
+})

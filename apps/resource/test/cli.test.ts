@@ -1,0 +1,132 @@
+import { loadGuides } from '@plainpath/guides'
+import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runResourceCommand } from '../src/cli.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { ask, posting } from './ask.ts'
+import { keyFolder } from './key-folder.ts'
+import { startResource } from './start-resource.ts'
+
+const resources = new AsyncDisposableStack()
+const keys = keyFolder(resources)
+let database: TestDatabase
+beforeAll(async () => {
+  database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
+})
+afterAll(() => resources.disposeAsync())
+
+async function run(args: string, env: Record<string, string> = {}) {
+  const [out, errors]: [string[], string[]] = [[], []]
+  const io = { print: (text: string) => out.push(text), printError: (text: string) => errors.push(text) }
+  const code = await runResourceCommand(args.split(' ').filter(Boolean), env, io)
+  return { code, out: out.join('\n'), errors: errors.join('\n') }
+}
+const settings = () => ({
+  RESOURCE_ORIGIN: 'https://plainpath.example',
+  RESOURCE_DATABASE_URL: database.appUrl,
+  RESOURCE_AUTH_URL: 'http://auth:8091',
+  RESOURCE_CLIENT_ID: 'resource-api',
+  RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
+  RESOURCE_KEK_FILE: `${keys}/kek`,
+  RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+})
+
+describe('resource', () => {
+  test.for([
+    '',
+    'config',
+    'guides',
+    'waitlist',
+    'serve',
+    'migrate',
+    'config check',
+    'config describe',
+    'guides list',
+    'guides check',
+    'guides diff',
+    'guides publish',
+    'guides retire',
+    'guides review',
+    'waitlist stats',
+  ])('%s --help says what it does', async (command) => {
+    const { code, out } = await run(`${command} --help`)
+    expect(code).toBe(0)
+    expect(out).toMatch(/^Usage: resource/)
+  })
+
+  test.for([
+    'nonsense',
+    'guides nonsense',
+    'guides list --nonsense',
+    'guides retire a',
+    'guides review a',
+    'guides retire --successor a',
+    'waitlist stats extra',
+    'config',
+  ])('%s is wrong usage', async (command) => {
+    const { code, errors } = await run(command)
+    expect(code).toBe(2)
+    expect(errors).not.toBe('')
+  })
+
+  test('config check says what holds, and hides what is secret', async () => {
+    const { code, out } = await run('config check', settings())
+    expect(code).toBe(0)
+    expect(out).toContain('RESOURCE_PORT=8082  (default)')
+    expect(out).toContain('RESOURCE_DATABASE_URL=(secret)  (environment)')
+    expect(out).not.toContain(database.appUrl)
+    const { settings: listed } = JSON.parse((await run('config check --json', settings())).out) as {
+      settings: object[]
+    }
+    expect(listed).toContainEqual({ name: 'RESOURCE_PORT', value: '8082', from: 'default' })
+  })
+
+  test('config check names every mistake, with exit code 2', async () => {
+    const { code, out, errors } = await run('config check', {
+      ...settings(),
+      RESOURCE_PORT: 'x',
+      RESOURCE_PROT: 'y',
+    })
+    expect([code, out]).toEqual([2, ''])
+    expect(errors).toBe(
+      'bad configuration\n  RESOURCE_PROT is not a setting\n  RESOURCE_PORT must be a whole number',
+    )
+  })
+
+  test('guides check finds no mistake in this release', async () => {
+    const count = loadGuides().length
+    expect(await run('guides check')).toMatchObject({ code: 0, out: `${count} guides, no mistakes.` })
+    expect(JSON.parse((await run('guides check --json')).out)).toEqual({ guides: count, findings: [] })
+  })
+
+  test('migrate brings tables up to date, with nothing but the addresses', async () => {
+    const env = { RESOURCE_DATABASE_URL: database.appUrl, RESOURCE_MIGRATION_DATABASE_URL: database.ownerUrl }
+    expect(await run('migrate', env)).toMatchObject({
+      code: 0,
+      out: 'Nothing to do: the tables are up to date.',
+    })
+    expect(await run('migrate')).toMatchObject({
+      code: 2,
+      errors: expect.stringContaining('RESOURCE_DATABASE_URL is missing'),
+    })
+  })
+
+  test('waitlist stats counts', async () => {
+    await using api = await startResource()
+    const join = (body: object) => ask(api.origin, { path: '/api/waitlist', ...posting(body) })
+    const { referralSlug } = (await join({ email: 'ana@example.org' })).json()
+    await join({ email: 'ben@example.org', referredBySlug: referralSlug })
+    const env = { RESOURCE_DATABASE_URL: api.databaseUrl }
+    expect(JSON.parse((await run('waitlist stats --json', env)).out)).toEqual({ entries: 2, referred: 1 })
+    expect((await run('waitlist stats', env)).out).toBe('2 entries, 1 of them referred.')
+  })
+
+  test('a database that does not answer is one line, with exit code 1', async () => {
+    const env = { RESOURCE_DATABASE_URL: 'postgres://nobody:hunter2@127.0.0.1:1/none' }
+    expect(await run('waitlist stats', env)).toEqual({
+      code: 1,
+      out: '',
+      errors: 'The database does not answer.',
+    })
+  })
+})

@@ -1,0 +1,92 @@
+import { loadGuides } from '@plainpath/guides'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const get = (path: string, headers = {}) => ask(api.origin, { path, headers })
+const search = async (q: string, more = '') => {
+  const { guides, next } = (await get(`/api/guides?q=${encodeURIComponent(q)}${more}`)).json()
+  expect(next).toBeNull()
+  return guides as { slug: string; snippet: string; url: string; title: string }[]
+}
+
+describe('GET /api/guides?q=', () => {
+  test('lists the best guide first, each with its snippet', async () => {
+    const found = await search('renew my green card')
+    expect(found[0]).toMatchObject({
+      slug: 'renew-green-card',
+      url: `${api.origin}/guides/renew-green-card`,
+      snippet: expect.stringMatching(/card/i),
+    })
+    for (const { snippet } of found) {
+      expect(snippet.length).toBeLessThanOrEqual(242)
+      expect(snippet).not.toMatch(/\[\^|\]\(|\*\*/)
+    }
+    expect(await search('renew my green card', '&limit=2')).toEqual(found.slice(0, 2))
+  })
+
+  test('answers that nothing fits', async () => expect(await search('zzzz qqqq')).toEqual([]))
+
+  test('is not combined with a cursor', async () => {
+    const answered = await get('/api/guides?q=visa&cursor=x')
+    expectProblem(answered, { status: 400, code: 'invalid-request' })
+    expect(answered.json()['errors']).toEqual([expect.objectContaining({ pointer: '?cursor' })])
+  })
+
+  test.for(['q=', 'q=%20', `q=${'x'.repeat(201)}`, 'q=a&q=b', 'q=visa&limit=0'])(
+    'refuses ?%s',
+    async (query) => {
+      expectProblem(await get(`/api/guides?${query}`), { status: 400, code: 'invalid-request' })
+    },
+  )
+
+  test.for(["' or 1=1--", '<script>', '%00', '\u202e', '__proto__', 'constructor', '*', '()', '😀'])(
+    'takes %j for words',
+    async (text) => {
+      expect((await get(`/api/guides?q=${encodeURIComponent(text)}`)).status).toBe(200)
+    },
+  )
+
+  test('is not told to the log', async () => {
+    await search('canary')
+    expect(api.logged.join('')).not.toContain('canary')
+  })
+})
+
+describe('the page of results', () => {
+  test('works by a form without script and keeps the question', async () => {
+    const { body, headers } = await get('/search?q=lost%20green%20card')
+    expect(body).toContain('value="lost green card"')
+    const slugs = [...body.matchAll(/href="\/guides\/([a-z0-9-]+)"/g)].map(([, slug]) => slug)
+    expect(slugs[0]).toBe('replace-lost-green-card')
+    expect(slugs.length).toBeLessThanOrEqual(10)
+    expect(headers['cache-control']).toBe('no-store')
+    expect(body).toContain('<meta name="robots" content="noindex">')
+  })
+
+  test('takes any text', async () => {
+    for (const query of ['', '?q=', '?q=a&q=b', `?q=${'x'.repeat(3000)}`, '?q=%3Cscript%3E', '?other=1']) {
+      const { status, body } = await get(`/search${query}`)
+      expect([query, status]).toEqual([query, 200])
+      expect(body).not.toContain('<script')
+    }
+    expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
+  })
+
+  test('is reached from the home page', async () => {
+    expect((await get('/')).body).toContain(
+      '<form class="search" role="search" action="/search" method="get">',
+    )
+  })
+})
+
+test('every guide is found first by its own title', async () => {
+  for (const { slug, title } of loadGuides())
+    expect([title, (await search(title))[0]?.slug]).toEqual([title, slug])
+})

@@ -1,0 +1,131 @@
+import { loadGuides } from '@plainpath/guides'
+import { describe, expect, test } from 'vitest'
+import { publishGuides } from '../src/guides/publish-guides.ts'
+import { ask, expectProblem } from './ask.ts'
+import { startResource } from './start-resource.ts'
+
+const NOW = new Date('2026-11-20T12:00:00Z')
+const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const packaged = loadGuides()
+
+describe('a guide', () => {
+  test('comes by extension and by Accept in the same forms', async () => {
+    await using api = await startResource()
+    const get = (path: string, accept = '*/*') => ask(api.origin, { path, headers: { accept } })
+    const markdown = await get('/api/guides/work-permit', 'text/markdown')
+    for (const same of [
+      await get('/api/guides/work-permit.md'),
+      await get('/guides/work-permit.md', 'text/html'),
+      await get('/guides/work-permit', 'text/markdown'),
+    ]) {
+      expect([same.status, same.headers['content-type']]).toEqual([200, 'text/markdown; charset=utf-8'])
+      expect([same.body, same.headers['etag']]).toEqual([markdown.body, markdown.headers['etag']])
+    }
+    const json = await get('/guides/work-permit', 'application/json')
+    expect(json.body).toBe((await get('/api/guides/work-permit')).body)
+    expect((await get('/guides/work-permit')).headers['content-type']).toBe('text/html; charset=utf-8')
+    for (const path of [
+      '/guides/nothing.md',
+      '/api/guides/nothing.md',
+      '/api/guides/.md',
+      '/guides/work-permit.md.md',
+    ])
+      expect([400, 404]).toContain((await get(path)).status)
+  })
+
+  test.for([
+    '/api/guides',
+    '/api/guides/work-permit',
+    '/guides/work-permit',
+    '/guides/work-permit.md',
+    '/',
+    '/guides.atom',
+  ])('is sent compressed to who can read that, under a tag of its own: %s', async (path) => {
+    await using api = await startResource()
+    const plain = await ask(api.origin, { path })
+    const packed = await fetch(api.origin + path, { headers: { 'accept-encoding': 'br' } })
+    expect(packed.headers.get('content-encoding')).toBe('br')
+    expect(await packed.text()).toBe(plain.body)
+    expect(packed.headers.get('etag')).not.toBe(plain.headers['etag'])
+    expect(Number(packed.headers.get('content-length'))).toBeLessThan(Buffer.byteLength(plain.body))
+  })
+})
+
+describe('while PostgreSQL is down', () => {
+  test('what was published is served from memory, its earlier versions are 503', async () => {
+    await using api = await startResource()
+    await publishGuides(
+      api.db,
+      packaged.map((guide) => ({ ...guide, version: 7 })),
+      NOW,
+    )
+    const version = async () => (await ask(api.origin, { path: '/api/guides/work-permit' })).json()['version']
+    await expect.poll(version, { interval: 20, timeout: 1000 }).toBe(7)
+    await api.db.query('alter table guide_versions rename to gone')
+    await api.db.query('alter table guides rename to gone_too')
+    await api.db.query("select pg_notify('plainpath_guides', '')")
+    for (const path of [
+      '/api/guides',
+      '/api/guides/work-permit',
+      '/guides/work-permit',
+      '/search?q=visa',
+      '/guides.atom',
+    ])
+      expect([path, (await ask(api.origin, { path })).status]).toEqual([path, 200])
+    expect(await version()).toBe(7)
+  })
+
+  test('from the start, the guides of the release are served', async () => {
+    await using api = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+    for (const path of [
+      '/',
+      '/api/guides',
+      '/api/guides?q=visa',
+      '/api/guides/work-permit',
+      '/guides/work-permit',
+      '/guides.atom',
+    ])
+      expect([path, (await ask(api.origin, { path })).status]).toEqual([path, 200])
+    expectProblem(await ask(api.origin, { path: '/api/guides/work-permit?version=99' }), {
+      status: 503,
+      code: 'unavailable',
+    })
+  })
+})
+
+describe('the feed of changes', () => {
+  test('has an entry for each version that was published, newest first', async () => {
+    await using api = await startResource()
+    const [guide] = packaged
+    if (!guide) throw new Error('there are no guides')
+    await publishGuides(api.db, packaged, NOW)
+    const later = new Date('2026-12-01T08:00:00Z')
+    await publishGuides(api.db, [{ ...guide, version: 2, title: 'Fees & <forms>' }], later)
+    const feed = async () => (await ask(api.origin, { path: '/guides.atom' })).body
+    await expect.poll(feed, { interval: 20, timeout: 1000 }).toContain('Fees &amp; &lt;forms&gt;')
+    const body = await feed()
+    expect(body.match(/<entry>/g)).toHaveLength(packaged.length + 1)
+    expect(body).toContain(`<id>${api.origin}/guides.atom</id>`)
+    expect(body).toContain('<updated>2026-12-01T08:00:00.000Z</updated>')
+    const ids = [...body.matchAll(/<entry>\n<id>([^<]*)<\/id>/g)].map(([, id]) => id)
+    expect(ids[0]).toBe(`${api.origin}/guides/${guide.slug}#version-2`)
+    expect(new Set(ids).size).toBe(ids.length)
+    const { headers } = await ask(api.origin, { path: '/guides.atom' })
+    expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
+  })
+})
+
+test('guide_stale tells operators how many guides rest on old sources', async () => {
+  const oldest = packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
+  let today = new Date(oldest)
+  await using api = await startResource({ now: () => today })
+  const stale = async () => {
+    const text = await (await fetch(`${api.operations.url}/metrics`)).text()
+    return Number(/^guide_stale\{.*\} (\d+)$/m.exec(text)?.[1])
+  }
+  expect(await stale()).toBe(0)
+  today = new Date('2036-01-01T00:00:00Z')
+  expect(await stale()).toBe(packaged.length)
+  expect((await ask(api.origin, { path: '/api/guides/work-permit' })).json()['stale']).toBe(true)
+  expect((await ask(api.origin, { path: '/guides/work-permit' })).body).toContain('checked long ago')
+})

@@ -1,0 +1,223 @@
+import { loadGuides } from '@plainpath/guides'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource({ now: () => new Date('2026-11-20T12:00:00Z') })
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const slugs = loadGuides()
+  .filter(({ status }) => status === 'published')
+  .map(({ slug }) => slug)
+const get = (path: string, headers: Record<string, string> = {}) => ask(api.origin, { path, headers })
+interface List {
+  guides: { slug: string; url: string }[]
+  next: string | null
+}
+const list = async (query = '') => (await get(`/api/guides${query}`)).json() as unknown as List
+
+describe('GET /api/guides', () => {
+  test('lists every published guide by slug, with the page of each', async () => {
+    const { guides, next } = await list()
+    expect(guides.map(({ slug }) => slug)).toEqual(slugs)
+    expect(next).toBeNull()
+    expect(guides[0]).toEqual({
+      slug: slugs[0],
+      title: expect.any(String),
+      summary: expect.any(String),
+      updated: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
+      reviewed: null,
+      url: `${api.origin}/guides/${slugs[0]}`,
+    })
+  })
+
+  test('gives all of it in parts, and each part once', async () => {
+    const seen: string[] = []
+    let query = '?limit=2'
+    for (;;) {
+      const { guides, next } = await list(query)
+      expect(guides.length).toBeLessThanOrEqual(2)
+      seen.push(...guides.map(({ slug }) => slug))
+      if (next === null) break
+      query = `?limit=2&cursor=${next}`
+    }
+    expect(seen).toEqual(slugs)
+  })
+
+  test('ends without an empty part when the last one is full', async () => {
+    expect((await list(`?limit=${slugs.length}`)).next).toBeNull()
+  })
+
+  test('N-076, N-218 ignores query members that it does not know', async () => {
+    expect(await list('?fields=email,*&sort=id&version=1&')).toEqual(await list())
+  })
+
+  test.for([
+    ...['0', '101', '-1', '1.5', '1e1', '', 'x', '0x1', ' 1', '1000', '9'.repeat(400)].map(
+      (limit) => `limit=${encodeURIComponent(limit)}`,
+    ),
+    'limit=1&limit=2',
+    'cursor=a&cursor=b',
+  ])('refuses ?%s and names the parameter', async (query) => {
+    const answered = await get(`/api/guides?${query}`)
+    expectProblem(answered, { status: 400, code: 'invalid-request' })
+    const name = `?${query.split('=')[0]}`
+    expect(answered.json()['errors']).toEqual([expect.objectContaining({ pointer: name })])
+  })
+
+  test('N-217 refuses a cursor that it did not make', async () => {
+    const { next } = await list('?limit=1')
+    const cursor = next ?? ''
+    const bytes = Buffer.from(cursor, 'base64url')
+    const flipped = Buffer.from(bytes.map((byte, index) => (index === 0 ? byte ^ 1 : byte))).toString(
+      'base64url',
+    )
+    const renamed = Buffer.concat([bytes.subarray(0, 16), Buffer.from('z')]).toString('base64url')
+    const slug = Buffer.from(slugs[0] ?? '').toString('base64url')
+    for (const forged of [
+      '',
+      'x',
+      slug,
+      slugs[0],
+      flipped,
+      renamed,
+      `${cursor}=`,
+      `${cursor}A`,
+      cursor.slice(1),
+      "' or 1=1--",
+      '%00',
+    ]) {
+      expectProblem(await get(`/api/guides?cursor=${encodeURIComponent(forged ?? '')}`), {
+        status: 400,
+        code: 'invalid-cursor',
+      })
+    }
+    await using other = await startResource()
+    expectProblem(await ask(other.origin, { path: `/api/guides?cursor=${cursor}` }), {
+      status: 400,
+      code: 'invalid-cursor',
+    })
+    expect((await get(`/api/guides?cursor=${cursor}`)).status).toBe(200)
+  })
+
+  test('is limited to 120 a minute without a token, 600 with one', async () => {
+    await using strict = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    const token = strict.auth.issue()
+    const read = (headers: Record<string, string> = {}) =>
+      ask(strict.origin, { path: '/api/guides', headers })
+    const answers = await Promise.all(Array.from({ length: 121 }, () => read()))
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(120)
+    const refused = answers.find(({ status }) => status === 429)
+    if (!refused) throw new Error('none was refused')
+    expectProblem(refused, { status: 429, code: 'rate-limited' })
+    expect(refused.json()).toMatchObject({ policy: 'reads-anonymous' })
+    const authenticated = await read({ authorization: `Bearer ${token}` })
+    expect(authenticated.status).toBe(200)
+    expect(authenticated.headers['ratelimit-policy']).toBe(
+      '"reads-address";q=3000;w=60, "reads-client";q=600;w=60',
+    )
+  })
+})
+
+describe('GET /api/guides/{slug}', () => {
+  test('gives every member of the contract and no other', async () => {
+    for (const slug of slugs) {
+      const guide = (await get(`/api/guides/${slug}`)).json()
+      expect(Object.keys(guide).sort()).toEqual(
+        [
+          'slug',
+          'title',
+          'summary',
+          'body',
+          'sources',
+          'updated',
+          'reviewed',
+          'stale',
+          'version',
+          'language',
+          'disclaimer',
+          'talkToAnAttorneyWhen',
+        ].sort(),
+      )
+      const sources = guide['sources'] as Record<string, unknown>[]
+      expect(Object.keys(sources[0] ?? {}).sort()).toEqual(['agency', 'checked', 'checkedBy', 'title', 'url'])
+      const numbers = [...String(guide['body']).matchAll(/\[(\d+)\](?!\()/g)].map(([, number]) =>
+        Number(number),
+      )
+      expect(Math.max(...numbers)).toBeLessThanOrEqual(sources.length)
+      expect(guide['body']).not.toContain('[^')
+    }
+  })
+
+  test('is Markdown for those who ask for it', async () => {
+    const answered = await get(`/api/guides/${slugs[0]}`, { accept: 'text/markdown' })
+    const guide = (await get(`/api/guides/${slugs[0]}`)).json()
+    expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')
+    expect(answered.headers['vary']).toMatch(/\bAccept\b/)
+    expect(answered.body.startsWith(`# ${guide['title']}\n\n`)).toBe(true)
+    for (const part of [guide['summary'], guide['body'], guide['disclaimer'], '\n## Sources\n\n1. [']) {
+      expect(answered.body).toContain(part)
+    }
+  })
+
+  test.for([
+    [undefined, 'application/json; charset=utf-8'],
+    ['*/*', 'application/json; charset=utf-8'],
+    ['application/json', 'application/json; charset=utf-8'],
+    ['text/html,application/xhtml+xml,*/*;q=0.8', 'application/json; charset=utf-8'],
+    ['text/markdown;q=0.5, application/json', 'application/json; charset=utf-8'],
+    ['application/json;q=0.5, text/markdown', 'text/markdown; charset=utf-8'],
+    ['text/*', 'text/markdown; charset=utf-8'],
+  ] as const)('answers Accept: %s with %s', async ([accept, type]) => {
+    const answered = await get(`/api/guides/${slugs[0]}`, accept === undefined ? {} : { accept })
+    expect(answered.headers['content-type']).toBe(type)
+  })
+
+  test.for(['image/png', 'text/html', 'application/json;q=0', 'nonsense'])(
+    'has no form for Accept: %s',
+    async (accept) => {
+      const answered = await get(`/api/guides/${slugs[0]}`, { accept })
+      expectProblem(answered, { status: 406, code: 'not-acceptable' })
+      expect(answered.json()['detail']).toContain('application/json or text/markdown')
+    },
+  )
+
+  test.for([
+    'nothing',
+    'Avoid-Scams',
+    'avoid-scams/',
+    'avoid_scams',
+    '..%2f..%2fpackage.json',
+    '..%5c',
+    'a%00b',
+    '%zz',
+    '%',
+    '%ff',
+    '__proto__',
+    'constructor',
+    '%27%20or%201=1--',
+    'x'.repeat(81),
+    'x'.repeat(8000),
+    '%E2%80%AE',
+    'avoid-scams;x=1',
+    'avoid-scams.json',
+  ])('has nothing at %s', async (slug) => {
+    const answered = await get(`/api/guides/${slug}`)
+    expect([400, 404]).toContain(answered.status)
+    expectProblem(
+      answered,
+      answered.status === 404 ? { status: 404, code: 'not-found' } : { status: 400, code: 'invalid-request' },
+    )
+  })
+
+  test('says nothing about which guide was read in the log', async () => {
+    await get(`/api/guides/${slugs[0]}?about=me`)
+    const line = api.logged.at(-1) ?? ''
+    expect(JSON.parse(line)).toMatchObject({ route: '/api/guides/{slug}', status: 200, method: 'GET' })
+    for (const slug of slugs) expect(api.logged.join('')).not.toContain(slug)
+    expect(api.logged.join('')).not.toMatch(/about|127\.0\.0\.1|agt_/)
+  })
+})

@@ -1,0 +1,59 @@
+import { API_VERSION } from '@plainpath/metadata'
+import { expect, test } from 'vitest'
+import { ask } from './ask.ts'
+import { deadUrl } from './fake-authorization-server.ts'
+import { startResource } from './start-resource.ts'
+
+const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
+const health = async (origin: string, headers = {}) => {
+  const { status, body, headers: sent } = await ask(origin, { path: '/api/health', headers })
+  return { status, body: JSON.parse(body) as unknown, headers: sent }
+}
+
+test('health is ok when everything answers, for anybody, and is never kept', async () => {
+  await using api = await startResource()
+  const answered = await health(api.origin, { authorization: 'Bearer nonsense' })
+  expect(answered.status).toBe(200)
+  expect(answered.body).toEqual({
+    status: 'ok',
+    version: API_VERSION,
+    checks: { database: 'ok', auth: 'ok' },
+  })
+  expect(answered.headers['cache-control']).toBe('no-store')
+})
+
+test('health is degraded, and still 200, when a part is down', async () => {
+  await using withoutAuth = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
+  expect(await health(withoutAuth.origin)).toMatchObject({
+    status: 200,
+    body: { status: 'degraded', checks: { database: 'ok', auth: 'failed' } },
+  })
+  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+  expect(await health(withoutDatabase.origin)).toMatchObject({
+    status: 200,
+    body: { status: 'degraded', checks: { database: 'failed', auth: 'ok' } },
+  })
+})
+
+test('its checks are shared for a second', async () => {
+  await using api = await startResource()
+  await Promise.all(Array.from({ length: 50 }, () => health(api.origin)))
+  expect(api.auth.asked.keys).toBe(1)
+})
+
+test('a process whose tables are too old is not ready; it stays ready when the database goes later', async () => {
+  await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
+  expect(await withoutDatabase.resource.readiness.check()).toEqual({
+    ready: false,
+    checks: { schema: 'failed', guides: 'ok' },
+  })
+  await using api = await startResource()
+  await api.db.query("delete from schema_migrations where name = '0001-waitlist'")
+  expect((await api.resource.readiness.check()).ready).toBe(false)
+  await api.db.query("insert into schema_migrations (name, run_on) values ('0001-waitlist', now())")
+  expect((await api.resource.readiness.check()).ready).toBe(true)
+  await api.db.query('drop table schema_migrations')
+  expect((await api.resource.readiness.check()).ready).toBe(true)
+  api.resource.readiness.drain()
+  expect((await api.resource.readiness.check()).ready).toBe(false)
+})

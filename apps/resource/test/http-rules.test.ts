@@ -1,0 +1,247 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem, posting } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+let secure: RunningResource
+const GOOD = 'https://app.example.org'
+beforeAll(async () => {
+  api = await startResource({ env: { RESOURCE_CORS_ORIGINS: GOOD } })
+  secure = await startResource({ env: { RESOURCE_ORIGIN: 'https://plainpath.example' } })
+})
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await secure[Symbol.asyncDispose]()
+})
+
+const PUBLIC = [
+  '/api/guides',
+  '/api/guides/avoid-scams',
+  '/.well-known/oauth-protected-resource',
+  '/',
+  '/guides/avoid-scams',
+]
+const get = (path: string, headers = {}) => ask(api.origin, { path, headers })
+const onSecure = (path: string, headers = {}) =>
+  ask(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
+
+describe('a public GET', () => {
+  test.for(PUBLIC)('may be kept for 300 s and asked for again by its ETag: %s', async (path) => {
+    const first = await get(path)
+    expect(first.headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      vary: 'Accept, Accept-Encoding, Authorization',
+    })
+    const { etag = '' } = first.headers
+    expect(etag).toMatch(/^"[\w-]{22}"$/)
+    for (const tag of [etag, `W/${etag}`, `"x", ${etag}`, '*']) {
+      const again = await get(path, { 'if-none-match': tag })
+      expect([again.status, again.body, again.headers['etag']]).toEqual([304, '', etag])
+    }
+    expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
+  })
+
+  test.for(PUBLIC)('answers HEAD with the same headers: %s', async (path) => {
+    const { headers, body } = await get(path)
+    const head = await ask(api.origin, { method: 'HEAD', path })
+    expect(head.body).toBe('')
+    for (const name of ['content-type', 'etag', 'cache-control', 'vary'])
+      expect(head.headers[name]).toBe(headers[name])
+    expect(head.headers['content-length']).toBe(String(Buffer.byteLength(body)))
+  })
+
+  test('gives the two forms of a guide different ETags', async () => {
+    const path = '/api/guides/avoid-scams'
+    const markdown = await get(path, { accept: 'text/markdown' })
+    expect(markdown.headers['etag']).not.toBe((await get(path)).headers['etag'])
+  })
+
+  test.for(PUBLIC)('may be read by any origin, without credentials: %s', async (path) => {
+    const { headers } = await get(path, { origin: 'https://anywhere.example' })
+    expect(headers['access-control-allow-origin']).toBe('*')
+    expect(headers).not.toHaveProperty('access-control-allow-credentials')
+    for (const name of ['WWW-Authenticate', 'Retry-After', 'RateLimit', 'RateLimit-Policy', 'X-Request-Id']) {
+      expect(headers['access-control-expose-headers']).toContain(name)
+    }
+  })
+
+  test('may be read by any origin when it fails, too', async () => {
+    const { headers, status } = await get('/api/guides', { origin: 'null', authorization: 'Bearer x' })
+    expect(status).toBe(401)
+    expect(headers['access-control-allow-origin']).toBe('*')
+  })
+
+  test('is not changed by headers that it does not vary on', async () => {
+    const { headers, body } = await get('/')
+    const odd = await get('/', {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'gopher',
+      'accept-language': 'xx',
+      'x-original-url': '/api',
+      'x-http-method-override': 'DELETE',
+    })
+    expect([odd.body, odd.headers['etag']]).toEqual([body, headers['etag']])
+  })
+})
+
+describe('a preflight', () => {
+  const preflight = (path: string, origin: string, method: string) =>
+    ask(api.origin, {
+      method: 'OPTIONS',
+      path,
+      headers: {
+        origin,
+        'access-control-request-method': method,
+        'access-control-request-headers': 'authorization',
+      },
+    })
+
+  test('lets any origin read with Authorization', async () => {
+    const { status, headers } = await preflight('/api/guides', 'https://anywhere.example', 'GET')
+    expect(status).toBe(204)
+    expect(headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-headers': expect.stringContaining('Authorization'),
+    })
+  })
+
+  test('lets the configured origins write, and no other', async () => {
+    expect((await preflight('/api/waitlist', GOOD, 'POST')).headers['access-control-allow-origin']).toBe(GOOD)
+    for (const origin of [
+      'https://evil.example',
+      'null',
+      `${GOOD}.evil.example`,
+      'https://APP.example.org',
+      `${GOOD}:444`,
+    ]) {
+      expect((await preflight('/api/waitlist', origin, 'POST')).headers).not.toHaveProperty(
+        'access-control-allow-origin',
+      )
+    }
+  })
+})
+
+test('a POST of a configured origin is let through, and says to which origin', async () => {
+  const posted = posting({ email: 'cors@example.org' }, { origin: GOOD, 'sec-fetch-site': 'cross-site' })
+  const answered = await ask(api.origin, { path: '/api/waitlist', ...posted })
+  expect(answered.status).toBe(201)
+  expect(answered.headers).toMatchObject({ 'access-control-allow-origin': GOOD, vary: 'Origin' })
+})
+
+describe('the Host', () => {
+  test.for([
+    'evil.example',
+    'plainpath.example.evil.example',
+    'plainpath.example:8080',
+    'plainpath.example.',
+  ])('"%s" is not ours: 421, which names ORIGIN', async (host) => {
+    const answered = await onSecure('/api/guides', { host })
+    expectProblem(answered, { status: 421, code: 'misdirected-request' })
+    expect(answered.json()['detail']).toContain('https://plainpath.example ')
+    expect(answered.body).not.toContain('evil')
+  })
+
+  test.for(['user@plainpath.example', 'a b', '[::1', '', 'plainpath.example, evil.example'])(
+    '"%s" is none',
+    async (host) => {
+      expectProblem(await onSecure('/api/guides', { host }), { status: 400, code: 'invalid-request' })
+    },
+  )
+
+  test.for(['PLAINPATH.example', 'plainpath.example:443'])('"%s" is ours', async (host) => {
+    expect((await onSecure('/api/guides', { host })).status).toBe(200)
+  })
+
+  test('is also judged in an absolute request target', async () => {
+    expectProblem(await onSecure('http://evil.example/api/guides'), {
+      status: 421,
+      code: 'misdirected-request',
+    })
+    expect((await onSecure('https://plainpath.example/api/guides')).status).toBe(200)
+  })
+
+  test('is sent once', async () => {
+    const rawHeaders = ['Host', 'plainpath.example', 'host', 'plainpath.example']
+    expectProblem(await ask(secure.origin, { path: '/api/guides', rawHeaders }), {
+      status: 400,
+      code: 'invalid-request',
+    })
+  })
+
+  test('never shows in what is answered', async () => {
+    const { body } = await ask(secure.origin, {
+      path: '/.well-known/oauth-protected-resource',
+      headers: { host: 'plainpath.example:443' },
+    })
+    expect(JSON.parse(body)).toMatchObject({ resource: 'https://plainpath.example/api' })
+  })
+})
+
+describe('every answer', () => {
+  test('has the request id that was sent, if it is one, else a new one', async () => {
+    expect((await get('/', { 'x-request-id': 'my-request.1_2' })).headers['x-request-id']).toBe(
+      'my-request.1_2',
+    )
+    for (const bad of ['short', 'x'.repeat(65), 'has blank in it', '<script>alert(1)</script>']) {
+      expect((await get('/', { 'x-request-id': bad })).headers['x-request-id']).toMatch(/^[0-9a-f-]{36}$/)
+    }
+  })
+
+  test('has HSTS exactly when the origin is https', async () => {
+    expect((await onSecure('/')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    expect((await onSecure('/nowhere')).headers['strict-transport-security']).toMatch(/^max-age=\d{8}/)
+    expect((await get('/')).headers).not.toHaveProperty('strict-transport-security')
+  })
+
+  test('names no software', async () => {
+    const { headers } = await get('/')
+    expect(headers).not.toHaveProperty('x-powered-by')
+    expect(headers).not.toHaveProperty('server')
+  })
+})
+
+describe('another method', () => {
+  test.for([
+    ['POST', '/api/guides', 'GET, HEAD'],
+    ['DELETE', '/api/guides/avoid-scams', 'GET, HEAD'],
+    ['GET', '/api/waitlist', 'POST'],
+    ['PUT', '/api/waitlist', 'POST'],
+    ['PATCH', '/api/health', 'GET, HEAD'],
+    ['POST', '/.well-known/oauth-protected-resource', 'GET, HEAD'],
+    ['OPTIONS', '/api/guides', 'GET, HEAD'],
+    ['TRACE', '/api/guides', 'GET, HEAD'],
+    ['PROPFIND', '/api/guides', 'GET, HEAD'],
+  ] as const)('%s %s is 405 with Allow: %s', async ([method, path, allow]) => {
+    const answered = await ask(api.origin, { method, path })
+    expectProblem(answered, { status: 405, code: 'method-not-allowed' })
+    expect(answered.headers['allow']).toBe(allow)
+  })
+})
+
+test.for([
+  '//api/guides',
+  '/./api/guides',
+  '/api//guides',
+  '/api/guides/',
+  '/API/guides',
+  '/api/%67uides',
+  '/api/guides%2f',
+  '/api/guides;x=1',
+  '/api/guides%00',
+  '/api/%zz',
+  '*',
+  '/api/guides/avoid-scams/x.css',
+])('no trick of a path leads anywhere: %s', async (path) => {
+  const answered = await get(path, { accept: 'application/json' })
+  expectProblem(answered, { status: 404, code: 'not-found' })
+})
+
+test('operations are on another port', async () => {
+  for (const path of ['/live', '/ready', '/metrics']) expect((await get(path)).status).toBe(404)
+  expect((await fetch(`${api.operations.url}/live`)).status).toBe(200)
+  const ready = await fetch(`${api.operations.url}/ready`)
+  expect(await ready.json()).toEqual({ status: 'ready', checks: { schema: 'ok', guides: 'ok' } })
+  const metrics = await (await fetch(`${api.operations.url}/metrics`)).text()
+  expect(metrics).toContain('route="/api/guides/{slug}"')
+  expect(metrics).not.toMatch(/avoid-scams|127\.0\.0\.1/)
+})

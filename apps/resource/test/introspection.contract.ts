@@ -1,0 +1,91 @@
+import { decodeJwt, decodeProtectedHeader } from 'jose'
+import { describe, expect, test } from 'vitest'
+import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
+import { introspectionClient } from '../src/auth/introspection-client.ts'
+
+/** An authorization server as this API uses it: its internal listener, a credential there, and two tokens. */
+export interface IntrospectionServer extends AsyncDisposable {
+  readonly url: string
+  readonly issuer: string
+  /** The OAuth resource identifier of this API. */
+  readonly base: string
+  readonly clientId: string
+  readonly clientSecret: string
+  /** Issued to `agentId` with all anonymous scopes. */
+  readonly activeToken: string
+  readonly agentId: string
+  readonly revokedToken: string
+}
+
+const ANSWER_TYPE = 'application/token-introspection+jwt'
+const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
+
+/** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
+export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
+  const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) =>
+    introspectionClient({
+      authUrl: url,
+      issuer,
+      clientId,
+      clientSecret,
+      keys: authorizationServerKeys(url),
+      now: () => new Date(),
+    })
+  const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
+    fetch(`${server.url}/oauth/introspect`, {
+      method: 'POST',
+      headers: { accept: ANSWER_TYPE, authorization: basic(server), ...headers },
+      body: new URLSearchParams({ token }),
+    })
+
+  describe(`${kind}, asked about a token`, () => {
+    test('says what an active token is worth', async () => {
+      await using server = await open()
+      const answer = await clientOf(server)(server.activeToken)
+      expect(answer).toMatchObject({ active: true, clientId: server.agentId, identityType: 'anonymous' })
+      if (!answer.active) throw new Error('the token is not active')
+      expect([...answer.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
+      expect(answer.audience).toContain(server.base)
+      expect(answer.expiresAt.getTime()).toBeGreaterThan(Date.now())
+    })
+
+    test('says that unknown and revoked tokens are inactive', async () => {
+      await using server = await open()
+      const introspect = clientOf(server)
+      expect(await introspect(UNKNOWN_TOKEN)).toEqual({ active: false })
+      expect(await introspect(server.revokedToken)).toEqual({ active: false })
+    })
+
+    test('signs the answer for whoever asked, with a published key', async () => {
+      await using server = await open()
+      const response = await ask(server, {})
+      expect(response.headers.get('content-type')).toMatch(new RegExp(`^${ANSWER_TYPE.replace('+', '\\+')}`))
+      const jwt = await response.text()
+      const { typ, alg, kid } = decodeProtectedHeader(jwt)
+      expect({ typ, alg }).toEqual({
+        typ: 'token-introspection+jwt',
+        alg: expect.stringMatching(/^(ES256|EdDSA)$/),
+      })
+      expect(decodeJwt(jwt)).toMatchObject({ iss: server.issuer, aud: server.clientId })
+      const keySet = await (await fetch(`${server.url}/oauth/jwks.json`)).json()
+      const keys = (keySet as { keys: Record<string, unknown>[] }).keys
+      expect(keys.map((key) => key['kid'])).toContain(kid)
+      for (const key of keys) expect(key).not.toHaveProperty('d')
+    })
+
+    test('answers nobody else', async () => {
+      await using server = await open()
+      const wrong = basic({ ...server, clientSecret: 'wrong' })
+      expect((await ask(server, { authorization: wrong })).status).toBe(401)
+      expect((await ask(server, { authorization: '' })).status).toBe(401)
+    })
+
+    test('gives no unsigned answer', async () => {
+      await using server = await open()
+      expect((await ask(server, { accept: 'application/json' })).status).toBe(406)
+    })
+  })
+}
+
+const basic = ({ clientId, clientSecret }: IntrospectionServer) =>
+  `Basic ${Buffer.from(`${clientId}:${encodeURIComponent(clientSecret)}`).toString('base64')}`

@@ -1,0 +1,15 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { CLIENT_SECRET } from './fake-authorization-server.ts'
+
+/** New keys in a folder that is removed with `resources`. */
+export function keyFolder(resources: AsyncDisposableStack): string {
+  const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-resource-'))
+  resources.defer(() => rmSync(folder, { recursive: true }))
+  writeFileSync(path.join(folder, 'kek'), `${newKeyEncryptionKey()}\n`)
+  writeFileSync(path.join(folder, 'hash-key'), `${newHashKey()}\n`)
+  writeFileSync(path.join(folder, 'client-secret'), `${CLIENT_SECRET}\n`)
+  return folder
+}

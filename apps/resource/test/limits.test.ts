@@ -1,0 +1,59 @@
+import { randomBytes } from 'node:crypto'
+import { describe, expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
+import { startResource } from './start-resource.ts'
+
+const read = (origin: string, forwarded?: string) =>
+  ask(origin, {
+    path: '/api/guides',
+    headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded },
+  })
+async function statuses(count: number, question: (n: number) => ReturnType<typeof read>) {
+  const answers = await Promise.all(Array.from({ length: count }, (_, n) => question(n)))
+  return {
+    ok: answers.filter(({ status }) => status === 200).length,
+    refused: answers.find(({ status }) => status === 429),
+  }
+}
+
+describe('the limits of an address', () => {
+  test('are counted in the process while Redis is away', async () => {
+    await using api = await startResource({
+      env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
+    })
+    const { ok, refused } = await statuses(125, () => read(api.origin))
+    expect(ok).toBe(120)
+    if (!refused) throw new Error('none was refused')
+    expectProblem(refused, { status: 429, code: 'rate-limited' })
+  })
+
+  test('are not widened by headers that anybody can write', async () => {
+    await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+    expect((await statuses(125, (n) => read(api.origin, `10.0.0.${n}`))).ok).toBe(120)
+  })
+
+  test('are those of the hop before a trusted proxy', async () => {
+    await using api = await startResource({
+      env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' },
+    })
+    expect((await statuses(125, (n) => read(api.origin, `192.0.2.${n}, 198.51.100.7`))).ok).toBe(120)
+    expect((await read(api.origin, '198.51.100.8')).status).toBe(200)
+    expect((await statuses(125, (n) => read(api.origin, `2001:db8:1:2::${n.toString(16)}`))).ok).toBe(120)
+  })
+
+  test('N-079 bound how often the authorization server is asked about tokens that are unknown', async () => {
+    await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '0.01' } })
+    const answers = await Promise.all(
+      Array.from({ length: 100 }, () =>
+        ask(api.origin, {
+          path: '/api/guides',
+          headers: { authorization: `Bearer ppt_${randomBytes(32).toString('base64url')}` },
+        }),
+      ),
+    )
+    // 3 000 a minute, times the factor.
+    expect(answers.filter(({ status }) => status === 401)).toHaveLength(30)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(70)
+    expect(api.auth.asked.introspection).toBe(30)
+  })
+})

@@ -1,0 +1,146 @@
+import { loadGuides } from '@plainpath/guides'
+import { PROBLEM_CODES, problemKind } from '@plainpath/http'
+import { PAGE_CSP, STYLESHEET } from '@plainpath/pages'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Answered, ask, expectProblem } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const BROWSER = 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8'
+const get = (path: string, accept = BROWSER) => ask(api.origin, { path, headers: { accept } })
+
+function expectPage(answered: Answered): void {
+  expect(answered.headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': PAGE_CSP,
+    'referrer-policy': expect.stringMatching(/^(no-referrer|same-origin)$/),
+    'x-content-type-options': 'nosniff',
+  })
+  expect(answered.body).toMatch(/^<!doctype html>/)
+  expect(answered.body).not.toMatch(/<script|<style|style=|<img|javascript:|\son[a-z]+=/i)
+}
+
+describe('a page', () => {
+  test.for(['/', '/guides/avoid-scams', '/problems/invalid-request'])(
+    'may be kept by anybody for a while: %s',
+    async (path) => {
+      const answered = await get(path)
+      expect(answered.status).toBe(200)
+      expectPage(answered)
+      expect(answered.headers).toMatchObject({
+        'cache-control': 'public, max-age=300',
+        etag: expect.stringMatching(/^"/),
+      })
+      expect(answered.headers['vary']).toMatch(/Accept.*Authorization/)
+      expect(answered.body).toContain(`<link rel="canonical" href="${api.origin}${path}">`)
+    },
+  )
+
+  test('is styled by one stylesheet of our own', async () => {
+    expect((await get('/')).body).toContain(`<link rel="stylesheet" href="${STYLESHEET.path}">`)
+    const styled = await get(STYLESHEET.path, 'text/css,*/*;q=0.1')
+    expect(styled.headers['content-type']).toBe('text/css; charset=utf-8')
+    expect(styled.body).toBe(STYLESHEET.body)
+  })
+
+  test('leads only to places that answer', async () => {
+    const bodies = await Promise.all(
+      ['/', ...loadGuides().map(({ slug }) => `/guides/${slug}`)].map((path) => get(path)),
+    )
+    const links = bodies.flatMap(({ body }) =>
+      [...body.matchAll(/href="(\/[^"#]*)"/g)].map(([, href]) => href ?? ''),
+    )
+    expect(new Set(links).size).toBeGreaterThan(5)
+    for (const href of new Set(links)) expect([href, (await get(href)).status]).toEqual([href, 200])
+  })
+})
+
+test('the home page lists the guides and tells agents how to begin, at this origin', async () => {
+  const { body } = await get('/')
+  for (const { slug, title } of loadGuides()) expect(body).toContain(`<a href="/guides/${slug}">${title}</a>`)
+  for (const path of ['/api/agent/register', '/oauth/token', '/oauth/revoke', '/api/guides'])
+    expect(body).toContain(`${api.origin}${path}`)
+})
+
+describe('the page of a guide', () => {
+  test.for(loadGuides().map(({ slug }) => slug))(
+    'shows all of %s once, with numbered sources',
+    async (slug) => {
+      const { body } = await get(`/guides/${slug}`)
+      const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
+      const sources = guide['sources'] as { url: string }[]
+      for (const [index, { url }] of sources.entries()) {
+        expect(body).toContain(`<li id="source-${index + 1}"><a href="${url.replaceAll('&', '&amp;')}">`)
+      }
+      for (const [, target] of body.matchAll(/href="#(source-\d+)"/g))
+        expect(body).toContain(`id="${target}"`)
+      expect(body).toMatch(/<a href="#source-1">\[1\]<\/a>/)
+      expect(body.match(/When to talk to an attorney/g)).toHaveLength(1)
+      expect(body.split(String(guide['disclaimer']))).toHaveLength(2)
+      for (const reason of guide['talkToAnAttorneyWhen'] as string[])
+        expect(body).toContain(`<li>${reason.replaceAll('"', '&quot;')}</li>`)
+      expect(body).not.toContain('[^')
+    },
+  )
+
+  test('keeps what only the text itself says of attorneys', async () => {
+    expect((await get('/guides/work-permit')).body).toContain(
+      'If you have a hearing in immigration court, do not skip it.',
+    )
+  })
+
+  test('is a page with 404 when there is none, which search engines leave out', async () => {
+    const answered = await get('/guides/nothing')
+    expect(answered.status).toBe(404)
+    expectPage(answered)
+    expect(answered.headers['cache-control']).toBe('no-store')
+    expect(answered.body).toContain('There is no guide at this address.')
+    expect(answered.body).toContain('<meta name="robots" content="noindex">')
+    expect(answered.body).toContain(answered.headers['x-request-id'])
+  })
+})
+
+test.for(PROBLEM_CODES)('/problems/%s says what it means and what to do', async (code) => {
+  const answered = await get(`/problems/${code}`)
+  expectPage(answered)
+  const { status, title } = problemKind(code)
+  expect(answered.body).toContain(`<h1>${title}</h1>`)
+  expect(answered.body).toContain(`HTTP status ${status}`)
+})
+
+describe('an error is a page for people', () => {
+  test.for(['/nowhere', '/problems/nothing', '/GUIDES', '/guides/', '/problems/__proto__'])(
+    'at %s',
+    async (path) => {
+      const answered = await get(path)
+      expect(answered.status).toBe(404)
+      expectPage(answered)
+      expect(answered.headers['vary']).toMatch(/Accept/)
+    },
+  )
+
+  test.for([
+    '/api/nowhere',
+    '/api/',
+    '/.well-known/nothing',
+    '/.well-known/oauth-protected-resource/other',
+    '/openapi.json/',
+  ])('but JSON where machines look, even for a browser: %s', async (path) =>
+    expectProblem(await get(path), { status: 404, code: 'not-found' }),
+  )
+
+  test.for(['*/*', 'application/json', 'application/problem+json', 'image/png'])(
+    'but JSON for Accept: %s',
+    async (accept) => expectProblem(await get('/nowhere', accept), { status: 404, code: 'not-found' }),
+  )
+
+  test('that repeats nothing of the address', async () => {
+    const answered = await get('/nowhere/%3Cscript%3Ealert(1)%3C/script%3E?secret=canary')
+    expect(answered.body).not.toMatch(/alert\(1\)|canary/)
+  })
+})

@@ -1,0 +1,90 @@
+import {
+  answerErrors,
+  createLimiter,
+  createLog,
+  defineRoute,
+  memoryLimitStore,
+  mountRoutes,
+  requestContext,
+  serve,
+} from '@plainpath/http'
+import { serviceUrls } from '@plainpath/metadata'
+import Koa from 'koa'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
+import { bearerCheck } from '../src/auth/bearer.ts'
+import type { Introspection } from '../src/auth/introspection.ts'
+import { ask, expectProblem } from './ask.ts'
+
+const urls = serviceUrls('https://plainpath.example')
+const now = () => new Date('2026-11-20T12:00:00Z')
+const TOKEN = `ppt_${'t'.repeat(43)}`
+
+/** The answer to every introspection. */
+let answer: Introspection
+const active = (change: object = {}): Introspection => ({
+  active: true,
+  clientId: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
+  scopes: new Set(['contact:write']),
+  audience: [urls.base],
+  expiresAt: new Date('2026-11-20T12:00:01Z'),
+  identityType: 'verified_email',
+  ...change,
+})
+
+const resources = new AsyncDisposableStack()
+let origin: string
+beforeAll(async () => {
+  const log = createLog({ service: 'test', write: () => {} })
+  const route = defineRoute({
+    method: 'get',
+    path: '/scoped',
+    operationId: 'scoped',
+    summary: 'A route that needs a scope',
+    access: { scopes: ['contact:write'] },
+    limits: {},
+    responses: { 200: z.object({ caller: z.string() }) },
+    handle: ({ caller }) => ({ status: 200, body: { caller: caller.clientId } }),
+  })
+  const app = new Koa()
+  app.use(requestContext({ log, origin: urls.origin, trustedProxies: { has: () => false } }))
+  app.use(answerErrors({ origin: urls.origin, log, formOf: () => 'problem' }))
+  const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
+  const bearer = bearerCheck({ introspect: async () => answer, urls, now })
+  app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
+  origin = resources.use(await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })).url
+})
+afterAll(() => resources.disposeAsync())
+
+const read = (authorization?: string) =>
+  ask(origin, { path: '/scoped', headers: authorization === undefined ? {} : { authorization } })
+const metadata = 'resource_metadata="https://plainpath.example/.well-known/oauth-protected-resource/api"'
+
+test('a token with the scope is let through', async () => {
+  answer = active()
+  const answered = await read(`Bearer ${TOKEN}`)
+  expect(answered.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
+})
+
+test('N-063 without a token the challenge names the scope and no error', async () => {
+  const answered = await read()
+  expectProblem(answered, { status: 401, code: 'token-required' })
+  expect(answered.headers['www-authenticate']).toBe(
+    `Bearer realm="plainpath", scope="contact:write", ${metadata}`,
+  )
+  expect(answered.json()['detail']).not.toMatch(/without Authorization/)
+})
+
+test('N-068 a token without the scope is refused with 403, and the challenge names what is missing', async () => {
+  answer = active({ scopes: new Set(['guides:read', 'contact:writer']) })
+  const answered = await read(`Bearer ${TOKEN}`)
+  expectProblem(answered, { status: 403, code: 'insufficient-scope' })
+  expect(answered.headers['www-authenticate']).toBe(
+    `Bearer realm="plainpath", error="insufficient_scope", scope="contact:write", ${metadata}`,
+  )
+})
+
+test('N-071 a token ends at the very second of its exp, although the answer says active', async () => {
+  answer = active({ expiresAt: now() })
+  expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
+})

@@ -1,0 +1,51 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { expect, test } from 'vitest'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { ask } from './ask.ts'
+import { keyFolder } from './key-folder.ts'
+
+const MAIN = fileURLToPath(new URL('../src/main.ts', import.meta.url))
+
+test('the process serves, turns unready and ends with 0 on SIGTERM', async () => {
+  await using resources = new AsyncDisposableStack()
+  const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
+  const keys = keyFolder(resources)
+  const child = spawn(process.execPath, [MAIN, 'serve'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: {
+      RESOURCE_ORIGIN: 'https://plainpath.example',
+      RESOURCE_PORT: '0',
+      RESOURCE_HOST: '127.0.0.1',
+      RESOURCE_OPERATIONS_PORT: '0',
+      RESOURCE_DATABASE_URL: database.appUrl,
+      RESOURCE_AUTH_URL: 'http://127.0.0.1:1',
+      RESOURCE_CLIENT_ID: 'resource-api',
+      RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
+      RESOURCE_KEK_FILE: `${keys}/kek`,
+      RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+      RESOURCE_DRAIN_SECONDS: '2',
+    },
+  })
+  resources.defer(() => void child.kill('SIGKILL'))
+  const exited = once(child, 'exit')
+  const lines: Record<string, unknown>[] = []
+  for await (const line of createInterface(child.stdout)) {
+    lines.push(JSON.parse(line) as Record<string, unknown>)
+    if (lines.length > 1) continue
+    const { message = lines[0]?.['msg'], port, operations_port: operations } = lines[0] ?? {}
+    expect(message).toBe('listening')
+    const answered = await ask(`http://127.0.0.1:${port}`, {
+      path: '/api/guides',
+      headers: { host: 'plainpath.example' },
+    })
+    expect(answered.status).toBe(200)
+    expect((await fetch(`http://127.0.0.1:${operations}/ready`)).status).toBe(200)
+    child.kill('SIGTERM')
+  }
+  expect(await exited).toEqual([0, null])
+  expect(lines.map(({ msg }) => msg)).toEqual(['listening', 'request', 'stopping'])
+})

@@ -1,0 +1,127 @@
+import { loadGuides } from '@plainpath/guides'
+import { API_VERSION, OPERATIONS, RETENTION } from '@plainpath/metadata'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const get = (path: string, accept = '*/*') => ask(api.origin, { path, headers: { accept } })
+const unescaped = (markup: string) =>
+  markup
+    .replaceAll('&#39;', "'")
+    .replaceAll('&quot;', '"')
+    .replaceAll('&lt;', '<')
+    .replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
+
+describe('the home page as Markdown', () => {
+  test('comes for Accept: text/markdown, and at /index.md for everybody, with the same bytes', async () => {
+    const [asked, plain] = [await get('/', 'text/markdown'), await get('/index.md')]
+    for (const answered of [asked, plain]) {
+      expect(answered.status).toBe(200)
+      expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')
+      expect(answered.headers['vary']).toMatch(/\bAccept\b/)
+    }
+    expect(asked.body).toBe(plain.body)
+  })
+
+  test('has another tag than the page, which comes to everybody else', async () => {
+    const markdown = await get('/', 'text/markdown, text/html;q=0.5')
+    expect(markdown.headers['content-type']).toMatch(/^text\/markdown/)
+    for (const accept of ['*/*', 'text/html', 'image/png', 'text/html, text/markdown;q=0.9']) {
+      const page = await get('/', accept)
+      expect(page.headers['content-type']).toBe('text/html; charset=utf-8')
+      expect(page.headers['etag']).not.toBe(markdown.headers['etag'])
+    }
+  })
+
+  test('says what the page says, with absolute addresses', async () => {
+    const { body } = await get('/index.md')
+    for (const { slug, title } of loadGuides())
+      expect(body).toContain(`- [${title}](${api.origin}/guides/${slug})`)
+    expect(body).toContain(`curl -sS -X POST ${api.origin}/api/agent/register`)
+    expect(body).toMatch(/not a law firm and not the government/)
+    expect(body).not.toMatch(/\]\(\/|undefined/)
+  })
+})
+
+test('the Link header of / names what agents need, each at an address that answers', async () => {
+  const { headers } = await get('/')
+  const links = [...(headers['link'] ?? '').matchAll(/<([^>]+)>; rel="([^"]+)"; type="([^"]+)"/g)]
+  expect(new Set(links.map(([, , relation]) => relation))).toEqual(
+    new Set([
+      ...['api-catalog', 'service-desc', 'service-doc', 'describedby', 'ai-catalog', 'alternate'],
+      ...['privacy-policy', 'terms-of-service'],
+    ]),
+  )
+  for (const [, href = '', , type = ''] of links) {
+    const path = href.replace(api.origin, '')
+    if (path === '/auth.md') continue
+    const answered = await get(path, type)
+    expect([href, answered.status, answered.headers['content-type']?.split(';')[0]]).toEqual([
+      href,
+      200,
+      type,
+    ])
+  }
+})
+
+test.for(['/privacy', '/terms', '/changelog', '/docs'])('%s may be kept for a while', async (path) => {
+  const { status, headers, body } = await get(path)
+  expect(status).toBe(200)
+  expect(headers).toMatchObject({
+    'content-type': 'text/html; charset=utf-8',
+    'cache-control': 'public, max-age=300',
+    'content-security-policy': expect.not.stringContaining('unsafe'),
+  })
+  expect(body).not.toMatch(/<script|<style|style=|undefined|\[object/)
+})
+
+test('/privacy says every row of what is kept', async () => {
+  const body = unescaped((await get('/privacy')).body)
+  for (const { what, how, until } of RETENTION)
+    for (const part of [what, how, until]) expect(body).toContain(part)
+})
+
+test('/changelog begins with the version that runs', async () => {
+  expect(/<h2>([^<]*)<\/h2>/.exec((await get('/changelog')).body)?.[1]).toBe(API_VERSION)
+})
+
+describe('/docs', () => {
+  test.for(
+    OPERATIONS.map(({ operationId, summary, method, path }) => ({ operationId, summary, method, path })),
+  )('shows $operationId with its address and a command', async ({ operationId, summary, method, path }) => {
+    const body = unescaped((await get('/docs')).body)
+    const [, part = ''] = body.split(`<h3 id="${operationId}">`)
+    const [own = ''] = part.split('<h3')
+    expect(own).toContain(summary)
+    expect(own).toContain(`${method.toUpperCase()} ${api.origin}${path}`)
+    expect(own).toMatch(/<code class="command">curl -sS .*https?:/)
+  })
+
+  test('names the fields of a body, their types, and what is required', async () => {
+    const body = unescaped((await get('/docs')).body)
+    expect(body).toContain('<dt><code>email</code> <span class="facts">body, email, required</span></dt>')
+    expect(body).toContain(
+      '<dt><code>referredBySlug</code> <span class="facts">body, string or null, optional</span></dt>',
+    )
+    expect(body).toContain('<dt><code>limit</code> <span class="facts">query, integer, optional</span></dt>')
+  })
+})
+
+test.for(['/', '/docs', '/privacy', '/terms', '/changelog', '/waitlist'])(
+  '%s weighs under 50 KB as it is sent, with the stylesheet',
+  async (path) => {
+    const sizes = await Promise.all(
+      [path, /href="(\/assets\/[^"]+)"/.exec((await get(path)).body)?.[1] ?? ''].map(
+        async (each) => (await get(each)).body.length,
+      ),
+    )
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(path === '/docs' ? 80_000 : 50_000)
+  },
+)

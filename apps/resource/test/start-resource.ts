@@ -1,0 +1,82 @@
+import path from 'node:path'
+import { createLog, type RequestHandler, type RunningServer, serve } from '@plainpath/http'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { loadConfig } from '../src/config.ts'
+import { MIGRATIONS } from '../src/migrations.ts'
+import { openResource, type Resource } from '../src/wire.ts'
+import {
+  CLIENT_ID,
+  type FakeAuthorizationServer,
+  startFakeAuthorizationServer,
+} from './fake-authorization-server.ts'
+import { keyFolder } from './key-folder.ts'
+
+export interface RunningResource extends AsyncDisposable {
+  readonly origin: string
+  readonly resource: Resource
+  readonly operations: RunningServer
+  readonly auth: FakeAuthorizationServer
+  /** As the owner of the tables. */
+  readonly db: Pool
+  readonly databaseUrl: string
+  /** Every line of the log. */
+  readonly logged: string[]
+  /** How many people are on the waitlist. */
+  entries(): Promise<number>
+}
+
+export interface StartOptions {
+  env?: Record<string, string>
+  now?: () => Date
+  /** Another instance on the same stores, keys and authorization server. */
+  beside?: { databaseUrl: string; keys: string }
+}
+
+/** The API on free ports, on a database of its own, with an authorization server that can lie. */
+export async function startResource(options: StartOptions = {}): Promise<RunningResource & { keys: string }> {
+  await using opening = new AsyncDisposableStack()
+  let handler: RequestHandler = (_request, response) => void response.writeHead(500).end()
+  const listening = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
+  const server = opening.use(await serve((request, response) => handler(request, response), listening))
+  const origin = options.env?.['RESOURCE_ORIGIN'] ?? server.url
+  const auth = opening.use(await startFakeAuthorizationServer(origin))
+  const database = options.beside
+    ? undefined
+    : opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
+  const databaseUrl = options.beside?.databaseUrl ?? database?.appUrl ?? ''
+  const db = opening.use(openPool(database?.ownerUrl ?? databaseUrl, { max: 2 }))
+  const keys = options.beside?.keys ?? keyFolder(opening)
+  const logged: string[] = []
+  const config = loadConfig({
+    RESOURCE_ORIGIN: origin,
+    RESOURCE_DATABASE_URL: databaseUrl,
+    RESOURCE_AUTH_URL: auth.url,
+    RESOURCE_CLIENT_ID: CLIENT_ID,
+    RESOURCE_CLIENT_SECRET_FILE: path.join(keys, 'client-secret'),
+    RESOURCE_KEK_FILE: path.join(keys, 'kek'),
+    RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+    RESOURCE_LIMITS_FACTOR: '1000',
+    ...options.env,
+  })
+  const log = createLog({ service: 'resource', write: (line) => logged.push(line) })
+  const resource = opening.use(await openResource(config, { log, now: options.now ?? (() => new Date()) }))
+  handler = resource.publicApp.callback()
+  const operations = opening.use(await serve(resource.operationsApp.callback(), listening))
+  const resources = opening.move()
+  return {
+    origin: server.url,
+    resource,
+    operations,
+    auth,
+    db,
+    databaseUrl,
+    keys,
+    logged,
+    async entries() {
+      const { rows } = await db.query<{ count: number }>('select count(*) as count from waitlist_entries')
+      return rows[0]?.count ?? -1
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

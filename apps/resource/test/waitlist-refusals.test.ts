@@ -1,0 +1,230 @@
+import type { OutgoingHttpHeaders } from 'node:http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem, posting } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const CANARY = 'canary-7f3a'
+const good = { email: `${CANARY}@example.org` }
+const send = (body: unknown, headers: OutgoingHttpHeaders = {}) =>
+  ask(api.origin, { path: '/api/waitlist', ...posting(body, headers) })
+
+interface Refusal {
+  why: string
+  body?: unknown
+  headers?: OutgoingHttpHeaders
+  status?: number
+  code?: string
+  /** The `errors` of the answer. */
+  pointers?: string[]
+}
+const EMAIL = ['#/email']
+const json = (text: string): Partial<Refusal> => ({ body: text })
+const member = (name: string, value: unknown) => ({ body: { ...good, [name]: value } })
+
+/** Each differs from `good` in one thing. */
+const BODIES: Refusal[] = [
+  { why: 'an empty body', ...json('') },
+  { why: 'what is not JSON', ...json('{') },
+  { why: 'trailing garbage', ...json(`${JSON.stringify(good)} x`) },
+  { why: 'two documents', ...json(`${JSON.stringify(good)}{}`) },
+  { why: 'a comment', ...json(`{"email":"${good.email}"/* */}`) },
+  { why: 'a trailing comma', ...json(`{"email":"${good.email}",}`) },
+  { why: 'single quotes', ...json(`{'email':'${good.email}'}`) },
+  { why: 'NaN', ...json('NaN') },
+  { why: 'a member named twice', ...json(`{"email":"a@example.org","email":"${good.email}"}`) },
+  {
+    why: 'a member named twice, once escaped',
+    ...json(`{"\\u0065mail":"a@example.org","email":"${good.email}"}`),
+  },
+  { why: '__proto__', ...json(`{"email":"${good.email}","__proto__":{}}`) },
+  { why: 'constructor', body: { ...good, constructor: { prototype: {} } } },
+  { why: 'a number past a double', ...json(`{"email":"${good.email}","referredBySlug":1e400}`) },
+  { why: 'a lone surrogate', ...json(`{"email":"${good.email}","referredBySlug":"\\ud800"}`) },
+  { why: 'NUL', ...json(`{"email":"${good.email}","referredBySlug":"a\\u0000b"}`) },
+  { why: 'a byte order mark', ...json(`\ufeff${JSON.stringify(good)}`) },
+  {
+    why: 'bytes that are not UTF-8',
+    body: Buffer.concat([Buffer.from('{"email":"'), Buffer.from([0xff]), Buffer.from('@example.org"}')]),
+  },
+  {
+    why: 'overlong UTF-8',
+    body: Buffer.concat([
+      Buffer.from('{"email":"'),
+      Buffer.from([0xc0, 0xaf]),
+      Buffer.from('@example.org"}'),
+    ]),
+  },
+  { why: 'UTF-16', body: Buffer.from(JSON.stringify(good), 'utf16le') },
+  { why: '17 levels', ...json(`${'['.repeat(17)}${']'.repeat(17)}`) },
+  { why: '8000 levels', ...json('['.repeat(8000)) },
+  {
+    why: 'a thousand unknown members',
+    body: Object.fromEntries(Array.from({ length: 1000 }, (_, n) => [`m${n}`, 1])),
+  },
+  ...[null, true, 0, 'text', [], [good]].map((body) => ({
+    why: `${JSON.stringify(body)} as the body`,
+    body: JSON.stringify(body),
+  })),
+]
+
+const MEMBERS: Refusal[] = [
+  { why: 'no e-mail', body: {}, pointers: EMAIL },
+  ...[null, true, 0, {}, { toString: 1 }, [good.email]].map((email) => ({
+    why: `${JSON.stringify(email)} as the e-mail`,
+    body: { email },
+    pointers: EMAIL,
+  })),
+  ...[1, true, {}, ['a'], 'x'.repeat(101)].map((slug) => ({
+    why: `${JSON.stringify(slug).slice(0, 20)} as the referrer`,
+    ...member('referredBySlug', slug),
+    pointers: ['#/referredBySlug'],
+  })),
+  { why: 'an unknown member, by name', ...member('admin', true), pointers: ['#/admin'] },
+  { why: 'a member of another case', ...member('Email', good.email), pointers: ['#/Email'] },
+  { why: 'snake case', ...member('referred_by_slug', 'a'), pointers: ['#/referred_by_slug'] },
+  {
+    why: 'all mistakes at once',
+    body: { email: 1, referredBySlug: 1, admin: 1 },
+    pointers: ['#/email', '#/referredBySlug', '#/admin'],
+  },
+]
+
+const ADDRESSES: Refusal[] = [
+  ...[
+    '',
+    ' ',
+    'a',
+    'a@',
+    '@b',
+    '@',
+    'a@b',
+    'a@localhost',
+    'a@b@c.org',
+    'a@[127.0.0.1]',
+    'a@127.0.0.1',
+    'a@b..org',
+    'a@-b.org',
+  ],
+  ...[
+    '"a b"@x.org',
+    '"x@gmail.com y"@internal.org',
+    '<a@x.org>',
+    '"n" <a@x.org>',
+    'a@x.org,evil@z.org',
+    'a@x.org;b@x.org',
+  ],
+  ...[
+    'a@x.org\r\nBcc: e@z.org',
+    'a@x.org%0d%0a',
+    'a\u2028@x.org',
+    'a\u200bb@x.org',
+    'a\u202eb@x.org',
+    'a\u{e0041}@x.org',
+  ],
+  ...[
+    'a@xn--a',
+    'a@xn--a.org',
+    'a@a\u200db.org',
+    'a@b.org.',
+    '.a@x.org',
+    'a.@x.org',
+    'a..b@x.org',
+    'a b@x.org',
+  ],
+  ...[
+    `${'a'.repeat(65)}@x.org`,
+    `a@${'b'.repeat(64)}.org`,
+    `a@${'b.'.repeat(130)}org`,
+    `${'\u00fc'.repeat(33)}@x.org`,
+  ],
+].map((email) => ({
+  why: `N-204 to N-209, N-211, N-212 the address ${JSON.stringify(email).slice(0, 40)}`,
+  body: { email },
+  pointers: EMAIL,
+}))
+
+const FORMS: Refusal[] = [
+  ...[
+    'text/plain',
+    'application/json5',
+    'application/x-www-form-urlencoded',
+    'multipart/form-data',
+    '',
+    'application/jsonp',
+  ].map((type) => ({
+    why: `the media type "${type}"`,
+    headers: { 'content-type': type },
+    status: 415,
+    code: 'unsupported-media-type',
+  })),
+  ...['latin1', 'utf-7', 'utf-16', 'nonsense'].map((charset) => ({
+    why: `the charset ${charset}`,
+    headers: { 'content-type': `application/json; charset=${charset}` },
+    status: 415,
+    code: 'unsupported-media-type',
+  })),
+  ...['gzip', 'br', 'identity', 'gzip, gzip'].map((encoding) => ({
+    why: `Content-Encoding: ${encoding}`,
+    headers: { 'content-encoding': encoding },
+    status: 415,
+    code: 'unsupported-media-type',
+  })),
+  {
+    why: '16 KiB and a byte',
+    body: JSON.stringify(good).padEnd(16 * 1024 + 1, ' '),
+    status: 413,
+    code: 'content-too-large',
+  },
+  {
+    why: '1 MiB',
+    body: JSON.stringify(good).padEnd(1024 * 1024, ' '),
+    status: 413,
+    code: 'content-too-large',
+  },
+  {
+    why: '17 KiB in chunks',
+    body: JSON.stringify(good).padEnd(17 * 1024, ' '),
+    headers: { 'content-length': undefined, 'transfer-encoding': 'chunked' },
+    status: 413,
+    code: 'content-too-large',
+  },
+  {
+    why: 'a browser that sends it for another site',
+    headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' },
+    status: 403,
+    code: 'cross-site-request',
+  },
+  { why: 'another Host', headers: { host: 'evil.example' }, status: 421, code: 'misdirected-request' },
+]
+
+describe('POST /api/waitlist refuses', () => {
+  test.for([...BODIES, ...MEMBERS, ...ADDRESSES, ...FORMS])('$why', async (row) => {
+    const { body = good, headers, status = 400, code = 'invalid-request', pointers } = row
+    const startedAt = performance.now()
+    const answered = await send(body, headers)
+    expectProblem(answered, { status, code })
+    expect(performance.now() - startedAt).toBeLessThan(2_000)
+    if (pointers) {
+      const errors = answered.json()['errors'] as { pointer: string; detail: string }[]
+      expect([...new Set(errors.map(({ pointer }) => pointer))]).toEqual(pointers)
+    }
+    expect(answered.body).not.toContain(CANARY)
+    expect(await api.entries()).toBe(0)
+  })
+
+  test('nothing of all that is logged, and none of it is an error of ours', () => {
+    expect(api.logged.length).toBeGreaterThan(90)
+    expect(api.logged.join('')).not.toMatch(/"level":"(warn|error)"/)
+    expect(api.logged.join('')).not.toMatch(new RegExp(`${CANARY}|@|evil`))
+  })
+})
+
+test('accepts the good body that each refusal differs from', async () => {
+  expect((await send(good)).status).toBe(201)
+})
