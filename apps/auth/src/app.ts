@@ -29,7 +29,7 @@ export interface AppDeps {
   oauth: OAuthRouteDeps
 }
 
-const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server'])
+const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server', '/auth.md'])
 
 /** What the public reaches, top to bottom in the order a request meets it. */
 export function publicApp(deps: AppDeps): Koa {
@@ -39,7 +39,7 @@ export function publicApp(deps: AppDeps): Koa {
   app.use(
     mountRoutes(deps.routes, {
       limiter: deps.limiter,
-      authenticators: { client: (ctx) => deps.authenticate(ctx) },
+      authenticators: { client: async (ctx) => (await deps.authenticate(ctx)).caller },
     }),
   )
   app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
@@ -68,3 +68,11 @@ function base(deps: AppDeps): Koa {
   )
   return app
 }
+
+/** Every method and path that `publicApp` answers. */
+export const publicSurface = ({ routes }: Pick<AppDeps, 'routes'>): { method: string; path: string }[] => [
+  ...routes.map(({ method, path }) => ({ method: method.toUpperCase(), path })),
+  ...Object.entries(PUBLIC_OAUTH).flatMap(([path, { methods }]) =>
+    methods.map((method) => ({ method, path })),
+  ),
+]

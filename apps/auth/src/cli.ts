@@ -1,23 +1,20 @@
 import { createLog } from '@plainpath/http'
 import { migrate } from '@plainpath/postgres'
 import { Command, CommanderError } from 'commander'
-import { agentsCommand } from './agents/agents-command.ts'
+import { addAgentsCommand } from './agents/agents-command.ts'
+import { commandFailure, Refusal } from './command-failure.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
-import { initKeys } from './keys/init-keys.ts'
-import { keysCommand } from './keys/keys-command.ts'
-import { resourceServersCommand } from './resource-servers/resource-servers-command.ts'
+import { addConfigCommand } from './config-command.ts'
+import { initKeys, thisActor } from './keys/init-keys.ts'
+import { keyOperations } from './keys/key-operations.ts'
+import { addKeysCommand } from './keys/keys-command.ts'
+import { addResourceServersCommand } from './resource-servers/resource-servers-command.ts'
 import { serveAuth } from './serve.ts'
-import { SETTINGS } from './settings.ts'
 import { MIGRATIONS, openStores } from './wire-stores.ts'
 
 export interface CommandIo {
   print(line: string): void
   printError(line: string): void
-}
-
-/** An answer that is no success, in one sentence for the person at the terminal. Exit code 1. */
-export class Refusal extends Error {
-  override readonly name = 'Refusal'
 }
 
 /**
@@ -32,13 +29,10 @@ export async function runAuthCommand(
   io: CommandIo,
 ): Promise<number> {
   const now = () => new Date()
-  const log = createLog({ service: 'auth' })
+  const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
   const config = () => loadConfig(env)
   const stores = async <T>(work: (opened: Awaited<ReturnType<typeof openStores>>) => Promise<T>) => {
-    await using opened = await openStores(config(), {
-      log: createLog({ service: 'auth', write: io.printError }),
-      now,
-    })
+    await using opened = await openStores(config(), { log, now })
     return await work(opened)
   }
 
@@ -50,7 +44,7 @@ export async function runAuthCommand(
   program
     .command('serve')
     .description('run the server until SIGTERM')
-    .action(() => serveAuth(config(), { log, now }))
+    .action(() => serveAuth(config(), { log: createLog({ service: 'auth' }), now }))
   program
     .command('migrate')
     .description('bring the tables up to date, as the owner role')
@@ -64,40 +58,29 @@ export async function runAuthCommand(
         applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'Nothing to do: the tables are up to date.',
       )
     })
-  program
-    .command('config')
-    .description('look at the settings')
-    .command('check')
-    .description('read every setting as the server would, and say what is wrong')
-    .option('--json', 'for programs')
-    .action((options: { json?: boolean }) => {
-      config()
-      const set = Object.keys(SETTINGS).filter((name) => env[name] !== undefined)
-      io.print(
-        options.json
-          ? JSON.stringify({ ok: true, set })
-          : `The configuration is valid. Set: ${set.join(', ')}`,
-      )
-    })
-  program.addCommand(
-    keysCommand({
-      io,
-      init: () => stores((opened) => initKeys({ keys: opened.keys, now })),
-      list: () => stores((opened) => opened.keys.read()),
-    }),
-  )
-  program.addCommand(agentsCommand({ io, refuse: (text) => new Refusal(text), stores }))
-  program.addCommand(resourceServersCommand({ io, refuse: (text) => new Refusal(text) }))
+  addConfigCommand(program, { io, env, load: config })
+  const refuse = (text: string) => new Refusal(text)
+  addKeysCommand(program, {
+    io,
+    init: () => stores((opened) => initKeys({ keys: opened.keys })),
+    refuse,
+    rewrapNames: (options) => stores((opened) => opened.rewrapNames(options)),
+    operations: (work) =>
+      stores((opened) =>
+        work(keyOperations({ keys: opened.keys, settings: config().keys, by: thisActor() })),
+      ),
+  })
+  addAgentsCommand(program, { io, refuse, stores })
+  addResourceServersCommand(program, { io, refuse })
 
   try {
     await program.parseAsync(args, { from: 'user' })
     return 0
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    if (error instanceof Refusal || error instanceof ConfigError) {
-      io.printError(error.message)
-      return error instanceof ConfigError ? 2 : 1
-    }
-    throw error
+    const failure = error instanceof ConfigError ? error.message : commandFailure(error)
+    if (failure) io.printError(failure)
+    else log.error('the command failed', { error })
+    return error instanceof ConfigError ? 2 : 1
   }
 }

@@ -1,11 +1,18 @@
 import { z } from 'zod'
+import { keySettings } from './keys/key-settings.ts'
 import { SETTINGS } from './settings.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** A mistake in the settings, for whoever starts the program: all of them at once, never a value. */
+/** Mistakes in the settings, for whoever starts the program: all of them at once, never a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(['bad configuration', ...mistakes.map((mistake) => `  ${mistake}`)].join('\n'))
+    this.mistakes = mistakes
+  }
 }
 
 const Settings = z.strictObject(SETTINGS)
@@ -18,9 +25,10 @@ const Settings = z.strictObject(SETTINGS)
 export function loadConfig(env: Environment) {
   const ours = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('AUTH_')))
   const parsed = Settings.safeParse(ours)
-  if (!parsed.success)
-    throw new ConfigError(`bad configuration\n${parsed.error.issues.flatMap(line).join('\n')}`)
+  if (!parsed.success) throw new ConfigError([...new Set(parsed.error.issues.flatMap(mistakesOf))])
   const settings = parsed.data
+  if (settings.AUTH_KEYS_LEASE_SECONDS < 2 * settings.AUTH_KEYS_POLL_SECONDS)
+    throw new ConfigError(['AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS'])
   return Object.freeze({
     origin: settings.AUTH_ORIGIN,
     public: { port: settings.AUTH_PORT, host: settings.AUTH_HOST },
@@ -37,14 +45,15 @@ export function loadConfig(env: Environment) {
     alsoAcceptHosts: settings.AUTH_ALSO_ACCEPT_HOSTS,
     limitsFactor: settings.AUTH_LIMITS_FACTOR,
     drainSeconds: settings.AUTH_DRAIN_SECONDS,
+    keys: keySettings(settings),
   })
 }
 
 export type Config = ReturnType<typeof loadConfig>
 
-function line(issue: z.core.$ZodIssue): string[] {
+function mistakesOf(issue: z.core.$ZodIssue): string[] {
   if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => `  ${name} is not a setting of this program`)
+    return issue.keys.map((name) => `${name} is not a setting of this program`)
   const missing = issue.code === 'invalid_type' && issue.input === undefined
-  return [`  ${issue.path.join('.')} ${missing ? 'is missing' : issue.message}`]
+  return [`${String(issue.path[0])} ${missing ? 'is missing' : issue.message}`]
 }

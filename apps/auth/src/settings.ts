@@ -3,17 +3,32 @@ import { parseTrustedProxies, type TrustedProxies } from '@plainpath/http'
 import { Origin } from '@plainpath/metadata'
 import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
+import { KEY_SETTINGS } from './keys/key-settings.ts'
 import { ResourceServers } from './resource-servers/resource-servers.ts'
 
-const port = z.coerce.number().int().min(0).max(65_535)
-const host = z.string().min(1)
-const list = z.string().transform((text) =>
-  text
-    .split(',')
-    .map((each) => each.trim())
-    .filter(Boolean),
-)
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, hostname: /./ })
+/** Digits only: `Number` would read an empty text as 0, and port 0 as any port. */
+const number = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/, 'must be a number')
+  .transform(Number)
+const port = number.pipe(z.int().max(65_535, 'must be a port number'))
+const positive = (most: number) =>
+  number.refine((value) => value > 0 && value <= most, `must be more than 0 and at most ${most}`)
+const host = z.string().min(1, 'must not be empty')
+const list = (each: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((text) =>
+      text
+        .split(',')
+        .map((entry) => entry.trim())
+        .filter(Boolean),
+    )
+    .pipe(z.array(each))
+const hostHeader = z
+  .string()
+  .regex(/^[a-z0-9.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/, 'must be values such as 127.0.0.1:8080')
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, hostname: /./, error: 'must be a postgres:// URL' })
 
 /** A secret reaches us as the path of a file, so that it shows neither in the environment nor in a listing. */
 const file = <T>(parse: (text: string) => T) =>
@@ -33,8 +48,8 @@ const file = <T>(parse: (text: string) => T) =>
 const trustedProxies = z.string().transform((text, ctx): TrustedProxies => {
   try {
     return parseTrustedProxies(text)
-  } catch (error) {
-    ctx.addIssue({ code: 'custom', message: (error as Error).message })
+  } catch {
+    ctx.addIssue({ code: 'custom', message: 'must be addresses and networks such as 10.0.0.0/8' })
     return z.NEVER
   }
 })
@@ -44,22 +59,22 @@ const setting = <S extends z.ZodType>(schema: S, description: string) => schema.
 /** Every variable of the authorization server. The table in README.md is made from this. */
 export const SETTINGS = {
   AUTH_ORIGIN: setting(Origin, 'Site root and OAuth issuer, such as `https://plainpath.example`'),
-  AUTH_PORT: setting(port.default(8081), 'Port of the public listener'),
-  AUTH_HOST: setting(host.default('0.0.0.0'), 'Address the public listener binds'),
-  AUTH_INTERNAL_PORT: setting(port.default(8091), 'Port of the internal listener (introspection, JWKS)'),
+  AUTH_PORT: setting(port.prefault('8081'), 'Port of the public listener'),
+  AUTH_HOST: setting(host.prefault('0.0.0.0'), 'Address the public listener binds'),
+  AUTH_INTERNAL_PORT: setting(port.prefault('8091'), 'Port of the internal listener (introspection, JWKS)'),
   AUTH_INTERNAL_HOST: setting(
-    host.default('127.0.0.1'),
+    host.prefault('127.0.0.1'),
     'Address the internal listener binds; never a public one',
   ),
-  AUTH_OPERATIONS_PORT: setting(port.default(9081), 'Port of `/live`, `/ready` and `/metrics`'),
-  AUTH_OPERATIONS_HOST: setting(host.default('127.0.0.1'), 'Address the operations listener binds'),
+  AUTH_OPERATIONS_PORT: setting(port.prefault('9081'), 'Port of `/live`, `/ready` and `/metrics`'),
+  AUTH_OPERATIONS_HOST: setting(host.prefault('127.0.0.1'), 'Address the operations listener binds'),
   AUTH_DATABASE_URL: setting(postgresUrl, 'PostgreSQL, as the role that may not change tables'),
   AUTH_MIGRATION_DATABASE_URL: setting(
     postgresUrl.optional(),
     'PostgreSQL, as the owner; for `migrate` only',
   ),
   AUTH_REDIS_URL: setting(
-    z.url({ protocol: /^rediss?$/ }).optional(),
+    z.url({ protocol: /^rediss?$/, hostname: /./, error: 'must be a redis:// URL' }).optional(),
     'Redis for tokens and limits; without it they live in PostgreSQL and memory',
   ),
   AUTH_KEK_FILE: setting(
@@ -75,17 +90,15 @@ export const SETTINGS = {
     trustedProxies.prefault(''),
     'Addresses and networks of gateways whose `X-Forwarded-For` is believed',
   ),
-  AUTH_CORS_ORIGINS: setting(list.prefault(''), 'Origins whose scripts may POST'),
+  AUTH_CORS_ORIGINS: setting(list(Origin).prefault(''), 'Origins whose scripts may POST'),
   AUTH_ALSO_ACCEPT_HOSTS: setting(
-    list.prefault(''),
+    list(hostHeader).prefault(''),
     'Further values of Host that are accepted, such as `127.0.0.1:8080`',
   ),
-  AUTH_LIMITS_FACTOR: setting(
-    z.coerce.number().positive().max(1_000_000).default(1),
-    'Multiplies every rate limit',
-  ),
+  AUTH_LIMITS_FACTOR: setting(positive(1_000_000).prefault('1'), 'Multiplies every rate limit'),
   AUTH_DRAIN_SECONDS: setting(
-    z.coerce.number().positive().max(600).default(20),
+    positive(600).prefault('20'),
     'How long requests in flight may take after SIGTERM',
   ),
+  ...KEY_SETTINGS,
 }

@@ -1,39 +1,18 @@
-import { type Agent, AgentId, AgentName, IdentityType, Scope } from '@plainpath/domain'
+import { type Agent, type AgentDescription, AgentId } from '@plainpath/domain'
 import { type Caller, defineRoute, type LimitPolicy, Problem, type Route } from '@plainpath/http'
-import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
-import { z } from 'zod'
+import { GRANT_TYPES, operations, type ServiceUrls } from '@plainpath/metadata'
+import type { z } from 'zod'
 import type { CachedAgents } from './cached-agents.ts'
 import type { EndAgent } from './end-agent.ts'
 import type { RegisterAgent } from './register-agent.ts'
-
-const RegisterRequest = z.object({
-  client_name: AgentName.nullish(),
-  type: z.string().max(100).nullish(),
-})
-
-const Seconds = z.int().min(0)
-const AgentMembers = z.object({
-  client_id: AgentId,
-  client_name: z.string().optional(),
-  identity_type: IdentityType,
-  grant_types: z.array(z.string()),
-  scopes: z.array(Scope),
-  scope: z.string(),
-  client_id_issued_at: Seconds,
-  client_secret_expires_at: z.literal(0),
-  token_endpoint: z.url(),
-  token_endpoint_auth_method: z.literal('client_secret_basic'),
-  resource: z.url(),
-})
-const RegisterResponse = AgentMembers.extend({ client_secret: z.string() })
-const Limit = z.object({ policy: z.string(), quota: z.int(), window_seconds: z.int() })
-const AgentResponse = AgentMembers.extend({ limits: z.array(Limit) })
 
 export interface AgentRouteDeps {
   registerAgent: RegisterAgent
   endAgent: EndAgent
   agents: Pick<CachedAgents, 'find'>
   urls: ServiceUrls
+  /** For a client that ended after it was authenticated: the same answer as before that. */
+  noSuchClient(): Problem
   limits: {
     register: readonly LimitPolicy[]
     manage: readonly LimitPolicy[]
@@ -45,16 +24,9 @@ export interface AgentRouteDeps {
 /** `POST /api/agent/register`, `GET` and `DELETE /api/agent` (contract §4). */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
-    method: 'post',
-    path: '/api/agent/register',
-    operationId: 'registerAgent',
-    summary: 'Register an AI agent client for client_credentials access',
-    access: 'open',
+    ...operations.registerAgent,
     limits: { address: deps.limits.register },
-    request: { body: RegisterRequest },
-    bodyOptional: true,
     bodyProblem: 'invalid-client-metadata',
-    responses: { 201: RegisterResponse },
     async handle({ body }) {
       if (body.type && body.type !== 'anonymous') throw new Problem('unsupported-credential-type')
       const { agent, secret } = await deps.registerAgent(body.client_name ? { name: body.client_name } : {})
@@ -62,13 +34,8 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     },
   }),
   defineRoute({
-    method: 'get',
-    path: '/api/agent',
-    operationId: 'getAgent',
-    summary: 'What is known of the client that asks: identity, scopes and limits',
-    access: 'client',
+    ...operations.getAgent,
     limits: { address: deps.limits.manage, client: deps.limits.client },
-    responses: { 200: AgentResponse },
     async handle({ caller }) {
       const agent = await found(caller, deps)
       const limits = deps.limits.client.map(({ name, quota, windowSeconds }) => ({
@@ -80,16 +47,10 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     },
   }),
   defineRoute({
-    method: 'delete',
-    path: '/api/agent',
-    operationId: 'deleteAgent',
-    summary: 'End the client and all its tokens at once, and erase its name',
-    access: 'client',
+    ...operations.deleteAgent,
     limits: { address: deps.limits.manage, client: deps.limits.client },
-    responses: { 204: null },
     async handle({ caller }) {
-      if (!(await deps.endAgent(AgentId.parse(caller.clientId), 'deleted')))
-        throw new Problem('invalid-client')
+      if (!(await deps.endAgent(AgentId.parse(caller.clientId), 'deleted'))) throw deps.noSuchClient()
       return { status: 204 }
     },
   }),
@@ -97,11 +58,11 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
 
 async function found(caller: Caller, deps: AgentRouteDeps): Promise<Agent> {
   const record = await deps.agents.find(AgentId.parse(caller.clientId))
-  if (!record) throw new Problem('invalid-client')
+  if (!record) throw deps.noSuchClient()
   return record.agent
 }
 
-function describe(agent: Agent, urls: ServiceUrls): z.input<typeof AgentMembers> {
+function describe(agent: Agent, urls: ServiceUrls): Omit<z.input<typeof AgentDescription>, 'limits'> {
   return {
     client_id: agent.id,
     ...(agent.name && { client_name: agent.name }),

@@ -1,5 +1,5 @@
 import { type Agent, AgentId } from '@plainpath/domain'
-import { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import type { AgentStore } from './agent-store.ts'
 import type { EndAgent } from './end-agent.ts'
 
@@ -15,38 +15,30 @@ export interface AgentsCommandDeps {
 }
 
 /** `auth agents list | show | disable | enable | delete`. Names are agents' own words and shown quoted. */
-export function agentsCommand({ io, refuse, stores }: AgentsCommandDeps): Command {
-  const agents = new Command('agents').description('registered agents')
-  const idOf = (text: string): AgentId => {
-    const id = AgentId.safeParse(text)
-    if (!id.success)
-      throw refuse(`${JSON.stringify(text)} is not a client_id: those are agt_ and 22 characters.`)
-    return id.data
-  }
+export function addAgentsCommand(program: Command, { io, refuse, stores }: AgentsCommandDeps): void {
+  const agents = program.command('agents').description('registered agents')
   const print = (agent: Agent, json: boolean | undefined) =>
     io.print(json ? JSON.stringify(view(agent)) : sentence(agent))
 
   agents
     .command('list')
     .description('the newest agents')
-    .option('--limit <number>', 'how many, 1 to 1000', '50')
+    .option('--limit <number>', 'how many, 1 to 1000', limitOf, 50)
     .option('--json', 'for programs')
-    .action(async (options: { limit: string; json?: boolean }) => {
-      const limit = Number(options.limit)
-      if (!Number.isInteger(limit) || limit < 1 || limit > 1000)
-        throw refuse('--limit must be a number from 1 to 1000.')
-      const found = await stores(({ store }) => store.list(limit))
+    .action(async (options: { limit: number; json?: boolean }) => {
+      const found = await stores(({ store }) => store.list(options.limit))
       if (options.json) return io.print(JSON.stringify(found.map(view)))
       if (found.length === 0) return io.print('No agent has registered yet.')
       for (const agent of found) print(agent, false)
     })
   agents
-    .command('show <client_id>')
+    .command('show')
+    .argument('<client_id>', 'agt_ and 22 characters', idOf)
     .description('one agent')
     .option('--json', 'for programs')
-    .action(async (text: string, options: { json?: boolean }) => {
-      const record = await stores(({ store }) => store.find(idOf(text)))
-      if (!record) throw refuse(`There is no agent ${text}.`)
+    .action(async (id: AgentId, options: { json?: boolean }) => {
+      const record = await stores(({ store }) => store.find(id))
+      if (!record) throw refuse(`There is no agent ${id}.`)
       print(record.agent, options.json)
     })
   for (const [verb, status, done] of [
@@ -54,22 +46,35 @@ export function agentsCommand({ io, refuse, stores }: AgentsCommandDeps): Comman
     ['delete', 'deleted', 'is deleted; its tokens have ended and its name is erased'],
   ] as const) {
     agents
-      .command(`${verb} <client_id>`)
+      .command(verb)
+      .argument('<client_id>', 'agt_ and 22 characters', idOf)
       .description(`${verb} an agent and end all its tokens before returning`)
-      .action(async (text: string) => {
-        if (!(await stores(({ endAgent }) => endAgent(idOf(text), status))))
-          throw refuse(`There is no agent ${text}, or it was deleted.`)
-        io.print(`${text} ${done}.`)
+      .action(async (id: AgentId) => {
+        if (!(await stores(({ endAgent }) => endAgent(id, status))))
+          throw refuse(`There is no agent ${id}, or it was deleted.`)
+        io.print(`${id} ${done}.`)
       })
   }
   agents
-    .command('enable <client_id>')
+    .command('enable')
+    .argument('<client_id>', 'agt_ and 22 characters', idOf)
     .description('let a disabled agent get tokens again')
-    .action(async (text: string) => {
-      if (!(await stores(({ store }) => store.enable(idOf(text))))) throw refuse(`${text} is not disabled.`)
-      io.print(`${text} is active.`)
+    .action(async (id: AgentId) => {
+      if (!(await stores(({ store }) => store.enable(id)))) throw refuse(`${id} is not disabled.`)
+      io.print(`${id} is active.`)
     })
-  return agents
+}
+
+function idOf(text: string): AgentId {
+  const id = AgentId.safeParse(text)
+  if (!id.success) throw new InvalidArgumentError('A client_id is agt_ and 22 characters.')
+  return id.data
+}
+
+function limitOf(text: string): number {
+  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
+  if (limit < 1 || limit > 1000) throw new InvalidArgumentError('It must be a number from 1 to 1000.')
+  return limit
 }
 
 const view = ({ id, name, status, scopes, registeredAt }: Agent) => ({

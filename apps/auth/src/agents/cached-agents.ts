@@ -16,9 +16,15 @@ const MAX_AGENTS = 10_000
 
 type Entry = { readonly record: AgentRecord | undefined }
 
-/** @param store is asked once for any number of simultaneous look-ups of one agent */
-export function cachedAgents(store: Pick<AgentStore, 'find'>): CachedAgents {
-  const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS })
+/**
+ * @param store is asked once for any number of simultaneous look-ups of one agent
+ * @param clock milliseconds that only rise
+ */
+export function cachedAgents(
+  store: Pick<AgentStore, 'find'>,
+  clock: { now(): number } = performance,
+): CachedAgents {
+  const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
   const underWay = new Map<string, Promise<AgentRecord | undefined>>()
 
   function lookUp(id: AgentId): Promise<AgentRecord | undefined> {

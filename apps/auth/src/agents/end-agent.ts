@@ -7,8 +7,10 @@ export type EndAgent = (id: AgentId, status: 'disabled' | 'deleted') => Promise<
  * Disables or deletes an agent; when it returns, no token of the agent is active anywhere, not even one that a
  * process issues later because it had not heard (R-LIN, contract §4).
  *
- * The generation is raised beside the tokens before the change commits. Should the commit then fail, the agent
- * lives on with its tokens ended, until the mirrored number expires: closed, and rare.
+ * The generation is raised beside the tokens before the change commits, and again after it, since the tokens' store may
+ * have lost the number in between and been told the old one. Should the commit fail, the agent lives on with its
+ * tokens ended, until the number expires there: closed, and rare. Should the second raise fail, the agent has ended
+ * although the caller is told that nobody knows.
  *
  * @returns false when there is no such agent, or it is deleted already
  */
@@ -19,7 +21,12 @@ export const endAgent =
     forget: (id: AgentId) => void
   }): EndAgent =>
   async (id, status) => {
-    const generation = await deps.agents.end(id, status, (raised) => deps.raiseGeneration(id, raised))
-    deps.forget(id)
-    return generation !== undefined
+    try {
+      const generation = await deps.agents.end(id, status, (raised) => deps.raiseGeneration(id, raised))
+      if (generation === undefined) return false
+      await deps.raiseGeneration(id, generation)
+      return true
+    } finally {
+      deps.forget(id)
+    }
   }

@@ -21,7 +21,8 @@ const SecretRow = z.object({
 })
 
 const AGENT_COLUMNS = 'id, name_sealed, scopes, status, generation, registered_at'
-const nameContext = (id: string) => `agents/${id}/name`
+/** What a name is sealed for. */
+export const nameContext = (id: string) => `agents/${id}/name`
 
 /** Agents in Postgres; names are sealed with the agent's id as context. */
 export function postgresAgentStore(db: Pool, keys: SealingKeys): AgentStore {
@@ -43,6 +44,7 @@ export function postgresAgentStore(db: Pool, keys: SealingKeys): AgentStore {
     },
     end: (id, status, announce) =>
       db.transaction(async (tx) => {
+        await tx.query('set local synchronous_commit = on')
         const { rows } = await tx.query<{ generation: number }>(
           `update agents set status = $2, generation = generation + 1,
                   name_sealed = case when $2 = 'deleted' then null else name_sealed end

@@ -1,8 +1,15 @@
 import { AgentId } from '@plainpath/domain'
-import { type Caller, type Limiter, type LimitPolicy, Problem, spendLimits } from '@plainpath/http'
+import {
+  addressNetworks,
+  type Caller,
+  type Limiter,
+  type LimitPolicy,
+  Problem,
+  spendLimits,
+} from '@plainpath/http'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import { type CredentialsFault, readCredentials } from './read-credentials.ts'
+import { type ClientCredentials, type CredentialsFault, readCredentials } from './read-credentials.ts'
 
 /** What authentication needs to know of a client; the agents' cache gives it. */
 export interface KnownClient {
@@ -22,15 +29,19 @@ export interface AuthenticateClientDeps {
   now: () => Date
 }
 
-export type AuthenticateClient = (ctx: Context, form?: URLSearchParams) => Promise<Caller>
+/** The client, and the credentials by which it was known. */
+export type AuthenticateClient = (
+  ctx: Context,
+  form?: URLSearchParams,
+) => Promise<{ caller: Caller; credentials: ClientCredentials }>
 
 /** RFC 6749 §5.2 asks for it when the header was used, RFC 9110 §11.6.1 in every 401. */
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
 
 /**
  * Authenticates an agent, for every endpoint that asks for client credentials. An unknown, wrong, deleted or disabled
- * client is one identical 401, after the same work. Failures are counted per address and client id; once there are
- * too many, further failures (never a right secret) are 429.
+ * client is one identical 401, after the same work. Failures are counted per address (IPv6 by /64) and client id; once
+ * there are too many, further failures (never a right secret) are 429.
  *
  * @throws {Problem} `invalid-client`, `invalid-request` or `rate-limited`
  */
@@ -59,10 +70,12 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
         equalBytes(kept.digest, digest),
     )
     if (!usable || matches.length === 0) {
-      spendLimits(ctx, await deps.limiter.take(deps.failures, `${String(ctx.state['address'])}\n${clientId}`))
+      const [nearest] = addressNetworks(String(ctx.state['address']))
+      spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
-    return { clientId: usable.agent.id, scopes: new Set(usable.agent.scopes) }
+    const caller = { clientId: usable.agent.id, scopes: new Set(usable.agent.scopes) }
+    return { caller, credentials: read.value }
   }
 }
 

@@ -1,17 +1,195 @@
-import type { PrivateJwk, PublicJwk, SigningKey } from './signing-key.ts'
+import { err, ok, type Result } from '@plainpath/domain'
+import type { KeyRecord, KeyState } from './signing-key.ts'
 
-/** What an instance signs and verifies with: the key that signs first, and everything that is published. */
+/** Every key there is, oldest first, and the number of changes so far. */
 export interface KeyRing {
-  readonly signing: PrivateJwk
-  readonly published: readonly PublicJwk[]
+  readonly version: number
+  readonly keys: readonly KeyRecord[]
 }
 
-const PUBLISHED = new Set(['published', 'signing', 'retiring'])
+export interface KeyPolicy {
+  /** How long others may keep the published keys; `max-age` of `/oauth/jwks.json`. */
+  readonly maxAgeMs: number
+  /** How late an instance may hear of a change when no notice reaches it. */
+  readonly pollMs: number
+  /** How long a key stays published after it stopped signing: the longest life of anything it signed. */
+  readonly overlapMs: number
+  /** How long a key signs before `due` asks for its successor. */
+  readonly periodMs: number
+  /** How long an instance that has not been heard of may still sign. */
+  readonly leaseMs: number
+}
 
-/** @throws {Error} saying what to run, when no key signs */
-export function keyRing(keys: readonly SigningKey[]): KeyRing {
-  const signing = keys.find((key) => key.state === 'signing')
-  if (!signing?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
-  const others = keys.filter((key) => PUBLISHED.has(key.state) && key.kid !== signing.kid)
-  return { signing: signing.privateJwk, published: [signing, ...others].map((key) => key.publicJwk) }
+/** An instance of the server, by its own last words; times are the database's. */
+export interface Follower {
+  readonly instanceId: string
+  readonly host: string
+  readonly ringVersion: number
+  readonly signingKid: string | undefined
+  readonly problem: string | undefined
+  readonly proof: string | undefined
+  readonly followedAt: Date
+  readonly seenAt: Date
+}
+
+/** `from` is undefined for a key that is new. */
+export interface Transition {
+  readonly kid: string
+  readonly from: KeyState | undefined
+  readonly to: KeyState
+}
+
+export interface KeyRefusal {
+  readonly reason: string
+  /** From then on the step is safe, as far as is known now. */
+  readonly safeFrom?: Date
+}
+
+/** What a step is judged by. */
+export interface Circumstances {
+  readonly now: Date
+  readonly policy: KeyPolicy
+  readonly followers: readonly Follower[]
+}
+
+type Step = Result<readonly Transition[], KeyRefusal>
+const refuse = (reason: string, safeFrom?: Date): Step => err({ reason, ...(safeFrom && { safeFrom }) })
+
+/** The very first key signs at once: nothing was published before it. */
+export function first(ring: KeyRing, kid: string): Step {
+  if (signingKey(ring)) return refuse('A key signs already.')
+  return ok([{ kid, from: undefined, to: 'signing' }])
+}
+
+/** One successor at a time. */
+export function generate(ring: KeyRing, kid: string): Step {
+  const waiting = ring.keys.find(({ state }) => state === 'generated' || state === 'published')
+  if (waiting) return refuse(`${waiting.kid} is ${waiting.state} already; it is the successor.`)
+  return ok([{ kid, from: undefined, to: 'generated' }])
+}
+
+export function publish(ring: KeyRing, kid: string): Step {
+  return inState(ring, kid, 'generated', () => ok([{ kid, from: 'generated', to: 'published' }]))
+}
+
+/** The key signs from now on; the one before it is destroyed and stays published. */
+export function activate(ring: KeyRing, kid: string, at: Circumstances): Step {
+  return inState(ring, kid, 'published', (key) => {
+    const behind = laggards(ring, at)
+    if (behind.length > 0)
+      return refuse(`Not every instance publishes it yet: ${behind.map(({ host }) => host).join(', ')}.`)
+    const safeFrom = activationSafeFrom(key, at)
+    if (safeFrom > at.now) return refuse('Others may still keep the key set without it.', safeFrom)
+    const before = signingKey(ring)
+    return ok([
+      ...(before ? [{ kid: before.kid, from: 'signing', to: 'retiring' } as const] : []),
+      { kid, from: 'published', to: 'signing' },
+    ])
+  })
+}
+
+/** The key is no longer published. */
+export function retire(ring: KeyRing, kid: string, at: Circumstances): Step {
+  return inState(ring, kid, 'retiring', (key) => {
+    const still = at.followers.filter((each) => isLive(each, at) && each.signingKid === kid)
+    if (still.length > 0)
+      return refuse(`An instance still signs with it: ${still.map(({ host }) => host).join(', ')}.`)
+    const safeFrom = retirementSafeFrom(key, at.policy)
+    if (safeFrom > at.now) return refuse('What it signed may still be in use.', safeFrom)
+    return ok([{ kid, from: 'retiring', to: 'retired' }])
+  })
+}
+
+/**
+ * The key ends at once, from whatever state.
+ *
+ * @param successor kid of a new key, used when the revoked key signs and no other waits to
+ */
+export function revoke(ring: KeyRing, kid: string, successor: string): Step {
+  const key = ring.keys.find((each) => each.kid === kid)
+  if (!key) return refuse(`There is no key ${kid}.`)
+  if (key.state === 'revoked') return refuse(`${kid} is revoked already.`)
+  const ended: Transition = { kid, from: key.state, to: 'revoked' }
+  if (key.state !== 'signing') return ok([ended])
+  const waiting =
+    ring.keys.find(({ state }) => state === 'published') ??
+    ring.keys.find(({ state }) => state === 'generated')
+  return ok([ended, { kid: waiting?.kid ?? successor, from: waiting?.state, to: 'signing' }])
+}
+
+export type StepName = 'generate' | 'publish' | 'activate' | 'retire'
+
+export interface DueStep {
+  readonly step: StepName
+  /** Of the key it is about; undefined for `generate`. */
+  readonly kid: string | undefined
+  readonly safeFrom: Date
+}
+
+/** The next step of the rotation; it is due when its `safeFrom` has come. Undefined when no key signs. */
+export function due(ring: KeyRing, at: Circumstances): DueStep | undefined {
+  const signing = signingKey(ring)
+  if (!signing) return undefined
+  const steps: DueStep[] = []
+  let successor = false
+  for (const key of ring.keys) {
+    const step = (name: StepName, safeFrom: Date) => steps.push({ step: name, kid: key.kid, safeFrom })
+    if (key.state === 'retiring') step('retire', retirementSafeFrom(key, at.policy))
+    if (key.state === 'published') step('activate', activationSafeFrom(key, at))
+    if (key.state === 'generated') step('publish', key.stateSince)
+    successor ||= key.state === 'published' || key.state === 'generated'
+  }
+  if (!successor)
+    steps.push({ step: 'generate', kid: undefined, safeFrom: later(signing.stateSince, at.policy.periodMs) })
+  return steps.reduce((soonest, each) => (each.safeFrom < soonest.safeFrom ? each : soonest))
+}
+
+/** The ring after a change. */
+export function changed(
+  ring: KeyRing,
+  transitions: readonly Transition[],
+  now: Date,
+  added?: Pick<KeyRecord, 'kid' | 'algorithm' | 'publicJwk'>,
+): KeyRing {
+  const keys = [...ring.keys]
+  for (const { kid, to } of transitions) {
+    const index = keys.findIndex((key) => key.kid === kid)
+    const known = keys[index]
+    if (known) keys[index] = { ...known, state: to, stateSince: now }
+    else if (added?.kid === kid) keys.push({ ...added, state: to, stateSince: now, createdAt: now })
+    else throw new Error(`a step named ${kid}, which is not in the ring`)
+  }
+  return { version: ring.version + 1, keys }
+}
+
+/** Heard of lately enough that it may still sign. */
+export const isLive = (follower: Follower, { now, policy }: Pick<Circumstances, 'now' | 'policy'>) =>
+  follower.seenAt.getTime() + policy.leaseMs > now.getTime()
+
+export const signingKey = (ring: KeyRing) => ring.keys.find(({ state }) => state === 'signing')
+
+/** Live instances that sign by an older ring. One that signs with nothing publishes nothing either. */
+export const laggards = (ring: Pick<KeyRing, 'version'>, at: Circumstances) =>
+  at.followers.filter(
+    (each) => isLive(each, at) && each.signingKid !== undefined && each.ringVersion < ring.version,
+  )
+
+const later = (from: Date, ms: number) => new Date(from.getTime() + ms)
+
+/** Whoever fetched the key set from the slowest instance just before it heard keeps it for `maxAge`. */
+function activationSafeFrom(key: KeyRecord, { policy, followers, ...at }: Circumstances): Date {
+  const heard = followers
+    .filter((each) => isLive(each, { policy, ...at }))
+    .map(({ followedAt }) => followedAt.getTime())
+  const latest = Math.max(key.stateSince.getTime() + policy.pollMs, ...heard)
+  return new Date(latest + policy.maxAgeMs)
+}
+
+const retirementSafeFrom = (key: KeyRecord, { pollMs, overlapMs }: KeyPolicy) =>
+  later(key.stateSince, pollMs + overlapMs)
+
+function inState(ring: KeyRing, kid: string, state: KeyState, step: (key: KeyRecord) => Step): Step {
+  const key = ring.keys.find((each) => each.kid === kid)
+  if (!key) return refuse(`There is no key ${kid}.`)
+  return key.state === state ? step(key) : refuse(`${kid} is ${key.state}, not ${state}.`)
 }

@@ -1,7 +1,8 @@
 import { generateKeyPairSync } from 'node:crypto'
-import { calculateJwkThumbprint, exportJWK } from 'jose'
+import { sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
+/** EdDSA is Ed25519 under the name that most JOSE libraries know. */
 export const SigningAlgorithm = z.enum(['ES256', 'EdDSA'])
 export type SigningAlgorithm = z.infer<typeof SigningAlgorithm>
 
@@ -24,30 +25,59 @@ export type PublicJwk = z.infer<typeof PublicJwk>
 export const PrivateJwk = PublicJwk.extend({ d: z.string() })
 export type PrivateJwk = z.infer<typeof PrivateJwk>
 
-export interface SigningKey {
+/** What everybody may know of a key. */
+export interface KeyRecord {
   readonly kid: string
   readonly algorithm: SigningAlgorithm
   readonly state: KeyState
   readonly stateSince: Date
   readonly createdAt: Date
   readonly publicJwk: PublicJwk
+}
+
+export interface SigningKey extends KeyRecord {
   /** Undefined once the key has stopped signing. */
   readonly privateJwk: PrivateJwk | undefined
 }
 
-/** A new key pair whose `kid` is its RFC 7638 thumbprint. */
-export async function generateSigningKey(
-  algorithm: SigningAlgorithm,
-  state: KeyState,
-  now: Date,
-): Promise<SigningKey> {
+export interface KeyPair {
+  readonly kid: string
+  readonly algorithm: SigningAlgorithm
+  readonly publicJwk: PublicJwk
+  readonly privateJwk: PrivateJwk
+}
+
+/** A new key pair whose `kid` is its RFC 7638 thumbprint; none that a command line would take for an option. */
+export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
+  const pair = anyKeyPair(algorithm)
+  return pair.kid.startsWith('-') ? generateKeyPair(algorithm) : pair
+}
+
+function anyKeyPair(algorithm: SigningAlgorithm): KeyPair {
   const { privateKey } =
     algorithm === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
       : generateKeyPairSync('ed25519')
-  const jwk = await exportJWK(privateKey)
-  const kid = await calculateJwkThumbprint(jwk)
-  const privateJwk = PrivateJwk.parse({ ...jwk, kid, alg: algorithm, use: 'sig' })
-  const { d: _private, ...publicJwk } = privateJwk
-  return { kid, algorithm, state, stateSince: now, createdAt: now, publicJwk, privateJwk }
+  const { d, ...named } = z
+    .object({
+      kty: z.enum(['EC', 'OKP']),
+      crv: z.string(),
+      x: z.string(),
+      y: z.string().optional(),
+      d: z.string(),
+    })
+    .parse(privateKey.export({ format: 'jwk' }))
+  const kid = thumbprint(named)
+  const publicJwk = PublicJwk.parse({ ...named, kid, alg: algorithm, use: 'sig' })
+  return { kid, algorithm, publicJwk, privateJwk: { ...publicJwk, d } }
+}
+
+export function publicPart({ d: _private, ...publicJwk }: PrivateJwk): PublicJwk {
+  return publicJwk
+}
+
+/** RFC 7638 §3.2: binds a `kid` to its public key. */
+export function thumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
+  const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
+  return sha256(JSON.stringify(members)).toString('base64url')
 }

@@ -39,7 +39,7 @@ export function clientAdapter({ find, resourceServers }: ClientAdapterDeps): Ada
         scope: known.agent.scopes.join(' '),
       }
     },
-  } as Adapter
+  }
 }
 
 /** For `Client.prototype.compareClientSecret`, which the library awaits: `kept` holds hashes, never a secret. */

@@ -4,7 +4,7 @@ import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import Provider, { type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
-import type { KeyRing } from '../keys/key-ring.ts'
+import type { InstanceKeys } from '../keys/instance-keys.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import { matchesKeptSecret } from './client-adapter.ts'
 import { grantScope } from './grant-scope.ts'
@@ -12,7 +12,7 @@ import { grantScope } from './grant-scope.ts'
 export interface ProviderDeps {
   urls: ServiceUrls
   adapter: AdapterFactory
-  ring: KeyRing
+  ring: InstanceKeys
   hashKey: HashKey
   resourceServers: readonly ResourceServer[]
 }
@@ -79,7 +79,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
     jwks: { keys: [ring.signing] },
     routes: ROUTES,
     scopes: Scope.options,
-    claims: { acr: null, sid: null, auth_time: null, iss: null } as never,
+    claims: { acr: null, sid: null, auth_time: null, iss: null },
     responseTypes: [],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: {
@@ -131,11 +131,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
         defaultResource: async () => urls.base,
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
-          if (resource !== urls.base) {
-            throw new Problem('invalid-target', {
-              detail: `Leave resource out, or send resource=${urls.base}`,
-            })
-          }
+          if (resource !== urls.base) throw otherResource(urls.base)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
           const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
           if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed) })
@@ -151,6 +147,10 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
     },
   }
 }
+
+/** For a `resource` parameter (RFC 8707) that is not the API. */
+export const otherResource = (base: string) =>
+  new Problem('invalid-target', { detail: `Leave resource out, or send resource=${base}` })
 
 const nothingLeft = (allowed: readonly Scope[]) =>
   `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address and is not among the scopes of ` +

@@ -9,21 +9,30 @@ import {
 import { sha256 } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
 import { type AuthenticateClient, authorizationHeaders } from '../clients/authenticate-client.ts'
-import { readCredentials } from '../clients/read-credentials.ts'
+import { type ClientCredentials, readCredentials } from '../clients/read-credentials.ts'
 import {
   notAResourceServer,
   type ResourceServer,
   verifyResourceServer,
 } from '../resource-servers/resource-servers.ts'
-import { INTROSPECTED_HASH, ROUTES } from './create-provider.ts'
+import { INTROSPECTED_HASH, otherResource, ROUTES } from './create-provider.ts'
 import { throwProviderFailure } from './provider-answer.ts'
 import type { ProviderSlot } from './provider-slot.ts'
 import { replayForm } from './replay-form.ts'
 
 export interface OAuthRouteDeps {
   provider: ProviderSlot
+  /** The only resource that tokens are issued for (RFC 8707). */
+  resource: string
   authenticate: AuthenticateClient
   resourceServers: readonly ResourceServer[]
+  signing: {
+    /** @throws {Problem} when this instance may not sign now, since it may have missed a change of keys */
+    requireCurrent(): void
+    /** How long an API may believe the key set. */
+    trustMs: number
+    publicMaxAgeSeconds: number
+  }
   limiter: Limiter
   limits: {
     address: readonly LimitPolicy[]
@@ -50,13 +59,16 @@ export const PUBLIC_OAUTH: Surface = {
 /** What resource servers reach, on the internal listener. */
 export const INTERNAL_OAUTH: Surface = {
   [ROUTES.introspection]: { methods: ['POST'], handle: introspect },
-  [ROUTES.jwks]: { methods: ['GET', 'HEAD'], handle: jwks },
+  [ROUTES.jwks]: { methods: ['GET', 'HEAD'], handle: internalJwks },
 }
 
 export function oauthRoutes(surface: Surface, deps: OAuthRouteDeps): Middleware {
   return async (ctx, next) => {
     const entry = Object.hasOwn(surface, ctx.path) ? surface[ctx.path] : undefined
-    if (!entry) return next()
+    if (!entry) {
+      await next()
+      return
+    }
     ctx.state['route'] = ctx.path
     if (!entry.methods.includes(ctx.method)) {
       const allow = entry.methods.join(', ')
@@ -67,38 +79,53 @@ export function oauthRoutes(surface: Surface, deps: OAuthRouteDeps): Middleware 
 }
 
 async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+  await countForAddress(ctx, deps, deps.limits.address)
   const hint = 'Send it as: curl -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials'
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint reads forms, not JSON. ${hint}` })
   }
-  const form = await authenticatedForm(ctx, deps, hint)
+  const { form, credentials } = await authenticatedForm(ctx, deps, hint)
   if (!form.get('scope')?.trim()) form.delete('scope')
-  await passToProvider(ctx, deps, form)
+  const resources = form.getAll('resource').filter(Boolean)
+  if (resources.length > 1 || (resources[0] ?? deps.resource) !== deps.resource)
+    throw otherResource(deps.resource)
+  await passToProvider(ctx, deps, form, credentials)
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const form = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
+  await countForAddress(ctx, deps, deps.limits.address)
+  const { form, credentials } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   // RFC 7009 §2.2: a token that never was is no error.
-  if (TOKEN.test(presented)) await passToProvider(ctx, deps, form)
+  if (TOKEN.test(presented)) await passToProvider(ctx, deps, form, credentials)
   ctx.status = 200
   ctx.body = ''
+  ctx.remove('content-type')
 }
 
-async function authenticatedForm(ctx: Context, deps: OAuthRouteDeps, hint: string): Promise<URLSearchParams> {
-  const address = String(ctx.state['address'])
-  for (const policy of deps.limits.address)
-    spendLimits(ctx, await deps.limiter.takeForAddress(policy, address))
+async function countForAddress(
+  ctx: Context,
+  deps: OAuthRouteDeps,
+  policies: readonly LimitPolicy[],
+): Promise<void> {
+  for (const policy of policies)
+    spendLimits(ctx, await deps.limiter.takeForAddress(policy, String(ctx.state['address'])))
+}
+
+async function authenticatedForm(
+  ctx: Context,
+  deps: OAuthRouteDeps,
+  hint: string,
+): Promise<{ form: URLSearchParams; credentials: ClientCredentials }> {
   const form = await readForm(ctx, hint)
   const repeated = [...new Set(form.keys())].find(
     (name) => name !== 'resource' && form.getAll(name).length > 1,
   )
   if (repeated !== undefined)
     throw new Problem('invalid-request', { detail: 'A parameter is sent twice (RFC 6749, section 3.2).' })
-  const caller = await deps.authenticate(ctx, form)
-  ctx.state['caller'] = caller
+  const { caller, credentials } = await deps.authenticate(ctx, form)
   for (const policy of deps.limits.client) spendLimits(ctx, await deps.limiter.take(policy, caller.clientId))
-  return form
+  return { form, credentials }
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -108,6 +135,7 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (!ctx.get('accept').toLowerCase().includes(JWT_ANSWER)) {
     throw new Problem('not-acceptable', { detail: `Introspection is answered as ${JWT_ANSWER} only.` })
   }
+  deps.signing.requireCurrent()
   const form = await readForm(ctx, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
@@ -117,6 +145,7 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     ctx,
     deps,
     new URLSearchParams({ token: TOKEN.test(presented) ? presented : 'not-a-token' }),
+    credentials.value,
   )
 }
 
@@ -127,8 +156,13 @@ function requiredToken(form: URLSearchParams): string {
   return presented
 }
 
-async function passToProvider(ctx: Context, deps: OAuthRouteDeps, form: URLSearchParams): Promise<void> {
-  replayForm(ctx.req, form)
+async function passToProvider(
+  ctx: Context,
+  deps: OAuthRouteDeps,
+  form: URLSearchParams,
+  credentials: ClientCredentials,
+): Promise<void> {
+  replayForm(ctx.req, form, credentials)
   const cors = ctx.response.get('access-control-allow-origin')
   // oidc-provider leaves CORS alone where one of its headers is set already.
   ctx.set(
@@ -141,13 +175,20 @@ async function passToProvider(ctx: Context, deps: OAuthRouteDeps, form: URLSearc
 }
 
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const address = String(ctx.state['address'])
-  for (const policy of deps.limits.documents)
-    spendLimits(ctx, await deps.limiter.takeForAddress(policy, address))
+  await countForAddress(ctx, deps, deps.limits.documents)
+  deps.signing.requireCurrent()
   const content = JSON.stringify({ keys: deps.provider.ring.published })
   ctx.type = 'application/json'
   ctx.body = content
   publicCaching(ctx, content)
+  const age = `public, max-age=${deps.signing.publicMaxAgeSeconds}`
+  if (!ctx.get('authorization')) ctx.set('cache-control', age)
+}
+
+/** For APIs: they ask often, and `trust_seconds` bounds how long they believe a key that was revoked meanwhile. */
+async function internalJwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
+  deps.signing.requireCurrent()
+  ctx.body = { keys: deps.provider.ring.published, trust_seconds: deps.signing.trustMs / 1000 }
 }
 
 async function authorize(): Promise<void> {

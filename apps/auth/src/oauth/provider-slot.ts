@@ -1,13 +1,13 @@
 import type { Middleware } from 'koa'
 import compose from 'koa-compose'
 import type Provider from 'oidc-provider'
-import type { KeyRing } from '../keys/key-ring.ts'
+import type { InstanceKeys } from '../keys/instance-keys.ts'
 
 /** Holds the Provider in use, and lets one with a new key ring replace it between two requests. */
 export interface ProviderSlot {
   readonly middleware: Middleware
-  readonly ring: KeyRing
-  swap(ring: KeyRing): void
+  readonly ring: InstanceKeys
+  swap(ring: InstanceKeys): void
 }
 
 /**
@@ -16,11 +16,11 @@ export interface ProviderSlot {
  * The library turns whatever is thrown inside it into a body of its own; the thrown value is handed on in
  * `ctx.state.thrown`, so that one place answers all failures.
  */
-export function providerSlot(build: (ring: KeyRing) => Provider, first: KeyRing): ProviderSlot {
+export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys): ProviderSlot {
   let current = assemble(build(first))
   let ring = first
   return {
-    middleware: (ctx, next) => current(ctx as never, next),
+    middleware: (ctx, next) => current(ctx, next),
     get ring() {
       return ring
     },

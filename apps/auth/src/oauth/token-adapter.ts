@@ -24,7 +24,7 @@ export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapte
       await tokens.save(sha256(token), {
         clientId,
         generation,
-        scope: String(payload['scope'] ?? ''),
+        scope: payload['scope'] ?? '',
         audience: String([payload['aud']].flat()[0]),
         issuedAt: new Date(Number(payload.iat) * 1000),
         expiresAt: new Date(Number(payload.exp) * 1000),
@@ -32,7 +32,11 @@ export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapte
     },
     async find(token): Promise<AdapterPayload | undefined> {
       const found = await tokens.find(sha256(token))
-      if (!found || (await generationOf(AgentId.parse(found.clientId))) !== found.generation) return undefined
+      if (!found) return undefined
+      // The store has judged the generation; this process may know of a newer one that the store's mirror lost. An older
+      // one says that this process has not heard, not that the token ended: its revocation must reach it.
+      const known = await generationOf(AgentId.parse(found.clientId))
+      if (known === undefined || known > found.generation) return undefined
       return {
         kind: 'ClientCredentials',
         jti: token,
@@ -42,7 +46,7 @@ export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapte
         iat: Math.floor(found.issuedAt.getTime() / 1000),
         exp: Math.floor(found.expiresAt.getTime() / 1000),
         extra: { identity_type: 'anonymous' },
-      } as AdapterPayload
+      }
     },
     destroy: (token) => tokens.revoke(sha256(token)),
   }

@@ -1,17 +1,14 @@
 import { writeFile } from 'node:fs/promises'
-import { Command } from 'commander'
+import type { Command } from 'commander'
 import { createResourceServer } from './create-resource-server.ts'
 import { ResourceServer } from './resource-servers.ts'
 
 /** `auth resource-servers create`: an entry for AUTH_RESOURCE_SERVERS_FILE and the secret for the API that it names. */
-export function resourceServersCommand({
-  io,
-  refuse,
-}: {
-  io: { print(line: string): void }
-  refuse(text: string): Error
-}): Command {
-  const command = new Command('resource-servers').description('APIs that may introspect tokens')
+export function addResourceServersCommand(
+  program: Command,
+  { io, refuse }: { io: { print(line: string): void }; refuse(text: string): Error },
+): void {
+  const command = program.command('resource-servers').description('APIs that may introspect tokens')
   command
     .command('create <client_id>')
     .description('make a credential; prints the entry for AUTH_RESOURCE_SERVERS_FILE')
@@ -23,11 +20,12 @@ export function resourceServersCommand({
       if (!checked.success)
         throw refuse('client_id must be rs_ and up to 60 of A-Z a-z 0-9 _ -, and the audience a URL.')
       await writeFile(options.secretFile, `${secret}\n`, { mode: 0o600, flag: 'wx' }).catch(
-        (error: NodeJS.ErrnoException) => {
-          throw refuse(`The secret file cannot be written (${error.code ?? 'unknown reason'}).`)
+        (error: unknown) => {
+          throw refuse(
+            `The secret file cannot be written (${(error as NodeJS.ErrnoException).code ?? 'unknown reason'}).`,
+          )
         },
       )
       io.print(JSON.stringify([checked.data], null, 2))
     })
-  return command
 }

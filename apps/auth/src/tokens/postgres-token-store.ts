@@ -52,7 +52,11 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
       }
     },
     async revoke(hash) {
-      await db.query('delete from tokens where token_hash = $1', [hash])
+      // Whatever the server's default: a revocation that was answered survives a crash.
+      await db.query(
+        `delete from tokens where token_hash = $1 and set_config('synchronous_commit', 'on', true) = 'on'`,
+        [hash],
+      )
     },
     async raiseGeneration() {},
   }

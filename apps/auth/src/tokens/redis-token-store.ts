@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import type { GenerationOf, TokenHash, TokenRecord, TokenStore } from './token-store.ts'
@@ -15,10 +16,12 @@ const Stored = z
       expires: z.int(),
     }),
   )
-const Found = z.tuple([Stored, z.coerce.number().int().nullable()]).nullable()
+const Found = z.tuple([Stored, z.string().nullable()]).nullable()
 
 /** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
 const GENERATION_TTL_SECONDS = 2 * 3600
+/** Longer than the authority may take to answer. */
+const CLAIM_TTL_SECONDS = 10
 
 /** One round trip: the token, and the mirrored generation of the client it names. */
 const FIND = `
@@ -26,15 +29,18 @@ local token = redis.call('GET', KEYS[1])
 if not token then return false end
 return { token, redis.call('GET', ARGV[1] .. cjson.decode(token)['client']) }`
 
-/** The mirror only ever rises, whatever order the writers come in. */
+/** The mirror only ever rises, whatever order the writers come in. A claim counts as no number. */
 const RAISE = `
-local known = tonumber(redis.call('GET', KEYS[1]) or '0')
-redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])
-return math.max(known, tonumber(ARGV[1]))`
+local known = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
+redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])`
+
+/** Writes the number only where the claim still stands: nobody raised, and nothing was lost, since it was made. */
+const SETTLE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
 
 /**
  * Tokens in Redis, each with its time to live. Beside them stands a mirror of the clients' generations; where it has
- * no entry (Redis was flushed, the entry expired) the authority is asked, and a client it does not know has no token.
+ * no number (Redis was flushed, the entry expired) the authority is asked, and a client it does not know has no token.
  *
  * @param prefix of every key, such as `auth:`
  */
@@ -45,13 +51,15 @@ export function redisTokenStore(
   const tokenKey = (hash: TokenHash) => `${deps.prefix}token:${hash.toString('base64url')}`
   const generationPrefix = `${deps.prefix}generation:`
 
-  async function raise(clientId: string, generation: number): Promise<number> {
-    return Number(await redis.eval(RAISE, 1, generationPrefix + clientId, generation, GENERATION_TTL_SECONDS))
-  }
-
-  async function mirrorFromAuthority(clientId: string): Promise<number | undefined> {
+  /** The authority may answer late, so its number is kept only under a claim made before it was asked. */
+  async function askAuthority(clientId: string): Promise<number | undefined> {
+    const key = generationPrefix + clientId
+    const claim = `claimed ${randomUUID()}`
+    const claimed = await redis.set(key, claim, 'EX', CLAIM_TTL_SECONDS, 'NX')
     const generation = await deps.generationOf(clientId)
-    return generation === undefined ? undefined : raise(clientId, generation)
+    if (claimed && generation !== undefined)
+      await redis.eval(SETTLE, 1, key, claim, generation, GENERATION_TTL_SECONDS)
+    return generation
   }
 
   return {
@@ -70,15 +78,15 @@ export function redisTokenStore(
       const found = Found.parse(await redis.eval(FIND, 1, tokenKey(hash), generationPrefix))
       if (!found) return undefined
       const [stored, mirrored] = found
-      const generation = mirrored ?? (await mirrorFromAuthority(stored.client))
-      if (generation !== stored.generation || stored.expires <= deps.now().getTime()) return undefined
-      return toRecord(stored)
+      if (stored.expires <= deps.now().getTime()) return undefined
+      const generation = /^\d+$/.test(mirrored ?? '') ? Number(mirrored) : await askAuthority(stored.client)
+      return generation === stored.generation ? toRecord(stored) : undefined
     },
     async revoke(hash) {
       await redis.del(tokenKey(hash))
     },
     async raiseGeneration(clientId, generation) {
-      await raise(clientId, generation)
+      await redis.eval(RAISE, 1, generationPrefix + clientId, generation, GENERATION_TTL_SECONDS)
     },
   }
 }

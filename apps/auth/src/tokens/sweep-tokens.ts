@@ -1,7 +1,6 @@
 import type { Log } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 
-const EVERY_MS = 60_000
 const BATCH = 1_000
 
 /** Deletes at most 1 000 tokens that have expired. @returns how many went */
@@ -15,22 +14,31 @@ export async function sweepTokens(db: Database, now: Date): Promise<number> {
 }
 
 /** Sweeps once a minute until disposed, in batches while there is more. Postgres has no time to live of its own. */
-export function sweepTokensRegularly(deps: { db: Database; now: () => Date; log: Log }): AsyncDisposable {
-  let running = Promise.resolve()
+export function sweepTokensRegularly(deps: {
+  db: Database
+  now: () => Date
+  log: Log
+  everyMs?: number
+}): AsyncDisposable {
+  let stopped = false
+  let sweeping: Promise<void> | undefined
   const sweep = async () => {
     try {
-      while ((await sweepTokens(deps.db, deps.now())) === BATCH);
+      while ((await sweepTokens(deps.db, deps.now())) === BATCH && !stopped);
     } catch (error) {
       deps.log.warn('expired tokens were not swept', { error })
     }
   }
   const timer = setInterval(() => {
-    running = running.then(sweep)
-  }, EVERY_MS)
+    sweeping ??= sweep().finally(() => {
+      sweeping = undefined
+    })
+  }, deps.everyMs ?? 60_000)
   return {
     async [Symbol.asyncDispose]() {
+      stopped = true
       clearInterval(timer)
-      await running
+      await sweeping
     },
   }
 }

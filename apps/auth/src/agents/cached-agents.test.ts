@@ -1,0 +1,113 @@
+import type { AgentId } from '@plainpath/domain'
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import type { AgentRecord } from './agent-store.ts'
+import { cachedAgents } from './cached-agents.ts'
+
+/** A store that answers when it is told to, and a clock that stands. */
+function underTest() {
+  const rows = new Map<string, AgentRecord>()
+  const asked: AgentId[] = []
+  const held: (() => void)[] = []
+  let holding = false
+  const clock = { ms: 1, now: () => clock.ms }
+  const store = {
+    async find(id: AgentId) {
+      asked.push(id)
+      const row = rows.get(id)
+      if (holding) await new Promise<void>((release) => void held.push(release))
+      return row
+    },
+  }
+  return {
+    agents: cachedAgents(store, clock),
+    asked,
+    clock,
+    rows,
+    /** From now on the store waits until it is told to answer. */
+    hold: () => void (holding = true),
+    /** Answers the look-up that began last. */
+    answerLatest: () => held.pop()?.(),
+  }
+}
+
+test('asks the store once for any number of simultaneous look-ups', async () => {
+  const { agents, asked, rows } = underTest()
+  const record = exampleAgent()
+  rows.set(record.agent.id, record)
+  const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
+  expect(found).toEqual(Array.from({ length: 5 }, () => record))
+  expect(asked).toHaveLength(1)
+})
+
+test('knows an agent for 30 seconds, and for 2 that there is none', async () => {
+  const { agents, asked, clock, rows } = underTest()
+  const [known, unknown] = [exampleAgent(), exampleAgent()]
+  rows.set(known.agent.id, known)
+  const ask = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
+  await ask()
+  clock.ms += 2_000
+  await ask()
+  expect(asked).toHaveLength(2)
+  clock.ms += 1
+  expect(await ask()).toEqual([known, undefined])
+  expect(asked).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
+  clock.ms += 28_000
+  await ask()
+  expect(asked.filter((id) => id === known.agent.id)).toHaveLength(2)
+})
+
+test('a notice makes it ask again', async () => {
+  const { agents, rows } = underTest()
+  const record = exampleAgent()
+  const id = record.agent.id
+  rows.set(id, record)
+  await agents.find(id)
+  rows.delete(id)
+  expect(await agents.find(id)).toEqual(record)
+  agents.forget(id)
+  expect(await agents.find(id)).toBeUndefined()
+})
+
+test.for([
+  ['a notice', (agents, id) => agents.forget(id)],
+  ['a lost connection', (agents) => agents.forgetAll()],
+] satisfies [string, (agents: ReturnType<typeof cachedAgents>, id: string) => void][])(
+  'what was being read when %s came is not kept, nor joined by whoever asks later',
+  async ([_what, forget]) => {
+    const { agents, asked, rows, hold, answerLatest } = underTest()
+    const record = exampleAgent()
+    const id = record.agent.id
+    rows.set(id, record)
+    hold()
+    const before = agents.find(id)
+    rows.delete(id)
+    forget(agents, id)
+    const after = agents.find(id)
+    answerLatest()
+    expect(await after).toBeUndefined()
+    answerLatest()
+    expect(await before).toEqual(record)
+    expect(await agents.find(id)).toBeUndefined()
+    expect(asked).toHaveLength(2)
+  },
+)
+
+test('a look-up that fails is not kept', async () => {
+  const answers = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
+  const agents = cachedAgents({ find: () => answers.shift() ?? Promise.resolve(undefined) })
+  const { id } = exampleAgent().agent
+  await expect(agents.find(id)).rejects.toThrow('no database')
+  expect(await agents.find(id)).toBeUndefined()
+})
+
+test('never holds more than 10 000 agents', async () => {
+  const { agents, asked } = underTest()
+  const first = exampleAgent().agent.id
+  await agents.find(first)
+  for (let count = 0; count < 10_000; count++)
+    await agents.find(`agt_${String(count).padStart(22, '0')}` as AgentId)
+  asked.length = 0
+  await agents.find(first)
+  expect(asked).toEqual([first])
+})

@@ -1,0 +1,147 @@
+import { listen } from '@plainpath/postgres'
+import { SealError } from '@plainpath/sealing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, countRows, dumpTables, openAuthority } from '../../test/open-authority.ts'
+
+let authority: Authority
+beforeAll(async () => {
+  authority = await openAuthority()
+})
+afterAll(() => authority[Symbol.asyncDispose]())
+
+const silent = async () => {}
+async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
+  const record = exampleAgent(members)
+  await authority.agents.add(record)
+  return record
+}
+
+test('gives back what was added', async () => {
+  const named = await added({ name: 'Atlas ✨' })
+  const unnamed = await added()
+  expect(await authority.agents.find(named.agent.id)).toEqual(named)
+  expect(await authority.agents.find(unnamed.agent.id)).toEqual(unnamed)
+})
+
+test('knows no agent that was not added', async () => {
+  expect(await authority.agents.find(exampleAgent().agent.id)).toBeUndefined()
+})
+
+test('an agent whose secret cannot be kept is not kept either', async () => {
+  const first = await added()
+  const second = exampleAgent()
+  const before = await countRows(authority.db)
+  await expect(authority.agents.add({ ...second, secrets: first.secrets })).rejects.toThrow(
+    'agent_secrets_pkey',
+  )
+  expect(await authority.agents.find(second.agent.id)).toBeUndefined()
+  expect(await countRows(authority.db)).toEqual(before)
+})
+
+test('a name is in no table in clear', async () => {
+  const name = `Canary ${exampleAgent().agent.id}`
+  await added({ name })
+  expect(await dumpTables(authority.db)).not.toContain(name)
+})
+
+test('a name opens in the row of its own agent only', async () => {
+  const [one, other] = [await added({ name: 'One' }), await added({ name: 'Other' })]
+  await authority.db.query(
+    'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
+    [one.agent.id, other.agent.id],
+  )
+  await expect(authority.agents.find(one.agent.id)).rejects.toThrow(SealError)
+  await authority.db.query('delete from agent_secrets where agent_id = $1', [one.agent.id])
+  await authority.db.query('delete from agents where id = $1', [one.agent.id])
+})
+
+test('a disabled agent keeps its name and secrets under a higher generation', async () => {
+  const { agent, secrets } = await added({ name: 'Atlas' })
+  expect(await authority.agents.end(agent.id, 'disabled', silent)).toBe(2)
+  expect(await authority.agents.find(agent.id)).toEqual({
+    agent: { ...agent, status: 'disabled', generation: 2 },
+    secrets,
+  })
+})
+
+test('a deleted agent keeps neither name nor secrets, and its id stays taken', async () => {
+  const { agent, secrets } = await added({ name: 'Atlas' })
+  expect(await authority.agents.end(agent.id, 'deleted', silent)).toBe(2)
+  const { name: _erased, ...left } = agent
+  expect(await authority.agents.find(agent.id)).toEqual({
+    agent: { ...left, status: 'deleted', generation: 2 },
+    secrets: [],
+  })
+  await expect(authority.agents.add({ agent, secrets })).rejects.toThrow('agents_pkey')
+})
+
+test('what is deleted cannot be ended or enabled again, nor can what never was', async () => {
+  const { agent } = await added()
+  await authority.agents.end(agent.id, 'deleted', silent)
+  for (const id of [agent.id, exampleAgent().agent.id]) {
+    expect(await authority.agents.end(id, 'disabled', silent)).toBeUndefined()
+    expect(await authority.agents.end(id, 'deleted', silent)).toBeUndefined()
+    expect(await authority.agents.enable(id)).toBe(false)
+  }
+})
+
+test('enabling lets the generation stay, and works for a disabled agent only', async () => {
+  const { agent } = await added()
+  expect(await authority.agents.enable(agent.id)).toBe(false)
+  await authority.agents.end(agent.id, 'disabled', silent)
+  expect(await authority.agents.enable(agent.id)).toBe(true)
+  expect((await authority.agents.find(agent.id))?.agent).toMatchObject({ status: 'active', generation: 2 })
+})
+
+test('the new generation is announced before anybody can see the change', async () => {
+  const { agent } = await added()
+  const seen: unknown[] = []
+  await authority.agents.end(agent.id, 'deleted', async (generation) => {
+    const visible = await authority.agents.find(agent.id)
+    seen.push(generation, visible?.agent.generation, visible?.agent.status)
+  })
+  expect(seen).toEqual([2, 1, 'active'])
+})
+
+test('an end whose announcement fails changes nothing', async () => {
+  const record = await added({ name: 'Atlas' })
+  const end = authority.agents.end(record.agent.id, 'deleted', () => Promise.reject(new Error('no Redis')))
+  await expect(end).rejects.toThrow('no Redis')
+  expect(await authority.agents.find(record.agent.id)).toEqual(record)
+})
+
+test('lists the newest first, as many as asked for', async () => {
+  const days = ['2030-01-01', '2030-01-03', '2030-01-02']
+  const agents = await Promise.all(days.map((day) => added({ registeredAt: new Date(day) })))
+  const [oldest, newest, middle] = agents.map(({ agent }) => agent.id)
+  expect((await authority.agents.list(2)).map(({ id }) => id)).toEqual([newest, middle])
+  expect((await authority.agents.list(3)).map(({ id }) => id)).toEqual([newest, middle, oldest])
+})
+
+test('a row that is no agent is refused, not guessed', async () => {
+  const { agent } = await added()
+  await authority.db.query(`update agents set scopes = '{everything}' where id = $1`, [agent.id])
+  await expect(authority.agents.find(agent.id)).rejects.toThrow('scopes')
+  await authority.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
+})
+
+test('every change of an agent or its secrets is told to all processes, with its id', async () => {
+  const heard: string[] = []
+  await using _listening = await listen(
+    authority.database.appUrl,
+    { agents_changed: (id) => void heard.push(id) },
+    { onReconnected: () => undefined, log: console },
+  )
+  const { agent } = await added()
+  const changes = [
+    `update agents set status = 'disabled' where id = $1`,
+    `update agent_secrets set ends_at = now() where agent_id = $1`,
+    `delete from agent_secrets where agent_id = $1`,
+    `delete from agents where id = $1`,
+  ]
+  for (const [index, change] of changes.entries()) {
+    await authority.db.query(change, [agent.id])
+    await expect.poll(() => heard).toEqual(Array.from({ length: index + 1 }, () => agent.id))
+  }
+})

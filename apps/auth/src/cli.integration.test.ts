@@ -1,0 +1,290 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { serve } from '@plainpath/http'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exampleAgent } from '../test/example-agent.ts'
+import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
+import { runAuthCommand } from './cli.ts'
+import { loadConfig } from './config.ts'
+import { openStores } from './wire-stores.ts'
+
+let stores: AuthStores
+let env: Record<string, string>
+let folder: string
+const agent = exampleAgent({ name: 'Atlas of the terminal' })
+const { id } = agent.agent
+beforeAll(async () => {
+  stores = await openAuthStores()
+  env = await stores.settingsFor('https://plainpath.example')
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-cli-'))
+  await using opened = await openStores(loadConfig(env), { log: silent, now: () => new Date() })
+  await opened.store.add(agent)
+})
+afterAll(async () => {
+  await rm(folder, { recursive: true })
+  await stores[Symbol.asyncDispose]()
+})
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** @returns the exit code, and what was printed on either stream */
+async function run(args: string, more: Record<string, string | undefined> = {}) {
+  const printed: string[] = []
+  const errors: string[] = []
+  const io = {
+    print: (line: string) => void printed.push(line),
+    printError: (line: string) => void errors.push(line),
+  }
+  const code = await runAuthCommand(args.split(' ').filter(Boolean), { ...env, ...more }, io)
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
+const listed = async () => {
+  const { printed } = await run('agents list --json')
+  return (JSON.parse(printed) as { client_id: string; status: string }[]).find(
+    ({ client_id }) => client_id === id,
+  )
+}
+
+describe('help', () => {
+  test.for([
+    ['--help', 'serve'],
+    ['serve --help', 'SIGTERM'],
+    ['migrate --help', 'owner role'],
+    ['config --help', 'check'],
+    ['config check --help', '--json'],
+    ['keys --help', 'init'],
+    ['keys init --help', 'first signing key'],
+    ['keys list --help', '--json'],
+    ['agents --help', 'disable'],
+    ['agents list --help', '--limit'],
+    ['agents delete --help', 'client_id'],
+    ['resource-servers create --help', '--audience'],
+  ] satisfies [string, string][])('auth %s', async ([args, word]) => {
+    const { code, printed, errors } = await run(args)
+    expect([code, errors]).toEqual([0, ''])
+    expect(printed).toContain('Usage: auth')
+    expect(printed).toContain(word)
+  })
+})
+
+describe('what is no command of ours is wrong usage, exit code 2:', () => {
+  test.for([
+    '',
+    'unknown',
+    'agents',
+    'agents unknown',
+    'agents list --unknown',
+    'agents list --limit 0',
+    'agents list --limit 1001',
+    'agents list --limit 1e2',
+    'agents list --limit x',
+    'agents show',
+    'agents show x',
+    'agents disable agt_short',
+    'agents delete',
+    'keys',
+    'keys list extra',
+    'config',
+    'serve extra',
+    'resource-servers create',
+    'resource-servers create rs_x --audience https://a.example',
+  ])('auth %s', async (args) => {
+    const { code, printed, errors } = await run(args)
+    expect([code, printed]).toEqual([2, ''])
+    expect(errors).not.toBe('')
+    expect(errors).not.toMatch(/\n\s+at /)
+  })
+})
+
+describe('config', () => {
+  test('check says that all is well, and what is set, without values', async () => {
+    const { code, printed } = await run('config check')
+    expect(code).toBe(0)
+    expect(printed).toContain('The configuration is valid. Set: AUTH_ORIGIN')
+    expect(printed).not.toContain(env['AUTH_DATABASE_URL'])
+    expect(JSON.parse((await run('config check --json')).printed)).toMatchObject({ ok: true })
+  })
+
+  test('check names every mistake, without values', async () => {
+    const wrong = { AUTH_PORT: 'Canary-x', AUTH_ORIGIN: undefined }
+    const { code, printed, errors } = await run('config check', wrong)
+    expect([code, printed]).toEqual([2, ''])
+    expect(errors).toBe('bad configuration\n  AUTH_ORIGIN is missing\n  AUTH_PORT must be a number')
+    const forPrograms = await run('config check --json', wrong)
+    expect(forPrograms.code).toBe(2)
+    expect(JSON.parse(forPrograms.printed)).toEqual({
+      ok: false,
+      mistakes: ['AUTH_ORIGIN is missing', 'AUTH_PORT must be a number'],
+    })
+  })
+
+  test('list shows every setting', async () => {
+    expect((await run('config list')).printed).toContain('| `AUTH_ORIGIN` | **required** |')
+    const { printed } = await run('config list --json')
+    expect(JSON.parse(printed)).toContainEqual({
+      name: 'AUTH_PORT',
+      description: 'Port of the public listener',
+      default: '8081',
+      required: false,
+    })
+  })
+})
+
+describe('agents', () => {
+  test('list shows them, names quoted', async () => {
+    const { code, printed } = await run('agents list')
+    expect(code).toBe(0)
+    expect(printed).toMatch(new RegExp(`^${id}  active    20.*Z  "Atlas of the terminal"$`, 'm'))
+    expect(await listed()).toEqual({
+      client_id: id,
+      client_name: 'Atlas of the terminal',
+      status: 'active',
+      scopes: ['guides:read', 'waitlist:write'],
+      registered_at: agent.agent.registeredAt.toISOString(),
+    })
+  })
+
+  test('show shows one', async () => {
+    expect((await run(`agents show ${id}`)).printed).toContain(id)
+    expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({ client_id: id })
+  })
+
+  test('disable and enable', async () => {
+    const disabled = await run(`agents disable ${id}`)
+    expect(disabled).toEqual({
+      code: 0,
+      printed: `${id} is disabled; all its tokens have ended.`,
+      errors: '',
+    })
+    expect(await listed()).toMatchObject({ status: 'disabled' })
+    expect((await run(`agents enable ${id}`)).code).toBe(0)
+    expect(await listed()).toMatchObject({ status: 'active' })
+    const again = await run(`agents enable ${id}`)
+    expect(again).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
+  })
+
+  test('delete, once', async () => {
+    expect((await run(`agents delete ${id}`)).code).toBe(0)
+    expect(await listed()).toMatchObject({ status: 'deleted' })
+    expect(await listed()).not.toHaveProperty('client_name')
+    for (const verb of ['delete', 'disable'])
+      expect(await run(`agents ${verb} ${id}`)).toMatchObject({
+        code: 1,
+        errors: `There is no agent ${id}, or it was deleted.`,
+      })
+  })
+
+  test('one that never was is refused', async () => {
+    const other = exampleAgent().agent.id
+    for (const verb of ['show', 'disable', 'delete', 'enable'])
+      expect(await run(`agents ${verb} ${other}`)).toMatchObject({ code: 1, printed: '' })
+  })
+})
+
+describe('keys', () => {
+  test('init makes the first key once; list shows it, and no private part', async () => {
+    expect((await run('keys init')).printed).toBe('Nothing to do: a key signs already.')
+    const { printed } = await run('keys list --json')
+    expect(JSON.parse(printed)).toMatchObject({
+      ring_version: 2,
+      keys: [{ algorithm: 'ES256', state: 'signing', since: expect.stringMatching(/Z$/) }],
+      next: { step: 'generate' },
+      instances: [],
+    })
+    expect(printed).not.toContain('"d"')
+    expect((await run('keys list')).printed).toMatch(/ES256 {2}signing/)
+    await stores.db.query('delete from signing_keys')
+    expect((await run('keys list')).printed).toContain('There is no key yet. Make the first with: keys init')
+    expect(JSON.parse((await run('keys list --json')).printed)).toMatchObject({ keys: [] })
+    expect((await run('keys init')).printed).toMatch(/^Made the first signing key: /)
+  })
+})
+
+describe('resource-servers create', () => {
+  test('prints the entry, and writes the secret where only its owner reads it', async () => {
+    const file = path.join(folder, 'secret')
+    const create = `resource-servers create rs_new --audience https://a.example/api --secret-file ${file}`
+    const { code, printed } = await run(create)
+    expect(code).toBe(0)
+    const secret = (await readFile(file, 'utf8')).trim()
+    expect(JSON.parse(printed)).toMatchObject([{ client_id: 'rs_new', audience: 'https://a.example/api' }])
+    expect(printed).not.toContain(secret.slice(4))
+    expect((await stat(file)).mode & 0o777).toBe(0o600)
+    expect(await run(create)).toMatchObject({
+      code: 1,
+      printed: '',
+      errors: expect.stringContaining('EEXIST'),
+    })
+    expect((await readFile(file, 'utf8')).trim()).toBe(secret)
+  })
+
+  test.for([
+    ['bad', 'https://a.example/api'],
+    ['agt_x', 'https://a.example/api'],
+    ['rs_x', 'api'],
+  ])('refuses %s for %s, writing nothing', async ([name, audience]) => {
+    const file = path.join(folder, `never-${name}`)
+    const args = `resource-servers create ${name} --audience ${audience} --secret-file ${file}`
+    expect(await run(args)).toMatchObject({ code: 1, printed: '' })
+    await expect(stat(file)).rejects.toThrow('ENOENT')
+  })
+})
+
+describe('migrate', () => {
+  test('brings an empty database up to date, once', async () => {
+    const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
+    expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
+    await stores.asOwner(
+      'drop table tokens, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
+    )
+    await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
+    expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
+    const { code, printed } = await run('migrate', owner)
+    expect([code, printed]).toEqual([
+      0,
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring',
+    ])
+    expect((await run('keys list')).code).toBe(0)
+  })
+
+  test('needs the URL of the owner', async () => {
+    expect(await run('migrate')).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining('AUTH_MIGRATION_DATABASE_URL'),
+    })
+  })
+})
+
+describe('a failure is one clear line, exit code 1:', () => {
+  const nowhere = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'
+  test.for(['agents list', 'keys list', 'serve'])('no database for %s', async (args) => {
+    const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: nowhere })
+    expect([code, printed]).toEqual([1, ''])
+    expect(errors.split('\n').at(-1)).toBe('PostgreSQL or Redis does not answer (ECONNREFUSED).')
+    expect(errors).not.toContain('Canary-pw')
+  })
+
+  test('no Redis', async () => {
+    const { code, errors } = await run('agents list', { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' })
+    expect([code, errors.split('\n').at(-1)]).toEqual([
+      1,
+      'PostgreSQL or Redis does not answer (ECONNREFUSED).',
+    ])
+    expect(errors).not.toContain('Canary-pw')
+  })
+
+  test('a port that is taken', async () => {
+    await using taken = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+    await run('keys init')
+    const ports = { AUTH_OPERATIONS_PORT: String(taken.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
+    const { code, errors } = await run('serve', ports)
+    expect([code, errors]).toEqual([1, `The port is taken: ${taken.port}.`])
+  })
+
+  test('serving without a key', async () => {
+    await stores.db.query('delete from signing_keys')
+    const { code, errors } = await run('serve')
+    expect(code).toBe(1)
+    expect(errors).toContain('no signing key: run')
+  })
+})

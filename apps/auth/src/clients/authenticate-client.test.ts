@@ -1,0 +1,95 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { createLimiter, memoryLimitStore, Problem } from '@plainpath/http'
+import type { HashKey } from '@plainpath/sealing'
+import Koa, { type Context } from 'koa'
+import { expect, test } from 'vitest'
+import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
+import { authenticateClient, type KnownClient } from './authenticate-client.ts'
+
+const NOW = new Date('2026-11-20T09:00:00Z')
+const key = exampleHashKey()
+const SECRET = 'pps_secret'
+const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+function request(id: string, secret: string): Context {
+  const incoming = new IncomingMessage(new Socket())
+  incoming.rawHeaders = ['Authorization', `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`]
+  const ctx = new Koa().createContext(incoming, new ServerResponse(incoming))
+  ctx.state['address'] = '203.0.113.1'
+  return ctx
+}
+
+/** @returns who was let in, or the problem's code; and how much work it was */
+async function authenticate(client: KnownClient | undefined, secret = SECRET) {
+  const work = { looks: 0, hashes: 0 }
+  const hashKey: HashKey = {
+    id: key.id,
+    hash(label, value) {
+      work.hashes += 1
+      return key.hash(label, value)
+    },
+  }
+  const now = () => NOW
+  const authenticator = authenticateClient({
+    find: async () => {
+      work.looks += 1
+      return client
+    },
+    hashKey,
+    limiter: createLimiter({ store: memoryLimitStore(now), factor: 1, now, log: silent }),
+    failures: { name: 'failures', quota: 10, windowSeconds: 60 },
+    now,
+  })
+  work.hashes = 0
+  try {
+    const { caller } = await authenticator(request(`agt_${'A'.repeat(22)}`, secret))
+    return { outcome: caller.clientId, work }
+  } catch (error) {
+    return { outcome: error instanceof Problem ? error.code : error, work }
+  }
+}
+
+const known = (
+  status: 'active' | 'disabled' | 'deleted',
+  secrets: Partial<KnownClient['secrets'][number]>[] = [{}],
+) => ({
+  agent: { ...exampleAgent().agent, status },
+  secrets: secrets.map((members) => ({
+    digest: key.hash('client-secret', SECRET),
+    keyId: key.id,
+    endsAt: undefined,
+    ...members,
+  })),
+})
+
+test('N-236 an unknown, a wrong, a disabled and a deleted client are the same work', async () => {
+  const refused = await Promise.all([
+    authenticate(undefined),
+    authenticate(known('active'), 'pps_wrong'),
+    authenticate(known('disabled')),
+    authenticate(known('deleted', [])),
+  ])
+  for (const each of refused)
+    expect(each).toEqual({ outcome: 'invalid-client', work: { looks: 1, hashes: 1 } })
+})
+
+test.for([
+  ['the only one', [{}], true],
+  ['the older of two', [{}, { digest: Buffer.alloc(32) }], true],
+  ['the newer of two', [{ digest: Buffer.alloc(32) }, {}], true],
+  ['one that ends later', [{ endsAt: new Date(NOW.getTime() + 1) }], true],
+  ['N-062 one that ends now', [{ endsAt: NOW }], false],
+  [
+    'N-062 one that has ended, beside another',
+    [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }],
+    false,
+  ],
+  ['one under another hash key', [{ keyId: 'another' }], false],
+] satisfies [string, Partial<KnownClient['secrets'][number]>[], boolean][])(
+  'of the secrets of a client, %s is good: %s',
+  async ([_which, secrets, good]) => {
+    const client = known('active', secrets)
+    expect((await authenticate(client)).outcome).toBe(good ? client.agent.id : 'invalid-client')
+  },
+)

@@ -1,0 +1,148 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ConfigError, type Environment, loadConfig } from './config.ts'
+import { createResourceServer } from './resource-servers/create-resource-server.ts'
+
+let folder: string
+let good: Record<string, string>
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'plainpath-auth-config-'))
+  const file = (name: string, text: string) => {
+    writeFileSync(path.join(folder, name), text)
+    return path.join(folder, name)
+  }
+  const { server } = createResourceServer('rs_api', 'https://plainpath.example/api')
+  good = {
+    AUTH_ORIGIN: 'https://plainpath.example',
+    AUTH_DATABASE_URL: 'postgres://auth@127.0.0.1/auth',
+    AUTH_KEK_FILE: file('kek', newKeyEncryptionKey()),
+    AUTH_HASH_KEY_FILE: file('hash', newHashKey()),
+    AUTH_RESOURCE_SERVERS_FILE: file('servers.json', JSON.stringify([server])),
+  }
+  file('bad.json', '[{"client_id":"rs_api","audience":"Canary-7f3","secrets":["Canary-7f3"]}]')
+})
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function mistakes(env: Environment): readonly string[] {
+  try {
+    loadConfig(env)
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.mistakes
+    throw error
+  }
+}
+
+test('what is required is enough, and the rest has defaults', () => {
+  const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(good)
+  expect(values).toMatchObject({
+    origin: 'https://plainpath.example',
+    public: { port: 8081, host: '0.0.0.0' },
+    internal: { port: 8091, host: '127.0.0.1' },
+    operations: { port: 9081, host: '127.0.0.1' },
+    databaseUrl: 'postgres://auth@127.0.0.1/auth',
+    migrationDatabaseUrl: undefined,
+    redisUrl: undefined,
+    corsOrigins: [],
+    alsoAcceptHosts: [],
+    limitsFactor: 1,
+    drainSeconds: 20,
+  })
+  expect(sealingKeys.open(sealingKeys.seal('x', 'here'), 'here').toString()).toBe('x')
+  expect(hashKey.hash('client-secret', 'x')).toHaveLength(32)
+  expect(resourceServers).toHaveLength(1)
+  expect(trustedProxies.has('127.0.0.1')).toBe(false)
+})
+
+test('reads every setting', () => {
+  const config = loadConfig({
+    ...good,
+    AUTH_ORIGIN: 'http://localhost:8080',
+    AUTH_PORT: '0',
+    AUTH_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
+    AUTH_CORS_ORIGINS: 'https://a.example, https://b.example',
+    AUTH_ALSO_ACCEPT_HOSTS: '127.0.0.1:8080,[::1]:8080',
+    AUTH_LIMITS_FACTOR: '0.5',
+    AUTH_REDIS_URL: 'redis://127.0.0.1:6379/1',
+  })
+  expect(config).toMatchObject({
+    public: { port: 0 },
+    corsOrigins: ['https://a.example', 'https://b.example'],
+    alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
+    limitsFactor: 0.5,
+  })
+  expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => config.trustedProxies.has(address))).toEqual([
+    true,
+    true,
+    false,
+  ])
+})
+
+test('leaves the variables of others alone', () => {
+  expect(mistakes({ ...good, PATH: '/bin', RESOURCE_ORIGIN: 'x', AUTHORITY: 'x' })).toEqual([])
+})
+
+test('names everything that is missing at once', () => {
+  expect(mistakes({})).toEqual(Object.keys(good).map((name) => `${name} is missing`))
+})
+
+describe('N-132 refuses, without showing the value,', () => {
+  test.for([
+    ['AUTH_ORIGIN', 'http://plainpath.example'],
+    ['AUTH_ORIGIN', 'https://plainpath.example/'],
+    ['AUTH_ORIGIN', 'https://plainpath.example/Canary-7f3'],
+    ['AUTH_PORT', ''],
+    ['AUTH_PORT', ' '],
+    ['AUTH_PORT', '65536'],
+    ['AUTH_PORT', '80.5'],
+    ['AUTH_PORT', '0x50'],
+    ['AUTH_PORT', 'tcp://10.0.0.1:8081'],
+    ['AUTH_HOST', ''],
+    ['AUTH_DATABASE_URL', 'mysql://Canary-7f3@127.0.0.1/auth'],
+    ['AUTH_DATABASE_URL', 'Canary-7f3'],
+    ['AUTH_MIGRATION_DATABASE_URL', ''],
+    ['AUTH_REDIS_URL', 'http://Canary-7f3@127.0.0.1'],
+    ['AUTH_KEK_FILE', '/nowhere/Canary-7f3'],
+    ['AUTH_HASH_KEY_FILE', ''],
+    ['AUTH_HASH_KEY_FILE', tmpdir()],
+    ['AUTH_TRUSTED_PROXIES', 'Canary-7f3'],
+    ['AUTH_TRUSTED_PROXIES', '10.0.0.0/33'],
+    ['AUTH_CORS_ORIGINS', '*'],
+    ['AUTH_CORS_ORIGINS', 'https://Canary-7f3.example/path'],
+    ['AUTH_ALSO_ACCEPT_HOSTS', 'Canary-7f3/'],
+    ['AUTH_LIMITS_FACTOR', '0'],
+    ['AUTH_LIMITS_FACTOR', '-1'],
+    ['AUTH_LIMITS_FACTOR', 'Infinity'],
+    ['AUTH_LIMITS_FACTOR', ''],
+    ['AUTH_DRAIN_SECONDS', '601'],
+    ['AUTH_SECRET', 'Canary-7f3'],
+    ['AUTH_', 'Canary-7f3'],
+  ] satisfies [string, string][])('%s=%s', ([name, value]) => {
+    const found = mistakes({ ...good, [name]: value })
+    expect(found).toHaveLength(1)
+    expect(found[0]).toMatch(new RegExp(`^${name} `))
+    expect(found[0]).not.toMatch(/canary-7f3/i)
+  })
+
+  test.for(['AUTH_KEK_FILE', 'AUTH_HASH_KEY_FILE', 'AUTH_RESOURCE_SERVERS_FILE'])(
+    'a file of another kind as %s',
+    (name) => {
+      expect(mistakes({ ...good, [name]: path.join(folder, 'bad.json') })).toEqual([
+        `${name} names a file whose content is not valid`,
+      ])
+    },
+  )
+})
+
+test('all mistakes are told at once', () => {
+  const bad = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
+  expect(mistakes({ ...good, ...bad }).map((mistake) => mistake.split(' ')[0])).toEqual([
+    'AUTH_ORIGIN',
+    'AUTH_PORT',
+    'AUTH_LIMITS_FACTOR',
+    'AUTH_OTHER',
+  ])
+})

@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { instanceKeys } from './instance-keys.ts'
+import { generateKeyPair, KeyState, type SigningKey } from './signing-key.ts'
+
+const since = new Date('2026-11-20T09:00:00Z')
+const key = (state: KeyState): SigningKey => ({
+  ...generateKeyPair('ES256'),
+  state,
+  stateSince: since,
+  createdAt: since,
+})
+
+test('signs with the signing key and publishes it first, with those before and after it', () => {
+  const keys = KeyState.options.map(key)
+  const [, published, signing, retiring] = keys
+  expect(instanceKeys(keys)).toEqual({
+    signing: signing?.privateJwk,
+    published: [signing?.publicJwk, published?.publicJwk, retiring?.publicJwk],
+  })
+})
+
+test('publishes no private part', () => {
+  expect(JSON.stringify(instanceKeys([key('signing'), key('published')]).published)).not.toContain('"d"')
+})
+
+test('N-165 without a key that signs it says what to run, whatever other keys there are', () => {
+  const others = KeyState.options.filter((state) => state !== 'signing').map(key)
+  const destroyed = { ...key('signing'), privateJwk: undefined }
+  for (const keys of [[], others, [destroyed]]) expect(() => instanceKeys(keys)).toThrow('auth keys init')
+})

@@ -1,0 +1,70 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type AuditEntry, type AuditRow, checkChain, nextAuditRow, statesByAudit } from './key-audit.ts'
+
+const entry = (n: number): AuditEntry => ({
+  at: '2026-11-20T09:00:00.000Z',
+  by: { user: 'rosa', host: 'desk' },
+  step: 'publish',
+  ring_version: n,
+  transitions: [{ kid: `key-${n % 3}`, from: 'generated', to: 'published' }],
+})
+function chain(length: number): AuditRow[] {
+  const rows: AuditRow[] = []
+  for (let n = 1; n <= length; n += 1) rows.push(nextAuditRow(rows.at(-1), entry(n)))
+  return rows
+}
+const headOf = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
+
+test('a chain that nobody touched holds, also against an older head', () => {
+  const rows = chain(5)
+  expect(checkChain(rows)).toMatchObject({ ok: true, value: { head: headOf(rows), newer: 0 } })
+  expect(checkChain(rows, headOf(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
+  expect(checkChain([])).toMatchObject({ ok: true, value: { head: undefined } })
+})
+
+describe('N-170 finds', () => {
+  const rows = chain(6)
+  const head = headOf(rows)
+  test('a row that was edited, whatever was changed in it', () => {
+    fc.assert(
+      fc.property(fc.nat(5), fc.nat(), fc.constantFrom('entry', 'hash' as const), (index, bit, part) => {
+        const edited = rows.map((row, n) => {
+          if (n !== index) return row
+          const bytes = Buffer.from(row[part])
+          const place = Math.floor(bit / 8) % bytes.length
+          bytes.writeUInt8(bytes.readUInt8(place) ^ (1 << (bit % 7)), place)
+          return { ...row, [part]: part === 'entry' ? bytes.toString() : bytes }
+        })
+        expect(checkChain(edited, head).ok).toBe(false)
+      }),
+    )
+  })
+  test('a row that was removed, from wherever', () => {
+    for (const row of rows)
+      expect(
+        checkChain(
+          rows.filter((each) => each !== row),
+          head,
+        ).ok,
+      ).toBe(false)
+  })
+  test('rows that were numbered anew after one was removed', () => {
+    const renumbered = rows.filter((row) => row.number !== 3).map((row, n) => ({ ...row, number: n + 1 }))
+    expect(checkChain(renumbered).ok).toBe(false)
+  })
+  test('two rows that were exchanged', () => {
+    const [one, two, ...rest] = rows as [AuditRow, AuditRow, ...AuditRow[]]
+    expect(checkChain([{ ...two, number: 1 }, { ...one, number: 2 }, ...rest]).ok).toBe(false)
+  })
+  test('an end that was cut off, only with the head', () => {
+    expect(checkChain(rows.slice(0, 4)).ok).toBe(true)
+    expect(checkChain(rows.slice(0, 4), head).ok).toBe(false)
+    expect(checkChain([], head).ok).toBe(false)
+  })
+})
+
+test('says in which state each key must be', () => {
+  const rows = [entry(1), { ...entry(2), transitions: [{ kid: 'key-1', from: 'published', to: 'signing' }] }]
+  expect(statesByAudit(rows as AuditEntry[])).toEqual(new Map([['key-1', 'signing']]))
+})

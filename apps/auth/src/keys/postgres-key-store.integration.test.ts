@@ -1,0 +1,242 @@
+import { err, ok } from '@plainpath/domain'
+import { openPool } from '@plainpath/postgres'
+import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { exampleSealingKeys } from '../../test/example-agent.ts'
+import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { initKeys } from './init-keys.ts'
+import { checkChain } from './key-audit.ts'
+import { type Circumstances, generate, publish, retire, revoke } from './key-ring.ts'
+import { type KeyStore, UnreadableKey } from './key-store.ts'
+import { postgresKeyStore } from './postgres-key-store.ts'
+import { generateKeyPair, type KeyPair } from './signing-key.ts'
+
+let authority: Authority
+let keys: KeyStore
+beforeEach(async () => {
+  authority = await openAuthority()
+  keys = postgresKeyStore(authority.db, authority.sealingKeys)
+})
+afterEach(() => authority[Symbol.asyncDispose]())
+
+const by = { user: 'rosa', host: 'desk' }
+const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: 1_000 }
+const at = (now: Date): Circumstances => ({ now, policy: POLICY, followers: [] })
+
+async function add(added: KeyPair = generateKeyPair('EdDSA')): Promise<KeyPair> {
+  const done = await keys.update(by, ({ ring }) => {
+    const step = generate(ring, added.kid)
+    return step.ok ? ok({ step: 'generate', transitions: step.value, added }) : err(step.error)
+  })
+  expect(done).toMatchObject({ ok: true })
+  return added
+}
+const toPublished = (kid: string) =>
+  keys.update(by, ({ ring }) => {
+    const step = publish(ring, kid)
+    return step.ok ? ok({ step: 'publish', transitions: step.value }) : err(step.error)
+  })
+const end = (kid: string, successor = generateKeyPair('ES256')) =>
+  keys.update(by, ({ ring }) => {
+    const step = revoke(ring, kid, successor.kid)
+    return step.ok
+      ? ok({ step: 'revoke', transitions: step.value, added: successor, reason: 'a test' })
+      : err(step.error)
+  })
+
+test('gives back what was put in, of both algorithms', async () => {
+  const kid = await initKeys({ keys })
+  const added = await add()
+  const { keys: read, version } = await keys.read()
+  expect(version).toBe(3)
+  expect(read.map((key) => [key.kid, key.algorithm, key.state])).toEqual([
+    [kid, 'ES256', 'signing'],
+    [added.kid, 'EdDSA', 'generated'],
+  ])
+  expect(read[1]?.privateJwk).toEqual(added.privateJwk)
+})
+
+test('a private key is in no table in clear', async () => {
+  const added = await add()
+  expect(added.privateJwk.d).toHaveLength(43)
+  expect(await dumpTables(authority.db)).not.toContain(added.privateJwk.d)
+})
+
+test('of any number of first starts at once exactly one makes the key', async () => {
+  const made = await Promise.all(Array.from({ length: 8 }, () => initKeys({ keys })))
+  const kids = (await keys.read()).keys.map(({ kid }) => kid)
+  expect(kids).toHaveLength(1)
+  expect(made.filter((kid) => kid !== undefined)).toEqual(kids)
+  expect(await initKeys({ keys })).toBeUndefined()
+})
+
+test('keys that are older than the audit are written down in it by the next start', async () => {
+  await initKeys({ keys })
+  await using owner = openPool(authority.database.ownerUrl)
+  await owner.query('truncate key_audit')
+  await owner.query('update key_ring set version = 1')
+  expect(await initKeys({ keys })).toBeUndefined()
+  const chain = checkChain(await keys.audit())
+  expect(chain).toMatchObject({ ok: true, value: { entries: [{ step: 'adopt' }] } })
+})
+
+test('the private part goes with the state that needed it', async () => {
+  const kid = (await initKeys({ keys })) ?? ''
+  await end(kid)
+  const { rows } = await authority.db.query('select kid, private_sealed from signing_keys where state = $1', [
+    'revoked',
+  ])
+  expect(rows).toEqual([{ kid, private_sealed: null }])
+  expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
+})
+
+test('N-169 of two operators at once one takes the step, and the other is told why not', async () => {
+  await initKeys({ keys })
+  const { kid } = await add()
+  const published = await Promise.all([toPublished(kid), toPublished(kid), toPublished(kid)])
+  expect(published.filter((done) => done.ok)).toHaveLength(1)
+  expect(published.find((done) => !done.ok)).toMatchObject({
+    error: { reason: `${kid} is published, not generated.` },
+  })
+  expect(await keys.audit()).toHaveLength(3)
+})
+
+test('N-169 whoever writes past the steps, no second key can sign', async () => {
+  await initKeys({ keys })
+  await add()
+  await expect(authority.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
+    'signing_keys_one_signs',
+  )
+})
+
+test('a trial and a refusal change nothing', async () => {
+  const kid = (await initKeys({ keys })) ?? ''
+  const before = await dumpTables(authority.db)
+  const tried = await keys.update(
+    by,
+    ({ ring }) => {
+      const step = revoke(ring, kid, 'none')
+      return step.ok
+        ? ok({ step: 'revoke', transitions: [{ kid, from: 'signing', to: 'revoked' }] })
+        : err(step.error)
+    },
+    { trial: true },
+  )
+  expect(tried).toMatchObject({ ok: true, value: { head: undefined, ring: { version: 3 } } })
+  await keys.update(by, ({ ring, now }) => {
+    const step = retire(ring, kid, at(now))
+    return step.ok ? ok({ step: 'retire', transitions: step.value }) : err(step.error)
+  })
+  expect(await dumpTables(authority.db)).toBe(before)
+})
+
+describe('N-170 the audit', () => {
+  test('is only ever added to by the role of the app', async () => {
+    await initKeys({ keys })
+    for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
+      await expect(authority.db.query(change)).rejects.toMatchObject({ code: '42501' })
+  })
+
+  test('that cannot be written means that nothing changes', async () => {
+    const kid = (await initKeys({ keys })) ?? ''
+    await using owner = openPool(authority.database.ownerUrl)
+    await owner.query('revoke insert on key_audit from public')
+    const { rows } = await owner.query<{ role: string }>(
+      `select grantee as role from information_schema.role_table_grants
+       where table_name = 'key_audit' and privilege_type = 'INSERT' and grantee <> current_user`,
+    )
+    for (const { role } of rows) await owner.query(`revoke insert on key_audit from "${role}"`)
+    const before = await dumpTables(authority.db)
+    await expect(end(kid)).rejects.toMatchObject({ code: '42501' })
+    expect(await dumpTables(authority.db)).toBe(before)
+  })
+
+  test('that the owner edited is found', async () => {
+    await initKeys({ keys })
+    await add()
+    const head = checkChain(await keys.audit())
+    await using owner = openPool(authority.database.ownerUrl)
+    await owner.query(`update key_audit set entry = replace(entry, 'rosa', 'carl') where number = 2`)
+    expect(checkChain(await keys.audit())).toMatchObject({
+      ok: false,
+      error: expect.stringContaining('Row 2'),
+    })
+    await owner.query('delete from key_audit where number = 2')
+    expect(checkChain(await keys.audit()).ok).toBe(true)
+    expect(checkChain(await keys.audit(), head.ok ? head.value.head : '').ok).toBe(false)
+  })
+})
+
+describe('N-168', () => {
+  test.for([
+    [
+      'a byte of the private part',
+      `private_sealed = set_byte(private_sealed, 100, get_byte(private_sealed, 100) # 1)`,
+    ],
+    ['the y of the public part', `public_jwk = jsonb_set(public_jwk, '{y}', '"AAAA"')`],
+    ['the x of the public part', `public_jwk = jsonb_set(public_jwk, '{x}', '"AAAA"')`],
+    ['the curve', `public_jwk = jsonb_set(public_jwk, '{crv}', '"P-384"')`],
+    ['the kid in the public part', `public_jwk = jsonb_set(public_jwk, '{kid}', '"another"')`],
+    ['the algorithm', `algorithm = 'EdDSA'`],
+    ['the private part away', `private_sealed = null`],
+    ['the state to one that has no private part', `state = 'retiring'`],
+    ['a member that is no part of a public key', `public_jwk = public_jwk || '{"d":"AAAA"}'`],
+  ])('refuses a row in which somebody changed %s', async ([_what, change]) => {
+    await initKeys({ keys })
+    await authority.db.query(`update signing_keys set ${change}`)
+    await expect(keys.read()).rejects.toThrow(UnreadableKey)
+  })
+
+  test('finds any one bit of a sealed key that was flipped', async () => {
+    const kid = await initKeys({ keys })
+    const { rows } = await authority.db.query<{ sealed: Buffer }>(
+      'select private_sealed as sealed from signing_keys',
+    )
+    const sealed = rows[0]?.sealed ?? Buffer.alloc(0)
+    expect(sealed.length).toBeGreaterThan(250)
+    for (let bit = 0; bit < sealed.length * 8; bit += 1) {
+      const flipped = Buffer.from(sealed)
+      flipped.writeUInt8(flipped.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3)
+      expect(() => authority.sealingKeys.open(flipped, `signing_keys/${kid}`), `bit ${bit}`).toThrow(/./)
+    }
+  })
+
+  test('refuses two rows whose private parts were swapped', async () => {
+    await initKeys({ keys })
+    await add(generateKeyPair('ES256'))
+    await authority.db.query(
+      `update signing_keys k set private_sealed = (select private_sealed from signing_keys o where o.kid <> k.kid)`,
+    )
+    await expect(keys.read()).rejects.toThrow(UnreadableKey)
+  })
+
+  test('refuses to go on without the key-encryption key, and makes no new key', async () => {
+    await initKeys({ keys })
+    const elsewhere = postgresKeyStore(authority.db, exampleSealingKeys())
+    await expect(elsewhere.read()).rejects.toThrow(UnreadableKey)
+    expect(await initKeys({ keys: elsewhere })).toBeUndefined()
+    expect((await keys.read()).keys).toHaveLength(1)
+  })
+
+  test('a key that nobody can open can still be revoked, and the ring goes on under another key-encryption key', async () => {
+    const kid = (await initKeys({ keys })) ?? ''
+    keys = postgresKeyStore(authority.db, exampleSealingKeys())
+    expect(await end(kid)).toMatchObject({ ok: true })
+    expect((await keys.read()).keys.map(({ state }) => state)).toEqual(['revoked', 'signing'])
+  })
+})
+
+test('rewrap moves every private part to the newest key-encryption key, once', async () => {
+  const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  const store = (text: string) => postgresKeyStore(authority.db, parseKeyEncryptionKeys(text))
+  keys = store(old)
+  await initKeys({ keys })
+  await add()
+  const before = await keys.read()
+  const both = store(`${young}\n${old}`)
+  expect(await both.rewrap(by, { trial: true })).toHaveLength(2)
+  expect(await both.rewrap(by)).toHaveLength(2)
+  expect(await both.rewrap(by)).toEqual([])
+  expect((await store(young).read()).keys).toEqual(before.keys)
+  await expect(keys.read()).rejects.toThrow(UnreadableKey)
+})

@@ -1,0 +1,36 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { serviceUrls } from '@plainpath/metadata'
+import { expect, test } from 'vitest'
+import { exampleHashKey } from '../../test/example-agent.ts'
+import { createProvider, type ProviderDeps } from './create-provider.ts'
+import { readOnlyAdapter } from './token-adapter.ts'
+
+const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+const signing = { ...privateKey.export({ format: 'jwk' }), kid: 'key-1', alg: 'ES256', use: 'sig' }
+const provider = createProvider({
+  urls: serviceUrls('https://plainpath.example'),
+  adapter: () => readOnlyAdapter('nothing is written here'),
+  ring: { signing, published: [] } as unknown as ProviderDeps['ring'],
+  hashKey: exampleHashKey(),
+  resourceServers: [],
+})
+
+test('N-118 the library makes its addresses from our origin, whatever Host says', () => {
+  const request = new IncomingMessage(new Socket())
+  request.headers.host = 'evil.example'
+  request.url = 'http://evil.example/oauth/token'
+  const ctx = provider.createContext(request, new ServerResponse(request))
+  expect(ctx.href).toContain('evil.example')
+  const oidc = new provider.OIDCContext(ctx)
+  expect(oidc.urlFor('token')).toBe('https://plainpath.example/oauth/token')
+  expect(oidc.urlFor('introspection')).toBe('https://plainpath.example/oauth/introspect')
+})
+
+test('writes nothing of its own accord', async () => {
+  await expect(readOnlyAdapter('nothing is written here').upsert('id', {}, 1)).rejects.toThrow(
+    'nothing is written',
+  )
+  expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
+})

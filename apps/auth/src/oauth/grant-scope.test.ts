@@ -1,0 +1,25 @@
+import { err, ok, type Scope } from '@plainpath/domain'
+import { expect, test } from 'vitest'
+import { grantScope } from './grant-scope.ts'
+
+const ALLOWED: Scope[] = ['guides:read', 'waitlist:write']
+
+test.for([
+  [undefined, ok('guides:read waitlist:write')],
+  ['', ok('guides:read waitlist:write')],
+  ['   ', ok('guides:read waitlist:write')],
+  ['waitlist:write', ok('waitlist:write')],
+  ['waitlist:write guides:read', ok('guides:read waitlist:write')],
+  ['guides:read guides:read', ok('guides:read')],
+  ['guides:read contact:write admin', ok('guides:read')],
+  ['contact:write', err('nothing-left')],
+  ['Guides:Read', err('nothing-left')],
+  ['guides:read,waitlist:write', err('nothing-left')],
+  ['*', err('nothing-left')],
+] as const)('asked for %o it grants %o', ([asked, granted]) => {
+  expect(grantScope(asked, ALLOWED)).toEqual(granted)
+})
+
+test('a client that may have nothing gets nothing', () => {
+  expect(grantScope(undefined, [])).toEqual(err('nothing-left'))
+})

@@ -1,0 +1,29 @@
+import { sha256 } from '@plainpath/sealing'
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, dumpTables } from '../../test/open-authority.ts'
+import { postgresTokenStore } from './postgres-token-store.ts'
+import { describeTokenStore, newToken, openUnderTest } from './token-store.contract.ts'
+import { describeTokenStoreModel } from './token-store-model.contract.ts'
+
+const open = async ({ db }: Authority, now: () => Date) => ({
+  tokens: postgresTokenStore(db, { now }),
+  dump: () => dumpTables(db),
+  async [Symbol.asyncDispose]() {},
+})
+
+describeTokenStore('Postgres', open)
+describeTokenStoreModel('Postgres', open)
+
+test('a client that somebody disabled by hand has no active token', async () => {
+  await using store = await openUnderTest(open)
+  const record = exampleAgent()
+  const clientId = record.agent.id
+  await store.authority.agents.add(record)
+  const [hash, issuedAt] = [sha256(newToken()), store.clock.now]
+  const expiresAt = new Date(issuedAt.getTime() + 1_000)
+  await store.tokens.save(hash, { clientId, generation: 1, scope: '', audience: '', issuedAt, expiresAt })
+  expect(await store.tokens.find(hash)).toBeDefined()
+  await store.authority.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
+  expect(await store.tokens.find(hash)).toBeUndefined()
+})

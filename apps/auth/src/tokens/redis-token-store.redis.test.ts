@@ -1,0 +1,166 @@
+import { sha256 } from '@plainpath/sealing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { endAgent } from '../agents/end-agent.ts'
+import { redisTokenStore } from './redis-token-store.ts'
+import { describeTokenStore, newToken } from './token-store.contract.ts'
+import type { GenerationOf } from './token-store.ts'
+import { describeTokenStoreModel } from './token-store-model.contract.ts'
+
+async function open({ generationOf }: Authority, now: () => Date) {
+  const scratch = await openScratchRedis()
+  return {
+    tokens: redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, now }),
+    dump: scratch.dump,
+    lose: (what: 'generations' | 'everything') => scratch.lose(what === 'generations' ? 'generation:*' : '*'),
+    [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
+  }
+}
+
+describeTokenStore('Redis', open)
+describeTokenStoreModel('Redis', open)
+
+describe('the generations beside the tokens in Redis', () => {
+  let authority: Authority
+  let scratch: ScratchRedis
+  beforeAll(async () => {
+    authority = await openAuthority()
+    scratch = await openScratchRedis()
+  })
+  afterAll(async () => {
+    await scratch[Symbol.asyncDispose]()
+    await authority[Symbol.asyncDispose]()
+  })
+
+  const storeThatAsks = (generationOf: GenerationOf) =>
+    redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, now: () => new Date() })
+  const store = () => storeThatAsks(authority.generationOf)
+  async function register() {
+    const record = exampleAgent()
+    await authority.agents.add(record)
+    return record.agent.id
+  }
+  async function issue(clientId: string, generation = 1) {
+    const hash = sha256(newToken())
+    const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
+    await store().save(hash, { clientId, generation, scope: '', audience: '', issuedAt, expiresAt })
+    return hash
+  }
+  const isActive = async (hash: Buffer) => (await store().find(hash)) !== undefined
+  const ending = (raiseGeneration = store().raiseGeneration) =>
+    endAgent({ agents: authority.agents, raiseGeneration, forget: () => undefined })
+  const mirrored = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
+
+  test('are asked of the authority once, then kept', async () => {
+    const asked: string[] = []
+    const counting = storeThatAsks((id) => {
+      asked.push(id)
+      return authority.generationOf(id)
+    })
+    const id = await register()
+    const hash = await issue(id)
+    expect([await counting.find(hash), await counting.find(hash)]).not.toContain(undefined)
+    expect(asked).toEqual([id])
+  })
+
+  test('are asked again when they were lost, and then end what was ended', async () => {
+    const [ended, other] = [await register(), await register()]
+    const others = await issue(other)
+    await ending()(ended, 'deleted')
+    await scratch.lose('generation:*')
+    expect([await isActive(await issue(ended)), await isActive(others)]).toEqual([false, true])
+  })
+
+  test('an authority that does not answer makes find throw, never answer', async () => {
+    const failing = storeThatAsks(() => Promise.reject(new Error('no database')))
+    const hash = await issue(await register())
+    await expect(failing.find(hash)).rejects.toThrow('no database')
+    expect(await isActive(hash)).toBe(true)
+  })
+
+  test('never fall', async () => {
+    const id = await register()
+    await store().raiseGeneration(id, 5)
+    await store().raiseGeneration(id, 3)
+    expect(await mirrored(id)).toBe('5')
+  })
+
+  test('a late answer of the authority does not undo an end', async () => {
+    const id = await register()
+    const hash = await issue(id)
+    const answer = Promise.withResolvers<void>()
+    const late = storeThatAsks(async (asked) => {
+      const generation = await authority.generationOf(asked)
+      await answer.promise
+      return generation
+    })
+    const finding = late.find(hash)
+    await expect.poll(() => mirrored(id)).toMatch(/^claimed/)
+    await ending()(id, 'deleted')
+    answer.resolve()
+    await finding
+    expect(await mirrored(id)).toBe('2')
+    expect([await isActive(hash), await isActive(await issue(id))]).toEqual([false, false])
+  })
+
+  test('nor when everything was lost after the end', async () => {
+    const id = await register()
+    const hash = await issue(id)
+    const answer = Promise.withResolvers<void>()
+    const late = storeThatAsks(async (asked) => {
+      const generation = await authority.generationOf(asked)
+      await answer.promise
+      return generation
+    })
+    const finding = late.find(hash)
+    await expect.poll(() => mirrored(id)).toMatch(/^claimed/)
+    await ending()(id, 'deleted')
+    await scratch.lose()
+    answer.resolve()
+    await finding
+    expect(await mirrored(id)).toBeNull()
+    expect(await isActive(await issue(id))).toBe(false)
+  })
+
+  test('what was lost while a client was being ended is told again', async () => {
+    const id = await register()
+    const raised: number[] = []
+    const losing = ending(async (client, generation) => {
+      await store().raiseGeneration(client, generation)
+      raised.push(generation)
+      if (raised.length > 1) return
+      await scratch.lose('generation:*')
+      // The change is not committed yet, so the authority still gives the old number.
+      expect(await isActive(await issue(client))).toBe(true)
+    })
+    await losing(id, 'deleted')
+    expect(raised).toEqual([2, 2])
+    expect(await isActive(await issue(id))).toBe(false)
+  })
+
+  test('a claim that nobody settled hinders nobody', async () => {
+    const id = await register()
+    const hash = await issue(id)
+    await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'claimed by a process that died', 'EX', 10)
+    expect(await isActive(hash)).toBe(true)
+    await ending()(id, 'disabled')
+    expect(await mirrored(id)).toBe('2')
+  })
+
+  test('every key ends by itself, tokens with the token', async () => {
+    const id = await register()
+    const hash = await issue(id)
+    await isActive(hash)
+    await storeThatAsks(async () => undefined).find(await issue(exampleAgent().agent.id))
+    const keys = await scratch.keys()
+    const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
+    expect(keys.length).toBeGreaterThan(2)
+    expect(Math.min(...seconds)).toBeGreaterThan(0)
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(2 * 3600)
+    expect(
+      await scratch.redis.ttl(`${scratch.prefix}token:${hash.toString('base64url')}`),
+    ).toBeLessThanOrEqual(3600)
+  })
+})

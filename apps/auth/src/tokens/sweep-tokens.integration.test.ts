@@ -1,0 +1,70 @@
+import { createLog } from '@plainpath/http'
+import { sha256 } from '@plainpath/sealing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { postgresTokenStore } from './postgres-token-store.ts'
+import { sweepTokens, sweepTokensRegularly } from './sweep-tokens.ts'
+import { newToken } from './token-store.contract.ts'
+
+let authority: Authority
+let clientId: string
+beforeAll(async () => {
+  authority = await openAuthority()
+  const record = exampleAgent()
+  await authority.agents.add(record)
+  clientId = record.agent.id
+})
+afterAll(() => authority[Symbol.asyncDispose]())
+
+const now = new Date('2026-11-20T09:00:00Z')
+async function save(secondsLeft: number) {
+  const hash = sha256(newToken())
+  const expiresAt = new Date(now.getTime() + secondsLeft * 1000)
+  const token = { clientId, generation: 1, scope: '', audience: '', issuedAt: now, expiresAt }
+  await postgresTokenStore(authority.db, { now: () => now }).save(hash, token)
+  return hash
+}
+const kept = async () => {
+  const { rows } = await authority.db.query<{ token_hash: Buffer }>('select token_hash from tokens')
+  return rows.map((row) => row.token_hash)
+}
+
+test('what has expired goes, what lives stays', async () => {
+  const living = await save(1)
+  await Promise.all([save(0), save(-1), save(-3600)])
+  expect(await sweepTokens(authority.db, now)).toBe(3)
+  expect(await sweepTokens(authority.db, now)).toBe(0)
+  expect(await kept()).toEqual([living])
+})
+
+test('at most 1 000 go in one statement, and several processes may sweep at once', async () => {
+  await authority.db.query(
+    `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
+     select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
+    [clientId, now],
+  )
+  const swept = await Promise.all([sweepTokens(authority.db, now), sweepTokens(authority.db, now)])
+  expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
+  while ((await sweepTokens(authority.db, now)) > 0);
+  expect(await kept()).toHaveLength(1)
+})
+
+test('sweeps by itself until it is disposed, and survives a database that does not answer', async () => {
+  const lines: string[] = []
+  const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
+  let broken = true
+  const db = {
+    query: (...args: Parameters<typeof authority.db.query>) =>
+      broken ? Promise.reject(new Error('no database')) : authority.db.query(...args),
+  } as typeof authority.db
+  {
+    await using _sweeping = sweepTokensRegularly({ db, now: () => now, log, everyMs: 5 })
+    await save(0)
+    await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
+    broken = false
+    await expect.poll(kept).toHaveLength(1)
+  }
+  await save(0)
+  expect(await kept()).toHaveLength(2)
+})

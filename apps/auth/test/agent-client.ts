@@ -1,0 +1,89 @@
+import { createRemoteJWKSet, type JWTVerifyResult, jwtVerify } from 'jose'
+import { expect } from 'vitest'
+import { z } from 'zod'
+import { type Answer, send } from './send.ts'
+import type { RunningAuth } from './start-auth.ts'
+
+const Registered = z.looseObject({ client_id: z.string(), client_secret: z.string() })
+export type Registered = z.infer<typeof Registered>
+const Token = z.looseObject({ access_token: z.string() })
+
+export const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+export const asAgent = (agent: Registered) => basic(agent.client_id, agent.client_secret)
+export const asApi = (auth: RunningAuth) => basic('rs_api', auth.stores.secrets.rs_api)
+export const json = (body: unknown) => ({
+  headers: { 'content-type': 'application/json' },
+  body: JSON.stringify(body),
+})
+export const GRANT = { grant_type: 'client_credentials' }
+export const SIGNED = { accept: 'application/token-introspection+jwt' }
+
+export async function register(auth: RunningAuth, name?: string): Promise<Registered> {
+  const request = name === undefined ? {} : json({ client_name: name })
+  const answer = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...request })
+  expect(answer.status, answer.text).toBe(201)
+  const registered = Registered.parse(JSON.parse(answer.text))
+  auth.confidential.add(registered.client_secret)
+  if (name) auth.confidential.add(name)
+  return registered
+}
+
+export const requestToken = (auth: RunningAuth, agent: Registered, fields: Record<string, string> = GRANT) =>
+  send(auth.url, {
+    method: 'POST',
+    path: '/oauth/token',
+    headers: asAgent(agent),
+    body: new URLSearchParams(fields),
+  })
+
+export async function getToken(auth: RunningAuth, agent: Registered, fields = {}): Promise<string> {
+  const answer = await requestToken(auth, agent, { ...GRANT, ...fields })
+  expect(answer.status, answer.text).toBe(200)
+  const { access_token } = Token.parse(JSON.parse(answer.text))
+  auth.confidential.add(access_token)
+  return access_token
+}
+
+export const revoke = (auth: RunningAuth, agent: Registered, token: string): Promise<Answer> =>
+  send(auth.url, {
+    method: 'POST',
+    path: '/oauth/revoke',
+    headers: asAgent(agent),
+    body: new URLSearchParams({ token }),
+  })
+
+export const deleteAgent = (auth: RunningAuth, agent: Registered): Promise<Answer> =>
+  send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(agent) })
+
+export const askAbout = (auth: RunningAuth, token: string, headers: Record<string, string> = asApi(auth)) =>
+  send(auth.internalUrl, {
+    method: 'POST',
+    path: '/oauth/introspect',
+    headers: { ...SIGNED, ...headers },
+    body: new URLSearchParams({ token }),
+  })
+
+/** The signed answer about a token, verified as a resource server does: against the published keys. */
+export async function introspect(
+  auth: RunningAuth,
+  token: string,
+  caller: 'rs_api' | 'rs_other' = 'rs_api',
+): Promise<JWTVerifyResult<{ token_introspection: { active: boolean }; token_hash: string }>> {
+  const answer = await askAbout(auth, token, basic(caller, auth.stores.secrets[caller]))
+  expect(answer.status, answer.text).toBe(200)
+  expect(answer.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
+  return jwtVerify(answer.text, createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl)), {
+    issuer: auth.origin,
+    audience: caller,
+    typ: 'token-introspection+jwt',
+    maxTokenAge: 5,
+    algorithms: ['ES256', 'EdDSA'],
+  })
+}
+
+export async function isActive(auth: RunningAuth, token: string): Promise<boolean> {
+  const { payload } = await introspect(auth, token)
+  return payload.token_introspection.active
+}

@@ -1,0 +1,138 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  asAgent,
+  basic,
+  deleteAgent,
+  getToken,
+  isActive,
+  json,
+  type Registered,
+  register,
+  requestToken,
+} from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { dumpTables } from './open-authority.ts'
+import { send } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }
+
+describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
+  let auth: RunningAuth
+  let agent: Registered
+  beforeAll(async () => {
+    auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '100' } })
+    agent = await register(auth, 'Atlas 58b1 of itself')
+  })
+  afterAll(async () => {
+    await expectNothingInClear(auth)
+    await auth[Symbol.asyncDispose]()
+  })
+
+  test('GET tells the client what is known of it, and not its secret', async () => {
+    const answer = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
+    expect(answer.status).toBe(200)
+    const { client_secret: _secret, ...known } = agent
+    expect(JSON.parse(answer.text)).toEqual({
+      ...known,
+      limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
+    })
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    await expectSound(auth, { ...answer, text: answer.text.replace(String(agent['client_name']), '') })
+  })
+
+  test('DELETE ends the client and all its tokens before it answers, and erases its name', async () => {
+    const ended = await register(auth, 'Canary name 7c1f')
+    const ofIt = await Promise.all([getToken(auth, ended), getToken(auth, ended)])
+    const kept = await getToken(auth, agent)
+    const answer = await deleteAgent(auth, ended)
+    expect([answer.status, answer.text]).toEqual([204, ''])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    await expectSound(auth, answer)
+    expect(await Promise.all([...ofIt, kept].map((token) => isActive(auth, token)))).toEqual([
+      false,
+      false,
+      true,
+    ])
+    expect((await requestToken(auth, ended)).status).toBe(401)
+    const { rows } = await auth.stores.db.query(
+      'select status, name_sealed, (select count(*) from agent_secrets where agent_id = agents.id) as secrets from agents where id = $1',
+      [ended.client_id],
+    )
+    expect(rows).toEqual([{ status: 'deleted', name_sealed: null, secrets: 0 }])
+    expect(await dumpTables(auth.stores.db)).not.toContain('Canary name 7c1f')
+  })
+
+  test('of deletions at once each is answered, and the client is gone', async () => {
+    const ended = await register(auth)
+    const answers = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, ended)))
+    expect(answers.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)
+    for (const { status } of answers) expect([204, 401]).toContain(status)
+    for (const answer of answers.filter(({ status }) => status === 401))
+      expect(answer.headers.get('www-authenticate')).toBe('Basic realm="plainpath", charset="UTF-8"')
+  })
+
+  describe.for(['GET', 'DELETE'])('%s refuses', (method) => {
+    test.for([
+      ['nothing at all', () => ({})],
+      ['a wrong secret', () => basic(agent.client_id, `pps_${'A'.repeat(43)}`)],
+      ['an unknown client', () => basic(`agt_${'A'.repeat(22)}`, agent.client_secret)],
+      ['a bearer token', () => ({ authorization: `Bearer ppt_${'A'.repeat(43)}` })],
+      ['what is no Basic', () => ({ authorization: `Basic ${CANARY}` })],
+      ['a resource server', () => basic('rs_api', auth.stores.secrets.rs_api)],
+    ] satisfies [string, () => Record<string, string>][])('%s', async ([_why, headers]) => {
+      await expectRefusal(
+        auth,
+        () => send(auth.url, { method, path: '/api/agent', headers: headers() }),
+        nobody,
+      )
+      expect((await requestToken(auth, agent)).status).toBe(200)
+    })
+
+    test('credentials in the body or the query', async () => {
+      const { client_id, client_secret } = agent
+      const query = new URLSearchParams({ client_id, client_secret })
+      await expectRefusal(auth, () => send(auth.url, { method, path: `/api/agent?${query}` }), nobody)
+      if (method === 'DELETE')
+        await expectRefusal(
+          auth,
+          () => send(auth.url, { method, path: '/api/agent', ...json({ client_id, client_secret }) }),
+          nobody,
+        )
+    })
+  })
+
+  test('N-074 no header changes a method', async () => {
+    const before = await countStored(auth)
+    const headers = { ...asAgent(agent), 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
+    expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(200)
+    expect((await requestToken(auth, agent)).status).toBe(200)
+    expect((await countStored(auth))['agent_secrets']).toBe(before['agent_secrets'])
+  })
+
+  test.for(['POST', 'PUT', 'PATCH'])('%s is 405', async (method) => {
+    const expected: Refusal = {
+      status: 405,
+      code: 'method-not-allowed',
+      form: 'agent',
+      headers: { allow: 'DELETE, GET, HEAD' },
+    }
+    await expectRefusal(
+      auth,
+      () => send(auth.url, { method, path: '/api/agent', headers: asAgent(agent) }),
+      expected,
+    )
+  })
+
+  test('another site’s script cannot delete', async () => {
+    const headers = { ...asAgent(agent), 'sec-fetch-site': 'cross-site' }
+    await expectRefusal(auth, () => send(auth.url, { method: 'DELETE', path: '/api/agent', headers }), {
+      status: 403,
+      code: 'cross-site-request',
+      form: 'agent',
+    })
+    expect((await requestToken(auth, agent)).status).toBe(200)
+  })
+})

@@ -1,0 +1,94 @@
+import * as oauth from 'oauth4webapi'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isActive, type Registered, register } from './agent-client.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+/** http is for loopback only, which this is. */
+const insecure = { [oauth.allowInsecureRequests]: true }
+
+let auth: RunningAuth
+let server: oauth.AuthorizationServer
+let agent: Registered
+beforeAll(async () => {
+  auth = await startAuth({ origin: 'loopback' })
+  const issuer = new URL(auth.origin)
+  const found = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...insecure })
+  server = await oauth.processDiscoveryResponse(issuer, found)
+  agent = await register(auth)
+})
+afterAll(() => auth[Symbol.asyncDispose]())
+
+async function grant(how: oauth.ClientAuth, parameters: Record<string, string> = {}) {
+  const client = { client_id: agent.client_id }
+  const response = await oauth.clientCredentialsGrantRequest(server, client, how, parameters, insecure)
+  return oauth.processClientCredentialsResponse(server, client, response)
+}
+
+describe('a client library that knows nothing of us', () => {
+  test('finds the server by its issuer', () => {
+    expect(server).toMatchObject({ issuer: auth.origin, token_endpoint: `${auth.origin}/oauth/token` })
+    expect(agent['token_endpoint']).toBe(server.token_endpoint)
+  })
+
+  test.for([
+    ['client_secret_basic', oauth.ClientSecretBasic],
+    ['client_secret_post', oauth.ClientSecretPost],
+  ] satisfies [string, (secret: string) => oauth.ClientAuth][])(
+    'gets a token with %s and ends it',
+    async ([_name, how]) => {
+      const client = { client_id: agent.client_id }
+      const token = await grant(how(agent.client_secret), {
+        scope: 'guides:read',
+        resource: `${auth.origin}/api`,
+      })
+      expect(token).toMatchObject({ token_type: 'bearer', scope: 'guides:read', expires_in: 3600 })
+      expect(await isActive(auth, token.access_token)).toBe(true)
+      const response = await oauth.revocationRequest(
+        server,
+        client,
+        how(agent.client_secret),
+        token.access_token,
+        insecure,
+      )
+      expect(await oauth.processRevocationResponse(response)).toBeUndefined()
+      expect(await isActive(auth, token.access_token)).toBe(false)
+    },
+  )
+
+  test('understands why it gets none', async () => {
+    await expect(grant(oauth.ClientSecretBasic('wrong'))).rejects.toMatchObject({
+      name: 'WWWAuthenticateChallengeError',
+      status: 401,
+      cause: [{ scheme: 'basic', parameters: { realm: 'plainpath', charset: 'UTF-8' } }],
+    })
+    await expect(
+      grant(oauth.ClientSecretBasic(agent.client_secret), { scope: 'contact:write' }),
+    ).rejects.toMatchObject({
+      name: 'ResponseBodyError',
+      status: 400,
+      error: 'invalid_scope',
+      error_description: expect.stringContaining('verified e-mail'),
+    })
+    await expect(
+      grant(oauth.ClientSecretBasic(agent.client_secret), { resource: 'https://elsewhere.example' }),
+    ).rejects.toMatchObject({ error: 'invalid_target' })
+  })
+
+  test('introspects as a resource server, and verifies what it is told', async () => {
+    const inside = { ...server, introspection_endpoint: `${auth.internalUrl}/oauth/introspect` }
+    const api = { client_id: 'rs_api', introspection_signed_response_alg: 'ES256' }
+    const secret = oauth.ClientSecretBasic(auth.stores.secrets.rs_api)
+    const token = await grant(oauth.ClientSecretBasic(agent.client_secret))
+    const ask = async (presented: string) => {
+      const response = await oauth.introspectionRequest(inside, api, secret, presented, {
+        ...insecure,
+        requestJwtResponse: true,
+      })
+      const answer = await oauth.processIntrospectionResponse(inside, api, response)
+      await oauth.validateApplicationLevelSignature(inside, response, insecure)
+      return answer
+    }
+    expect(await ask(token.access_token)).toMatchObject({ active: true, client_id: agent.client_id })
+    expect(await ask('unknown')).toEqual({ active: false })
+  })
+})

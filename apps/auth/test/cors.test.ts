@@ -1,0 +1,62 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asAgent, GRANT, type Registered, register } from './agent-client.ts'
+import { type Answer, send } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+const OURS = 'https://app.example'
+const grants = ({ headers }: Answer) =>
+  [...headers.keys()].filter((name) => name.startsWith('access-control'))
+
+let auth: RunningAuth
+let agent: Registered
+beforeAll(async () => {
+  auth = await startAuth({ env: { AUTH_CORS_ORIGINS: OURS } })
+  agent = await register(auth)
+})
+afterAll(() => auth[Symbol.asyncDispose]())
+
+const post = (path: string, origin: string, headers: Record<string, string> = asAgent(agent)) =>
+  send(auth.url, {
+    method: 'POST',
+    path,
+    headers: { origin, 'sec-fetch-site': 'cross-site', ...headers },
+    body: new URLSearchParams({ ...GRANT, token: 'x' }),
+  })
+
+describe.for(['/oauth/token', '/oauth/revoke'])('N-150 %s', (path) => {
+  test('may be used by scripts of the configured origin, and tells them why it refuses', async () => {
+    const [granted, refused] = [await post(path, OURS), await post(path, OURS, {})]
+    expect([granted.status, refused.status]).toEqual([200, 401])
+    for (const { headers } of [granted, refused]) {
+      expect(headers.get('access-control-allow-origin')).toBe(OURS)
+      expect(headers.get('access-control-expose-headers')).toMatch(
+        /Retry-After, WWW-Authenticate, X-Request-Id/,
+      )
+      expect(headers.get('access-control-allow-credentials')).toBeNull()
+      expect(headers.get('vary')).toContain('Origin')
+    }
+  })
+
+  test.for(['https://evil.example', 'null', `${OURS}.evil.example`, 'http://app.example', `${OURS}:8443`])(
+    'not by those of %s',
+    async (origin) => {
+      const answer = await post(path, origin)
+      expect(answer.status).toBe(403)
+      expect(grants(answer)).toEqual([])
+    },
+  )
+
+  test('N-151 and says so beforehand', async () => {
+    const ask = (origin: string, method = 'POST') =>
+      send(auth.url, {
+        method: 'OPTIONS',
+        path,
+        headers: { origin, 'access-control-request-method': method },
+      })
+    const [ours, theirs] = [await ask(OURS), await ask('https://evil.example')]
+    expect([ours.status, theirs.status]).toEqual([204, 204])
+    expect(ours.headers.get('access-control-allow-origin')).toBe(OURS)
+    expect(ours.headers.get('access-control-allow-headers')).toContain('Authorization')
+    expect(grants(theirs)).toEqual([])
+  })
+})

@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { deleteAgent, getToken, register, revoke } from './agent-client.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+let auth: RunningAuth
+beforeAll(async () => {
+  auth = await startAuth()
+  await auth.stores.asAdmin(`alter database ${auth.stores.database.name} set synchronous_commit = off`)
+  // Notes, when a transaction commits, how durable it will be.
+  await auth.stores.asOwner(`
+    create schema note;
+    create table note.commits (tables text, synchronous_commit text);
+    create function note.commit() returns trigger language plpgsql security definer as $$
+      begin
+        insert into note.commits values (tg_table_name, current_setting('synchronous_commit'));
+        return null;
+      end $$;
+    create constraint trigger noted after delete on tokens deferrable initially deferred for each row execute function note.commit();
+    create constraint trigger noted after update on agents deferrable initially deferred for each row execute function note.commit();`)
+  await auth.stores.asAdmin(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  )
+})
+afterAll(() => auth[Symbol.asyncDispose]())
+
+const noted = async () => {
+  await auth.stores.asOwner(`grant usage on schema note to public; grant select on note.commits to public`)
+  const { rows } = await auth.stores.db.query('select tables, synchronous_commit from note.commits')
+  return rows
+}
+
+test('N-107 a revocation and a deletion are on disk before they are answered, whatever the server’s default', async () => {
+  const registered = () =>
+    register(auth).then(
+      () => true,
+      () => false,
+    )
+  await expect.poll(registered).toBe(true)
+  const agent = await register(auth)
+  const token = await getToken(auth, agent)
+  expect((await revoke(auth, agent, token)).status).toBe(200)
+  expect((await deleteAgent(auth, agent)).status).toBe(204)
+  expect(await noted()).toEqual([
+    { tables: 'tokens', synchronous_commit: 'on' },
+    { tables: 'agents', synchronous_commit: 'on' },
+  ])
+})

@@ -1,0 +1,31 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { Agent } from '@plainpath/domain'
+import { newHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import type { AgentRecord } from '../src/agents/agent-store.ts'
+
+export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
+export const exampleHashKey = () => parseHashKey(newHashKey())
+
+/** An active agent with one secret that nobody knows. */
+export function exampleAgent(members: Partial<Agent> = {}): AgentRecord {
+  const registeredAt = members.registeredAt ?? new Date('2026-11-20T09:00:00Z')
+  return {
+    agent: Agent.parse({
+      id: `agt_${randomBytes(16).toString('base64url')}`,
+      scopes: ['guides:read', 'waitlist:write'],
+      status: 'active',
+      generation: 1,
+      ...members,
+      registeredAt,
+    }),
+    secrets: [
+      {
+        id: randomUUID(),
+        digest: randomBytes(32),
+        keyId: 'key-1',
+        createdAt: registeredAt,
+        endsAt: undefined,
+      },
+    ],
+  }
+}

@@ -1,0 +1,73 @@
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expect } from 'vitest'
+import { countRows } from './open-authority.ts'
+import { type Answer, send } from './send.ts'
+import type { RunningAuth } from './start-auth.ts'
+
+/** How a failure is written (contract §2). */
+type Form = 'oauth' | 'agent' | 'problem'
+
+export interface Refusal {
+  readonly status: number
+  /** Of the problem: the last segment of its address. */
+  readonly code: string
+  /** `error` of RFC 6749 §5.2; `invalid_request` when absent. */
+  readonly error?: string
+  readonly form?: Form
+  readonly headers?: Readonly<Record<string, string | RegExp>>
+  /** What `detail` or `error_description` says. */
+  readonly says?: string | RegExp
+}
+
+/** Put by tests into what they send; no answer may say it back. */
+export const CANARY = 'Canary-58b1'
+
+/** What holds after every request (security plan §3.0: I1 to I5 and, where time is meant to pass, not I9). */
+export async function expectSound(auth: RunningAuth, answer: Answer): Promise<void> {
+  expectSoundAnswer(answer, {
+    origin: auth.origin,
+    confidential: auth.confidential,
+    failure: answer.status === 503 ? 503 : undefined,
+  })
+  const live = await send(auth.operationsUrl, { path: '/live' })
+  expect(live.status).toBe(200)
+}
+
+/** Holds an answer against what it should refuse with. */
+export function expectProblem(answer: Answer, expected: Refusal): void {
+  const { status, code, error = 'invalid_request', form = 'oauth' } = expected
+  expect(answer, answer.text).toMatchObject({ status })
+  expectSoundAnswer(answer, { form, confidential: [CANARY], failure: status })
+  const body = JSON.parse(answer.text) as Record<string, unknown>
+  if (form !== 'problem') expect(body['error']).toBe(error)
+  expect(body['code'] ?? String(body['error_uri']).split('/').at(-1)).toBe(code)
+  const said = String(body[form === 'oauth' ? 'error_description' : 'detail'])
+  // RFC 6749 section 5.2 allows no quotes and no backslash.
+  expect(said).toMatch(form === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u)
+  if (expected.says) expect(said).toMatch(expected.says)
+  for (const [name, value] of Object.entries(expected.headers ?? {}))
+    expect(answer.headers.get(name), name).toMatch(value)
+  if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
+}
+
+/** Sends what must be refused: the answer is as expected and sound, it came soon, and nothing was stored. */
+export async function expectRefusal(
+  auth: RunningAuth,
+  ask: () => Promise<Answer>,
+  expected: Refusal,
+): Promise<Answer> {
+  const before = await countStored(auth)
+  const answer = await ask()
+  expectProblem(answer, expected)
+  await expectSound(auth, answer)
+  expect(answer.ms).toBeLessThan(1_500)
+  expect(await countStored(auth)).toEqual(before)
+  return answer
+}
+
+/** I7: how much of everything is stored. */
+export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
+  const rows = await countRows(auth.stores.db)
+  const inRedis = await auth.stores.redis?.keys('token:*')
+  return { ...rows, ...(inRedis && { redisTokens: inRedis.length }) }
+}

@@ -1,0 +1,246 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
+import {
+  CANARY,
+  countStored,
+  expectProblem,
+  expectRefusal,
+  expectSound,
+  type Refusal,
+} from './expect-refusal.ts'
+import { rawRequest, send, sendRaw } from './send.ts'
+import { ORIGIN, type RunningAuth, startAuth } from './start-auth.ts'
+
+let auth: RunningAuth
+let agent: Registered
+beforeAll(async () => {
+  auth = await startAuth()
+  agent = await register(auth)
+})
+afterAll(() => auth[Symbol.asyncDispose]())
+
+const BODY = 'grant_type=client_credentials'
+const FORM = 'Content-Type: application/x-www-form-urlencoded'
+const authorized = () => [`Authorization: ${asAgent(agent).authorization}`, FORM]
+const length = (body: string) => `Content-Length: ${body.length}`
+/** A token request that lacks nothing, with one thing changed. */
+const tokenRequest = (change: { line?: string; host?: string; headers?: string[]; body?: string } = {}) => {
+  const body = change.body ?? BODY
+  return rawRequest(
+    change.line ?? 'POST /oauth/token',
+    [...authorized(), ...(change.headers ?? [length(body)])],
+    body,
+    change.host,
+  )
+}
+const raw = async (bytes: string) => (await sendRaw(auth.url, bytes))[0]!
+
+const misdirected: Refusal = {
+  status: 421,
+  code: 'misdirected-request',
+  says: `answers at ${ORIGIN} only. Nothing was done.`,
+}
+const invalid: Refusal = { status: 400, code: 'invalid-request' }
+
+test('the good twin of every case here gets a token', async () => {
+  expect((await raw(tokenRequest())).status).toBe(200)
+})
+
+describe('the Host', () => {
+  test.for(['plainpath.example', 'PLAINPATH.example', 'plainpath.example:443'])(
+    '%s is ours',
+    async (host) => {
+      expect((await raw(tokenRequest({ host }))).status).toBe(200)
+    },
+  )
+
+  test.for([
+    ['N-118 another one', { host: 'evil.example' }, misdirected],
+    ['N-118 one that begins like ours', { host: 'plainpath.example.evil.example' }, misdirected],
+    ['N-118 another port', { host: 'plainpath.example:8080' }, misdirected],
+    ['N-119 with a user', { host: 'user@plainpath.example' }, invalid],
+    ['N-119 with a user behind it', { host: 'plainpath.example@evil.example' }, invalid],
+    ['N-119 with a blank', { host: 'plainpath.example evil.example' }, invalid],
+    ['N-119 with half a bracket', { host: '[::1' }, invalid],
+    ['N-119 with port 0', { host: 'plainpath.example:0' }, misdirected],
+    ['N-119 with port 99999', { host: 'plainpath.example:99999' }, misdirected],
+    ['N-119 with a dot behind it', { host: 'plainpath.example.' }, misdirected],
+    ['N-119 empty', { host: '' }, invalid],
+    ['N-119 sent twice', { headers: ['Host: plainpath.example', length(BODY)] }, invalid],
+    ['N-120 ours, the target another', { line: 'POST http://evil.example/oauth/token' }, misdirected],
+    [
+      'N-120 another, the target ours',
+      { line: 'POST http://plainpath.example/oauth/token', host: 'evil.example' },
+      misdirected,
+    ],
+  ] satisfies [string, Parameters<typeof tokenRequest>[0], Refusal][])(
+    '%s is refused, and nothing is done',
+    async ([_why, change, expected]) => {
+      await expectRefusal(auth, () => raw(tokenRequest(change)), expected)
+    },
+  )
+
+  test('N-121 what a proxy would say is not believed', async () => {
+    const headers = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', length(BODY)]
+    expect((await raw(tokenRequest({ headers }))).status).toBe(200)
+    const forged = rawRequest(
+      'GET /.well-known/oauth-authorization-server',
+      ['X-Forwarded-Host: plainpath.example'],
+      '',
+      'evil.example',
+    )
+    expectProblem(await raw(forged), { ...misdirected, form: 'problem' })
+  })
+
+  test('an absolute target with our authority is served', async () => {
+    expect((await raw(tokenRequest({ line: `POST ${ORIGIN}/oauth/token` }))).status).toBe(200)
+  })
+
+  test('the internal listener asks for none in particular', async () => {
+    const request = rawRequest('GET /oauth/jwks.json', [], '', 'auth.internal:8091')
+    expect((await sendRaw(auth.internalUrl, request))[0]?.status).toBe(200)
+  })
+})
+
+describe('a body', () => {
+  const chunked = (...chunks: string[]) =>
+    [...chunks.map((chunk) => `${chunk.length.toString(16)}\r\n${chunk}\r\n`), '0\r\n\r\n'].join('')
+  const CHUNKED = 'Transfer-Encoding: chunked'
+
+  test('in chunks is read', async () => {
+    const body = chunked(BODY.slice(0, 5), BODY.slice(5))
+    expect((await raw(tokenRequest({ headers: [CHUNKED], body }))).status).toBe(200)
+  })
+
+  test('N-126 trailers change nothing', async () => {
+    const trailer = 'Authorization: Basic AAAA\r\n'
+    const body = chunked(BODY).replace(/0\r\n\r\n$/, `0\r\n${trailer}\r\n`)
+    expect((await raw(tokenRequest({ headers: [CHUNKED, 'Trailer: Authorization'], body }))).status).toBe(200)
+  })
+
+  test('N-130 over 16 KiB in chunks is refused', async () => {
+    const body = chunked(BODY, `&x=${'x'.repeat(9_000)}`, 'x'.repeat(9_000))
+    await expectRefusal(auth, () => raw(tokenRequest({ headers: [CHUNKED], body })), {
+      status: 413,
+      code: 'content-too-large',
+      headers: { connection: 'close' },
+    })
+  })
+
+  test('N-130 whose length is a lie upwards is refused before it is read', async () => {
+    await expectRefusal(auth, () => raw(tokenRequest({ headers: ['Content-Length: 999999999'] })), {
+      status: 413,
+      code: 'content-too-large',
+      headers: { connection: 'close' },
+    })
+  })
+
+  test('N-125 whose end is uncertain is refused by closing', async () => {
+    const before = await countStored(auth)
+    for (const headers of [
+      [length(BODY), CHUNKED],
+      [length(BODY), length(BODY), 'Content-Length: 5'],
+      ['Content-Length: +5'],
+      ['Content-Length: 0x5'],
+      ['Content-Length: 5, 5'],
+      ['Content-Length: -1'],
+      ['Transfer-Encoding: chunked, identity'],
+      ['Transfer-Encoding : chunked'],
+      ['Transfer-Encoding: xchunked'],
+    ]) {
+      const answers = await sendRaw(auth.url, tokenRequest({ headers }))
+      expect(answers).toHaveLength(1)
+      expect(answers[0]?.status, headers.join()).toBeGreaterThanOrEqual(400)
+      expect(answers[0]?.status).toBeLessThan(502)
+      expect(answers[0]?.status).not.toBe(500)
+      expect(answers[0]?.headers.get('connection')).toBe('close')
+      expect(JSON.parse(answers[0]!.text)).toHaveProperty('status', answers[0]?.status)
+    }
+    expect(await countStored(auth)).toEqual(before)
+  })
+
+  test('N-196 on GET is not looked at, and the next request gets its own answer', async () => {
+    const get = [`GET /oauth/jwks.json HTTP/1.1`, 'Host: plainpath.example', length(BODY), '', BODY].join(
+      '\r\n',
+    )
+    const answers = await sendRaw(auth.url, get + tokenRequest())
+    expect(answers.map(({ status }) => status)).toEqual([200, 200])
+    expect(answers[1]?.text).toContain('access_token')
+  })
+})
+
+describe('I10, N-138 requests on one connection', () => {
+  test('each get their own answer, in order', async () => {
+    const one = (path: string) => `GET ${path} HTTP/1.1\r\nHost: plainpath.example\r\n\r\n`
+    const paths = Array.from({ length: 10 }, (_, n) => (n % 2 ? '/oauth/jwks.json' : '/nowhere'))
+    const answers = await sendRaw(auth.url, `${paths.map(one).join('')}${tokenRequest()}`)
+    expect(answers.map(({ status }) => status)).toEqual([...paths.map((_, n) => (n % 2 ? 200 : 404)), 200])
+  })
+
+  test('a body that was too large is the last thing that is read', async () => {
+    const large = tokenRequest({ body: 'x'.repeat(20_000) }).replace('Connection: close\r\n', '')
+    const answers = await sendRaw(auth.url, large + tokenRequest())
+    expect(answers.map(({ status }) => status)).toEqual([413])
+  })
+})
+
+describe('what is no request of ours is refused cleanly:', () => {
+  test.for([
+    ['N-137 HTTP/2 without having asked', 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'],
+    ['N-126 a line that ends in LF', 'GET /oauth/jwks.json HTTP/1.1\nHost: plainpath.example\n\n'],
+    ['N-126 a header that is folded', rawRequest('GET /oauth/jwks.json', ['X: a\r\n b'])],
+    ['N-126 NUL in a header', rawRequest('GET /oauth/jwks.json', ['X: a\0b'])],
+    ['N-126 a blank before the colon', rawRequest('GET /oauth/jwks.json', ['X : a'])],
+    ['N-129 20 KiB of headers', rawRequest('GET /oauth/jwks.json', [`X: ${'x'.repeat(20_000)}`])],
+    ['N-129 20 KiB of path', rawRequest(`GET /${'x'.repeat(20_000)}`, [])],
+    ['N-119 no Host at all', 'GET /oauth/jwks.json HTTP/1.1\r\nConnection: close\r\n\r\n'],
+    ['a query and no path', rawRequest('GET ?x=1', [])],
+    ['no HTTP', `\x16\x03\x01${CANARY}\r\n\r\n`],
+    [
+      'N-127 an expectation nobody meets',
+      rawRequest('POST /oauth/token', ['Expect: a miracle', 'Content-Length: 0']),
+    ],
+  ])('%s', async ([_what, bytes]) => {
+    const [answer] = await sendRaw(auth.url, bytes ?? '')
+    expect([400, 417, 431]).toContain(answer?.status)
+    expect(answer?.headers.get('content-type')).toMatch(/^application\/(problem\+)?json/)
+    expect(answer?.headers.get('cache-control')).toBe('no-store')
+    expect(answer?.text).not.toContain(CANARY)
+    expect((await requestToken(auth, agent)).status).toBe(200)
+  })
+
+  test.for([
+    ['N-134 // in the path', 'GET //'],
+    ['N-134 a dot segment', 'POST /./oauth/token'],
+    ['N-134 a bad escape', 'GET /oauth/%zz'],
+    ['N-137 OPTIONS *', 'OPTIONS *'],
+    ['a target that is only a scheme', 'GET http://'],
+    ['N-032 an unknown method on a known path', 'PROPFIND /oauth/token'],
+    ['N-032 TRACE', `TRACE /oauth/token?x=${CANARY}`],
+  ])('%s', async ([_what, line]) => {
+    const [answer] = await sendRaw(auth.url, rawRequest(line ?? '', ['Content-Length: 0']))
+    expect([400, 404, 405, 421]).toContain(answer?.status)
+    expect(answer?.text).not.toContain(CANARY)
+    await expectSound(auth, answer!)
+  })
+
+  test('N-136 headers named like members of every object', async () => {
+    const headers = ['__proto__: x', 'constructor: x', 'toString: x', length(BODY)]
+    expect((await raw(tokenRequest({ headers }))).status).toBe(200)
+  })
+})
+
+describe('X-Request-Id', () => {
+  test.for([
+    ['abcdefgh', true],
+    ['A.b_c-1234', true],
+    ['short', false],
+    ['x'.repeat(65), false],
+    ['with blank', false],
+    [`${CANARY}"<script>`, false],
+  ] satisfies [string, boolean][])('%s is kept: %s', async ([id, kept]) => {
+    const { headers } = await send(auth.url, { path: '/oauth/jwks.json', headers: { 'x-request-id': id } })
+    expect(headers.get('x-request-id') === id).toBe(kept)
+    expect(headers.get('x-request-id')).toMatch(/^[A-Za-z0-9._-]{8,64}$/)
+  })
+})

@@ -1,0 +1,251 @@
+import { createHash } from 'node:crypto'
+import { decodeProtectedHeader } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  asAgent,
+  asApi,
+  askAbout,
+  basic,
+  deleteAgent,
+  getToken,
+  introspect,
+  isActive,
+  type Registered,
+  register,
+  revoke,
+  SIGNED,
+} from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { type Request, rawRequest, send, sendRaw } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+const invalid: Refusal = { status: 400, code: 'invalid-request' }
+const media: Refusal = { status: 415, code: 'unsupported-media-type' }
+const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+const nobody: Refusal = {
+  status: 401,
+  code: 'invalid-client',
+  error: 'invalid_client',
+  headers: { 'www-authenticate': 'Basic realm="plainpath introspection"' },
+}
+
+describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => {
+  let auth: RunningAuth
+  let agent: Registered
+  let token: string
+  beforeAll(async () => {
+    auth = await startAuth({ tokens })
+    agent = await register(auth, 'Atlas of looks')
+    token = await getToken(auth, agent)
+  })
+  afterAll(async () => {
+    await expectNothingInClear(auth)
+    await auth[Symbol.asyncDispose]()
+  })
+  const post = (request: Partial<Request>) =>
+    send(auth.internalUrl, {
+      method: 'POST',
+      path: '/oauth/introspect',
+      body: new URLSearchParams({ token }),
+      ...request,
+      headers: { ...SIGNED, ...asApi(auth), ...request.headers },
+    })
+
+  test('N-088 says of an active token what its API must know, signed', async () => {
+    const now = Date.now() / 1000
+    const { payload, protectedHeader } = await introspect(auth, token)
+    expect(protectedHeader).toEqual({
+      alg: 'ES256',
+      typ: 'token-introspection+jwt',
+      kid: expect.stringMatching(/^[A-Za-z0-9_-]{43}$/),
+    })
+    expect(payload).toEqual({
+      iss: 'https://plainpath.example',
+      aud: 'rs_api',
+      iat: expect.closeTo(now, -1),
+      token_hash: createHash('sha256').update(token).digest('base64url'),
+      token_introspection: {
+        active: true,
+        client_id: agent.client_id,
+        scope: 'guides:read waitlist:write',
+        aud: 'https://plainpath.example/api',
+        iss: 'https://plainpath.example',
+        token_type: 'Bearer',
+        identity_type: 'anonymous',
+        iat: expect.closeTo(now, -1),
+        exp: expect.closeTo(now + 3600, -1),
+      },
+    })
+    const jwks = JSON.parse((await send(auth.url, { path: '/oauth/jwks.json' })).text) as {
+      keys: { kid: string }[]
+    }
+    expect(jwks.keys.map(({ kid }) => kid)).toContain(protectedHeader.kid)
+  })
+
+  async function expectInactive(presented: string, caller: 'rs_api' | 'rs_other' = 'rs_api') {
+    const { payload } = await introspect(auth, presented, caller)
+    expect(payload).toEqual({
+      iss: 'https://plainpath.example',
+      aud: caller,
+      iat: expect.any(Number),
+      token_hash: createHash('sha256').update(presented).digest('base64url'),
+      token_introspection: { active: false },
+    })
+  }
+
+  test.for([
+    ['N-083 an unknown token', `ppt_${'A'.repeat(43)}`],
+    ['N-083 what is no token', CANARY],
+    ['N-083 8 kB', 'x'.repeat(8_000)],
+    ['N-083 NUL', 'ppt_\0'],
+    ['N-072, D4 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['the name of a member of every object', '__proto__'],
+  ] satisfies [string, string][])(
+    'N-084, N-087 %s is not active, and nothing more is said',
+    async ([_what, presented]) => {
+      await expectInactive(presented)
+    },
+  )
+  test('N-066 a token but for one letter is not active', async () => {
+    const last = token.at(-1) === 'A' ? 'B' : 'A'
+    for (const near of [
+      token.slice(0, -1),
+      `${token}A`,
+      `${token} `,
+      token.toUpperCase(),
+      token.slice(0, -1) + last,
+    ])
+      await expectInactive(near)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+  test('N-098 a client secret is not active', () => expectInactive(agent.client_secret))
+  test('N-086 another API hears nothing of our tokens', async () => {
+    await expectInactive(token, 'rs_other')
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('N-084, N-106 what was revoked, deleted or disabled is not active', async () => {
+    const [deleted, disabled] = [await register(auth), await register(auth)]
+    const ended = [await getToken(auth, agent), await getToken(auth, deleted), await getToken(auth, disabled)]
+    await revoke(auth, agent, ended[0]!)
+    await deleteAgent(auth, deleted)
+    await auth.stores.db.query(`update agents set status = 'disabled', generation = 2 where id = $1`, [
+      disabled.client_id,
+    ])
+    await expect.poll(() => isActive(auth, ended[2]!)).toBe(false)
+    for (const each of ended) await expectInactive(each)
+  })
+
+  test('N-084 what has expired is not active', async () => {
+    const short = await getToken(auth, agent)
+    if (auth.stores.redis) await auth.stores.redis.lose('token:*')
+    else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
+    await expectInactive(short)
+    token = await getToken(auth, agent)
+  })
+
+  test.for(['access_token', 'refresh_token', CANARY])('N-095 the hint %o does not matter', async (hint) => {
+    const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
+    expect(answer.status).toBe(200)
+    expect(decodeProtectedHeader(answer.text)).toMatchObject({ typ: 'token-introspection+jwt' })
+  })
+
+  test('an answer may be kept by nobody', async () => {
+    const answer = await askAbout(auth, token)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    await expectSound(auth, answer)
+  })
+
+  test('N-081 nobody but a resource server is answered', async () => {
+    const callers: Record<string, string>[] = [
+      { authorization: '' },
+      { authorization: `Bearer ${token}` },
+      { authorization: `Basic ${CANARY}` },
+      basic('rs_api', auth.stores.secrets.rs_other),
+      basic('rs_unknown', auth.stores.secrets.rs_api),
+      basic('rs_api', ''),
+      asAgent(agent),
+    ]
+    for (const headers of callers) await expectRefusal(auth, () => post({ headers }), nobody)
+    await expectRefusal(
+      auth,
+      () =>
+        send(auth.internalUrl, {
+          method: 'POST',
+          path: '/oauth/introspect',
+          headers: SIGNED,
+          body: new URLSearchParams({
+            token,
+            client_id: 'rs_api',
+            client_secret: auth.stores.secrets.rs_api,
+          }),
+        }),
+      nobody,
+    )
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test.for(['application/json', '*/*', 'application/jwt', 'text/html', ''])(
+    'N-090 %o instead of the signed form is refused',
+    async (accept) => {
+      await expectRefusal(auth, () => post({ headers: { accept } }), {
+        status: 406,
+        code: 'not-acceptable',
+        says: 'application/token-introspection+jwt only',
+      })
+    },
+  )
+  test('N-090 JSON beside the signed form is answered signed', async () => {
+    const answer = await post({
+      headers: { accept: 'application/json, application/token-introspection+jwt' },
+    })
+    expect(answer.headers.get('content-type')).toMatch(/^application\/token-introspection\+jwt/)
+  })
+
+  test.for([
+    ['N-083 an empty token', form('token='), invalid],
+    ['no token', form('x=1'), invalid],
+    ['no body', { body: undefined }, invalid],
+    ['N-094 a token twice', form('token=a&token=b'), invalid],
+    ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
+    ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
+    ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalid],
+  ] satisfies [string, Partial<Request>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
+    await expectRefusal(auth, () => post(request), expected)
+    expect(auth.logged.join('')).not.toContain(CANARY)
+  })
+
+  test('two Authorization headers are refused', async () => {
+    const { authorization } = asApi(auth)
+    const body = 'token=x'
+    const headers = [
+      `Authorization: ${authorization}`,
+      `Authorization: ${authorization}`,
+      `Accept: ${SIGNED.accept}`,
+      'Content-Type: application/x-www-form-urlencoded',
+      `Content-Length: ${body.length}`,
+    ]
+    const [answer] = await sendRaw(auth.internalUrl, rawRequest('POST /oauth/introspect', headers, body))
+    expectProblem(answer!, nobody)
+  })
+
+  test('N-082 GET is 405, and the token in its address is logged by nobody', async () => {
+    const request = { path: `/oauth/introspect?token=${CANARY}`, headers: { ...SIGNED, ...asApi(auth) } }
+    const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
+    await expectRefusal(auth, () => send(auth.internalUrl, request), expected)
+    expect(auth.logged.join('')).not.toContain(CANARY)
+  })
+
+  test('N-085 the public cannot reach it', async () => {
+    const request = {
+      method: 'POST',
+      path: '/oauth/introspect',
+      headers: { ...SIGNED, ...asApi(auth) },
+      body: new URLSearchParams({ token }),
+    }
+    await expectRefusal(auth, () => send(auth.url, request), { status: 404, code: 'not-found' })
+  })
+})

@@ -1,0 +1,237 @@
+import { writeFile } from 'node:fs/promises'
+import { openPool } from '@plainpath/postgres'
+import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { decodeProtectedHeader } from 'jose'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runAuthCommand } from '../src/cli.ts'
+import { askAbout, getToken, register } from './agent-client.ts'
+import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { send } from './send.ts'
+import { type RunningAuth, startInstance } from './start-auth.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const SHORT = {
+  AUTH_KEYS_MAX_AGE_SECONDS: '0',
+  AUTH_KEYS_TRUST_SECONDS: '0.1',
+  AUTH_KEYS_POLL_SECONDS: '0.2',
+  AUTH_KEYS_OVERLAP_SECONDS: '0',
+  AUTH_KEYS_LEASE_SECONDS: '2',
+}
+
+let resources: AsyncDisposableStack
+let stores: AuthStores
+let env: Record<string, string>
+let instances: RunningAuth[]
+beforeEach(async () => {
+  resources = new AsyncDisposableStack()
+  stores = resources.use(await openAuthStores())
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  instances = []
+})
+afterEach(() => resources.disposeAsync())
+
+const start = async (more: Record<string, string> = {}) => {
+  const instance = resources.use(await startInstance(stores, { env: { ...SHORT, ...more } }))
+  instances.push(instance)
+  return instance
+}
+
+async function keys(args: string, more: Record<string, string> = {}) {
+  const printed: string[] = []
+  const errors: string[] = []
+  const io = {
+    print: (line: string) => void printed.push(line),
+    printError: (line: string) => void errors.push(line),
+  }
+  const words = ['keys', ...args.split(' ')].map((word) => word.replaceAll('+', ' '))
+  const code = await runAuthCommand(words, { ...env, ...more }, io)
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
+/** Runs the command until it is not too early for it. */
+async function done(args: string) {
+  let last = await keys(args)
+  const early = () => last.code !== 0 || last.printed.includes('Nothing is due')
+  for (let tries = 0; early() && tries < 200; tries += 1) last = await keys(args)
+  return last
+}
+const ring = async () =>
+  JSON.parse((await keys('list --json')).printed) as {
+    ring_version: number
+    keys: { kid: string; state: string }[]
+    instances: { host: string; signing_kid?: string }[]
+  }
+const kidOf = async (state: string) => (await ring()).keys.find((key) => key.state === state)?.kid ?? ''
+const jwks = async (auth: RunningAuth) =>
+  (
+    JSON.parse((await send(auth.internalUrl, { path: '/oauth/jwks.json' })).text) as {
+      keys: { kid: string }[]
+    }
+  ).keys.map(({ kid }) => kid)
+async function signsWith(auth: RunningAuth, token: string) {
+  const answer = await askAbout(auth, token)
+  return answer.status === 200 ? decodeProtectedHeader(answer.text).kid : answer.status
+}
+const ready = async (auth: RunningAuth) => {
+  const answer = await send(auth.operationsUrl, { path: '/ready' })
+  return { status: answer.status, body: JSON.parse(answer.text) as Record<string, unknown> }
+}
+
+test('a rotation by its steps: every instance follows each, and the token lives through it', async () => {
+  const one = await start()
+  const two = await start()
+  const token = await getToken(one, await register(one))
+  const old = await kidOf('signing')
+  expect((await keys('generate --algorithm EdDSA')).code).toBe(0)
+  const next = await kidOf('generated')
+  expect(await jwks(one)).toEqual([old])
+  expect((await keys('publish')).printed).toContain(`${next}  generated -> published`)
+  for (const auth of [one, two]) expect((await jwks(auth)).toSorted()).toEqual([old, next].toSorted())
+  const activated = await done('activate')
+  expect(activated.printed).toContain(`${old}  signing -> retiring`)
+  for (const auth of [one, two]) {
+    expect(await signsWith(auth, token)).toBe(next)
+    expect((await jwks(auth)).toSorted()).toEqual([old, next].toSorted())
+  }
+  await done('retire')
+  for (const auth of [one, two]) expect(await jwks(auth)).toEqual([next])
+  const verified = await keys('verify')
+  expect(verified).toMatchObject({
+    code: 0,
+    printed: expect.stringContaining('All is well: 2 keys, 2 instances'),
+  })
+  expect((await ready(one)).body['keys']).toEqual({
+    ring_version: (await ring()).ring_version,
+    signing_kid: next,
+  })
+  const metrics = (await send(one.operationsUrl, { path: '/metrics' })).text
+  expect(metrics).toContain(`signing_key{kid="${next}",service="auth"} 1`)
+  expect(metrics).not.toContain(old)
+})
+
+test('N-166 a step that is too early says from when it is safe, for people and for programs', async () => {
+  await start()
+  await keys('generate')
+  await keys('publish')
+  const slow = { AUTH_KEYS_MAX_AGE_SECONDS: '300' }
+  const refused = await keys('activate --json', slow)
+  expect(refused.code).toBe(1)
+  const { safe_from: safeFrom, ...rest } = JSON.parse(refused.printed) as { safe_from: string; ok: boolean }
+  expect(rest.ok).toBe(false)
+  expect(new Date(safeFrom).getTime() - Date.now()).toBeGreaterThan(290_000)
+  expect((await keys('activate', slow)).errors).toContain(`It is safe from 20`)
+  expect(await keys('rotate', slow)).toMatchObject({
+    code: 0,
+    printed: expect.stringContaining('Nothing is due. Next: activate'),
+  })
+})
+
+test('rotate does what is due until nothing is, and a dry run does nothing', async () => {
+  await start()
+  const before = await ring()
+  expect((await keys('rotate')).printed).toContain('Nothing is due. Next: generate')
+  expect((await keys('rotate --now --dry-run')).printed).toMatch(/^Would generate/)
+  expect((await ring()).ring_version).toBe(before.ring_version)
+  for (const step of ['generate', 'publish', 'activate', 'retire'])
+    expect((await done(step === 'generate' ? 'rotate --now' : 'rotate')).printed).toContain(`Done: ${step}`)
+  expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
+})
+
+test('what was rotated is in the audit, and an older head finds what was cut off', async () => {
+  await keys('generate')
+  const { head } = JSON.parse((await keys('audit --verify --json')).printed) as { head: string }
+  await keys('publish')
+  expect(await keys(`audit --verify --head ${head}`)).toMatchObject({
+    code: 0,
+    printed: expect.stringContaining('1 rows newer'),
+  })
+  expect((await keys('audit')).printed).toMatch(/ring 3 {2}generate {2}by \S+ on \S+\n {4}\S+ {2}generated\n/)
+  await using owner = openPool(stores.database.ownerUrl)
+  await owner.query('delete from key_audit where number > 1')
+  expect(await keys('audit --verify')).toMatchObject({ code: 0 })
+  expect(await keys(`audit --verify --head ${head}`)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('cut off'),
+  })
+  expect((await keys('verify')).printed).toContain('by the audit it is unknown')
+  expect((await keys(`audit --head ${head}`)).code).toBe(2)
+})
+
+test('N-171 when revoke returns, no instance signs with the key or publishes it, and the next signs', async () => {
+  const [one, two] = [await start(), await start()]
+  const token = await getToken(one, await register(one))
+  const leaked = await kidOf('signing')
+  expect((await keys(`revoke ${leaked}`)).code).toBe(2)
+  expect((await keys(`revoke nobody --reason a+test`)).code).toBe(1)
+  expect((await keys(`revoke ${leaked} --reason a+test --dry-run`)).printed).toMatch(/^Would revoke/)
+  expect(await kidOf('signing')).toBe(leaked)
+  const revoked = await keys(`revoke ${leaked} --reason a+leaked+backup`)
+  for (const auth of [one, two]) {
+    const kid = await signsWith(auth, token)
+    expect(kid).not.toBe(leaked)
+    expect(await jwks(auth)).toEqual([kid])
+  }
+  expect(revoked.code).toBe(0)
+  expect(revoked.printed).toMatch(/\d+ ms after the command began to wait, no instance signs with it/)
+  expect((await keys('audit')).printed).toContain('(a leaked backup)')
+  expect(await keys(`revoke ${leaked} --reason again`)).toMatchObject({
+    code: 0,
+    printed: expect.stringContaining('already'),
+  })
+})
+
+describe('an instance that cannot know', () => {
+  test('polls where no notice reaches it, and follows', async () => {
+    const one = await start()
+    await using owner = openPool(stores.database.ownerUrl)
+    await owner.query('alter table signing_keys disable trigger all')
+    await owner.query('alter table key_ring disable trigger all')
+    await keys('generate')
+    await keys('publish')
+    await expect.poll(async () => (await jwks(one)).length).toBe(2)
+  })
+
+  test('N-168 that a row was tampered with is not ready, says so loudly, goes on, and recovers', async () => {
+    const one = await start()
+    const token = await getToken(one, await register(one))
+    await keys('generate')
+    const generated = await kidOf('generated')
+    const flip = () =>
+      stores.db.query(
+        `update signing_keys set private_sealed = set_byte(private_sealed, 150, get_byte(private_sealed, 150) # 4) where kid = $1`,
+        [generated],
+      )
+    await flip()
+    await expect.poll(async () => (await ready(one)).status).toBe(503)
+    expect((await ready(one)).body).toMatchObject({
+      checks: { keys: 'failed' },
+      keys: { problem: expect.stringContaining(generated) },
+    })
+    expect(one.logged.join('')).toContain('signing keys cannot be read: this instance is not ready')
+    expect(await signsWith(one, token)).toBe(await kidOf('signing'))
+    expect(await keys('verify')).toMatchObject({ code: 1, printed: expect.stringContaining(generated) })
+    await flip()
+    await expect.poll(async () => (await ready(one)).status).toBe(200)
+    expect((await ring()).keys).toHaveLength(2)
+  })
+
+  test('N-168 a new ring for want of the key-encryption key signs no more after the lease, and is not waited for', async () => {
+    const one = await start()
+    const token = await getToken(one, await register(one))
+    const leaked = await kidOf('signing')
+    const file = `${env['AUTH_KEK_FILE']}-other`
+    await writeFile(file, newKeyEncryptionKey())
+    const revoked = await keys(`revoke ${leaked} --reason a+test`, { AUTH_KEK_FILE: file })
+    expect(await signsWith(one, token)).toBe(503)
+    expect((await send(one.url, { path: '/oauth/jwks.json' })).status).toBe(503)
+    expect((await ready(one)).status).toBe(503)
+    expect(revoked).toMatchObject({ code: 0 })
+  })
+
+  test('N-168 and cannot open any key does not start, and makes none', async () => {
+    const file = `${env['AUTH_KEK_FILE']}-other`
+    await writeFile(file, newKeyEncryptionKey())
+    await expect(start({ AUTH_KEK_FILE: file })).rejects.toThrow('cannot be read')
+    expect((await ring()).keys).toHaveLength(1)
+    expect((await ring()).instances).toEqual([])
+  })
+})

@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest'
+import { asAgent, askAbout, basic, GRANT, getToken, register, requestToken, revoke } from './agent-client.ts'
+import { CANARY, expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { type Answer, send } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+/** The gateway of these tests is the test itself, so that it can have any address. */
+const BEHIND_GATEWAY = { AUTH_TRUSTED_PROXIES: '127.0.0.1' }
+const from = (address: string) => ({ 'x-forwarded-for': address })
+const limited = (policy: string): Refusal => ({
+  status: 429,
+  code: 'rate-limited',
+  error: 'rate_limited',
+  says: `The limit '${policy}' allows`,
+  headers: { 'retry-after': /^[1-9][0-9]*$/ },
+})
+/** Ten at once, which a busy machine can serve in time. */
+async function times<T>(count: number, work: (index: number) => Promise<T>): Promise<T[]> {
+  const done: T[] = []
+  for (let begun = 0; begun < count; begun += 10) {
+    const batch = Array.from({ length: Math.min(10, count - begun) }, (_, n) => work(begun + n))
+    done.push(...(await Promise.all(batch)))
+  }
+  return done
+}
+const statuses = (answers: Answer[]) => {
+  const counted: Record<number, number> = {}
+  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1
+  return counted
+}
+
+describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => {
+  const start = (factor: string) =>
+    startAuth({ tokens, env: { ...BEHIND_GATEWAY, AUTH_LIMITS_FACTOR: factor } })
+  const signUp = (auth: RunningAuth, address: string) =>
+    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: from(address) })
+  const tryAs = (auth: RunningAuth, id: string, secret: string, address = '203.0.113.9') =>
+    send(auth.url, {
+      method: 'POST',
+      path: '/oauth/token',
+      headers: { ...basic(id, secret), ...from(address) },
+      body: new URLSearchParams(GRANT),
+    })
+
+  test('an address registers 20 agents at once, no more, and no other address minds', async () => {
+    await using auth = await start('1')
+    const answers = await times(25, () => signUp(auth, '203.0.113.1'))
+    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+    const refused = answers.find(({ status }) => status === 429)!
+    expectProblem(refused, {
+      ...limited('register-burst'),
+      form: 'agent',
+      says: /"register-burst" allows 20 in 60 s/,
+    })
+    expect(JSON.parse(refused.text)).toMatchObject({ policy: 'register-burst' })
+    expect(refused.headers.get('ratelimit-policy')).toBe(
+      '"register-address";q=60;w=3600, "register-burst";q=20;w=60',
+    )
+    expect(refused.headers.get('ratelimit')).toMatch(/"register-burst";r=0;t=\d+$/)
+    expect((await signUp(auth, '203.0.113.2')).status).toBe(201)
+  })
+
+  test('N-140 what a client writes before the gateway’s word does not help it', async () => {
+    await using auth = await start('1')
+    const answers = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
+    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+  })
+
+  test('N-140, N-142 without a gateway no header changes the address', async () => {
+    await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
+    const answers = await times(25, (n) =>
+      send(auth.url, {
+        method: 'POST',
+        path: '/api/agent/register',
+        headers: {
+          ...from(`198.51.100.${n}`),
+          'x-real-ip': `198.51.100.${n}`,
+          forwarded: `for=198.51.100.${n}`,
+        },
+      }),
+    )
+    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+  })
+
+  test('N-143 a whole IPv6 network of one subscriber is one address', async () => {
+    await using auth = await start('1')
+    const answers = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
+    expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
+    expect((await signUp(auth, '2001:db8:1:3::1')).status).toBe(201)
+  })
+
+  test('a client gets its tokens a minute, and another client at the same address its own', async () => {
+    await using auth = await start('0.1')
+    const [busy, other] = [await register(auth), await register(auth)]
+    const answers = await times(17, () => requestToken(auth, busy))
+    expect(statuses(answers)).toEqual({ 200: 12, 429: 5 })
+    expectProblem(answers.find(({ status }) => status === 429)!, limited('token-client'))
+    expect((await requestToken(auth, other)).status).toBe(200)
+  })
+
+  test('failed authentications are refused after 20, a right secret never', async () => {
+    await using auth = await start('1')
+    const [agent, other] = [await register(auth), await register(auth)]
+    const answers = await times(25, () => tryAs(auth, agent.client_id, 'wrong'))
+    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
+    const refused = answers.find(({ status }) => status === 429)!
+    expectProblem(refused, limited('client-authentication'))
+    await expectSound(auth, refused)
+    expect((await tryAs(auth, agent.client_id, agent.client_secret)).status).toBe(200)
+    // Counted for this client at this address alone: nobody can lock out another.
+    expect((await tryAs(auth, other.client_id, 'wrong')).status).toBe(401)
+    expect((await tryAs(auth, agent.client_id, 'wrong', '203.0.113.10')).status).toBe(401)
+    expect((await tryAs(auth, agent.client_id, 'wrong')).status).toBe(429)
+  })
+
+  test('failures over one IPv6 network are counted together', async () => {
+    await using auth = await start('1')
+    const { client_id } = await register(auth)
+    const answers = await times(25, (n) =>
+      tryAs(auth, client_id, 'wrong', `2001:db8:1:2::${(n + 1).toString(16)}`),
+    )
+    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
+  })
+
+  test('N-242 an unknown client is counted like a known one', async () => {
+    await using auth = await start('1')
+    const known = await register(auth)
+    const seen = []
+    for (const id of [known.client_id, `agt_${'A'.repeat(22)}`]) {
+      const { headers } = await tryAs(auth, id, 'wrong')
+      seen.push(headers.get('ratelimit')?.split(', ').at(-1)?.replace(/t=\d+/, ''))
+    }
+    expect(seen).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
+  })
+
+  test('every endpoint announces and keeps its limits', async () => {
+    await using auth = await start('0.001')
+    const agent = await register(auth)
+    const requests: [string, () => Promise<Answer>, Refusal][] = [
+      [
+        'register',
+        () => send(auth.url, { method: 'POST', path: '/api/agent/register' }),
+        { ...limited('register-address'), form: 'agent', says: /"register-address"/ },
+      ],
+      ['token', () => requestToken(auth, agent), limited('token-address')],
+      ['revoke', () => revoke(auth, agent, CANARY), limited('token-address')],
+      [
+        'agent',
+        () => send(auth.url, { path: '/api/agent', headers: asAgent(agent) }),
+        { ...limited('token-address'), form: 'agent', says: /"token-address"/ },
+      ],
+      ['jwks', () => send(auth.url, { path: '/oauth/jwks.json' }), limited('reads-address')],
+      [
+        'metadata',
+        () => send(auth.url, { path: '/.well-known/oauth-authorization-server' }),
+        { ...limited('reads-address'), form: 'problem', says: /"reads-address"/ },
+      ],
+    ]
+    for (const [name, ask, expected] of requests) {
+      let answer = await ask()
+      for (let count = 0; answer.status < 400 && count < 4; count++) {
+        expect(answer.headers.get('ratelimit-policy'), name).toMatch(/^"[a-z-]+";q=\d+;w=\d+/)
+        answer = await ask()
+      }
+      expectProblem(answer, expected)
+    }
+    expect(auth.logged.join('')).not.toContain('127.0.0.1')
+  })
+
+  test('introspection by a resource server is not limited', async () => {
+    await using auth = await start('0.001')
+    const agent = await register(auth)
+    const token = await getToken(auth, agent)
+    const answers = await times(5, () => askAbout(auth, token))
+    expect(statuses(answers)).toEqual({ 200: 5 })
+  })
+})

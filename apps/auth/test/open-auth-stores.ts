@@ -1,0 +1,85 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
+import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { inject } from 'vitest'
+import { initKeys } from '../src/keys/init-keys.ts'
+import { postgresKeyStore } from '../src/keys/postgres-key-store.ts'
+import { createResourceServer } from '../src/resource-servers/create-resource-server.ts'
+import { MIGRATIONS } from '../src/wire-stores.ts'
+import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
+
+export type TokenPlace = 'Postgres' | 'Redis'
+
+/** Where tokens can live in this run: Postgres always, Redis where there is one. */
+export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
+
+/** What instances behind one gateway share: a database, perhaps Redis, key files, the first signing key. */
+export interface AuthStores extends AsyncDisposable {
+  readonly database: TestDatabase
+  /** As the app's own role. */
+  readonly db: Pool
+  readonly redis: ScratchRedis | undefined
+  /** Secrets of the resource servers: `rs_api`'s audience is our API, `rs_other`'s is another one. */
+  readonly secrets: { readonly rs_api: string; readonly rs_other: string }
+  readonly confidential: Set<string>
+  /** Runs statements as the owner of the tables, or as the server's administrator. */
+  asOwner(sql: string): Promise<void>
+  asAdmin(sql: string): Promise<void>
+  /** The environment of an instance at `origin`. */
+  settingsFor(origin: string): Promise<Record<string, string>>
+}
+
+export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<AuthStores> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-test-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const file = async (name: string, text: string) => {
+    await writeFile(path.join(folder, name), text, { mode: 0o600 })
+    return path.join(folder, name)
+  }
+  const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
+  const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test' }))
+  const redis = tokens === 'Redis' ? opening.use(await openScratchRedis()) : undefined
+  const kek = newKeyEncryptionKey()
+  await initKeys({ keys: postgresKeyStore(db, parseKeyEncryptionKeys(kek)) })
+  const files = {
+    AUTH_KEK_FILE: await file('kek', kek),
+    AUTH_HASH_KEY_FILE: await file('hash-key', newHashKey()),
+  }
+  const other = createResourceServer('rs_other', 'https://other.example/api')
+  const api = createResourceServer('rs_api', other.server.audience)
+  const resources = opening.move()
+  return {
+    database,
+    db,
+    redis,
+    secrets: { rs_api: api.secret, rs_other: other.secret },
+    confidential: new Set([api.secret, other.secret]),
+    asOwner: (sql) => runAs(database.ownerUrl, sql),
+    asAdmin: (sql) => runAs(database.adminUrl, sql),
+    async settingsFor(origin) {
+      const servers = [{ ...api.server, audience: `${origin}/api` }, other.server]
+      return {
+        AUTH_ORIGIN: origin,
+        AUTH_DATABASE_URL: database.appUrl,
+        ...(redis && { AUTH_REDIS_URL: redis.url }),
+        ...files,
+        AUTH_RESOURCE_SERVERS_FILE: await file(
+          `${randomBytes(4).toString('hex')}.json`,
+          JSON.stringify(servers),
+        ),
+        AUTH_LIMITS_FACTOR: '10000',
+      }
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function runAs(url: string, sql: string): Promise<void> {
+  await using db = openPool(url, { max: 1 })
+  await db.query(sql)
+}

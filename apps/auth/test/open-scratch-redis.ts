@@ -1,0 +1,50 @@
+import { randomBytes } from 'node:crypto'
+import { createLog } from '@plainpath/http'
+import type { Redis } from 'ioredis'
+import { inject } from 'vitest'
+import { openRedis } from '../src/tokens/open-redis.ts'
+
+/** A part of the test server's keys that is this test's alone; disposing removes it. */
+export interface ScratchRedis extends AsyncDisposable {
+  readonly url: string
+  readonly redis: Redis
+  /** Of every key; random. */
+  readonly prefix: string
+  keys(pattern?: string): Promise<string[]>
+  /** Forgets the keys that match, as a flushed or restarted Redis has; all of ours when absent. */
+  lose(pattern?: string): Promise<void>
+  /** Keys and values, as text. */
+  dump(): Promise<string>
+}
+
+export async function openScratchRedis(): Promise<ScratchRedis> {
+  const url = inject('redisUrl')
+  if (!url) throw new Error('this test needs TEST_REDIS_URL')
+  const redis = await openRedis(url, createLog({ service: 'test', write: () => undefined }))
+  const prefix = `plainpath-test-${randomBytes(8).toString('hex')}:`
+  async function keys(pattern = '*') {
+    const found: string[] = []
+    for await (const batch of redis.scanStream({ match: prefix + pattern, count: 1_000 }))
+      found.push(...(batch as string[]))
+    return found
+  }
+  async function lose(pattern?: string) {
+    const found = await keys(pattern)
+    if (found.length > 0) await redis.del(found)
+  }
+  return {
+    url,
+    redis,
+    prefix,
+    keys,
+    lose,
+    async dump() {
+      const found = await keys()
+      return (await Promise.all(found.map(async (key) => `${key} ${await redis.get(key)}`))).join('\n')
+    },
+    async [Symbol.asyncDispose]() {
+      await lose()
+      await redis[Symbol.asyncDispose]()
+    },
+  }
+}

@@ -1,0 +1,153 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { asAgent, basic, getToken, isActive, type Registered, register, revoke } from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { type Request, send } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+const invalid: Refusal = { status: 400, code: 'invalid-request' }
+const media: Refusal = { status: 415, code: 'unsupported-media-type' }
+const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+const form = (body: string) => ({ body, headers: { 'content-type': 'application/x-www-form-urlencoded' } })
+
+describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
+  let auth: RunningAuth
+  let agent: Registered
+  let other: Registered
+  beforeAll(async () => {
+    auth = await startAuth({ tokens })
+    agent = await register(auth, 'Atlas of endings')
+    other = await register(auth)
+  })
+  afterAll(async () => {
+    await expectNothingInClear(auth)
+    await auth[Symbol.asyncDispose]()
+  })
+  const post = (request: Partial<Request>) =>
+    send(auth.url, {
+      method: 'POST',
+      path: '/oauth/revoke',
+      ...request,
+      headers: { ...asAgent(agent), ...request.headers },
+    })
+
+  test('N-104 ends the token before it answers', async () => {
+    const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
+    const answer = await revoke(auth, agent, token)
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    expect(answer.headers.get('content-type')).toBeNull()
+    await expectSound(auth, answer)
+    expect([await isActive(auth, token), await isActive(auth, kept)]).toEqual([false, true])
+  })
+
+  test.for([
+    ['N-099 an unknown token', `ppt_${'A'.repeat(43)}`],
+    ['N-099 what was never a token', CANARY],
+    ['N-072 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['NUL', 'a\0b'],
+    ['N-083 8 kB', 'x'.repeat(8_000)],
+  ] satisfies [string, string][])('%s is no error', async ([_what, token]) => {
+    const before = await countStored(auth)
+    const answer = await revoke(auth, agent, token)
+    expect([answer.status, answer.text]).toEqual([200, ''])
+    expect(await countStored(auth)).toEqual(before)
+  })
+
+  test('N-099 a token that was revoked already is no error', async () => {
+    const token = await getToken(auth, agent)
+    expect((await revoke(auth, agent, token)).status).toBe(200)
+    expect((await revoke(auth, agent, token)).status).toBe(200)
+  })
+
+  test.for(['access_token', 'refresh_token', CANARY, ''])(
+    'N-102 the hint %o does not matter',
+    async (hint) => {
+      const token = await getToken(auth, agent)
+      const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
+      expect(answer.status).toBe(200)
+      expect(await isActive(auth, token)).toBe(false)
+    },
+  )
+
+  test('a client that authenticates in the form revokes too', async () => {
+    const token = await getToken(auth, agent)
+    const { client_id, client_secret } = agent
+    const answer = await send(auth.url, {
+      method: 'POST',
+      path: '/oauth/revoke',
+      body: new URLSearchParams({ token, client_id, client_secret }),
+    })
+    expect(answer.status).toBe(200)
+    expect(await isActive(auth, token)).toBe(false)
+  })
+
+  test('N-100 the token of another client is refused, and lives', async () => {
+    const token = await getToken(auth, other)
+    await expectRefusal(auth, () => revoke(auth, agent, token), { status: 400, code: 'foreign-token' })
+    expect(await isActive(auth, token)).toBe(true)
+    expect((await revoke(auth, other, token)).status).toBe(200)
+  })
+
+  const OF_NOBODY: [string, Record<string, string>][] = [
+    ['no credentials', { authorization: '' }],
+    ['an unknown client', basic(`agt_${'A'.repeat(22)}`, 'x')],
+    ['Bearer', { authorization: `Bearer ${CANARY}` }],
+  ]
+  test.for(OF_NOBODY)('N-101 %s ends nothing', async ([_why, headers]) => {
+    const token = await getToken(auth, agent)
+    await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), nobody)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+  test('N-101 a wrong secret ends nothing', async () => {
+    const token = await getToken(auth, agent)
+    const wrong = { ...agent, client_secret: other.client_secret }
+    await expectRefusal(auth, () => revoke(auth, wrong, token), nobody)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test.for([
+    ['N-102 no token', form('x=1'), invalid],
+    ['N-102 an empty token', form('token='), invalid],
+    ['N-102 no body', {}, invalid],
+    ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
+    ['text', { headers: { 'content-type': 'text/plain' }, body: 'token=x' }, media],
+    ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
+    ['33 parameters', form(Array.from({ length: 33 }, (_, n) => `x${n}=1`).join('&')), invalid],
+    ['a token in the query', { path: `/oauth/revoke?token=${CANARY}` }, invalid],
+  ] satisfies [string, Partial<Request>, Refusal][])('refuses %s', async ([_why, request, expected]) => {
+    await expectRefusal(auth, () => post(request), expected)
+    expect(auth.logged.join('')).not.toContain(CANARY)
+  })
+
+  test('N-102 refuses a token sent twice, and ends neither', async () => {
+    const [first, second] = [await getToken(auth, agent), await getToken(auth, agent)]
+    await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalid)
+    expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
+  })
+
+  test.for(['GET', 'PUT', 'DELETE', 'PATCH'])('%s is 405', async (method) => {
+    const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
+    await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
+  })
+
+  test('N-105 of many at once with look-ups, none that begins afterwards finds the token', async () => {
+    const token = await getToken(auth, agent)
+    let revokedAt = Number.POSITIVE_INFINITY
+    const looks = Array.from({ length: 30 }, async () => {
+      const beganAt = performance.now()
+      return { beganAt, active: await isActive(auth, token) }
+    })
+    const revocations = Array.from({ length: 10 }, async () => {
+      expect((await revoke(auth, agent, token)).status).toBe(200)
+      revokedAt = Math.min(revokedAt, performance.now())
+    })
+    await Promise.all(revocations)
+    const seen = [
+      ...(await Promise.all(looks)),
+      { beganAt: performance.now(), active: await isActive(auth, token) },
+    ]
+    expect(seen.filter(({ beganAt, active }) => active && beganAt > revokedAt)).toEqual([])
+  })
+})

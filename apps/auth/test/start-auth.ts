@@ -1,0 +1,79 @@
+import type { RequestListener } from 'node:http'
+import { createLog, type Log, serve } from '@plainpath/http'
+import { loadConfig } from '../src/config.ts'
+import { openAuth } from '../src/wire.ts'
+import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
+
+export const ORIGIN = 'https://plainpath.example'
+
+/** One process of the authorization server, as a gateway reaches it: it answers at its port for ORIGIN. */
+export interface RunningAuth extends AsyncDisposable {
+  readonly origin: string
+  readonly url: string
+  readonly internalUrl: string
+  readonly operationsUrl: string
+  readonly stores: AuthStores
+  /** Every line it logged. */
+  readonly logged: readonly string[]
+  /** What was sent or given in confidence: tokens, secrets, names. Nothing may hold it in clear. */
+  readonly confidential: Set<string>
+}
+
+export interface StartOptions {
+  /** `loopback` for `http://127.0.0.1:<port>`. */
+  origin?: 'loopback'
+  /** How long Redis may take to answer; long when absent, since a machine that runs tests is busy. */
+  redisTimeoutMs?: number
+  /** Settings beside the usual ones, or instead of them. */
+  env?: Record<string, string>
+}
+
+/** A server with stores of its own. */
+export async function startAuth(options: StartOptions & { tokens?: TokenPlace } = {}): Promise<RunningAuth> {
+  await using opening = new AsyncDisposableStack()
+  const stores = opening.use(await openAuthStores(options.tokens))
+  const instance = opening.use(await startInstance(stores, options))
+  const resources = opening.move()
+  return { ...instance, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+/** A server on stores that others may use too. */
+export async function startInstance(stores: AuthStores, options: StartOptions = {}): Promise<RunningAuth> {
+  await using opening = new AsyncDisposableStack()
+  let handler: RequestListener = (_request, response) => response.writeHead(503).end()
+  const anyPort = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
+  // The port is part of what the server must accept as Host, so it is bound first.
+  const server = opening.use(await serve((request, response) => handler(request, response), anyPort))
+  const origin = options.origin === 'loopback' ? server.url : ORIGIN
+  const { log, logged } = keepLog()
+  const settings = await stores.settingsFor(origin)
+  const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
+  const auth = opening.use(
+    await openAuth(config, {
+      log,
+      now: () => new Date(),
+      ...(stores.redis && { redisPrefix: stores.redis.prefix }),
+      redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
+    }),
+  )
+  const internal = opening.use(await serve(auth.internalApp.callback(), anyPort))
+  const operations = opening.use(await serve(auth.operationsApp.callback(), anyPort))
+  const answer = auth.publicApp.callback()
+  handler = (request, response) => void answer(request, response)
+  const resources = opening.move()
+  return {
+    origin,
+    url: server.url,
+    internalUrl: internal.url,
+    operationsUrl: operations.url,
+    stores,
+    logged,
+    confidential: stores.confidential,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+function keepLog(): { log: Log; logged: string[] } {
+  const logged: string[] = []
+  return { log: createLog({ service: 'auth', write: (line) => void logged.push(line) }), logged }
+}

@@ -1,0 +1,190 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import {
+  asAgent,
+  askAbout,
+  basic,
+  deleteAgent,
+  getToken,
+  isActive,
+  json,
+  type Registered,
+  register,
+  requestToken,
+  revoke,
+} from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type Answer, send } from './send.ts'
+import { type RunningAuth, startInstance } from './start-auth.ts'
+import { type FaultProxy, startFaultProxy } from './start-fault-proxy.ts'
+
+const unavailable: Refusal = {
+  status: 503,
+  code: 'unavailable',
+  error: 'temporarily_unavailable',
+  headers: { 'retry-after': /^[1-9][0-9]*$/ },
+}
+/** A statement that is not answered is given up after 2.5 s, a connection after 1 s. */
+const WITHIN_MS = 5_000
+
+let stores: AuthStores
+let proxy: FaultProxy
+let auth: RunningAuth
+let known: Registered
+let another: Registered
+let token: string
+beforeAll(async () => {
+  stores = await openAuthStores()
+  proxy = await startFaultProxy(stores.database.appUrl, 5432)
+  auth = await startInstance(stores, { env: { AUTH_DATABASE_URL: proxy.url } })
+  known = await register(auth)
+  token = await getToken(auth, known)
+  another = await register(auth)
+})
+afterAll(async () => {
+  await expectNothingInClear(auth)
+  for (const each of [auth, proxy, stores]) await each[Symbol.asyncDispose]()
+})
+
+const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
+  [
+    'a registration',
+    () => send(auth.url, { method: 'POST', path: '/api/agent/register', ...json({}) }),
+    'agent',
+  ],
+  ['a token for a client in memory', () => requestToken(auth, known), 'oauth'],
+  ['a token for any other client', () => requestToken(auth, unknown()), 'oauth'],
+  ['an introspection', () => askAbout(auth, token), 'oauth'],
+  ['a revocation', () => revoke(auth, known, token), 'oauth'],
+  ['a deletion', () => deleteAgent(auth, known), 'agent'],
+  [
+    'what a client that is not in memory is told of itself',
+    () => send(auth.url, { path: '/api/agent', headers: asAgent(unknown()) }),
+    'agent',
+  ],
+]
+/** A client that this process has not asked the database about. */
+const unknown = (): Registered => {
+  const random = crypto.randomUUID().replaceAll('-', '').slice(0, 22)
+  return { client_id: `agt_${random}`, client_secret: 'x' }
+}
+
+async function expectEar() {
+  const { rowCount } = await stores.db.query(
+    `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen' and state = 'idle' and query <> ''`,
+  )
+  expect(rowCount).toBe(1)
+}
+
+async function expectRecovery() {
+  await expect.poll(async () => (await requestToken(auth, known)).status, { timeout: 10_000 }).toBe(200)
+  expect(await isActive(auth, token)).toBe(true)
+  await expect
+    .poll(async () => (await send(auth.operationsUrl, { path: '/ready' })).status, { timeout: 5_000 })
+    .toBe(200)
+}
+
+describe.for([
+  ['refuses connections', () => proxy.refuse()],
+  ['falls silent', async () => proxy.silence()],
+] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_how, fail]) => {
+  beforeAll(async () => {
+    // A new connection on which changes are heard makes the server forget what it knew.
+    await vi.waitFor(expectEar, { timeout: 5_000 })
+    await getToken(auth, another)
+    await fail()
+  })
+  afterAll(() => proxy.restore())
+
+  test('N-103 what needs it is 503, whoever asks, and soon', { timeout: 60_000 }, async () => {
+    const answers = await Promise.all(
+      NEEDS_THE_DATABASE.map(async ([name, ask, form]) => ({ name, form, answer: await ask() })),
+    )
+    for (const { name, form, answer } of answers) {
+      expect(answer.status, name).toBe(503)
+      expectProblem(answer, { ...unavailable, form: form ?? 'oauth' })
+      await expectSound(auth, answer)
+      expect(answer.ms, name).toBeLessThan(WITHIN_MS)
+    }
+  })
+
+  test('the documents are answered from memory', async () => {
+    for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server']) {
+      const answer = await send(auth.url, { path })
+      expect(answer.status).toBe(200)
+      expect(answer.ms).toBeLessThan(1_000)
+    }
+  })
+
+  test('what is wrong without it stays wrong', async () => {
+    const wrong = await requestToken(auth, { ...another, client_secret: 'wrong' })
+    expectProblem(wrong, { status: 401, code: 'invalid-client', error: 'invalid_client' })
+    const nobody = await askAbout(auth, token, basic('rs_api', 'wrong'))
+    expectProblem(nobody, { status: 401, code: 'invalid-client', error: 'invalid_client' })
+  })
+
+  test('it is alive and not ready', async () => {
+    expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
+    const ready = await send(auth.operationsUrl, { path: '/ready' })
+    expect(ready.status).toBe(503)
+    expect(JSON.parse(ready.text)).toMatchObject({ status: 'not ready', checks: { database: 'failed' } })
+  })
+
+  test('no log line tells the password', () => {
+    const logged = auth.logged.join('')
+    expect(logged).toContain('"status":503')
+    expect(logged).not.toContain(new URL(proxy.url).password)
+  })
+
+  test('and it is itself again, without a restart, once the database is', { timeout: 30_000 }, async () => {
+    await proxy.restore()
+    await expectRecovery()
+  })
+})
+
+describe('F-06 while the database is read-only', () => {
+  const readOnly = (on: boolean) =>
+    stores.asAdmin(
+      `begin read write; alter database ${stores.database.name} set default_transaction_read_only = ${on}; commit`,
+    )
+  const restartSessions = () =>
+    stores.asAdmin(
+      `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+    )
+  beforeAll(async () => {
+    await readOnly(true)
+    await restartSessions()
+  })
+  afterAll(async () => {
+    await readOnly(false)
+    await restartSessions()
+  })
+
+  test('writes are 503, and tokens are still known', async () => {
+    await expect.poll(async () => (await askAbout(auth, token)).status, { timeout: 5_000 }).toBe(200)
+    for (const [name, ask, form] of NEEDS_THE_DATABASE.filter(([each]) =>
+      /registration|memory$|revocation|deletion/.test(each),
+    ))
+      expectProblem(await ask().then((answer) => ({ ...answer, name })), {
+        ...unavailable,
+        form: form ?? 'oauth',
+      })
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('and it is itself again once the database is', async () => {
+    await readOnly(false)
+    await restartSessions()
+    await expectRecovery()
+  })
+})
+
+test('F-04 sessions that are ended under way harm nobody else', async () => {
+  const asking = Array.from({ length: 20 }, () => requestToken(auth, known))
+  await stores.asAdmin(
+    `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
+  )
+  for (const { status } of await Promise.all(asking)) expect([200, 503]).toContain(status)
+  await expectRecovery()
+})

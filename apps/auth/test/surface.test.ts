@@ -1,0 +1,300 @@
+import { AuthorizationServerMetadata } from '@plainpath/metadata'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
+import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { rawRequest, send, sendRaw } from './send.ts'
+import { type RunningAuth, startAuth } from './start-auth.ts'
+
+let auth: RunningAuth
+let agent: Registered
+beforeAll(async () => {
+  auth = await startAuth()
+  agent = await register(auth)
+})
+afterAll(() => auth[Symbol.asyncDispose]())
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** Everything that answers, and to which methods. What is not here is 404, whatever the method. */
+const PUBLIC: Record<string, string[]> = {
+  '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
+  '/api/agent': ['DELETE', 'GET', 'HEAD'],
+  '/api/agent/register': ['POST'],
+  '/auth.md': ['GET', 'HEAD'],
+  '/oauth/authorize': ['GET', 'HEAD', 'POST'],
+  '/oauth/jwks.json': ['GET', 'HEAD'],
+  '/oauth/revoke': ['POST'],
+  '/oauth/token': ['POST'],
+}
+const INTERNAL: Record<string, string[]> = {
+  '/oauth/introspect': ['POST'],
+  '/oauth/jwks.json': ['GET', 'HEAD'],
+}
+/** What oidc-provider would serve, and near misses of what we do. */
+const NOWHERE = [
+  ...[
+    '/',
+    '/auth',
+    '/auth/x',
+    '/me',
+    '/token',
+    '/jwks',
+    '/reg',
+    '/reg/x',
+    '/request',
+    '/device',
+    '/device/auth',
+  ],
+  ...['/session/end', '/session/end/confirm', '/backchannel', '/interaction/x', '/challenge', '/credential'],
+  ...['/.well-known/openid-configuration', '/.well-known/openid-credential-issuer', '/.well-known/jwks.json'],
+  ...['/.well-known/oauth-authorization-server/', '/.well-known/oauth-authorization-server/api'],
+  ...[
+    '/.well-known/oauth-protected-resource',
+    '/oauth',
+    '/oauth/',
+    '/oauth/register',
+    '/oauth/reg',
+    '/oauth/auth',
+  ],
+  ...['/oauth/Token', '/oauth/TOKEN', '/Oauth/token', '/oauth/token/', '/oauth//token', '//oauth/token'],
+  ...[
+    '/oauth/token.json',
+    '/oauth/token;x=1',
+    '/oauth/%74oken',
+    '/oauth%2ftoken',
+    '/oauth/token%2f',
+    '/oauth/token%00',
+  ],
+  ...[
+    '/oauth/jwks',
+    '/oauth/jwks.json/',
+    '/oauth/Revoke',
+    '/oauth/revoke/',
+    '/oauth/Introspect',
+    '/oauth/introspect/',
+  ],
+  ...['/api', '/api/', '/api/agent/', '/api/Agent', '/api/agents', '/api/agent/x', '/api/agent/register/'],
+  ...[
+    '/api/agent/Register',
+    '/api/agent/claim',
+    '/api/agent/secrets',
+    '/api/agent/%72egister',
+    '/agent/register',
+  ],
+  ...[
+    '/claim',
+    '/live',
+    '/ready',
+    '/metrics',
+    '/favicon.ico',
+    '/__proto__',
+    '/constructor',
+    '/oauth/__proto__',
+  ],
+]
+
+describe.for([
+  ['public', PUBLIC, () => auth.url],
+  ['internal', INTERNAL, () => auth.internalUrl],
+] satisfies [string, Record<string, string[]>, () => string][])('the %s listener', ([_name, served, url]) => {
+  test.for(Object.entries(served))('answers at %s', async ([path, allowed]) => {
+    for (const method of METHODS) {
+      const { status, headers } = await send(url(), { method, path })
+      expect([method, status === 405 || status === 404]).toEqual([method, !allowed.includes(method)])
+      if (status === 405) expect(headers.get('allow')?.split(', ').sort()).toEqual(allowed)
+    }
+  })
+
+  test('N-133 answers nowhere else', async () => {
+    const elsewhere = [...new Set([...NOWHERE, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
+    const found: string[] = []
+    for (const path of elsewhere.filter((each) => !Object.hasOwn(served, each)))
+      for (const method of ['GET', 'POST']) {
+        const [answer] = await sendRaw(url(), rawRequest(`${method} ${path}`, ['Content-Length: 0']))
+        if (answer?.status !== 404) found.push(`${method} ${path} ${answer?.status}`)
+        else expectProblem(answer, { status: 404, code: 'not-found', form: formOf(path) })
+      }
+    expect(found).toEqual([])
+  })
+})
+const formOf = (path: string): NonNullable<Refusal['form']> =>
+  path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
+
+test('the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
+  const answers = await Promise.all(
+    ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
+  )
+  expect(answers.map(({ status }) => status)).toEqual([200, 200, 200, 404, 404])
+  expect(JSON.parse(answers[1]!.text)).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
+  for (const secret of auth.confidential) expect(answers[2]!.text).not.toContain(secret)
+  expect(answers[2]!.text).toContain('route="/oauth/token"')
+  expect(answers[2]!.text).not.toContain(agent.client_id)
+})
+
+describe('/.well-known/oauth-authorization-server', () => {
+  const read = async () => {
+    const answer = await send(auth.url, { path: '/.well-known/oauth-authorization-server' })
+    return { answer, document: AuthorizationServerMetadata.parse(JSON.parse(answer.text)) }
+  }
+  const pathOf = (url: string) => new URL(url).pathname
+
+  test('N-115 names the issuer as it was configured', async () => {
+    const { answer, document } = await read()
+    expect(document.issuer).toBe('https://plainpath.example')
+    expect(document.protected_resources).toEqual(['https://plainpath.example/api'])
+    expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
+    await expectSound(auth, answer)
+  })
+
+  test('N-116 names exactly what the public reaches', async () => {
+    const { document } = await read()
+    const named = [
+      document.authorization_endpoint,
+      document.token_endpoint,
+      document.revocation_endpoint,
+      document.jwks_uri,
+      document.agent_auth.register_uri,
+      document.service_documentation,
+    ]
+    expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
+    // The client's own page is told by registration, this document by RFC 8414.
+    const unnamed = ['/api/agent', '/.well-known/oauth-authorization-server']
+    expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
+  })
+
+  test('N-116 every grant, scope and way to authenticate that it names works', async () => {
+    const { document } = await read()
+    const post = (headers: Record<string, string>, fields: Record<string, string>) =>
+      send(auth.url, {
+        method: 'POST',
+        path: pathOf(document.token_endpoint),
+        headers,
+        body: new URLSearchParams(fields),
+      })
+    const { client_id, client_secret } = agent
+    const ways: Record<string, [Record<string, string>, Record<string, string>]> = {
+      client_secret_basic: [asAgent(agent), {}],
+      client_secret_post: [{}, { client_id, client_secret }],
+    }
+    expect(document.revocation_endpoint_auth_methods_supported.sort()).toEqual(Object.keys(ways))
+    expect(document.token_endpoint_auth_methods_supported.sort()).toEqual(Object.keys(ways))
+    for (const [headers, fields] of Object.values(ways))
+      for (const grant_type of document.grant_types_supported)
+        for (const scope of document.scopes_supported) {
+          const answer = await post(headers, { ...fields, grant_type, scope })
+          expect(JSON.parse(answer.text)).toMatchObject({ scope, token_type: 'Bearer' })
+        }
+  })
+})
+
+describe('/oauth/jwks.json', () => {
+  test('N-122 holds public keys only, each usable and named once', async () => {
+    const { text } = await send(auth.url, { path: '/oauth/jwks.json' })
+    const { keys } = z.object({ keys: z.array(z.record(z.string(), z.string())) }).parse(JSON.parse(text))
+    expect(keys).toEqual([
+      {
+        kty: 'EC',
+        crv: 'P-256',
+        alg: 'ES256',
+        use: 'sig',
+        kid: expect.any(String),
+        x: expect.any(String),
+        y: expect.any(String),
+      },
+    ])
+    const inside = await send(auth.internalUrl, { path: '/oauth/jwks.json' })
+    expect(JSON.parse(inside.text)).toMatchObject({ keys })
+  })
+})
+
+describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md'])(
+  'N-156 %s',
+  (path) => {
+    test('may be kept by anybody for a while, and is asked for again cheaply', async () => {
+      const answer = await send(auth.url, { path })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
+        'Accept',
+        'Accept-Encoding',
+        'Authorization',
+      ])
+      const etag = answer.headers.get('etag') ?? ''
+      expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
+      // fetch would ask every cache on the way for a new copy.
+      const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
+      const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
+      expect([again?.status, again?.text]).toEqual([304, ''])
+      await expectSound(auth, answer)
+      await expectSound(auth, again!)
+    })
+
+    test('N-157 HEAD has the headers of GET', async () => {
+      const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
+      expect([head.status, head.text]).toEqual([200, ''])
+      for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
+        expect(head.headers.get(name)).toBe(get.headers.get(name))
+    })
+
+    test('is nobody else’s when it was asked for with credentials', async () => {
+      const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    })
+
+    test('N-150 any site may read it, without credentials', async () => {
+      const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(headers.get('access-control-allow-credentials')).toBeNull()
+      expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+    })
+
+    test('N-118, N-154 no header of the request changes a byte', async () => {
+      const { text } = await send(auth.url, { path })
+      const headers = {
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'http',
+        'x-forwarded-prefix': '/evil',
+        forwarded: 'host=evil.example;proto=http',
+        'x-original-url': '/evil',
+        'accept-language': 'de',
+        accept: 'text/html',
+      }
+      expect((await send(auth.url, { path, headers })).text).toBe(text)
+    })
+  },
+)
+
+test.for(['GET', 'POST'])('%s /oauth/authorize says that nobody signs in here', async (method) => {
+  const path = '/oauth/authorize?response_type=code&client_id=x&redirect_uri=https://evil.example'
+  await expectRefusal(auth, () => send(auth.url, { method, path }), {
+    status: 400,
+    code: 'unsupported-response-type',
+    error: 'unsupported_response_type',
+  })
+})
+
+test('N-150 no other site’s script reads what a POST answers', async () => {
+  const token = await getToken(auth, agent)
+  for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
+    for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {
+      const body = new URLSearchParams({ ...GRANT, token })
+      const { headers } = await send(auth.url, {
+        method: 'POST',
+        path,
+        headers: { origin, ...asAgent(agent) },
+        body,
+      })
+      expect([...headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+      const preflight = await send(auth.url, {
+        method: 'OPTIONS',
+        path,
+        headers: {
+          origin,
+          'access-control-request-method': 'POST',
+          'access-control-request-headers': 'authorization',
+        },
+      })
+      expect([...preflight.headers.keys()].filter((name) => name.startsWith('access-control'))).toEqual([])
+    }
+})

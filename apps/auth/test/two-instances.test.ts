@@ -1,0 +1,147 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import {
+  deleteAgent,
+  getToken,
+  isActive,
+  type Registered,
+  register,
+  requestToken,
+  revoke,
+} from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { type AuthStores, openAuthStores, TOKEN_PLACES } from './open-auth-stores.ts'
+import { send } from './send.ts'
+import { type RunningAuth, startInstance } from './start-auth.ts'
+
+describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (tokens) => {
+  let stores: AuthStores
+  let here: RunningAuth
+  let there: RunningAuth
+  beforeAll(async () => {
+    stores = await openAuthStores(tokens)
+    here = await startInstance(stores)
+    there = await startInstance(stores)
+  })
+  afterAll(async () => {
+    await expectNothingInClear(here)
+    await here[Symbol.asyncDispose]()
+    await there[Symbol.asyncDispose]()
+    await stores[Symbol.asyncDispose]()
+  })
+
+  /** An agent that both instances hold in memory, and a token of it. */
+  async function knownToBoth(): Promise<{ agent: Registered; token: string }> {
+    const agent = await register(here)
+    await getToken(there, agent)
+    return { agent, token: await getToken(here, agent) }
+  }
+  const activeAt = (token: string) => Promise.all([isActive(here, token), isActive(there, token)])
+  const setStatus = (agent: Registered, status: 'active' | 'disabled') =>
+    stores.db.query(
+      `update agents set status = $2, generation = generation + case when $2 = 'disabled' then 1 else 0 end where id = $1`,
+      [agent.client_id, status],
+    )
+  /** As an instance is that does not hear of changes. */
+  async function whileNobodyHears(work: () => Promise<void>) {
+    const alter = (what: 'disable' | 'enable') =>
+      stores.asOwner(
+        `alter table agents ${what} trigger agents_changed; alter table agent_secrets ${what} trigger agent_secrets_changed`,
+      )
+    await alter('disable')
+    try {
+      await work()
+    } finally {
+      await alter('enable')
+    }
+  }
+
+  test('both sign with the same key and publish the same documents', async () => {
+    for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server'])
+      expect((await send(here.url, { path })).text).toBe((await send(there.url, { path })).text)
+  })
+
+  test('N-104 a token that is revoked at one is over at the other', async () => {
+    const { agent, token } = await knownToBoth()
+    expect(await activeAt(token)).toEqual([true, true])
+    expect((await revoke(there, agent, token)).status).toBe(200)
+    expect(await activeAt(token)).toEqual([false, false])
+  })
+
+  test('N-106 a client that is deleted at one is over at the other, with all its tokens', async () => {
+    const { agent, token } = await knownToBoth()
+    expect((await deleteAgent(there, agent)).status).toBe(204)
+    expect(await activeAt(token)).toEqual([false, false])
+    await expect.poll(async () => (await requestToken(here, agent)).status).toBe(401)
+  })
+
+  test('a deleted client’s tokens are dead, also one that was issued where nobody had heard', async () => {
+    const { agent, token } = await knownToBoth()
+    await whileNobodyHears(async () => {
+      expect((await deleteAgent(there, agent)).status).toBe(204)
+      const late = await getToken(here, agent)
+      expect(await activeAt(token)).toEqual([false, false])
+      expect(await activeAt(late)).toEqual([false, false])
+    })
+  })
+
+  test('what is issued during a deletion is dead once it was answered', async () => {
+    const { agent } = await knownToBoth()
+    const issuing = Array.from({ length: 20 }, () => requestToken(here, agent))
+    expect((await deleteAgent(there, agent)).status).toBe(204)
+    const issued = (await Promise.all(issuing)).filter(({ status }) => status === 200)
+    for (const { text } of issued) {
+      const { access_token } = JSON.parse(text) as { access_token: string }
+      here.confidential.add(access_token)
+      expect(await activeAt(access_token)).toEqual([false, false])
+    }
+  })
+
+  test('a revocation reaches a token that is newer than what the instance knows of its client', async () => {
+    const { agent } = await knownToBoth()
+    await whileNobodyHears(async () => {
+      await setStatus(agent, 'disabled')
+      await setStatus(agent, 'active')
+      await stores.redis?.lose('generation:*')
+      const third = await startInstance(stores)
+      const token = await getToken(third, agent)
+      expect(await isActive(third, token)).toBe(true)
+      expect((await revoke(here, agent, token)).status).toBe(200)
+      expect(await isActive(third, token)).toBe(false)
+      await third[Symbol.asyncDispose]()
+    })
+  })
+
+  test('a change of a row is heard by both', async () => {
+    const { agent } = await knownToBoth()
+    await setStatus(agent, 'disabled')
+    for (const each of [here, there])
+      await expect.poll(async () => (await requestToken(each, agent)).status).toBe(401)
+    await setStatus(agent, 'active')
+    for (const each of [here, there])
+      await expect.poll(async () => (await requestToken(each, agent)).status).toBe(200)
+  })
+
+  test('what was missed while the ear was cut off is asked for afterwards', async () => {
+    const { agent } = await knownToBoth()
+    await whileNobodyHears(async () => {
+      await setStatus(agent, 'disabled')
+      expect((await requestToken(here, agent)).status).toBe(200)
+      await stores.asAdmin(
+        `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen'`,
+      )
+      await expect.poll(async () => (await requestToken(here, agent)).status, { timeout: 5_000 }).toBe(401)
+    })
+  })
+})
+
+describe.for(TOKEN_PLACES.filter((place) => place === 'Redis'))('two instances that share %s', (tokens) => {
+  test('keep a limit together', async () => {
+    await using stores = await openAuthStores(tokens)
+    await using first = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    await using second = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
+    const signUp = (auth: RunningAuth) => send(auth.url, { method: 'POST', path: '/api/agent/register' })
+    const answers = await Promise.all(Array.from({ length: 30 }, (_, n) => signUp(n % 2 ? first : second)))
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(20)
+    expect(answers.filter(({ status }) => status === 429)).toHaveLength(10)
+  })
+})
