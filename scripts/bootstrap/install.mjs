@@ -53,7 +53,9 @@ async function install(root) {
   const stamp = path.join(root, 'node_modules', '.bootstrap')
   rmSync(stamp, { force: true })
   rmSync(npmTrace(root), { force: true })
-  const { packageManager } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  const { packageManager } = /** @type {{ packageManager: string }} */ (
+    JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
+  )
   const wanted = wantedInstallation(root)
   const started = Date.now()
   const seconds = () => ((Date.now() - started) / 1000).toFixed(1)
@@ -67,11 +69,9 @@ async function install(root) {
   }
   console.error(shown ? '' : `failed\n\n${output.trimEnd()}\n`)
   const reason = NETWORK_FAILURE.test(output)
-    ? 'the package registry does not answer. Check the network and `npm config get registry`'
-    : `${packageManager} ended with ${code}; its words are above`
-  throw new Refusal(
-    `Could not install the pinned dependencies in ${seconds()} s: ${reason}, then run the same command again.`,
-  )
+    ? 'the package registry does not answer. Check the network and `npm config get registry`, then run the command again.'
+    : `${packageManager} ended with ${code} and says why above.`
+  throw new Refusal(`Could not install the pinned dependencies (${seconds()} s): ${reason}`)
 }
 
 function glibcVersion() {

@@ -43,12 +43,12 @@ export function runInstaller(root, packageManager) {
     ]
     const stopListening = onFirstSignal(end)
     child.on('error', () =>
-      reject(new Refusal('Plainpath needs npm: the program `npx` could not be started.')),
+      reject(new Refusal('\nPlainpath needs npm: its program `npx` could not be started.')),
     )
     child.on('close', (code, killedBy) => {
       for (const timer of timers) clearTimeout(timer)
       const signal = stopListening()
-      if (signal) reject(new Refusal('stopped', 128 + os.constants.signals[signal]))
+      if (signal) reject(new Refusal('stopped.', 128 + os.constants.signals[signal]))
       else resolve({ code: code ?? String(killedBy), output: transcript.text(), shown: transcript.isShown() })
     })
   })
@@ -59,7 +59,7 @@ function collect(streams) {
   let text = ''
   let shown = false
   for (const stream of streams)
-    stream.setEncoding('utf8').on('data', (chunk) => {
+    stream.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
       text += chunk
       if (shown) process.stderr.write(chunk)
     })

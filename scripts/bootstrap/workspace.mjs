@@ -22,7 +22,9 @@ function workspaceFolders(root) {
 /** @param {string} root */
 export function foldersWithDependencies(root) {
   return workspaceFolders(root).filter((folder) => {
-    const manifest = JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
+    const manifest = /** @type {{ dependencies?: object, devDependencies?: object }} */ (
+      JSON.parse(readFileSync(path.join(folder, 'package.json'), 'utf8'))
+    )
     return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies }).length > 0
   })
 }

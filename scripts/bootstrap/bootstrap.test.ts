@@ -1,0 +1,162 @@
+import { rmSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { type Checkout, openCheckout } from './checkout.fixture.ts'
+
+let checkout: Checkout
+beforeEach(() => {
+  checkout = openCheckout()
+  checkout.write(
+    'hello.mjs',
+    `console.log(JSON.stringify([process.cwd(), process.argv.slice(2)])); process.exitCode = 7`,
+  )
+})
+afterEach(() => checkout[Symbol.dispose]())
+
+describe('installing', () => {
+  it('installs once with the pinned pnpm, then runs the program at the root and hands its exit code on', async () => {
+    const first = await checkout.start(['hello.mjs', 'a b', '--c']).ended
+    expect(first.stderr).toMatch(/^Installing pinned dependencies … \d+\.\d s\n$/)
+    expect(JSON.parse(first.stdout)).toEqual([checkout.root, ['a b', '--c']])
+    expect(first.code).toBe(7)
+
+    expect((await checkout.start(['hello.mjs']).ended).stderr).toBe('')
+    expect(checkout.calls()).toHaveLength(1)
+    expect(checkout.calls()[0]).toMatch(
+      /--yes --prefer-offline .*--package=pnpm@1\.2\.3 -- pnpm install --frozen-lockfile/,
+    )
+  })
+
+  it.each([
+    ['the root manifest', 'package.json', JSON.stringify({ packageManager: 'pnpm@1.2.4' })],
+    ['the lockfile', 'pnpm-lock.yaml', 'changed'],
+    ['a manifest of the workspace', 'packages/one/package.json', '{}'],
+    ['the list of packages', 'e2e/package.json', '{}'],
+    ['the tree, by npm install', 'node_modules/.package-lock.json', '{}'],
+  ])('installs again after a change of %s', async (_, file, content) => {
+    await checkout.start(['hello.mjs']).ended
+    checkout.write(file, content)
+    await checkout.start(['hello.mjs']).ended
+    await checkout.start(['hello.mjs']).ended
+    expect(checkout.calls()).toHaveLength(2)
+  })
+
+  it.each(['node_modules/.bin/node', 'packages/one/node_modules'])(
+    'installs again without %s',
+    async (lost) => {
+      await checkout.start(['hello.mjs']).ended
+      rmSync(path.join(checkout.root, lost), { recursive: true })
+      expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+      expect(checkout.calls()).toHaveLength(2)
+    },
+  )
+
+  it('lets one of several that start at once install, and the others wait for it', async () => {
+    const all = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).ended))
+    expect(all.map(({ code }) => code)).toEqual([7, 7, 7])
+    expect(checkout.calls()).toHaveLength(1)
+  })
+
+  it('says in one last line that the registry does not answer, and installs at the next try', async () => {
+    const failed = await checkout.start(['hello.mjs'], { NPX_SAYS: 'request failed: ENOTFOUND' }).ended
+    expect(failed.code).toBe(1)
+    expect(failed.stdout).toBe('')
+    expect(failed.stderr).toMatch(
+      /^Installing .*failed\n\nrequest failed: ENOTFOUND\n\nCould not install .*registry does not answer.*\n$/,
+    )
+    expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+  })
+
+  it('shows what pnpm said when it failed for another reason', async () => {
+    const failed = await checkout.start(['hello.mjs'], { NPX_SAYS: 'ERR_PNPM_OUTDATED_LOCKFILE' }).ended
+    expect(failed.stderr).toMatch(
+      /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm@1\.2\.3 ended with 1 and says why above\.\n$/,
+    )
+  })
+
+  it('says that npm is missing', async () => {
+    const failed = await checkout.start(['hello.mjs'], { PATH: '/nowhere' }).ended
+    expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/Plainpath needs npm.*\n$/) })
+  })
+
+  it('stops when asked to while it installs, and leaves nothing that blocks the next start', async () => {
+    checkout.write('fake/npx', `#!/bin/sh\necho installing >> "$CALLS"\nsleep 60`)
+    const stopped = checkout.start(['hello.mjs'])
+    await expect.poll(() => checkout.calls()).toHaveLength(1)
+    stopped.process.kill('SIGTERM')
+    expect(await stopped.ended).toMatchObject({ code: 143, stdout: '' })
+
+    checkout.write(
+      'fake/npx',
+      '#!/bin/sh\nmkdir -p node_modules/.bin packages/one/node_modules; ln -s "$REAL_NODE" node_modules/.bin/node',
+    )
+    expect((await checkout.start(['hello.mjs']).ended).code).toBe(7)
+  })
+})
+
+describe('signals', () => {
+  const DRAINING = `
+    import { appendFileSync } from 'node:fs'
+    const say = (line) => appendFileSync('said', line + '\\n')
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'])
+      process.on(signal, () => { say(signal); setTimeout(() => process.exit(0), 300) })
+    setInterval(() => {}, 1000)
+    say('ready')`
+  const said = () => checkout.read('said').split('\n').filter(Boolean)
+
+  beforeEach(async () => {
+    await checkout.start(['hello.mjs']).ended
+    writeFileSync(path.join(checkout.root, 'said'), '')
+    checkout.write('drains.mjs', DRAINING)
+  })
+
+  it.each([
+    ['SIGINT', 'SIGINT'],
+    ['SIGTERM', 'SIGTERM'],
+    ['SIGHUP', 'SIGTERM'],
+  ] as const)('passes %s on once, as %s, and waits for the program to drain', async (sent, heard) => {
+    const started = checkout.start(['drains.mjs'])
+    await expect.poll(said).toEqual(['ready'])
+    started.process.kill(sent)
+    await expect.poll(said).toHaveLength(2)
+    started.process.kill(sent)
+    expect((await started.ended).code).toBe(0)
+    expect(said()).toEqual(['ready', heard])
+  })
+
+  it('asks the program to stop when the bootstrap is killed outright', async () => {
+    const started = checkout.start(['drains.mjs'])
+    await expect.poll(said).toEqual(['ready'])
+    started.process.kill('SIGKILL')
+    await started.ended
+    await expect.poll(said).toEqual(['ready', 'SIGTERM'])
+  })
+
+  it('asks the program to stop when npm vanishes', async () => {
+    checkout.write(
+      'npm.mjs',
+      `
+      import { spawn } from 'node:child_process'
+      spawn(process.execPath, ['scripts/bootstrap.mjs', 'drains.mjs'], { stdio: 'ignore' })`,
+    )
+    checkout.write(
+      'grandparent.mjs',
+      `
+      import { spawn } from 'node:child_process'
+      import { readFileSync } from 'node:fs'
+      const npm = spawn(process.execPath, ['npm.mjs'], { stdio: 'ignore' })
+      const watch = setInterval(() => {
+        if (!readFileSync('said', 'utf8').includes('ready')) return
+        clearInterval(watch)
+        npm.kill('SIGKILL')
+      }, 20)`,
+    )
+    await checkout.start(['grandparent.mjs']).ended
+    await expect.poll(said, { timeout: 3000 }).toEqual(['ready', 'SIGTERM'])
+  })
+
+  it('reports the signal that ended the program as a shell does', async () => {
+    checkout.write('dies.mjs', `process.kill(process.pid, 'SIGKILL')`)
+    expect((await checkout.start(['dies.mjs']).ended).code).toBe(137)
+  })
+})

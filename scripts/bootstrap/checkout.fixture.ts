@@ -1,0 +1,71 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+
+const FAKE_NPX = `#!/bin/sh
+echo "npx $*" >> "$CALLS"
+test -z "$NPX_SAYS" || { echo "$NPX_SAYS" >&2; exit 1; }
+mkdir -p node_modules/.bin packages/one/node_modules
+ln -sf "$REAL_NODE" node_modules/.bin/node
+`
+
+export interface Checkout extends Disposable {
+  readonly root: string
+  write(file: string, content: string): void
+  read(file: string): string
+  /** The calls of npx, one a line: a stand-in that only makes the folders that an installation makes. */
+  calls(): string[]
+  start(args: readonly string[], env?: Record<string, string>): Started
+}
+
+export interface Started {
+  readonly process: ChildProcess
+  readonly ended: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
+}
+
+/** A small checkout with the real bootstrap in it, in a folder whose name has a space. */
+export function openCheckout(): Checkout {
+  const root = mkdtempSync(path.join(os.tmpdir(), 'a checkout-'))
+  const write = (file: string, content: string) => {
+    mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
+    writeFileSync(path.join(root, file), content, { mode: 0o755 })
+  }
+  const read = (file: string) => readFileSync(path.join(root, file), 'utf8')
+  write('package.json', JSON.stringify({ type: 'module', packageManager: 'pnpm@1.2.3' }))
+  write('pnpm-workspace.yaml', "packages:\n  - 'packages/*'\n  - e2e\n\nnodeVersion: 24.0.0\n")
+  write('pnpm-lock.yaml', '')
+  write('packages/one/package.json', JSON.stringify({ dependencies: { two: '1.0.0' } }))
+  write('fake/npx', FAKE_NPX)
+  write('calls', '')
+  cpSync(import.meta.dirname, path.join(root, 'scripts/bootstrap'), { recursive: true })
+  cpSync(path.join(import.meta.dirname, '../bootstrap.mjs'), path.join(root, 'scripts/bootstrap.mjs'))
+  return {
+    root,
+    write,
+    read,
+    calls: () => read('calls').split('\n').filter(Boolean),
+    start: (args, env) =>
+      start([path.join(root, 'scripts/bootstrap.mjs'), ...args], { ...environment(root), ...env }),
+    [Symbol.dispose]: () => rmSync(root, { recursive: true }),
+  }
+}
+
+const environment = (root: string) => ({
+  PATH: [path.join(root, 'fake'), process.env['PATH']].join(path.delimiter),
+  CALLS: path.join(root, 'calls'),
+  REAL_NODE: process.execPath,
+})
+
+/** Starts from a folder that is not the checkout: the bootstrap must not depend on where it is called. */
+function start(args: readonly string[], env: Record<string, string>): Started {
+  const child = spawn(process.execPath, args, { cwd: os.tmpdir(), env, stdio: ['ignore', 'pipe', 'pipe'] })
+  let stdout = ''
+  let stderr = ''
+  child.stdout.on('data', (chunk) => (stdout += chunk))
+  child.stderr.on('data', (chunk) => (stderr += chunk))
+  const ended = new Promise<Awaited<Started['ended']>>((resolve) => {
+    child.on('close', (code, signal) => resolve({ code, signal, stdout, stderr }))
+  })
+  return { process: child, ended }
+}

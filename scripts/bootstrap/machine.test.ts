@@ -1,0 +1,31 @@
+import { describe, expect, it } from 'vitest'
+import { checkLibrary, checkMachine } from './machine.mjs'
+
+const node = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
+
+describe('the machine', () => {
+  it.each([node('20.0.0'), node('26.1.0'), { ...node('24.21.0'), arch: 'arm64' }])('takes %j', (machine) => {
+    expect(() => checkMachine(machine)).not.toThrow()
+  })
+
+  it.each([
+    [node('18.20.4'), 'Plainpath needs Node 20 or newer to start; this is Node 18.20.4.'],
+    [
+      { ...node('24.21.0'), platform: 'darwin' },
+      'Plainpath runs on Linux (x64 or arm64, glibc); this is darwin x64.',
+    ],
+    [
+      { ...node('24.21.0'), arch: 'ia32' },
+      'Plainpath runs on Linux (x64 or arm64, glibc); this is linux ia32.',
+    ],
+  ])('refuses %j in one line', (machine, message) => {
+    expect(() => checkMachine(machine)).toThrow(message)
+  })
+
+  it('refuses another C library, and one that is too old', () => {
+    expect(() => checkLibrary('2.28')).not.toThrow()
+    expect(() => checkLibrary('2.100')).not.toThrow()
+    expect(() => checkLibrary('2.9')).toThrow('Plainpath needs glibc 2.28 or newer; this machine has 2.9.')
+    expect(() => checkLibrary(undefined)).toThrow('Plainpath needs glibc; this Linux uses another C library.')
+  })
+})

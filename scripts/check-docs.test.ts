@@ -1,0 +1,54 @@
+import { expect, it } from 'vitest'
+import { checkDocs } from './check-docs.ts'
+import { breachesOf } from './repository.fixture.ts'
+
+const FILES = {
+  'package.json': JSON.stringify({ scripts: { start: '', 'test:system': '' } }),
+  'apps/auth/src/wire.ts': '',
+  'apps/auth/README.md': '',
+  'docs/storage.md': '# What is kept\n\n## Tables & lifetimes\n\n```\n# no heading\n```\n',
+}
+const breachesIn = (markdown: string, file = 'README.md') =>
+  breachesOf(checkDocs, { ...FILES, [file]: markdown })
+
+it.each([
+  ['a link', '[storage](docs/storage.md)'],
+  ['a link to a heading', '[storage](docs/storage.md#tables--lifetimes)'],
+  ['a link to a heading of the same file', '# Run it\n\n[up](#run-it)'],
+  ['a link to a folder', '[auth](apps/auth/)'],
+  ['a link by reference', '[storage][1]\n\n[1]: docs/storage.md'],
+  ['a link to another site', '[site](https://example.org/docs/none.md)'],
+  ['a path', 'See `apps/auth/src/wire.ts`, apps/auth, and docs/.'],
+  ['paths by pattern', '`apps/*/src/wire.ts` and `apps/{auth,local}/src`'],
+  ['a file name', '`wire.ts` and `*-notes.md` and `w*.ts`'],
+  ['a path of the API', 'GET /docs/none or `/apps/none`'],
+  ['commands', 'Run `npm start`, then `npm run test:system`.'],
+])('takes %s', (_, markdown) => {
+  expect(breachesIn(markdown)).toEqual([])
+})
+
+it.each([
+  ['[storage](docs/store.md)', 'the link to docs/store.md leads nowhere'],
+  ['[storage](docs/storage.md#no-heading)', 'the link to docs/storage.md#no-heading leads nowhere'],
+  ['[up](#nowhere)', 'the link to #nowhere leads nowhere'],
+  ['[1]: ../outside.md', 'the link to ../outside.md leads nowhere'],
+  ['See apps/auth/src/wires.ts.', 'there is no apps/auth/src/wires.ts'],
+  ['```\nnode scripts/none.ts\n```', 'there is no scripts/none.ts'],
+  ['`apps/*/src/none.ts`', 'there is no apps/*/src/none.ts'],
+  ['`wires.ts`', 'there is no wires.ts'],
+  ['`npm run none -- --help`', 'package.json has no script none'],
+  ['```sh\nnpm test\n```', 'package.json has no script test'],
+])('catches %j', (markdown, breach) => {
+  expect(breachesIn(markdown)).toContain(`README.md: ${breach}`)
+})
+
+it('reads paths in a package from its own folder', () => {
+  expect(breachesIn('`src/wire.ts`', 'apps/auth/docs.md')).toEqual([])
+  expect(breachesIn('`src/wires.ts`', 'apps/auth/docs.md')).toEqual([
+    'apps/auth/docs.md: there is no apps/auth/src/wires.ts',
+  ])
+})
+
+it('leaves the content of the guides alone', () => {
+  expect(breachesIn('[form](forms/none.md) docs/none', 'packages/guides/content/visa.md')).toEqual([])
+})

@@ -1,0 +1,82 @@
+import path from 'node:path'
+import type { Check, Repository } from './repository.ts'
+
+const CONTENT = /^packages\/guides\/content\//
+const FENCED = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
+const CODE = /`[^`\n]+`/g
+const LINK = /\[[^\]]*\]\(([^)\s]+)[^)]*\)|^ *\[[^\]]+\]: *(\S+)/gm
+const ABSOLUTE = /^([a-z][a-z+.-]*:|\/)/
+const PLACE = /(?<![\w/.@{-])(?:apps|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
+const PLACE_IN_PACKAGE = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
+const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
+const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
+
+/** What Markdown says of the repository is so: links lead somewhere, paths exist, npm commands can be given. */
+export const checkDocs: Check = (repository) =>
+  repository.files
+    .filter((file) => file.endsWith('.md') && !CONTENT.test(file))
+    .flatMap((file) => {
+      const text = repository.read(file)
+      return [
+        ...brokenLinks(repository, file, text),
+        ...missingPlaces(repository, file, text),
+        ...missingCommands(repository, text),
+      ].map((breach) => `${file}: ${breach}`)
+    })
+
+function brokenLinks(repository: Repository, file: string, text: string): string[] {
+  const prose = text.replace(FENCED, '').replace(CODE, '')
+  const targets = Array.from(prose.matchAll(LINK), ([, inline, reference]) => inline ?? reference ?? '')
+  return targets
+    .filter((target) => !ABSOLUTE.test(target) && !leadsSomewhere(repository, file, target))
+    .map((target) => `the link to ${target} leads nowhere`)
+}
+
+function leadsSomewhere(repository: Repository, file: string, link: string): boolean {
+  const [place = '', anchor] = decodeURIComponent(link).split('#')
+  const target = place === '' ? file : path.posix.join(path.posix.dirname(file), place)
+  if (!exists(repository, target)) return false
+  return (
+    anchor === undefined || !target.endsWith('.md') || anchorsOf(repository.read(target)).includes(anchor)
+  )
+}
+
+/** The ids that a heading gets where Markdown is shown. */
+function anchorsOf(text: string): string[] {
+  const headings = Array.from(
+    text.replace(FENCED, '').matchAll(/^#+ +(.+?) *#*$/gm),
+    ([, heading]) => heading ?? '',
+  )
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}\s_-]/gu, '')
+      .replace(/\s/g, '-'),
+  )
+}
+
+function missingPlaces(repository: Repository, file: string, text: string): string[] {
+  const unpunctuated = (place: string) => place.replace(/[.,{}]+$/, '')
+  const ownFolder = /^(?:apps|packages)\/[^/]+\//.exec(file)?.[0]
+  const places = [...(text.match(PLACE) ?? [])]
+  if (ownFolder) places.push(...(text.match(PLACE_IN_PACKAGE) ?? []).map((place) => ownFolder + place))
+  const names = Array.from(text.matchAll(FILE_NAME), ([, name]) => `**/${name}`)
+  return [...new Set([...places, ...names].map(unpunctuated))]
+    .filter((place) => !exists(repository, place))
+    .map((place) => `there is no ${place.replace(/^\*\*\//, '')}`)
+}
+
+function exists({ files }: Repository, place: string): boolean {
+  const pattern = place.replace(/\/$/, '')
+  if (pattern === '.') return true
+  if (!/[*{]/.test(pattern)) return files.some((file) => file === pattern || file.startsWith(`${pattern}/`))
+  return files.some((file) => path.matchesGlob(file, pattern) || path.matchesGlob(file, `${pattern}/**`))
+}
+
+function missingCommands(repository: Repository, text: string): string[] {
+  const { scripts } = JSON.parse(repository.read('package.json')) as { scripts: Record<string, string> }
+  const named = Array.from(text.matchAll(COMMAND), ([, run, short]) => run ?? short ?? '')
+  return [...new Set(named)]
+    .filter((name) => !(name in scripts))
+    .map((name) => `package.json has no script ${name}`)
+}

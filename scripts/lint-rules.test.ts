@@ -1,0 +1,111 @@
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { beforeAll, expect, it } from 'vitest'
+
+const ROOT = path.resolve(import.meta.dirname, '..')
+const SOURCE = 'packages/one/src/planted.ts'
+const TEST = 'packages/one/src/planted.test.ts'
+
+/** One breach for each rule that guards something this project promises; `oxlint` names the rule with its plugin. */
+const PLANTED: [rule: string, file: string, line: string][] = [
+  ['eslint(eqeqeq)', SOURCE, `export const same = (a: string, b: string) => a == b`],
+  ['eslint(no-console)', SOURCE, `console.log('secret')`],
+  ['eslint(no-empty)', SOURCE, `try { JSON.parse('') } catch {}`],
+  ['eslint(max-params)', SOURCE, `export const five = (a: 1, b: 1, c: 1, d: 1, e: 1) => a + b + c + d + e`],
+  ['eslint(max-lines-per-function)', SOURCE, `export function long() {\n${'  void 0\n'.repeat(81)}}`],
+  ['eslint(no-unused-vars)', SOURCE, `import { readFileSync } from 'node:fs'`],
+  ['eslint(preserve-caught-error)', SOURCE, `try { JSON.parse('') } catch (cause) { throw new Error('no') }`],
+  [
+    'import(no-cycle)',
+    'packages/one/src/left.ts',
+    `import { right } from './right.ts'\nexport const left = () => right`,
+  ],
+  ['typescript(ban-ts-comment)', SOURCE, `// @ts-ignore\nexport const one: number = 1`],
+  ['typescript(no-explicit-any)', SOURCE, `export const thing = (value: any) => String(value)`],
+  ['typescript(no-floating-promises)', SOURCE, `Promise.reject(new Error('lost'))`],
+  [
+    'typescript(no-misused-promises)',
+    SOURCE,
+    `process.on('SIGTERM', async () => { await Promise.resolve() })`,
+  ],
+  ['typescript(no-non-null-assertion)', SOURCE, `export const first = (list: string[]) => list[0]!`],
+  ['typescript(no-unsafe-assignment)', SOURCE, `export const parsed: { id: string } = JSON.parse('{}')`],
+  ['typescript(no-unsafe-member-access)', SOURCE, `export const id = JSON.parse('{}').id as string`],
+  ['typescript(only-throw-error)', SOURCE, `export const fail = () => { throw 'words' }`],
+  ['typescript(prefer-promise-reject-errors)', SOURCE, `export const fail = () => Promise.reject('words')`],
+  [
+    'typescript(return-await)',
+    SOURCE,
+    `export async function f() { try { return Promise.resolve() } catch { return undefined } }`,
+  ],
+  [
+    'typescript(switch-exhaustiveness-check)',
+    SOURCE,
+    `export function f(x: 'a' | 'b') { switch (x) { case 'a': return 1 } return 2 }`,
+  ],
+  ['unicorn(prefer-node-protocol)', SOURCE, `export { join } from 'path'`],
+  ['vitest(no-disabled-tests)', TEST, `import { it } from 'vitest'\nit.skip('later', () => {})`],
+  ['vitest(no-focused-tests)', TEST, `import { it } from 'vitest'\nit.only('mine', () => {})`],
+  ['vitest(expect-expect)', TEST, `import { it } from 'vitest'\nit('says nothing', () => {})`],
+]
+
+const CLEAN: [file: string, content: string][] = [
+  [
+    'packages/one/src/clean.ts',
+    `export const isBlank = (text: string | null) => text == null || text.trim() === ''`,
+  ],
+  ['packages/one/src/say-command.ts', `console.log('a command line may print')`],
+  ['scripts/say.ts', `console.log('so may a script')`],
+]
+
+/** Apart, so that no linter takes it for a comment of this file. */
+const SWITCHED_OFF = ['// oxlint', 'disable-next-line no-console\nexport const one = 1'].join('-')
+
+/** The rules that one run over all planted files names, by file. */
+let found: Map<string, string[]>
+const fileOf = (file: string, index: number) => file.replace('planted', `planted-${index}`)
+
+beforeAll(() => {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'lint-'))
+  const write = (file: string, content: string) => {
+    mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+    writeFileSync(path.join(folder, file), `${content}\n`)
+  }
+  copyFileSync(path.join(ROOT, '.oxlintrc.json'), path.join(folder, '.oxlintrc.json'))
+  const compilerOptions = { typeRoots: [path.join(ROOT, 'node_modules/@types')] }
+  const base = path.join(ROOT, 'tsconfig.base.json')
+  write('tsconfig.json', JSON.stringify({ extends: base, compilerOptions, include: ['packages', 'scripts'] }))
+  write('packages/one/src/right.ts', `import { left } from './left.ts'\nexport const right = () => left`)
+  write('packages/one/src/switched-off.ts', SWITCHED_OFF)
+  for (const [index, [, file, content]] of PLANTED.entries()) write(fileOf(file, index), content)
+  for (const [file, content] of CLEAN) write(file, content)
+
+  const oxlint = path.join(ROOT, 'node_modules/oxlint/bin/oxlint')
+  const { stdout } = spawnSync(process.execPath, [oxlint, '-f', 'unix', 'packages', 'scripts'], {
+    cwd: folder,
+    encoding: 'utf8',
+    timeout: 20_000,
+  })
+  const breaches = stdout.split('\n').map((line) => /^(.+?):\d+:\d+: .* \[Error(?:\/(.+))?\]$/.exec(line))
+  found = new Map()
+  for (const [, file = '', rule = ''] of breaches.filter((breach) => breach !== null))
+    found.set(file, [...(found.get(file) ?? []), rule])
+  rmSync(folder, { recursive: true })
+})
+
+it.each(PLANTED.map(([rule, file], index) => ({ rule, file: fileOf(file, index) })))(
+  '$rule is caught',
+  ({ rule, file }) => {
+    expect(found.get(file)).toContain(rule)
+  },
+)
+
+it.each(CLEAN)('%s is clean', (file) => {
+  expect(found.get(file)).toBeUndefined()
+})
+
+it('refuses a comment that switches off what is not there', () => {
+  expect(found.get('packages/one/src/switched-off.ts')).toHaveLength(1)
+})

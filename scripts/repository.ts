@@ -1,0 +1,27 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+
+/** What the checks look at: the files that git tracks or would add, and nothing that .gitignore names. */
+export interface Repository {
+  /** Relative to the root, sorted. */
+  readonly files: readonly string[]
+  read(file: string): string
+}
+
+/** Looks a repository over. @returns one line for each breach, beginning with the file it is in. */
+export type Check = (repository: Repository) => string[]
+
+/** @throws outside of a git checkout. */
+export function openRepository(root: string): Repository {
+  const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
+    cwd: root,
+    encoding: 'utf8',
+    maxBuffer: 64 * 1024 * 1024,
+  })
+  const listed = new Set(listing.split('\0').filter((file) => file && existsSync(path.join(root, file))))
+  return {
+    files: [...listed].sort(),
+    read: (file) => readFileSync(path.join(root, file), 'utf8'),
+  }
+}

@@ -1,0 +1,25 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { freshShell } from './readme/fresh-shell.ts'
+import { readBlock } from './readme/read-block.ts'
+
+const LIMIT_MS = 15 * 60_000
+
+/** Runs the test command that README.md gives, on the servers that TEST_POSTGRES_URL and TEST_REDIS_URL name. */
+async function testAsReadmeSays(root: string): Promise<number> {
+  const command = readBlock(readFileSync(path.join(root, 'README.md'), 'utf8'), 'ci:test')
+  const { TEST_POSTGRES_URL, TEST_REDIS_URL } = process.env
+  const shell = spawn('bash', ['-euo', 'pipefail', '-c', command], {
+    cwd: root,
+    env: { ...freshShell(process.env), TEST_POSTGRES_URL, TEST_REDIS_URL },
+    stdio: 'inherit',
+    timeout: LIMIT_MS,
+  })
+  process.on('SIGTERM', () => shell.kill('SIGTERM')).on('SIGINT', () => shell.kill('SIGTERM'))
+  await once(shell, 'exit')
+  return shell.exitCode ?? 1
+}
+
+process.exitCode = await testAsReadmeSays(path.resolve(import.meta.dirname, '..'))
