@@ -54,5 +54,5 @@ async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<v
   const now = () => new Date()
   const log = createLog({ service: 'e2e', write: () => {} })
   await using stores = await openStores(loadConfig(env), { log, now })
-  await initKeys({ keys: stores.keys, now })
+  await initKeys({ keys: stores.keys })
 }

@@ -1,7 +1,7 @@
-import type { RequestListener } from 'node:http'
+import { readFileSync } from 'node:fs'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
-import { createLog, serve } from '@plainpath/http'
+import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { front } from '@plainpath/local/front'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
@@ -10,6 +10,11 @@ import { openSystemEnvironment } from '../system-environment.ts'
 export interface System extends AsyncDisposable {
   readonly origin: string
   readonly adminUrls: { readonly auth: string; readonly resource: string }
+  /** The internal listener of auth, and the header by which the API is known there. */
+  readonly internalUrl: string
+  readonly resourceServer: { readonly authorization: string }
+  /** Every method and path that the public listeners of both apps answer. */
+  readonly surface: readonly { readonly method: string; readonly path: string }[]
   /** Every log line that both apps wrote. */
   readonly logged: readonly string[]
 }
@@ -22,7 +27,7 @@ export async function startSystem(options: { limitsFactor?: number } = {}): Prom
     log: createLog({ service: 'e2e', write: (line) => logged.push(line) }),
     now: () => new Date(),
   }
-  let handler: RequestListener = (_request, response) => response.writeHead(503).end()
+  let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
   const origin = `http://localhost:${server.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
@@ -31,10 +36,15 @@ export async function startSystem(options: { limitsFactor?: number } = {}): Prom
   const resourceConfig = loadResourceConfig({ ...system.env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))
   handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
+  const secret = readFileSync(system.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim()
+  const credentials = Buffer.from(`${system.env['RESOURCE_CLIENT_ID']}:${secret}`)
   const resources = opening.move()
   return {
     origin,
+    internalUrl: internal.url,
+    resourceServer: { authorization: `Basic ${credentials.toString('base64')}` },
     logged,
+    surface: [...auth.surface, ...resource.surface],
     adminUrls: system.adminUrls,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -1,8 +1,8 @@
-import type { RequestListener } from 'node:http'
+import type { RequestHandler } from '@plainpath/http'
 import { type AppName, appFor } from '@plainpath/metadata'
 
 /** One origin for both apps, by the path table: what a gateway does where they run apart. */
-export function front(apps: Readonly<Record<AppName, RequestListener>>): RequestListener {
+export function front(apps: Readonly<Record<AppName, RequestHandler>>): RequestHandler {
   return (request, response) => apps[appFor(pathOf(request.url ?? '/'))](request, response)
 }
 

@@ -1,12 +1,12 @@
-import type { RequestListener } from 'node:http'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { initKeys } from '@plainpath/auth/init-keys'
 import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
-import { type RunningServer, serve } from '@plainpath/http'
+import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
 import { holdLock, migrate } from '@plainpath/postgres'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
 import { front } from './front.ts'
 import { openLocalEnvironment } from './local-environment.ts'
@@ -34,7 +34,7 @@ export async function startLocal(
 ): Promise<LocalService> {
   await using opening = new AsyncDisposableStack()
   const now = () => new Date()
-  let handler: RequestListener = notReady
+  let handler: RequestHandler = notReady
   for (const host of ['127.0.0.1', '::1']) {
     const server = await listenOn(host, settings.port, (request, response) => handler(request, response))
     if (server) opening.use(server)
@@ -61,6 +61,11 @@ export async function startLocal(
     ...local.env,
     RESOURCE_AUTH_URL: given['RESOURCE_AUTH_URL'] || internal.url,
   })
+  await steps.run(
+    'guides',
+    () => publishFirstGuides(resourceConfig.databaseUrl, now()),
+    (count) => (count > 0 ? `published ${count}` : 'found'),
+  )
   const resource = opening.use(await openResource(resourceConfig, { log: plainLog('resource', print), now }))
   handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
   await steps.run('service', () => requireHealthy(settings.origin, settings.port))
@@ -70,11 +75,11 @@ export async function startLocal(
 
   async function firstKey(config: ReturnType<typeof loadAuthConfig>) {
     await using stores = await openStores(config, { log: authLog, now })
-    return await initKeys({ keys: stores.keys, now })
+    return await initKeys({ keys: stores.keys })
   }
 }
 
-const notReady: RequestListener = (_request, response) => {
+const notReady: RequestHandler = (_request, response) => {
   response.writeHead(503, {
     'retry-after': '1',
     'content-type': 'application/problem+json',
@@ -94,7 +99,7 @@ const notReady: RequestListener = (_request, response) => {
 async function listenOn(
   host: string,
   port: number,
-  handler: RequestListener,
+  handler: RequestHandler,
 ): Promise<RunningServer | undefined> {
   try {
     return await serve(handler, { port, host, drainSeconds: DRAIN_SECONDS })

@@ -1,8 +1,13 @@
 import { access, constants } from 'node:fs/promises'
 import path from 'node:path'
 
-/** A program of the stack that is not an npm package, and the Debian package that brings it. */
-const PACKAGES = { caddy: 'caddy', 'redis-server': 'redis-server' } as const
+/** A program of the stack or of its tests that is not an npm package, and the Debian package that brings it. */
+const PACKAGES = {
+  caddy: 'caddy',
+  chromium: 'chromium',
+  'redis-server': 'redis-server',
+  slowhttptest: 'slowhttptest',
+} as const
 export type DebianProgram = keyof typeof PACKAGES
 
 export class MissingPrograms extends Error {

@@ -1,18 +1,26 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { createWriteStream, type WriteStream } from 'node:fs'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
+import { type AddressInfo, createServer, type Server } from 'node:net'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 
-/** A process of the stack, whose lines go to a file. Disposing sends SIGTERM, then SIGKILL after a bound. */
+/**
+ * A process of the stack, whose lines go to a file. Disposing sends SIGTERM, then SIGKILL after a bound. A test may stop
+ * it and start it again as it was.
+ */
 export interface ManagedProcess extends AsyncDisposable {
   readonly name: string
+  /** The one that runs, or ran last. */
   readonly child: ChildProcess
   readonly logFile: string
   /** True until it has ended. */
   readonly running: boolean
+  /** Sends the signal and waits until the process has ended; after a bound it sends SIGKILL. */
+  stop(signal: NodeJS.Signals): Promise<void>
+  /** Starts it again, at the same addresses. @throws as the first start, or when it runs */
+  start(): Promise<void>
 }
 
 export interface ManagedProcessOptions {
@@ -30,6 +38,34 @@ const STOP_MS = 15_000
 
 /** @throws with the last lines it printed, when the process ends or does not get ready in time */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
+  let current = await startOnce(options)
+  return {
+    name: options.name,
+    logFile: options.logFile,
+    get child() {
+      return current.child
+    },
+    get running() {
+      return runs(current.child)
+    },
+    stop: (signal) => stop(current, signal),
+    async start() {
+      if (runs(current.child)) throw new Error(`${options.name} runs already`)
+      current = await startOnce(options)
+    },
+    [Symbol.asyncDispose]: () => stop(current, 'SIGTERM'),
+  }
+}
+
+interface Run {
+  readonly child: ChildProcess
+  readonly log: WriteStream
+}
+
+const runs = (child: ChildProcess) =>
+  child.pid !== undefined && child.exitCode === null && child.signalCode === null
+
+async function startOnce(options: ManagedProcessOptions): Promise<Run> {
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
   const child = spawn(options.command, options.args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
@@ -50,52 +86,46 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
   const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${last.join('\n')}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
   child.once('exit', (code, signal) => fail(`ended (${code ?? signal})`))
+  // All it printed has been read by then.
+  child.once('close', () => log.end())
   const timer = setTimeout(() => fail(`was not ready in ${START_MS / 1000} s`), START_MS)
-  const managed = manage(options, child, log)
+  const run = { child, log }
   try {
     await ready.promise
-    return managed
+    return run
   } catch (error) {
-    await managed[Symbol.asyncDispose]()
+    await stop(run, 'SIGTERM')
     throw error
   } finally {
     clearTimeout(timer)
   }
 }
 
-function manage(
-  { name, logFile }: ManagedProcessOptions,
-  child: ChildProcess,
-  log: WriteStream,
-): ManagedProcess {
-  const running = () => child.pid !== undefined && child.exitCode === null && child.signalCode === null
-  return {
-    name,
-    child,
-    logFile,
-    get running() {
-      return running()
-    },
-    async [Symbol.asyncDispose]() {
-      if (running()) {
-        const ended = once(child, 'exit')
-        // A stopped process (SIGSTOP) must go on to be able to end.
-        child.kill('SIGCONT')
-        child.kill('SIGTERM')
-        const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
-        await ended
-        clearTimeout(kill)
-      }
-      log.end()
-      await finished(log).catch(() => {})
-    },
+async function stop({ child, log }: Run, signal: NodeJS.Signals): Promise<void> {
+  if (runs(child)) {
+    // A stopped process (SIGSTOP) must go on to be able to end in order.
+    if (signal !== 'SIGKILL') child.kill('SIGCONT')
+    child.kill(signal)
   }
+  const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  await finished(log).catch(() => {})
+  clearTimeout(kill)
 }
+
+/** Below the ports that the system itself hands out, to outgoing connections for one (Linux: from 32 768 on). */
+const PORTS = { from: 20_000, count: 12_000 }
 
 /** Different ports that were free a moment ago: addresses must be known before the processes start. */
 export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
+  const servers: Server[] = []
+  while (servers.length < count) {
+    const server = createServer().listen(PORTS.from + randomInt(PORTS.count), '127.0.0.1')
+    const free = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (free) servers.push(server)
+  }
   const ports = servers.map((server) => (server.address() as AddressInfo).port)
   for (const server of servers) server.close()
   await Promise.all(servers.map((server) => once(server, 'close')))

@@ -19,7 +19,9 @@ export function startGateway(options: {
       HOME: options.folder,
       XDG_DATA_HOME: options.folder,
       XDG_CONFIG_HOME: options.folder,
-      PLAINPATH_SITE: `http://localhost:${options.port}`,
+      PLAINPATH_ORIGIN: `http://localhost:${options.port}`,
+      // A request for another host reaches the apps too, which refuse it.
+      PLAINPATH_SITE: `http://localhost:${options.port} http://:${options.port}`,
       PLAINPATH_AUTH: options.auth.join(' '),
       PLAINPATH_RESOURCE: options.resource.join(' '),
     },

@@ -11,9 +11,9 @@ export interface RunningRedis extends ManagedProcess {
   readonly adminUrl: string
 }
 
-/** What an app needs: its own keys and channels, scripts, and `INFO` to see how the server is set up. */
+/** What an app needs: its own keys and channels, scripts and their clock, and `INFO` to see how the server is set up. */
 const rights = (app: string) =>
-  `~${app}:* &${app}:* -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +info`
+  `~${app}:* &${app}:* -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +time +info`
 
 /** Redis as it is run in production: nothing on disk, nothing evicted, no user without a password. */
 export async function startRedis(options: {

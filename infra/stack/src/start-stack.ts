@@ -10,6 +10,7 @@ import { localSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, migrate, useEmbeddedPostgres } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { debianPrograms } from './debian-program.ts'
 import { freePorts, type ManagedProcess } from './managed-process.ts'
 import { type AppPorts, type RunningApp, startApp } from './start-app.ts'
@@ -29,9 +30,13 @@ export interface StackOptions {
   readonly port?: number
   readonly folder: string
   readonly limitsFactor?: number
+  /** Settings of the apps, beside those of the stack. */
+  readonly settings?: Readonly<Record<string, string>>
   readonly say?: (line: string) => void
   /** Changes the addresses that the apps are given. */
   readonly between?: (addresses: StackAddresses) => Promise<StackAddresses>
+  /** Changes the address of the internal listener of auth that each API process is given. */
+  readonly beforeAuth?: (url: string) => Promise<string>
 }
 
 /** Two of each app behind a gateway, PostgreSQL with two databases, Redis with a user for each app: all plain processes. */
@@ -68,6 +73,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   )
   say(`Redis          127.0.0.1:${redis.port}  users auth, resource`)
   await migrateBoth(databases)
+  await publishFirstGuides(databases.RESOURCE_DATABASE_URL, new Date())
 
   const addresses = { ...databases, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
   const env = {
@@ -82,39 +88,18 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     AUTH_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
     RESOURCE_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
+    ...options.settings,
   }
   await firstSigningKey({ ...env, ...addresses })
 
-  const appPorts = (): AppPorts => ({ public: next(), operations: next(), internal: next() })
-  const start = async (app: 'auth' | 'resource', number: number, more: Record<string, string> = {}) => {
-    const started = await startApp({
-      app,
-      number,
-      ports: appPorts(),
-      env: { ...env, ...more },
-      folder: options.folder,
-    })
-    say(
-      `${started.name.padEnd(14)} 127.0.0.1:${started.ports.public}  operations 127.0.0.1:${started.ports.operations}`,
-    )
-    return opening.use(started)
-  }
-  const auth: RunningApp[] = []
-  const resource: RunningApp[] = []
-  for (let number = 1; number <= INSTANCES; number += 1) {
-    const server = await start('auth', number)
-    auth.push(server)
-    resource.push(
-      await start('resource', number, { RESOURCE_AUTH_URL: `http://127.0.0.1:${server.ports.internal}` }),
-    )
-  }
-  const upstreams = (apps: readonly RunningApp[]) => apps.map((app) => `127.0.0.1:${app.ports.public}`)
+  const apps = await startApps({ ...options, env, next, say, opened: (app) => opening.use(app) })
+  const upstreams = (running: readonly RunningApp[]) => running.map((app) => `127.0.0.1:${app.ports.public}`)
   const gateway = opening.use(
     await startGateway({
       program: programs.caddy,
       port,
-      auth: upstreams(auth),
-      resource: upstreams(resource),
+      auth: upstreams(apps.auth),
+      resource: upstreams(apps.resource),
       folder: options.folder,
     }),
   )
@@ -123,14 +108,42 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const resources = opening.move()
   return {
     origin,
-    auth,
-    resource,
+    ...apps,
     gateway,
     redis,
     postgres,
     env,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** Each API process asks an auth process of its own. */
+async function startApps(options: {
+  env: Readonly<Record<string, string>>
+  folder: string
+  next: () => number
+  say: (line: string) => void
+  opened: (app: RunningApp) => void
+  beforeAuth?: (url: string) => Promise<string>
+}): Promise<Pick<Stack, 'auth' | 'resource'>> {
+  const { folder, next, say } = options
+  const start = async (app: 'auth' | 'resource', number: number, more: Record<string, string> = {}) => {
+    const ports: AppPorts = { public: next(), operations: next(), internal: next() }
+    const started = await startApp({ app, number, ports, env: { ...options.env, ...more }, folder })
+    options.opened(started)
+    say(`${started.name.padEnd(14)} 127.0.0.1:${ports.public}  operations 127.0.0.1:${ports.operations}`)
+    return started
+  }
+  const auth: RunningApp[] = []
+  const resource: RunningApp[] = []
+  for (let number = 1; number <= INSTANCES; number += 1) {
+    const server = await start('auth', number)
+    auth.push(server)
+    const direct = `http://127.0.0.1:${server.ports.internal}`
+    const authUrl = (await options.beforeAuth?.(direct)) ?? direct
+    resource.push(await start('resource', number, { RESOURCE_AUTH_URL: authUrl }))
+  }
+  return { auth, resource }
 }
 
 async function migrateBoth(urls: Awaited<ReturnType<typeof embeddedDatabases>>): Promise<void> {
@@ -153,5 +166,5 @@ async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<v
     log: createLog({ service: 'stack', write: () => {} }),
     now,
   })
-  await initKeys({ keys: stores.keys, now })
+  await initKeys({ keys: stores.keys })
 }

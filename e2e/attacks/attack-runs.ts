@@ -1,0 +1,14 @@
+/** Each night another seed would find more; each change must meet the same. */
+const SEED = 20_261_120
+const RUNS = 80
+
+/** From `ATTACK_RUNS` (per property) and `ATTACK_SEED`; with the former alone the seed is another each time. */
+export const RUN = {
+  numRuns: Number(process.env['ATTACK_RUNS'] ?? RUNS),
+  seed: Number(
+    process.env['ATTACK_SEED'] ?? (process.env['ATTACK_RUNS'] ? Math.floor(Math.random() * 2 ** 31) : SEED),
+  ),
+}
+
+/** A property runs so often against each of ten operations; each time takes some 10 ms, on a busy machine 50. */
+export const TIMEOUT_MS = 30_000 + RUN.numRuns * 10 * 50

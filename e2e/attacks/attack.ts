@@ -1,0 +1,88 @@
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expect } from 'vitest'
+import type { System } from '../in-process/start-system.ts'
+import type { Answer, Sent } from '../send.ts'
+import type { StoredCounts } from '../stored-counts.ts'
+import type { Target, Targets } from './target.ts'
+
+export interface Battlefield {
+  readonly system: System
+  readonly targets: Targets
+  readonly stored: StoredCounts
+}
+
+/** How many refusals go by between two requests that must succeed. */
+const TWIN_EVERY = 4
+/** Longer than any answer should take, on a machine that is busy. */
+const SOON_MS = 4_000
+const AT_ONCE = 8
+let refusals = 0
+
+/**
+ * Sends a request and holds what came against the invariants: a sound answer, soon, in the form of its path; nothing
+ * stored when it was refused; and, now and then, a request that succeeds right after it.
+ */
+export async function attack(field: Battlefield, target: Target, sent: Sent): Promise<Answer> {
+  const before = await field.stored.count()
+  const answer = await judged(field, target, sent)
+  if (answer.status < 400) return answer
+  await explained(sent, async () => expect(await field.stored.count()).toEqual(before))
+  refusals += 1
+  if (refusals % TWIN_EVERY === 0) await explained(sent, () => expectTwin(target))
+  return answer
+}
+
+export interface Expected {
+  readonly sent: Sent
+  readonly statuses: readonly number[]
+}
+
+/** The same for many requests, several at once, of which it is known what must become of them. */
+export async function attackWithAll(
+  field: Battlefield,
+  target: Target,
+  all: readonly Expected[],
+): Promise<void> {
+  const send = async ({ sent, statuses }: Expected) => {
+    const { status, text } = await judged(field, target, sent)
+    await explained(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
+  }
+  const inBatches = async (some: readonly Expected[]) => {
+    for (let at = 0; at < some.length; at += AT_ONCE)
+      await Promise.all(some.slice(at, at + AT_ONCE).map(send))
+  }
+  const refused = all.filter(({ statuses }) => statuses.every((status) => status >= 400))
+  const before = await field.stored.count()
+  await inBatches(refused)
+  expect(await field.stored.count()).toEqual(before)
+  await expectTwin(target)
+  await inBatches(all.filter((one) => !refused.includes(one)))
+}
+
+async function judged({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
+  return explained(sent, async () => {
+    const answer = await target.sender.send(sent)
+    expectSoundAnswer(answer, {
+      origin: system.origin,
+      ...(sent.path === target.operation.path && { form: target.operation.errors }),
+      confidential: [targets.agent.client_secret, targets.token],
+    })
+    expect(answer.ms).toBeLessThan(SOON_MS)
+    return answer
+  })
+}
+
+async function explained<T>({ method, path, headers, body }: Sent, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const request = JSON.stringify({ method, path, headers, body: body?.toString() }).slice(0, 2_000)
+    throw new Error(`after ${request}`, { cause: error })
+  }
+}
+
+/** What must succeed, so that a refusal was not given for another reason. */
+async function expectTwin(target: Target): Promise<void> {
+  const answer = await target.sender.send(await target.valid())
+  expect(target.accepted, answer.text).toContain(answer.status)
+}

@@ -1,0 +1,72 @@
+import { form } from '../send.ts'
+import type { FormFields, Target } from './target.ts'
+
+const MAX_DEPTH = 16
+const MAX_BYTES = 16 * 1024
+const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
+
+/** The status that a JSON body must get, told without the code that is tested but by the operation's own schema. */
+export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 413 {
+  if (Buffer.byteLength(text) > MAX_BYTES) return 413
+  if (text === '') return 'accepted'
+  const value = JSON.parse(text) as unknown
+  if (!isStorable(value, 1)) return 400
+  const parsed = target.operation.request?.body?.safeParse(value)
+  if (!parsed?.success) return 400
+  const { type } = value as { type?: unknown }
+  const offered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
+  return offered ? 'accepted' : 400
+}
+
+function isStorable(value: unknown, depth: number): boolean {
+  if (typeof value === 'number')
+    return (
+      Number.isFinite(value) &&
+      !Object.is(value, -0) &&
+      (!Number.isInteger(value) || Number.isSafeInteger(value))
+    )
+  if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
+  if (typeof value !== 'object' || value === null) return true
+  return (
+    depth <= MAX_DEPTH &&
+    Object.entries(value).every(
+      ([name, member]) =>
+        isStorable(name, depth) && !UNSAFE_NAMES.includes(name) && isStorable(member, depth + 1),
+    )
+  )
+}
+
+const MAX_FIELDS = 32
+
+/** The same for a form, sent by a client whose credentials are right. @param known what the client may know */
+export function formVerdict(
+  target: Target,
+  fields: FormFields,
+  known: { clientId: string; base: string },
+): 'accepted' | 400 | 413 {
+  if (Buffer.byteLength(form(fields).body) > MAX_BYTES) return 413
+  if (fields.length > MAX_FIELDS) return 400
+  const values = (name: string) => fields.filter(([sent]) => sent === name).map(([, value]) => value)
+  if (target.operation.operationId === 'introspect')
+    return values('token').length === 1 && values('token')[0] !== '' ? 'accepted' : 400
+  const names = fields.map(([name]) => name).filter((name) => name !== 'resource')
+  if (new Set(names).size < names.length) return 400
+  if (
+    values('client_id').some((id) => id !== known.clientId) ||
+    values('client_secret').some((secret) => secret !== '')
+  )
+    return 400
+  if (target.operation.operationId === 'revokeToken') return values('token').some(Boolean) ? 'accepted' : 400
+  if (values('grant_type')[0] !== 'client_credentials') return 400
+  const [resource, another] = values('resource')
+  if (another !== undefined || (resource && resource !== known.base)) return 400
+  return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
+}
+
+/** RFC 6749 section 3.3, and contract section 4: what is too much is narrowed, unless nothing is left. */
+function mayHaveScope(scope: string): boolean {
+  if (scope.trim() === '') return true
+  return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)
+    ? scope.split(' ').some((each) => each === 'guides:read' || each === 'waitlist:write')
+    : false
+}

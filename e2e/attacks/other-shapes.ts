@@ -1,0 +1,197 @@
+import fc from 'fast-check'
+import type { Sent } from '../send.ts'
+import { anyHeaderValue, anyText } from './wrong-values.ts'
+
+type Change = (sent: Sent) => Sent
+
+/** What turns JSON into something that a lenient parser would still read. */
+export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
+  fc.constantFrom<(text: string) => string | Uint8Array>(
+    (text) => text.replace('{', '{"email":"twice@example.org","client_name":"twice",'),
+    (text) => text.replace('{', '{"\\u0065mail":"twice@example.org",'),
+    (text) => text.replace('{', '{"__proto__":{"admin":true},'),
+    (text) => `${text}${text}`,
+    (text) => `${text} // comment`,
+    (text) => text.replace('}', ',}'),
+    (text) => text.replaceAll('"', "'"),
+    (text) => `\ufeff${text}`,
+    (text) => `)]}'\n${text}`,
+    (text) => Buffer.from(text, 'utf16le'),
+    (text) => Buffer.concat([Buffer.from(text), Buffer.from([0xff])]),
+    (text) => text.replace(/"(?=[^"]*$)/, '\u0000"'),
+    (text) => text.replace('{', '{"n":1e400,'),
+    (text) => text.replace('{', '{"n":-0,'),
+    (text) => text.replace('{', '{"n":01,'),
+    (text) => text.replace('{', '{"n":.5,'),
+    (text) => text.replace('{', '{"n":0x10,'),
+  ),
+  fc.nat(60).map((length) => (text: string) => text.slice(0, length)),
+  fc.tuple(fc.nat(60), fc.nat(255)).map(([at, byte]) => (text: string) => {
+    const bytes = Buffer.from(text)
+    bytes[at % bytes.length] = byte
+    return bytes
+  }),
+  fc.string({ unit: 'binary', maxLength: 60 }).map((garbage) => () => garbage),
+)
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'PROPFIND', 'TRACE', 'PURGE']
+const HEADERS = [
+  'accept',
+  'accept-charset',
+  'accept-encoding',
+  'accept-language',
+  'access-control-request-headers',
+  'access-control-request-method',
+  'connection',
+  'content-encoding',
+  'content-type',
+  'cookie',
+  'expect',
+  'forwarded',
+  'host',
+  'idempotency-key',
+  'if-match',
+  'if-modified-since',
+  'if-none-match',
+  'if-range',
+  'origin',
+  'range',
+  'referer',
+  'sec-fetch-site',
+  'te',
+  'traceparent',
+  'user-agent',
+  'x-forwarded-for',
+  'x-forwarded-host',
+  'x-forwarded-proto',
+  'x-http-method-override',
+  'x-original-url',
+  'x-request-id',
+  'x-rewrite-url',
+  '__proto__',
+]
+const SPECIFIC = [
+  'application/json',
+  'application/x-www-form-urlencoded',
+  'text/plain',
+  'multipart/form-data; boundary=x',
+  'application/json; charset=utf-16',
+  'application/json, text/plain',
+  'gzip',
+  'identity',
+  'cross-site',
+  'null',
+  'https://evil.example',
+  'evil.example',
+  'bytes=0-1',
+  'W/"x", *',
+  '127.0.0.1, 10.0.0.1',
+  'DELETE',
+  '/api/agent',
+]
+
+const printable = (text: string) => text.replaceAll(/[^\x21-\x7e]/g, (char) => encodeURI(char.toWellFormed()))
+
+const PATHS: readonly ((path: string) => string)[] = [
+  (path) => `${path}/`,
+  (path) => `/${path}`,
+  (path) => `/.${path}`,
+  (path) => `/x/..${path}`,
+  (path) => path.toUpperCase(),
+  (path) => path.replace('a', '%61'),
+  (path) => path.replace('/api', '/%2fapi'),
+  (path) => `${path};x=1`,
+  (path) => `${path}%00`,
+  (path) => `${path}%zz`,
+  (path) => `${path}.json`,
+  (path) => `${path}/x.css`,
+  (path) => `${path}%2f`,
+  (path) => `${path}?`,
+  (path) => `${path}#x`,
+  (path) => `${path}?access_token=x`,
+  (path) => path.slice(0, -1),
+  (path) => `http://evil.example${path}`,
+]
+
+/** A request that succeeds, with one thing about it that is not its body changed. */
+export const otherShape: fc.Arbitrary<Change> = fc.oneof(
+  fc.constantFrom(...METHODS).map(
+    (method): Change =>
+      (sent) =>
+        withMethod(sent, method),
+  ),
+  fc
+    .tuple(
+      fc.constantFrom(...HEADERS),
+      fc.oneof(anyHeaderValue, fc.constantFrom(...SPECIFIC)),
+      fc.integer({ min: 1, max: 2 }),
+    )
+    .map(
+      ([name, value, times]): Change =>
+        (sent) => ({
+          ...sent,
+          headers: { ...sent.headers, [name]: times === 1 || name === 'host' ? value : [value, value] },
+        }),
+    ),
+  fc.constantFrom(...PATHS).map(
+    (change): Change =>
+      (sent) => ({ ...sent, path: change(sent.path) }),
+  ),
+  anyText.map(
+    (text): Change =>
+      (sent) => ({ ...sent, path: `${sent.path}${printable(text)}` }),
+  ),
+  fc
+    .array(
+      fc.tuple(fc.constantFrom('limit', 'cursor', 'q', 'fields', 'x', 'limit[]', '__proto__'), anyText),
+      { maxLength: 4 },
+    )
+    .map(
+      (query): Change =>
+        (sent) => ({
+          ...sent,
+          path: `${sent.path}?${query.map(([name, value]) => `${name}=${encodeURIComponent(value.toWellFormed())}`).join('&')}`,
+        }),
+    ),
+)
+
+/** Node sends no body with some methods; a target without one keeps the connection in step. */
+function withMethod(sent: Sent, method: string): Sent {
+  const { body, ...rest } = sent
+  return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
+    ? { ...rest, method }
+    : { ...sent, method }
+}
+
+/** Authorization headers that must not let anybody in. */
+export const sideways = (agent: { client_id: string; client_secret: string }): fc.Arbitrary<string> => {
+  const base64 = (text: string) => Buffer.from(text).toString('base64')
+  const good = `${agent.client_id}:${agent.client_secret}`
+  return fc.oneof(
+    fc.constantFrom(
+      `Basic ${base64(good).slice(0, -3)}`,
+      `Basic ${base64(good.slice(0, -1))}`,
+      `Basic ${base64(`${good}x`)}`,
+      `Basic ${base64(good.toUpperCase())}`,
+      `Basic ${base64(`${good}\0`)}`,
+      `Basic ${base64(agent.client_id)}`,
+      `Basic ${base64(`${agent.client_id}:`)}`,
+      `Basic ${base64(`:${agent.client_secret}`)}`,
+      `Basic ${base64(`%:${agent.client_secret}`)}`,
+      `Basic  ${good}`,
+      `Bearer ${agent.client_secret}`,
+      `Digest username="${agent.client_id}"`,
+      `Basic ${base64(good)}, Basic ${base64(good)}`,
+      `Basic ${base64(good)} x`,
+      `BasicX ${base64(good)}`,
+      `Basic "${base64(good)}"`,
+      'Basic',
+      'Basic ',
+      ',',
+    ),
+    anyText.map((text) => `Basic ${base64(text.toWellFormed())}`),
+    anyText.map((text) => `Basic ${base64(`${agent.client_id}:${text.toWellFormed()}`)}`),
+    anyText.map((text) => `Basic ${base64(`${text.toWellFormed()}:${agent.client_secret}`)}`),
+    anyHeaderValue.filter((value) => value !== ''),
+  )
+}

@@ -1,0 +1,164 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type System, startSystem } from '../in-process/start-system.ts'
+import { basic, form, json } from '../send.ts'
+import { openTargets, type Targets } from './target.ts'
+
+const resources = new AsyncDisposableStack()
+const hits: string[] = []
+let system: System
+let targets: Targets
+let port: number
+beforeAll(async () => {
+  system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
+  targets = resources.use(await openTargets(system))
+  const server = createServer((request, response) => {
+    hits.push(`${request.method} ${request.url}`)
+    response.end('{}')
+  })
+  server.listen(0, '::')
+  await once(server, 'listening')
+  resources.defer(() => void server.close())
+  port = (server.address() as AddressInfo).port
+})
+afterAll(() => resources.disposeAsync())
+
+/** Addresses of this machine, as somebody would write them who wants them fetched. */
+const addresses = () => [
+  `http://127.0.0.1:${port}/plain`,
+  `http://localhost:${port}/name`,
+  `http://localhost.:${port}/dot`,
+  `http://127.1:${port}/short`,
+  `http://0:${port}/zero`,
+  `http://2130706433:${port}/decimal`,
+  `http://0177.0.0.1:${port}/octal`,
+  `http://[::1]:${port}/six`,
+  `http://[::ffff:127.0.0.1]:${port}/mapped`,
+  `http://user@127.0.0.1:${port}/user`,
+  `http://plainpath.example@127.0.0.1:${port}/at`,
+  `http://127.0.0.1:${port}/\r\nHost: evil.example`,
+]
+
+const send = (sent: Parameters<(typeof targets.all)[0]['sender']['send']>[0]) =>
+  targets.all[0]!.sender.send(sent)
+
+test('the listener hears who comes', async () => {
+  await fetch(`http://127.0.0.1:${port}/heard`)
+  expect(hits.splice(0)).toEqual(['GET /heard'])
+})
+
+test('N-012, N-041, N-228, N-229, N-230 no address that a client sends is ever asked', async () => {
+  const { agent } = targets
+  const credentials = basic(agent.client_id, agent.client_secret)
+  for (const address of addresses()) {
+    const members = Object.fromEntries(
+      [
+        'jwks_uri',
+        'logo_uri',
+        'client_uri',
+        'sector_identifier_uri',
+        'redirect_uris',
+        'software_statement',
+        'initiate_login_uri',
+      ].map((name) => [name, name.endsWith('s') && name !== 'jwks_uri' ? [address] : address]),
+    )
+    await send({
+      method: 'POST',
+      path: '/api/agent/register',
+      ...json({ client_name: address.split('\r')[0], ...members }),
+    })
+    await send({
+      method: 'POST',
+      path: '/api/waitlist',
+      ...json({ email: 'a@example.org', referredBySlug: address }),
+    })
+    for (const name of [
+      'request_uri',
+      'jwks_uri',
+      'resource',
+      'scope',
+      'redirect_uri',
+      'client_assertion',
+      'audience',
+    ]) {
+      const body = form({ grant_type: 'client_credentials', [name]: address })
+      await send({
+        method: 'POST',
+        path: '/oauth/token',
+        ...body,
+        headers: { ...body.headers, ...credentials },
+      })
+    }
+    const asClient = form({
+      grant_type: 'client_credentials',
+      client_id: address,
+      client_secret: 'x'.repeat(20),
+    })
+    await send({ method: 'POST', path: '/oauth/token', ...asClient })
+    const header = address.split('\r')[0] ?? ''
+    for (const name of [
+      'referer',
+      'origin',
+      'x-forwarded-host',
+      'forwarded',
+      'x-callback-url',
+      'link',
+      'from',
+      'traceparent',
+    ])
+      await send({ path: '/api/guides', headers: { [name]: header } })
+    await send({
+      path: `/oauth/authorize?${new URLSearchParams({ client_id: address, request_uri: address, redirect_uri: address }).toString()}`,
+    })
+  }
+  expect(hits).toEqual([])
+})
+
+test('N-232 no token leads the API to another authorization server', async () => {
+  const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  for (const address of addresses().slice(0, 4)) {
+    const header = {
+      alg: 'RS256',
+      kid: 'x',
+      jku: address,
+      x5u: address,
+      jwk: { kty: 'RSA', n: 'AQAB', e: 'AQAB' },
+    }
+    const claims = {
+      iss: address.replace(/\/[^/]*$/, ''),
+      aud: `${system.origin}/api`,
+      active: true,
+      scope: 'guides:read',
+    }
+    const token = `${encode(header)}.${encode(claims)}.AAAA`
+    const { status } = await send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
+    expect(status).toBe(401)
+  }
+  expect(hits).toEqual([])
+})
+
+test('N-234 what we write holds our own address, whatever the request says it came by', async () => {
+  const said = {
+    'x-forwarded-host': 'evil.example',
+    'x-forwarded-proto': 'gopher',
+    forwarded: 'host=evil.example',
+    origin: 'null',
+  }
+  const body = json({ email: `links.${process.pid}@example.org` })
+  const joined = await send({
+    method: 'POST',
+    path: '/api/waitlist',
+    ...body,
+    headers: { ...body.headers, ...said },
+  })
+  expect(joined.status).toBe(201)
+  const { referralUrl } = JSON.parse(joined.text) as { referralUrl: string }
+  expect(new URL(referralUrl).origin).toBe(system.origin)
+  const registered = await send({ method: 'POST', path: '/api/agent/register', headers: said })
+  expect(registered.text).not.toContain('evil')
+  expect(JSON.parse(registered.text)).toMatchObject({ token_endpoint: `${system.origin}/oauth/token` })
+  const refused = await send({ path: '/api/nowhere', headers: said })
+  expect(JSON.parse(refused.text)).toMatchObject({ type: `${system.origin}/problems/not-found` })
+})

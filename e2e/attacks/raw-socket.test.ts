@@ -1,0 +1,236 @@
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { converse, request } from '../converse.ts'
+import { FRAMINGS, framed } from '../framings.ts'
+import { type System, startSystem } from '../in-process/start-system.ts'
+import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
+
+const resources = new AsyncDisposableStack()
+let system: System
+let stored: StoredCounts
+let host: string
+beforeAll(async () => {
+  system = resources.use(await startSystem())
+  stored = resources.use(await openStoredCounts(system))
+  host = new URL(system.origin).host
+})
+afterAll(() => resources.disposeAsync())
+
+let serial = 0
+const JSON_TYPE = 'Content-Type: application/json'
+const join = (...headers: string[]) => {
+  const body = JSON.stringify({ email: `raw${++serial}@example.org` })
+  return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body)
+}
+const register = () => request('POST /api/agent/register', host, ['Content-Length: 0'])
+const sound = (answers: Awaited<ReturnType<typeof converse>>['answers']) => {
+  for (const answer of answers) expectSoundAnswer(answer, { origin: system.origin })
+  return answers.map(({ status }) => status)
+}
+
+/** An operation of each app, and one that would store something if it were carried out. */
+const APPS = [
+  ['auth', 'POST /oauth/token', register],
+  ['auth', 'POST /api/agent/register', register],
+  ['resource', 'POST /api/waitlist', join],
+  ['resource', 'GET /api/guides', join],
+] as const
+
+describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
+  test('the request that is hidden below is carried out when it is sent openly', async () => {
+    const before = await stored.count()
+    const { answers } = await converse(system.origin, inner(), { answers: 1 })
+    expect(sound(answers)).toEqual([201])
+    expect(await stored.count()).not.toEqual(before)
+  })
+
+  test.for(FRAMINGS)(
+    '$why: one refusal, the connection ends, nothing hidden is carried out',
+    async (framing) => {
+      const before = await stored.count()
+      const { answers, closed } = await converse(system.origin, framed(framing, host, line, inner()))
+      const statuses = sound(answers)
+      expect(statuses).toHaveLength(1)
+      // A GET is answered before its body is looked at.
+      expect(line.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
+      expect(closed).toBe(true)
+      expect(await stored.count()).toEqual(before)
+    },
+  )
+})
+
+describe('each request gets its own answer:', () => {
+  const get = (path: string) => request(`GET ${path}`, host)
+
+  test('I10, N-138 fifty at once on one connection, of both apps, in order', async () => {
+    const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
+    const asked = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
+    const { answers } = await converse(system.origin, asked.map(get).join(''), { answers: 50 })
+    expect(sound(answers)).toEqual(asked.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200))
+    answers.forEach(({ text }, n) => {
+      const expected = { '/oauth/jwks.json': '"keys"', '/api/guides/avoid-scams': '"avoid-scams"' }[
+        asked[n] ?? ''
+      ]
+      expect(text).toContain(expected ?? '')
+    })
+  })
+
+  test.for(['POST /oauth/token', 'POST /api/waitlist', 'POST /api/agent/register'])(
+    'N-138 what follows a body that is too large is not read: %s',
+    async (line) => {
+      const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
+      const large = request(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
+      const before = await stored.count()
+      const { answers } = await converse(system.origin, large + join() + register(), { forMs: 1_500 })
+      expect(sound(answers)).toEqual([413])
+      expect(await stored.count()).toEqual(before)
+    },
+  )
+
+  test.for(['GET /api/guides', 'GET /oauth/jwks.json', 'DELETE /api/agent', 'GET /api/agent'])(
+    'N-196 a body where none belongs is not taken for a request: %s',
+    async (line) => {
+      const inner = register()
+      const before = await stored.count()
+      const sent = request(line, host, [`Content-Length: ${inner.length}`], inner) + get('/api/health')
+      const { answers } = await converse(system.origin, sent, { answers: 2 })
+      const statuses = sound(answers)
+      expect(statuses[0]).toBe(line.includes('agent') ? 401 : 200)
+      expect(statuses[1]).toBe(200)
+      expect(await stored.count()).toEqual(before)
+    },
+  )
+
+  test('N-126 a trailer is not a header', async () => {
+    const body = '{"email":"trailer@example.org"}'
+    const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\nAuthorization: Bearer x\r\nHost: evil.example\r\n\r\n`
+    const sent = request(
+      'POST /api/waitlist',
+      host,
+      [JSON_TYPE, 'Transfer-Encoding: chunked', 'Trailer: Authorization'],
+      chunks,
+    )
+    const { answers } = await converse(system.origin, sent, { answers: 1 })
+    expect(sound(answers)).toEqual([201])
+  })
+
+  test.for(['POST /oauth/token', 'POST /api/waitlist'])(
+    'N-126 a chunk extension of 17 KiB is refused: %s',
+    async (line) => {
+      const sent = request(
+        line,
+        host,
+        [JSON_TYPE, 'Transfer-Encoding: chunked'],
+        `4;${'x'.repeat(17_000)}\r\n{}  \r\n0\r\n\r\n`,
+      )
+      const { answers, closed } = await converse(system.origin, sent)
+      expect([400, 401, 413]).toContain(sound(answers)[0])
+      expect([answers.length, closed]).toEqual([1, true])
+    },
+  )
+})
+
+describe('N-127 Expect:', () => {
+  test('100-continue is answered, then the request', async () => {
+    const { answers, interim } = await converse(system.origin, join('Expect: 100-continue'), { answers: 1 })
+    expect([interim, sound(answers)]).toEqual([[100], [201]])
+  })
+
+  test('100-continue without a body that ever comes ends with the refusal', async () => {
+    const sent = request('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
+    const { answers } = await converse(system.origin, sent, { answers: 1 })
+    expect(sound(answers)).toEqual([400])
+  })
+
+  test('anything else is 417', async () => {
+    const before = await stored.count()
+    const { answers, closed } = await converse(system.origin, join('Expect: a miracle'))
+    expect([sound(answers), closed]).toEqual([[417], true])
+    expect(await stored.count()).toEqual(before)
+  })
+})
+
+describe('N-137 other protocols are refused cleanly:', () => {
+  test.for([
+    ['HTTP/2 without having asked', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
+    ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
+    ['CONNECT', () => request('CONNECT evil.example:443', host), [400, 404, 405, 421]],
+    ['TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', [400]],
+    ['SMTP', () => 'HELO evil.example\r\nMAIL FROM:<a@b.example>\r\n\r\n', [400]],
+  ] satisfies [string, () => string, number[]][])('%s', async ([_what, bytes, expected]) => {
+    const { answers } = await converse(system.origin, bytes(), { forMs: 2_000 })
+    for (const status of sound(answers)) expect(expected).toContain(status)
+    expect(answers.length).toBeLessThanOrEqual(1)
+  })
+
+  test.for([
+    ['h2c', ['Connection: Upgrade, HTTP2-Settings', 'Upgrade: h2c', 'HTTP2-Settings: AAMAAABkAAQAAP__']],
+    [
+      'a web socket',
+      [
+        'Connection: Upgrade',
+        'Upgrade: websocket',
+        'Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==',
+        'Sec-WebSocket-Version: 13',
+      ],
+    ],
+  ] satisfies [string, string[]][])(
+    'an upgrade to %s is not made: the request is answered',
+    async ([_to, headers]) => {
+      const { answers, interim } = await converse(system.origin, request('GET /api/health', host, headers), {
+        answers: 1,
+      })
+      expect([interim, sound(answers)]).toEqual([[], [200]])
+    },
+  )
+
+  test('HTTP/1.0 is answered, and its connection ended', async () => {
+    const { answers, closed } = await converse(
+      system.origin,
+      `GET /api/health HTTP/1.0\r\nHost: ${host}\r\n\r\n`,
+    )
+    expect([sound(answers), closed]).toEqual([[200], true])
+  })
+
+  test('OPTIONS * changes nothing', async () => {
+    const { answers } = await converse(system.origin, request('OPTIONS *', host), { answers: 1 })
+    expect([204, 400, 404, 405]).toContain(sound(answers)[0])
+  })
+})
+
+describe('N-134, N-145 a path is compared as it was sent:', () => {
+  const TRICKS = [
+    '//oauth/token',
+    '/./oauth/token',
+    '/x/../oauth/token',
+    '/%6fauth/token',
+    '/oauth%2ftoken',
+    '/oauth/token%2f',
+    '/oauth/token/',
+    '/oauth/token;x=1',
+    '/oauth/token%00',
+    '/oauth/token%zz',
+    '/OAUTH/token',
+    '/oauth/Token',
+    '/oauth\\token',
+    '//api/agent/register',
+    '/api//agent/register',
+    '/api/agent/register/',
+    '/api/agent/./register',
+    '/api/agent/%72egister',
+    '/API/agent/register',
+    '/api/waitlist/',
+    '/api/./waitlist',
+    '/api/%77aitlist',
+    '/api/Waitlist',
+    '/api/waitlist%20',
+    '/api/waitlist;x=1',
+    '/api/waitlist/x.css',
+  ]
+  test.for(TRICKS)('%s is nothing', async (path) => {
+    const before = await stored.count()
+    const { answers } = await converse(system.origin, join().replace('/api/waitlist', path), { answers: 1 })
+    expect([400, 404]).toContain(sound(answers)[0])
+    expect(await stored.count()).toEqual(before)
+  })
+})

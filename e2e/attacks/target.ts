@@ -1,0 +1,124 @@
+import { OPERATIONS, type Operation } from '@plainpath/metadata'
+import { z } from 'zod'
+import type { System } from '../in-process/start-system.ts'
+import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+
+export type FormFields = readonly (readonly [string, string])[]
+
+/** One operation, and how to call it so that it succeeds. */
+export interface Target {
+  readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'errors' | 'request'>
+  readonly kind: 'json' | 'form' | 'bodiless'
+  readonly sender: Sender
+  /** A request that succeeds, each time with something new. */
+  valid(): Promise<Sent>
+  /** The same with another body. */
+  withBody(body: unknown): Promise<Sent>
+  withFields(fields: FormFields): Promise<Sent>
+  readonly accepted: readonly number[]
+}
+
+export interface Targets extends Disposable {
+  readonly all: readonly Target[]
+  /** A credential and a token that are good all the time. */
+  readonly agent: { readonly client_id: string; readonly client_secret: string }
+  readonly token: string
+}
+
+const Registered = z.object({ client_id: z.string(), client_secret: z.string() })
+const Granted = z.object({ access_token: z.string() })
+
+let serial = 0
+export const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
+
+/** Every public operation of both apps, and introspection on its internal listener. */
+export async function openTargets(system: System): Promise<Targets> {
+  const publicly = senderTo(system.origin)
+  const internally = senderTo(system.internalUrl)
+  const register = async () => {
+    const { text } = await publicly.send({ method: 'POST', path: '/api/agent/register' })
+    return Registered.parse(JSON.parse(text))
+  }
+  const agent = await register()
+  const credentials = basic(agent.client_id, agent.client_secret)
+  const grant = { grant_type: 'client_credentials' }
+  const granted = await publicly.send({
+    method: 'POST',
+    path: '/oauth/token',
+    ...withHeaders(form(grant), credentials),
+  })
+  const token = Granted.parse(JSON.parse(granted.text)).access_token
+
+  const authorization = async ({ operationId, access }: Target['operation']) => {
+    if (operationId === 'introspect')
+      return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
+    // Another method at this address would end the client.
+    if (operationId === 'deleteAgent' || operationId === 'getAgent') {
+      const fresh = await register()
+      return basic(fresh.client_id, fresh.client_secret)
+    }
+    return access === 'client' ? credentials : {}
+  }
+  const target = (operation: Target['operation'], sender: Sender, good: () => unknown): Target => {
+    const isForm = operation.path.startsWith('/oauth/')
+    const call = {
+      method: operation.method.toUpperCase(),
+      path: operation.path.replace('{slug}', 'avoid-scams'),
+    }
+    const withContent = async (content: Pick<Sent, 'headers' | 'body'>) => ({
+      ...call,
+      ...withHeaders(content, await authorization(operation)),
+    })
+    const withBody = (body: unknown) => withContent(json(body))
+    const withFields = (fields: FormFields) => withContent(form(fields))
+    return {
+      operation,
+      kind: operation.request?.body ? (isForm ? 'form' : 'json') : 'bodiless',
+      sender,
+      withBody,
+      withFields,
+      valid() {
+        if (!operation.request?.body) return withContent({})
+        return isForm ? withFields(Object.entries(good() as Record<string, string>)) : withBody(good())
+      },
+      accepted: operation.method === 'delete' ? [204] : [200, 201],
+    }
+  }
+  const bodies: Record<string, () => unknown> = {
+    registerAgent: () => ({ client_name: 'Atlas' }),
+    joinWaitlist: () => ({ email: freshEmail() }),
+    createToken: () => grant,
+    revokeToken: () => ({ token: `ppt_${'B'.repeat(43)}` }),
+    introspect: () => ({ token }),
+  }
+  return {
+    all: [
+      ...OPERATIONS.map((operation) =>
+        target(operation, publicly, bodies[operation.operationId] ?? (() => undefined)),
+      ),
+      target(INTROSPECTION, internally, bodies['introspect'] ?? (() => undefined)),
+    ],
+    agent,
+    token,
+    [Symbol.dispose]() {
+      publicly[Symbol.dispose]()
+      internally[Symbol.dispose]()
+    },
+  }
+}
+
+const INTROSPECTION: Target['operation'] = {
+  operationId: 'introspect',
+  method: 'post',
+  path: '/oauth/introspect',
+  access: 'client',
+  errors: 'oauth',
+  request: { body: z.object({ token: z.string().min(1) }) },
+}
+
+const withHeaders = (content: Pick<Sent, 'headers' | 'body'>, more: Record<string, string>) => ({
+  ...content,
+  headers: { ...content.headers, ...more },
+})
+
+export type { Answer }

@@ -1,0 +1,73 @@
+import { connect } from 'node:net'
+import type { Answer } from './send.ts'
+
+export interface Conversation {
+  /** Whole answers, without interim ones (1xx). */
+  readonly answers: readonly Answer[]
+  /** Statuses of the interim ones. */
+  readonly interim: readonly number[]
+  /** Whether the other side ended the connection, and when. */
+  readonly closed: boolean
+  readonly ms: number
+}
+
+export interface ConverseOptions {
+  /** Stop reading when so many answers came. */
+  readonly answers?: number
+  /** Stop reading after so long; 5 s when absent. */
+  readonly forMs?: number
+}
+
+/** Sends bytes exactly as they are, and reads until the other side ends the connection, or as `options` say. */
+export async function converse(
+  url: string,
+  bytes: string | Uint8Array,
+  { answers: wanted = Infinity, forMs = 5_000 }: ConverseOptions = {},
+): Promise<Conversation> {
+  const { hostname, port } = new URL(url)
+  const startedAt = performance.now()
+  const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname)
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  let received = Buffer.alloc(0)
+  socket.on('data', (chunk) => {
+    received = Buffer.concat([received, chunk])
+    if (parseAnswers(received, 0).answers.length >= wanted) resolve(false)
+  })
+  // A reset ends the connection too; what came before it counts.
+  socket.on('error', () => undefined)
+  socket.on('close', () => resolve(true))
+  const timer = setTimeout(() => resolve(false), forMs)
+  socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
+  const closed = await promise
+  clearTimeout(timer)
+  socket.destroy()
+  const ms = performance.now() - startedAt
+  return { ...parseAnswers(received, ms), closed, ms }
+}
+
+function parseAnswers(received: Buffer, ms: number): Pick<Conversation, 'answers' | 'interim'> {
+  const answers: Answer[] = []
+  const interim: number[] = []
+  for (let rest = received; ; ) {
+    const end = rest.indexOf('\r\n\r\n')
+    const [statusLine = '', ...lines] = rest.subarray(0, Math.max(0, end)).toString('latin1').split('\r\n')
+    const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1]
+    if (status === undefined) return { answers, interim }
+    const headers = new Headers(
+      lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
+    )
+    rest = rest.subarray(end + 4)
+    if (status.startsWith('1')) {
+      interim.push(Number(status))
+      continue
+    }
+    const length = Number(headers.get('content-length') ?? 0)
+    if (rest.length < length) return { answers, interim }
+    answers.push({ status: Number(status), headers, text: rest.subarray(0, length).toString('utf8'), ms })
+    rest = rest.subarray(length)
+  }
+}
+
+/** One request as text. `Host` comes first; nothing is added about the body. */
+export const request = (line: string, host: string, headers: readonly string[] = [], body = '') =>
+  [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')

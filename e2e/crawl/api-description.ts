@@ -1,0 +1,85 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+
+/** The API description as a client reads it that knows nothing else. */
+export interface ApiDescription {
+  readonly servers: readonly { readonly url: string }[]
+  readonly paths: Readonly<Record<string, PathItem>>
+  readonly components: {
+    readonly responses: Readonly<Record<string, DescribedResponse>>
+    readonly securitySchemes: { readonly oauth2: { readonly flows: OAuthFlows } }
+  }
+}
+interface OAuthFlows {
+  readonly clientCredentials: { readonly tokenUrl: string; readonly scopes: Readonly<Record<string, string>> }
+}
+type PathItem = Readonly<Record<string, unknown>> & { readonly servers?: readonly { readonly url: string }[] }
+type Content = Readonly<
+  Record<string, { readonly schema?: object; readonly examples?: Record<string, { value: unknown }> }>
+>
+export interface DescribedResponse {
+  readonly $ref?: string
+  readonly content?: Content
+}
+
+export interface DescribedOperation {
+  readonly operationId: string
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, DescribedResponse>>
+}
+
+export interface CallableOperation extends DescribedOperation {
+  readonly method: string
+  /** Absolute, parameters as `{slug}`. */
+  readonly address: string
+}
+
+const METHODS = ['get', 'post', 'put', 'patch', 'delete']
+
+export const operationsOf = (description: ApiDescription): CallableOperation[] =>
+  Object.entries(description.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => method in item).map((method) => ({
+      ...(item[method] as DescribedOperation),
+      method: method.toUpperCase(),
+      address: `${(item.servers ?? description.servers)[0]?.url}${path}`,
+    })),
+  )
+
+/** Checks answers against the description. */
+export function answerChecker(description: ApiDescription) {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  formats.default(ajv)
+  ajv.addSchema({ ...description, $id: 'api' })
+  return {
+    /** @returns what is wrong with the answer; empty when it is as described */
+    mistakes(
+      operation: DescribedOperation,
+      answer: { status: number; type: string; text: string },
+    ): string[] {
+      const described = responseFor(description, operation, answer.status)
+      if (!described.content) return answer.text === '' ? [] : ['has a body']
+      const media = described.content[answer.type]
+      if (!media) return [`has the type ${answer.type}, not ${Object.keys(described.content).join(' or ')}`]
+      if (!media.schema || answer.type.startsWith('text/')) return []
+      const check = ajv.compile(absolute(media.schema))
+      check(JSON.parse(answer.text))
+      return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
+    },
+  }
+}
+
+function responseFor(
+  description: ApiDescription,
+  operation: DescribedOperation,
+  status: number,
+): DescribedResponse {
+  const { responses } = operation
+  const found =
+    responses[String(status)] ?? (status < 500 && status >= 400 ? responses['4XX'] : responses['default'])
+  const name = /^#\/components\/responses\/(.+)$/.exec(found?.$ref ?? '')?.[1]
+  return (name ? description.components.responses[name] : found) ?? {}
+}
+
+/** References of the description, from outside of it. */
+const absolute = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'))

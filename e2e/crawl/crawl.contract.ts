@@ -1,0 +1,294 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { basicOf, type RegisteredAgent, registerAt, tokenAt } from './agent.ts'
+import {
+  type ApiDescription,
+  answerChecker,
+  type CallableOperation,
+  operationsOf,
+} from './api-description.ts'
+import { crawlService, slugSeen, type Visit } from './crawl-service.ts'
+import { postTargets } from './post-targets.ts'
+
+export interface CrawledService extends AsyncDisposable {
+  readonly origin: string
+}
+
+interface ServerMetadata {
+  authorization_endpoint: string
+  token_endpoint: string
+  revocation_endpoint: string
+  jwks_uri: string
+  scopes_supported: string[]
+  grant_types_supported: string[]
+  token_endpoint_auth_methods_supported: string[]
+  revocation_endpoint_auth_methods_supported: string[]
+  agent_auth: { register_uri: string; identity_types_supported: string[] }
+}
+
+/** What holds for whoever comes to `/` and follows only what is named there: in one process, and behind a gateway. */
+export function describeCrawl(kind: string, open: () => Promise<CrawledService>): void {
+  describe(`from / alone, ${kind}`, () => {
+    const found = crawled(open)
+    describeAddresses(found)
+    describeOperations(found)
+    describeAuthorization(found)
+  })
+}
+
+interface Found {
+  readonly origin: string
+  readonly visits: readonly Visit[]
+  readonly description: ApiDescription
+  readonly operations: readonly CallableOperation[]
+  readonly server: ServerMetadata
+  jsonAt(path: string): unknown
+  newAgent(): Promise<RegisteredAgent>
+}
+
+/** Filled before the first test; a test reads it through the function. */
+function crawled(open: () => Promise<CrawledService>): () => Found {
+  const resources = new AsyncDisposableStack()
+  let found: Found
+  beforeAll(async () => {
+    const { origin } = resources.use(await open())
+    const visits = await crawlService(`${origin}/`)
+    const jsonAt = (path: string): unknown =>
+      JSON.parse(visits.find(({ href }) => href === `${origin}${path}`)?.text ?? '{}')
+    const description = jsonAt('/openapi.json') as ApiDescription
+    const server = jsonAt('/.well-known/oauth-authorization-server') as ServerMetadata
+    const newAgent = () => registerAt(server.agent_auth.register_uri)
+    found = { origin, visits, description, operations: operationsOf(description), server, jsonAt, newAgent }
+  })
+  afterAll(() => resources.disposeAsync())
+  return () => found
+}
+
+function describeAddresses(found: () => Found): void {
+  test('every address that is named answers, as its type says', () => {
+    const { visits } = found()
+    const strange = visits.flatMap((visit) => {
+      const wrong = mistakeOf(visit, found())
+      return wrong === undefined ? [] : [`${visit.href} (named by ${visit.from}): ${wrong}`]
+    })
+    expect(strange).toEqual([])
+    expect(visits.length).toBeGreaterThan(50)
+  })
+
+  test('nothing in a text is left unfilled', () => {
+    expect(found().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
+  })
+
+  test.for([
+    '/.well-known/api-catalog',
+    '/openapi.json',
+    '/.well-known/agent-skills/index.json',
+    '/.well-known/agent-skills/use-immigration-guidance-api/SKILL.md',
+    '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md',
+    '/.well-known/oauth-protected-resource/api',
+    '/.well-known/oauth-authorization-server',
+    '/auth.md',
+    '/.well-known/ai-catalog.json',
+    '/llms.txt',
+    '/sitemap.xml',
+    '/.well-known/security.txt',
+    '/api/guides',
+    '/api/health',
+    '/api',
+  ])('it reaches %s', (path) => {
+    expect(found().visits.find(({ href }) => href === `${found().origin}${path}`)?.status).toBe(200)
+  })
+
+  test('every skill is the bytes of its digest', async () => {
+    const index = found().jsonAt('/.well-known/agent-skills/index.json') as {
+      skills: { url: string; digest: string }[]
+    }
+    for (const { url, digest } of index.skills) {
+      const bytes = await (await fetch(url)).arrayBuffer()
+      const hash = Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('hex')
+      expect(`sha256:${hash}`).toBe(digest)
+    }
+  })
+}
+
+/** Undefined for an answer as it should be. */
+function mistakeOf(visit: Visit, found: Found): string | undefined {
+  const { operations, server, visits } = found
+  if (visit.href === server.authorization_endpoint) return unless(visit, visit.status === 400)
+  const here = operations.filter(({ address }) => address === visit.href)
+  const get = here.find(({ method }) => method === 'GET')
+  if (get?.security.some((scheme) => 'client' in scheme))
+    return unless(visit, visit.status === 401 && visit.headers.has('www-authenticate'))
+  if (here.length > 0 && !get)
+    return onlyFor(
+      visit,
+      here.map(({ method }) => method),
+    )
+  if (visit.status === 405 && postTargets(visits).has(visit.href)) return onlyFor(visit, ['POST'])
+  if (visit.status !== 200) return unless(visit, false)
+  const announced = visit.announced?.split(';')[0]
+  return announced === undefined || announced === visit.type
+    ? undefined
+    : `is ${visit.type}, not ${announced}`
+}
+
+const unless = ({ status }: Visit, right: boolean) => (right ? undefined : `answers ${status}`)
+
+/** An endpoint without GET says which methods it has. */
+function onlyFor({ status, headers }: Visit, methods: readonly string[]): string | undefined {
+  const allow = headers.get('allow')?.split(', ') ?? []
+  const right = status === 405 && methods.every((method) => allow.includes(method))
+  return right ? undefined : `answers ${status}, Allow: ${allow.join(', ')}`
+}
+
+function describeOperations(found: () => Found): void {
+  test('every operation that is described works as it is described', async () => {
+    const { description, operations } = found()
+    const checker = answerChecker(description)
+    const strange: string[] = []
+    for (const operation of operations) {
+      const answers = await callWithExamples(operation, found())
+      for (const answer of answers) {
+        const documented = Object.keys(operation.responses).includes(String(answer.status))
+        const wrong = documented ? checker.mistakes(operation, answer) : ['is not described']
+        strange.push(...wrong.map((each) => `${operation.operationId} ${answer.status}: ${each}`))
+      }
+    }
+    expect(strange).toEqual([])
+    expect(operations.length).toBeGreaterThanOrEqual(9)
+  })
+
+  test('every failure is the problem that is described, and other methods are 405 with Allow', async () => {
+    const { description, operations } = found()
+    const checker = answerChecker(description)
+    const strange: string[] = []
+    for (const operation of operations) {
+      const taken = operations
+        .filter(({ address }) => address === operation.address)
+        .map(({ method }) => method)
+      const other = ['PUT', 'PATCH', 'DELETE'].find((method) => !taken.includes(method)) ?? 'PUT'
+      const address = operation.address.replace(/\{\w+\}/, 'no-such-thing')
+      const refused = await readAnswer(await fetch(address, { method: other }))
+      const allow = refused.headers.get('allow')?.split(', ') ?? []
+      if (refused.status !== 405 || !taken.every((method) => allow.includes(method)))
+        strange.push(`${other} ${address} ${refused.status} Allow: ${allow.join(', ')}`)
+      const failures = [refused]
+      if (operation.requestBody)
+        failures.push(
+          await readAnswer(await fetch(address, { method: operation.method, body: 'not what is read' })),
+        )
+      for (const failure of failures)
+        strange.push(
+          ...checker.mistakes(operation, failure).map((each) => `${operation.operationId}: ${each}`),
+        )
+    }
+    expect(strange).toEqual([])
+  })
+}
+
+interface Answer {
+  readonly status: number
+  readonly type: string
+  readonly text: string
+  readonly headers: Headers
+}
+
+const readAnswer = async (response: Response): Promise<Answer> => ({
+  status: response.status,
+  type: response.headers.get('content-type')?.split(';')[0] ?? '',
+  text: await response.text(),
+  headers: response.headers,
+})
+
+/** Calls it once with each example of its body, as an agent of its own. */
+async function callWithExamples(
+  operation: CallableOperation,
+  { visits, server, newAgent }: Found,
+): Promise<Answer[]> {
+  const address = operation.address.replace('{slug}', slugSeen(visits))
+  const agent = operation.security.some((scheme) => 'client' in scheme) ? await newAgent() : undefined
+  const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
+  const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
+  const answers: Answer[] = []
+  for (const example of examples) {
+    const { access_token } = agent
+      ? await tokenAt(server.token_endpoint, agent, { grant_type: 'client_credentials' })
+      : {}
+    const values = JSON.stringify(example)
+      ?.replaceAll(/ppt_[\w-]{43}/g, access_token ?? '')
+      .replaceAll('@example.org', `@${crypto.randomUUID()}.example.org`)
+    const response = await fetch(address, {
+      method: operation.method,
+      headers: { ...(agent && { authorization: basicOf(agent) }), ...(type && { 'content-type': type }) },
+      ...(values && {
+        body: type === 'application/json' ? values : new URLSearchParams(JSON.parse(values)).toString(),
+      }),
+    })
+    answers.push(await readAnswer(response))
+  }
+  return answers
+}
+
+function describeAuthorization(found: () => Found): void {
+  test('every grant, with every way to authenticate, gives every scope that is named', async () => {
+    const { server, description, newAgent } = found()
+    const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
+    expect(tokenUrl).toBe(server.token_endpoint)
+    expect(Object.keys(scopes)).toEqual(server.scopes_supported)
+    expect(server.grant_types_supported).toEqual(['client_credentials'])
+    const agent = await newAgent()
+    for (const method of server.token_endpoint_auth_methods_supported)
+      for (const scope of server.scopes_supported) {
+        const answer = await tokenAt(tokenUrl, agent, { grant_type: 'client_credentials', scope }, method)
+        expect(answer).toMatchObject({ status: 200, scope })
+      }
+  })
+
+  test('a token is for the resource that is named, and ends with its revocation, however the client authenticates', async () => {
+    const { server, jsonAt, newAgent } = found()
+    const { resource, bearer_methods_supported } = jsonAt('/.well-known/oauth-protected-resource/api') as {
+      resource: string
+      bearer_methods_supported: string[]
+    }
+    expect(bearer_methods_supported).toEqual(['header'])
+    const agent = await newAgent()
+    const read = (token: string) =>
+      fetch(`${resource}/guides`, { headers: { authorization: `Bearer ${token}` } })
+    for (const method of server.revocation_endpoint_auth_methods_supported) {
+      const { access_token: token = '' } = await tokenAt(server.token_endpoint, agent, {
+        grant_type: 'client_credentials',
+        resource,
+      })
+      expect((await read(token)).status).toBe(200)
+      const { client_id, client_secret } = agent
+      const basic = method === 'client_secret_basic'
+      const revoked = await fetch(server.revocation_endpoint, {
+        method: 'POST',
+        headers: basic ? { authorization: basicOf(agent) } : {},
+        body: new URLSearchParams({ token, ...(!basic && { client_id, client_secret }) }),
+      })
+      expect(revoked.status).toBe(200)
+      expect((await read(token)).status).toBe(401)
+    }
+  })
+
+  test('every identity type that is named registers', async () => {
+    const { agent_auth } = found().server
+    for (const type of agent_auth.identity_types_supported)
+      expect((await registerAt(agent_auth.register_uri, type)).client_id).toMatch(/./)
+  })
+
+  test('every published key is a public key of its algorithm', () => {
+    const { keys } = found().jsonAt('/oauth/jwks.json') as { keys: Record<string, unknown>[] }
+    expect(keys.length).toBeGreaterThan(0)
+    for (const key of keys) {
+      expect(key).toMatchObject({ kty: 'EC', alg: 'ES256', use: 'sig', kid: expect.stringMatching(/./) })
+      expect(key).not.toHaveProperty('d')
+    }
+  })
+
+  test('the one endpoint that is named and refuses everybody says so', async () => {
+    const answer = await readAnswer(await fetch(found().server.authorization_endpoint))
+    expect(answer).toMatchObject({ status: 400, type: 'application/json' })
+    expect(JSON.parse(answer.text)).toMatchObject({ error: 'unsupported_response_type' })
+  })
+}

@@ -1,0 +1,76 @@
+/** An address that some answer names. */
+export interface NamedLink {
+  readonly href: string
+  /** The media type that it is said to have, if any. */
+  readonly type?: string
+}
+
+/** Every address of our origin that an answer names, in its headers and in its text. */
+export function namedLinks(answer: { url: string; headers: Headers; text: string }): NamedLink[] {
+  const { origin } = new URL(answer.url)
+  const found = [...inLinkHeader(answer), ...inBody(answer)]
+  return found.flatMap(({ href, type }) => {
+    const absolute = URL.parse(href, answer.url)
+    if (absolute?.origin !== origin) return []
+    absolute.hash = ''
+    return [{ href: decodeTemplate(absolute.href), ...(type !== undefined && { type }) }]
+  })
+}
+
+/** `{slug}` stays readable, so that the crawler can put something in its place. */
+const decodeTemplate = (href: string) => href.replaceAll('%7B', '{').replaceAll('%7D', '}')
+
+/** RFC 8288 §3, as far as we write it. */
+function inLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
+  const value = headers.get('link') ?? ''
+  return [...value.matchAll(/<([^>]*)>([^<]*)/g)].map(([, href = '', parameters = '']) => {
+    const type = /;\s*type="([^"]*)"/.exec(parameters)?.[1]
+    return { href, ...(type !== undefined && { type }) }
+  })
+}
+
+function inBody({ headers, text }: { headers: Headers; text: string }): NamedLink[] {
+  const type = essence(headers.get('content-type'))
+  if (type === 'application/json' || type.endsWith('+json')) return inJson(JSON.parse(text))
+  if (type === 'text/html') return inHtml(text)
+  return inText(text)
+}
+
+/** The media type without its parameters. */
+export const essence = (type: string | null) => (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
+
+function inJson(value: unknown): NamedLink[] {
+  if (typeof value === 'string') return inText(value)
+  if (typeof value !== 'object' || value === null) return []
+  const { href, url, type } = value as Record<string, unknown>
+  const target = typeof href === 'string' ? href : url
+  const typed =
+    typeof target === 'string' && typeof type === 'string' && type.includes('/')
+      ? [{ href: target, type }]
+      : []
+  return [...typed, ...Object.values(value).flatMap(inJson)]
+}
+
+const ENTITIES: Readonly<Record<string, string>> = {
+  '&amp;': '&',
+  '&lt;': '<',
+  '&gt;': '>',
+  '&quot;': '"',
+  '&#39;': "'",
+}
+const unescaped = (markup: string) =>
+  markup.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '')
+
+function inHtml(markup: string): NamedLink[] {
+  const attributes = [...markup.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, href = '']) =>
+    unescaped(href),
+  )
+  const text = unescaped(markup.replaceAll(/<[^>]*>/g, ' '))
+  return [...attributes.map((href) => ({ href })), ...inText(text)]
+}
+
+/** Addresses in a text, without the marks that end a sentence. */
+const inText = (text: string): NamedLink[] =>
+  [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([address]) => ({
+    href: address.replace(/[.,:;]+$/, ''),
+  }))

@@ -1,0 +1,40 @@
+import type { Fault } from './fault.ts'
+import { type FaultCase, onTheWay } from './fault-case.ts'
+
+const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
+  { what: 'refused', fault: { kind: 'refuse' } },
+  { what: 'half-open', fault: { kind: 'half-open' } },
+  { what: '3 s slow', fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
+  { what: 'cut in the middle of replies', fault: { kind: 'cut-after', bytes: 300 } },
+]
+
+export const AUTH_FAULTS: readonly FaultCase[] = [
+  ...WAYS.map(({ what, fault }) =>
+    onTheWay({
+      name: `auth, seen from the API: ${what}`,
+      ways: ['introspection'],
+      parts: ['introspection'],
+      refuses: ['read with a token'],
+      failsCheck: 'auth',
+      fault,
+    }),
+  ),
+  {
+    name: 'auth: one process of two stopped in its tracks (SIGSTOP)',
+    parts: ['auth', 'introspection'],
+    // The gateway gives a process 6 s before it gives up.
+    slowestMs: 7_000,
+    refuses: ['read with a token'],
+    // Health says it only where it is asked of the one API process that asks the stopped one.
+    begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),
+    end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),
+  },
+  {
+    name: 'auth: both processes kill -9 and started',
+    parts: ['auth'],
+    refuses: ['read with a token', 'token', 'register'],
+    failsCheck: 'auth',
+    begin: async ({ stack }) => void (await Promise.all(stack.auth.map((app) => app.stop('SIGKILL')))),
+    end: async ({ stack }) => void (await Promise.all(stack.auth.map((app) => app.start()))),
+  },
+]

@@ -1,0 +1,205 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+
+let resources: AsyncDisposableStack
+let proxy: FaultProxy
+/** What the server was told, whole lines; it answers each with itself in capitals. */
+let heard: string[]
+let serverSockets: Set<Socket>
+
+beforeEach(async () => {
+  resources = new AsyncDisposableStack()
+  heard = []
+  serverSockets = new Set()
+  const server = createServer((socket) => {
+    serverSockets.add(socket)
+    socket.on('close', () => serverSockets.delete(socket))
+    socket.on('error', () => {})
+    socket.on('data', (chunk) => {
+      heard.push(chunk.toString())
+      socket.write(chunk.toString().toUpperCase())
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  resources.defer(async () => {
+    const closed = once(server, 'close')
+    server.close()
+    for (const socket of serverSockets) socket.destroy()
+    await closed
+  })
+  proxy = resources.use(
+    await startFaultProxy({ host: '127.0.0.1', port: (server.address() as AddressInfo).port }),
+  )
+})
+afterEach(() => resources.disposeAsync())
+
+interface Client {
+  readonly socket: Socket
+  readonly received: () => string
+  readonly failure: () => string | undefined
+  readonly closed: () => boolean
+}
+
+async function open(): Promise<Client> {
+  const socket = connect({ host: '127.0.0.1', port: proxy.port, noDelay: true })
+  let received = ''
+  let failure: string | undefined
+  let closed = false
+  socket.on('data', (chunk) => {
+    received += chunk.toString()
+  })
+  socket.on('error', (error: NodeJS.ErrnoException) => {
+    failure = error.code
+  })
+  socket.on('close', () => {
+    closed = true
+  })
+  resources.defer(() => void socket.destroy())
+  const settled = Promise.withResolvers<void>()
+  for (const event of ['connect', 'close']) socket.once(event, () => settled.resolve())
+  await settled.promise
+  return { socket, received: () => received, failure: () => failure, closed: () => closed }
+}
+
+async function answered(client: Client, word: string): Promise<void> {
+  client.socket.write(word)
+  await expect.poll(client.received).toContain(word.toUpperCase())
+}
+
+test('passes bytes both ways, and the end of one side to the other', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  expect(proxy.open).toBe(1)
+  client.socket.end()
+  await expect.poll(client.closed).toBe(true)
+  await expect.poll(() => [serverSockets.size, proxy.open]).toEqual([0, 0])
+})
+
+test('tells the client when the server ends', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  for (const socket of serverSockets) socket.end()
+  await expect.poll(client.closed).toBe(true)
+  await expect.poll(() => proxy.open).toBe(0)
+})
+
+test('latency delays each way and keeps the order', async () => {
+  await proxy.set({ kind: 'latency', ms: 60, jitterMs: 40 })
+  const client = await open()
+  const startedAt = performance.now()
+  for (const word of ['a', 'b', 'c', 'd', 'e', 'f']) client.socket.write(word)
+  await expect.poll(() => client.received().length).toBe(6)
+  expect(client.received()).toBe('ABCDEF')
+  expect(performance.now() - startedAt).toBeGreaterThan(2 * (60 - 40))
+})
+
+test('refuse closes the port and resets what is open; passing again takes the same port', async () => {
+  const before = await open()
+  await answered(before, 'hello')
+  await proxy.set({ kind: 'refuse' })
+  await expect.poll(before.failure).toBe('ECONNRESET')
+  expect((await open()).failure()).toBe('ECONNREFUSED')
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'again')
+})
+
+test('half-open accepts and swallows, old connections and new, and never gives back what it swallowed', async () => {
+  const before = await open()
+  await answered(before, 'hello')
+  await proxy.set({ kind: 'half-open' })
+  const during = await open()
+  before.socket.write('lost')
+  during.socket.write('lost')
+  await expect.poll(() => proxy.lostBytes).toBe(8)
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'later')
+  expect([before.received(), during.received(), before.closed(), during.closed()]).toEqual([
+    'HELLO',
+    '',
+    false,
+    false,
+  ])
+  expect(heard).toEqual(['hello', 'later'])
+  before.socket.end()
+  during.socket.end()
+  await expect.poll(() => [before.closed(), during.closed()]).toEqual([true, true])
+})
+
+test('half-open hides from each side that the other has gone, until it ends', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  await proxy.set({ kind: 'half-open' })
+  client.socket.destroy()
+  await open()
+  expect(serverSockets.size).toBe(1)
+  await proxy.set({ kind: 'pass' })
+  await expect.poll(() => serverSockets.size).toBe(0)
+})
+
+test('a connection on which nothing was said while half-open goes on', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  await proxy.set({ kind: 'half-open' })
+  await proxy.set({ kind: 'pass' })
+  await answered(client, 'still there')
+  expect(heard).toEqual(['hello', 'still there'])
+})
+
+test('stop-reading holds bytes back and delivers them late', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  await proxy.set({ kind: 'stop-reading' })
+  client.socket.write('late')
+  const another = await open()
+  another.socket.write('later')
+  await expect.poll(() => another.socket.bytesWritten).toBe(5)
+  expect(heard).toEqual(['hello'])
+  await proxy.set({ kind: 'pass' })
+  await expect.poll(client.received).toBe('HELLOLATE')
+  await expect.poll(another.received).toBe('LATER')
+})
+
+test('reset resets what is open and what comes', async () => {
+  const before = await open()
+  await answered(before, 'hello')
+  await proxy.set({ kind: 'reset' })
+  await expect.poll(before.failure).toBe('ECONNRESET')
+  const during = await open()
+  await expect.poll(during.closed).toBe(true)
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'again')
+})
+
+test('drop-replies lets the server do the work and loses the answers', async () => {
+  const client = await open()
+  await answered(client, 'hello')
+  await proxy.set({ kind: 'drop-replies' })
+  client.socket.write('done')
+  await expect.poll(() => heard).toEqual(['hello', 'done'])
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'new')
+  client.socket.write('more')
+  await expect.poll(() => heard).toEqual(['hello', 'done', 'new', 'more'])
+  expect(client.received()).toBe('HELLO')
+})
+
+test('cut-after lets so many bytes of replies through and resets', async () => {
+  await proxy.set({ kind: 'cut-after', bytes: 3 })
+  const client = await open()
+  client.socket.write('hello')
+  await expect.poll(client.failure).toBe('ECONNRESET')
+  expect(client.received()).toBe('HEL')
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'whole')
+})
+
+test('a server that is down resets the client and comes back without ado', async () => {
+  await using nowhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  const socket = connect({ host: '127.0.0.1', port: nowhere.port })
+  const failed = Promise.withResolvers<string | undefined>()
+  socket.on('error', (error: NodeJS.ErrnoException) => failed.resolve(error.code))
+  expect(await failed.promise).toBe('ECONNRESET')
+})

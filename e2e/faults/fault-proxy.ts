@@ -1,0 +1,70 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Fault } from './fault.ts'
+import { type Link, openLink } from './link.ts'
+
+/** A TCP proxy on loopback that does what it is told to the connections through it. */
+export interface FaultProxy extends AsyncDisposable {
+  readonly port: number
+  /** Connections through it, open at one end at least. */
+  readonly open: number
+  /** How many bytes it swallowed so far. */
+  readonly lostBytes: number
+  /** From now on it does this, to connections that are open and to new ones. */
+  set(fault: Fault): Promise<void>
+}
+
+const RETRIES = 100
+
+export async function startFaultProxy(target: { host: string; port: number }): Promise<FaultProxy> {
+  let fault: Fault = { kind: 'pass' }
+  const links = new Set<Link>()
+  let lostBytes = 0
+  const onLost = (bytes: number) => {
+    lostBytes += bytes
+  }
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, accept)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+
+  function accept(client: Socket): void {
+    if (fault.kind === 'reset') return void client.resetAndDestroy()
+    const link = openLink({ client, target, fault: () => fault, onLost, onClosed: () => links.delete(link) })
+    links.add(link)
+    link.changed()
+  }
+
+  /** The port may be taken for a moment, as the near end of somebody's connection. */
+  async function listenAgain(retries = RETRIES): Promise<void> {
+    server.listen(port, '127.0.0.1')
+    try {
+      await once(server, 'listening')
+    } catch (error) {
+      if (retries === 0) throw error
+      await listenAgain(retries - 1)
+    }
+  }
+
+  return {
+    port,
+    get open() {
+      return links.size
+    },
+    get lostBytes() {
+      return lostBytes
+    },
+    async set(next) {
+      fault = next
+      if (next.kind === 'refuse' && server.listening) server.close()
+      for (const link of links) link.changed()
+      if (next.kind !== 'refuse' && !server.listening) await listenAgain()
+    },
+    async [Symbol.asyncDispose]() {
+      const closed = server.listening ? once(server, 'close') : undefined
+      server.close()
+      for (const link of links) link.reset()
+      await closed
+    },
+  }
+}

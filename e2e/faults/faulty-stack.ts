@@ -1,0 +1,84 @@
+import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { Redis } from 'ioredis'
+import type { Fault } from './fault.ts'
+import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+
+/** The ways between the processes that a fault can be put on. */
+export type Way = 'auth database' | 'api database' | 'auth redis' | 'api redis' | 'introspection'
+
+/** The whole topology, with a fault proxy on every way to a store and from the API to auth. */
+export interface FaultyStack extends AsyncDisposable {
+  readonly stack: Stack
+  readonly postgres: PostgresProcess
+  /** May do everything in the database named. */
+  readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
+  readonly redis: Redis
+  put(fault: Fault, ...ways: Way[]): Promise<void>
+}
+
+/**
+ * @param options.limitsFactor as of both apps
+ * @param options.folder where logs and data stay; without it they go when the stack goes
+ */
+export async function startFaultyStack(options: {
+  limitsFactor: number
+  folder?: string | undefined
+}): Promise<FaultyStack> {
+  await using opening = new AsyncDisposableStack()
+  const { limitsFactor, folder = await mkdtemp(path.join(tmpdir(), 'plainpath-faults-')) } = options
+  if (!options.folder) {
+    opening.defer(() => rm(folder, { recursive: true, force: true }))
+    // As root the database server runs as another user, who must reach its folder below this one.
+    await chmod(folder, 0o755)
+  }
+  const proxies = new Map<Way, FaultProxy[]>()
+  const through = async (way: Way, url: string) => {
+    const target = new URL(url)
+    const proxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port: Number(target.port) }))
+    proxies.set(way, [...(proxies.get(way) ?? []), proxy])
+    target.port = String(proxy.port)
+    return target.href.replace(/\/$/, '')
+  }
+  const stack = opening.use(
+    await startStack({
+      folder,
+      limitsFactor,
+      between: async (to) => ({
+        AUTH_DATABASE_URL: await through('auth database', to.AUTH_DATABASE_URL),
+        RESOURCE_DATABASE_URL: await through('api database', to.RESOURCE_DATABASE_URL),
+        AUTH_REDIS_URL: await through('auth redis', to.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await through('api redis', to.RESOURCE_REDIS_URL),
+      }),
+      beforeAuth: (url) => through('introspection', url),
+    }),
+  )
+  const admin = (database: string) => {
+    const url = new URL(stack.postgres.url)
+    url.pathname = `/${database}`
+    return opening.use(openPool(url.href, { max: 1, applicationName: 'plainpath faults' }))
+  }
+  const redis = new Redis(stack.redis.adminUrl, { maxRetriesPerRequest: 20, retryStrategy: () => 50 })
+  redis.on('error', () => {})
+  opening.defer(() => redis.disconnect())
+  const pools = {
+    auth: admin('plainpath_auth'),
+    api: admin('plainpath_resource'),
+    server: admin('postgres'),
+  }
+  const resources = opening.move()
+  return {
+    stack,
+    admin: pools,
+    redis,
+    postgres: postgresProcess(stack.postgres),
+    async put(fault, ...ways) {
+      await Promise.all(ways.flatMap((way) => proxies.get(way) ?? []).map((proxy) => proxy.set(fault)))
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

@@ -1,0 +1,119 @@
+import { describe, expect, test } from 'vitest'
+import { judge } from './judge.ts'
+import type { Entry } from './load.ts'
+
+const FAULT = {
+  parts: ['auth database'],
+  refuses: ['register'],
+  faultedAt: 1_000,
+  backAt: 3_000,
+  stalls: [],
+} as const
+
+const entry = (more: Partial<Entry>): Entry => ({
+  operation: 'register',
+  startedAt: 2_000,
+  endedAt: 2_010,
+  outcome: 'good',
+  ...more,
+})
+const refused = entry({ outcome: 'refused' })
+/** One good answer, after the fault, of every operation that needs the database of auth. */
+const recovered = (
+  [
+    'register',
+    'token',
+    'read with a token',
+    'read with an ended token',
+    'revoke',
+    'delete agent',
+    'token of a deleted agent',
+  ] as const
+).map((operation, index) => entry({ operation, startedAt: 3_100, endedAt: 3_200 + index }))
+const wrongOf = (...entries: Entry[]) => judge([refused, ...recovered, ...entries], FAULT).wrong
+
+describe('the judgement', () => {
+  test('finds nothing wrong where what needs the part is refused meanwhile, and all is well again', () => {
+    expect(judge([refused, ...recovered], FAULT)).toMatchObject({
+      requests: 8,
+      good: 7,
+      refused: 1,
+      wrong: [],
+      firstGoodSeconds: 0.206,
+      slowestSeconds: 0.106,
+    })
+  })
+
+  test.for<[string, Partial<Entry>, string]>([
+    ['an answer that is wrong by itself', { outcome: 'wrong', why: '500' }, 'register: 500 (1)'],
+    [
+      'a refusal of what needs nothing that failed',
+      { operation: 'jwks', outcome: 'refused' },
+      'jwks: refused although it needs nothing that failed (1)',
+    ],
+    [
+      'a refusal by the other app',
+      { operation: 'join', outcome: 'refused' },
+      'join: refused although it needs nothing that failed (1)',
+    ],
+    [
+      'a refusal before the fault',
+      { outcome: 'refused', startedAt: 10, endedAt: 20 },
+      'register: refused before the fault (1)',
+    ],
+    [
+      'a refusal long after it',
+      { outcome: 'refused', startedAt: 8_001, endedAt: 8_002 },
+      'register: refused more than 5 s after the fault (1)',
+    ],
+    ['an answer that took long', { endedAt: 9_001 }, 'register: answered after more than 5 s (1)'],
+    [
+      'a refusal that took long',
+      { outcome: 'refused', endedAt: 9_001 },
+      'register: answered after more than 5 s (1)',
+    ],
+  ])('finds %s', ([, more, found]) => {
+    expect(wrongOf(entry(more))).toEqual([found])
+  })
+
+  test('bears a refusal that began before the fault and ended in it, and one shortly after it', () => {
+    expect(
+      wrongOf(
+        entry({ outcome: 'refused', startedAt: 990, endedAt: 1_001 }),
+        entry({ outcome: 'refused', startedAt: 7_999, endedAt: 8_010 }),
+      ),
+    ).toEqual([])
+  })
+
+  test('excuses refusals in which a time-out ran out, during a stall and shortly after it; nothing else', () => {
+    const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
+    const stalls = [{ from: 1_500, to: 1_700 }]
+    const during = entry({ operation: 'join', outcome: 'refused', startedAt: 1_650, endedAt: 1_900 })
+    const after = entry({ operation: 'join', outcome: 'refused', startedAt: 2_001, endedAt: 2_010 })
+    const wrong = entry({ operation: 'join', outcome: 'wrong', why: '500', startedAt: 1_650, endedAt: 1_660 })
+    const many = Array.from({ length: 50 }, () => entry({ operation: 'join' }))
+    expect(
+      judge([refused, ...recovered, ...many, slow, during, after, wrong], { ...FAULT, stalls }),
+    ).toMatchObject({
+      excused: 2,
+      wrong: ['join: refused although it needs nothing that failed (1)', 'join: 500 (1)'],
+    })
+  })
+
+  test('excuses few refusals, not many', () => {
+    const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
+    expect(wrongOf(slow)).toEqual(['1 refusals after a time-out of what needs nothing that failed'])
+  })
+
+  test('finds that a fault had no effect', () => {
+    expect(judge(recovered, FAULT).wrong).toEqual(['register: never refused, so the fault was none'])
+  })
+
+  test('finds that an operation never recovered, and does not count what was asked before', () => {
+    const [register, ...others] = recovered
+    const early = { ...register!, startedAt: 2_999 }
+    const judgement = judge([refused, early, ...others], FAULT)
+    expect(judgement.wrong).toEqual(['register: no good answer after the fault'])
+    expect(judgement.firstGoodSeconds).toBeUndefined()
+  })
+})

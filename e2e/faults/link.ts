@@ -1,0 +1,120 @@
+import { connect, Socket } from 'node:net'
+import type { Fault } from './fault.ts'
+
+/** One connection through a proxy. One that lost bytes stays silent until its owner closes it, whatever comes next. */
+export interface Link {
+  /** Takes notice that the fault is another one now. */
+  changed(): void
+  reset(): void
+}
+
+interface Lane {
+  readonly from: Socket
+  readonly to: Socket
+  readonly carriesReplies: boolean
+  readonly waiting: { readonly at: number; act(): void }[]
+  lost: boolean
+  passedBytes: number
+  timer?: NodeJS.Timeout
+}
+
+/**
+ * @param options.client accepted with `allowHalfOpen`
+ * @param options.fault the fault of the moment
+ */
+export function openLink(options: {
+  client: Socket
+  target: { readonly host: string; readonly port: number }
+  fault(): Fault
+  onLost(bytes: number): void
+  onClosed(): void
+}): Link {
+  const { client, target, fault } = options
+  // What is accepted while nothing is forwarded never reaches a server, then or later.
+  const silent = fault().kind === 'half-open'
+  const upstream = silent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
+  const lanes = [lane(client, upstream, silent), { ...lane(upstream, client, silent), carriesReplies: true }]
+  let unnoticed = false
+
+  function reset(): void {
+    for (const { from, timer } of lanes) {
+      clearTimeout(timer)
+      if (from.connecting || from.pending) from.destroy()
+      else from.resetAndDestroy()
+    }
+    options.onClosed()
+  }
+  /** While nothing is forwarded, nobody hears of an end either. */
+  function noticed(act: () => void): void {
+    if (fault().kind === 'half-open') unnoticed = true
+    else act()
+  }
+
+  for (const each of lanes) {
+    each.from.on('data', (chunk: Buffer) => {
+      const { kind } = fault()
+      each.lost ||= kind === 'half-open' || (kind === 'drop-replies' && each.carriesReplies)
+      if (each.lost) options.onLost(chunk.length)
+      else later(each, fault(), () => pass(each, chunk, fault(), reset))
+    })
+    each.from.on('end', () => noticed(() => (silent ? reset() : later(each, fault(), () => each.to.end()))))
+    each.from.on('error', () => {})
+    each.from.on('close', (hadError) =>
+      noticed(() => {
+        if (hadError || lanes.every(({ from }) => from.destroyed)) reset()
+      }),
+    )
+  }
+
+  return {
+    reset,
+    changed() {
+      const { kind } = fault()
+      if (kind === 'reset' || kind === 'refuse' || (unnoticed && kind !== 'half-open')) return reset()
+      for (const each of lanes) {
+        each.passedBytes = 0
+        if (kind === 'stop-reading') each.from.pause()
+        else each.from.resume()
+      }
+    },
+  }
+}
+
+const lane = (from: Socket, to: Socket, lost: boolean): Lane => ({
+  from,
+  to,
+  carriesReplies: false,
+  waiting: [],
+  lost,
+  passedBytes: 0,
+})
+
+function pass(each: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
+  if (fault.kind !== 'cut-after' || !each.carriesReplies) return void each.to.write(chunk)
+  const part = chunk.subarray(0, fault.bytes - each.passedBytes)
+  each.passedBytes += part.length
+  each.to.write(part, () => {
+    if (each.passedBytes >= fault.bytes) reset()
+  })
+}
+
+/** Acts when the latency has passed, never before what came earlier on the same lane. */
+function later(each: Lane, fault: Fault, act: () => void): void {
+  const now = performance.now()
+  const delay = fault.kind === 'latency' ? fault.ms + (Math.random() * 2 - 1) * fault.jitterMs : 0
+  const at = Math.max(now + delay, each.waiting.at(-1)?.at ?? 0)
+  if (at <= now && each.waiting.length === 0) return act()
+  each.waiting.push({ at, act })
+  if (each.waiting.length === 1) drain(each)
+}
+
+function drain(each: Lane): void {
+  const [next] = each.waiting
+  if (!next) return
+  const due = () => {
+    next.act()
+    each.waiting.shift()
+    drain(each)
+  }
+  each.timer = setTimeout(due, Math.max(0, next.at - performance.now()))
+}

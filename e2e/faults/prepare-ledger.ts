@@ -1,0 +1,29 @@
+import { askerOf } from './ask.ts'
+import { type Ledger, newLedger } from './ledger.ts'
+import { type OperationName, operation } from './operations.ts'
+import { jsonObject } from './refusal.ts'
+
+const AGENTS = 150
+const AT_ONCE = 10
+
+/** Something to work with from the first request on: agents, a token each, addresses. */
+export async function prepareLedger(origin: string): Promise<Ledger> {
+  using asker = askerOf(origin)
+  const list = jsonObject((await asker.ask({ method: 'GET', path: '/api/guides' })).text)['guides']
+  const ledger = newLedger((list as { slug: string }[]).map(({ slug }) => slug))
+  for (const name of ['register', 'token', 'join'] as const) {
+    let left = AGENTS
+    const worker = async () => {
+      for (; left > 0; left -= 1) await carryOut(name)
+    }
+    await Promise.all(Array.from({ length: AT_ONCE }, worker))
+  }
+  return ledger
+
+  async function carryOut(name: OperationName): Promise<void> {
+    const attempt = operation(name).prepare(ledger)
+    const wrong = attempt?.read(await asker.ask(attempt.sent))
+    attempt?.over?.()
+    if (wrong) throw new Error(`${name}: ${wrong}`)
+  }
+}

@@ -1,0 +1,35 @@
+import type { Answer } from './ask.ts'
+
+/** How an endpoint writes errors (contract §2). */
+export type RefusalForm = 'problem' | 'agent' | 'oauth'
+
+const TYPES: Readonly<Record<RefusalForm, string>> = {
+  problem: 'application/problem+json',
+  agent: 'application/problem+json',
+  oauth: 'application/json',
+}
+
+/** @returns what is wrong with a 503, or undefined when it is as contract §2 decides */
+export function wrongRefusal(answer: Answer, form: RefusalForm): string | undefined {
+  if (!/^[1-9]\d*$/.test(answer.header('retry-after') ?? '')) return '503 without Retry-After in seconds'
+  if (answer.header('cache-control') !== 'no-store') return '503 that may be stored'
+  if (answer.header('www-authenticate') !== undefined) return '503 with a challenge'
+  const type = answer.header('content-type')?.split(';')[0]
+  if (type !== TYPES[form]) return `503 as ${type ?? 'nothing'}`
+  const body = jsonObject(answer.text)
+  if (form !== 'problem' && body['error'] !== 'temporarily_unavailable') return '503 with another error'
+  if (form !== 'problem' && typeof body['error_description'] !== 'string') return '503 without description'
+  if (form === 'oauth') return undefined
+  const page = body['type']
+  if (typeof page !== 'string' || !page.endsWith('/problems/unavailable')) return '503 with another problem'
+  return body['code'] === 'unavailable' && body['status'] === 503 ? undefined : '503 with another problem'
+}
+
+export function jsonObject(text: string): Readonly<Record<string, unknown>> {
+  try {
+    const parsed: unknown = JSON.parse(text)
+    return typeof parsed === 'object' && parsed !== null ? (parsed as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}

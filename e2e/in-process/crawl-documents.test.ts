@@ -1,0 +1,182 @@
+import { request } from 'node:http'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+const JSON_TYPE = 'application/json'
+const DOCUMENTS = [
+  ['/.well-known/api-catalog', 'application/linkset+json; profile="https://www.rfc-editor.org/info/rfc9727"'],
+  ['/openapi.json', JSON_TYPE],
+  ['/.well-known/agent-skills/index.json', JSON_TYPE],
+  ['/.well-known/agent-skills/use-immigration-guidance-api/SKILL.md', 'text/markdown; charset=utf-8'],
+  ['/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md', 'text/markdown; charset=utf-8'],
+  ['/.well-known/oauth-protected-resource', JSON_TYPE],
+  ['/.well-known/oauth-protected-resource/api', JSON_TYPE],
+  ['/.well-known/oauth-authorization-server', JSON_TYPE],
+  ['/auth.md', 'text/markdown; charset=utf-8'],
+  ['/.well-known/ai-catalog.json', 'application/ai-catalog+json'],
+  ['/api', JSON_TYPE],
+  ['/llms.txt', 'text/plain; charset=utf-8'],
+  ['/robots.txt', 'text/plain; charset=utf-8'],
+  ['/sitemap.xml', 'application/xml; charset=utf-8'],
+  ['/.well-known/security.txt', 'text/plain; charset=utf-8'],
+] as const
+
+interface Answered {
+  status: number
+  headers: Record<string, string>
+  body: string
+}
+
+/** `fetch` adds `Cache-Control: no-cache` to conditional requests, and sets Host itself. */
+async function ask(path: string, method = 'GET', headers: Record<string, string> = {}): Promise<Answered> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answered>()
+  const { hostname, port, host } = new URL(system.origin)
+  const sent = request({
+    hostname,
+    port,
+    path,
+    method,
+    headers: { host, ...headers },
+    setHost: false,
+    agent: false,
+  })
+  sent.on('error', reject).on('response', (response) => {
+    const received = Object.fromEntries(
+      Object.entries(response.headersDistinct).map(([name, values]) => [name, values?.join(', ') ?? '']),
+    )
+    text(response).then(
+      (body) => resolve({ status: response.statusCode ?? 0, headers: received, body }),
+      reject,
+    )
+  })
+  sent.end()
+  return promise
+}
+
+describe.for(DOCUMENTS)('%s', ([path, type]) => {
+  test('is answered to anybody, of its type, for 300 s, and to scripts of any origin', async () => {
+    const { status, headers, body } = await ask(path, 'GET', { origin: 'https://app.example' })
+    expect(status).toBe(200)
+    expect(body.length).toBeGreaterThan(40)
+    expect(headers).toMatchObject({
+      'content-type': type,
+      'cache-control': 'public, max-age=300',
+      'access-control-allow-origin': '*',
+      'x-content-type-options': 'nosniff',
+      vary: expect.stringMatching(/Accept, Accept-Encoding, Authorization/),
+      etag: expect.stringMatching(/^"[\w-]+"$/),
+    })
+    expect(headers['access-control-expose-headers']).toMatch(/\bETag\b/)
+    expect(headers).not.toHaveProperty('set-cookie')
+    expect(headers['vary']).not.toMatch(/Origin/)
+  })
+
+  test('has the same headers for HEAD, and 304 for its ETag', async () => {
+    const [got, head] = [await ask(path), await ask(path, 'HEAD')]
+    expect(head).toMatchObject({ status: 200, body: '' })
+    for (const name of ['content-type', 'content-length', 'etag', 'link', 'cache-control'])
+      expect(head.headers[name]).toBe(got.headers[name])
+    const again = await ask(path, 'GET', { 'if-none-match': got.headers['etag'] ?? '' })
+    expect(again).toMatchObject({ status: 304, body: '' })
+    expect(again.headers).toMatchObject({ etag: got.headers['etag'], 'cache-control': 'public, max-age=300' })
+  })
+
+  test('lets a script of any origin ask, and is 405 for other methods', async () => {
+    const preflight = await ask(path, 'OPTIONS', {
+      origin: 'https://app.example',
+      'access-control-request-method': 'GET',
+    })
+    expect(preflight.status).toBe(204)
+    expect(preflight.headers).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'GET, HEAD',
+      'access-control-allow-headers': expect.stringMatching(/If-None-Match/),
+    })
+    for (const method of ['POST', 'PUT', 'DELETE']) {
+      const refused = await ask(path, method)
+      expect(refused.status).toBe(405)
+      expect(refused.headers['allow']).toMatch(/\bGET\b/)
+      expect(refused.headers['allow']).toMatch(/\bHEAD\b/)
+    }
+  })
+
+  test('has the same bytes whatever a request says of hosts', async () => {
+    const { body } = await ask(path)
+    const forwarded = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'https',
+      forwarded: 'host=evil.example',
+    }
+    expect((await ask(path, 'GET', forwarded)).body).toBe(body)
+    const forged = await ask(path, 'GET', { host: 'evil.example' })
+    expect(forged.status).toBe(421)
+    expect(forged.body).not.toContain('evil.example')
+    expect((await ask(path)).body).toBe(body)
+  })
+})
+
+describe('what the checkers ask of answers', () => {
+  test('RFC 9727 §3: HEAD of the catalog has a Link with rel="api-catalog"', async () => {
+    const { headers } = await ask('/.well-known/api-catalog', 'HEAD')
+    expect(headers['link']).toMatch(/^<[^>]+\/\.well-known\/api-catalog>; rel="api-catalog"/)
+  })
+
+  test('isitagentready.com apiCatalog: 200 for Accept: application/linkset+json, application/json', async () => {
+    const { status, headers, body } = await ask('/.well-known/api-catalog', 'GET', {
+      accept: 'application/linkset+json, application/json',
+    })
+    expect({ status, type: headers['content-type']?.split(';')[0] }).toEqual({
+      status: 200,
+      type: 'application/linkset+json',
+    })
+    expect(JSON.parse(body).linkset.length).toBeGreaterThan(0)
+  })
+
+  test('isitagentready.com authMd: 200 for Accept: text/markdown, text/plain, */*', async () => {
+    const { status, headers } = await ask('/auth.md', 'GET', { accept: 'text/markdown, text/plain, */*' })
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 200,
+      type: 'text/markdown; charset=utf-8',
+    })
+  })
+
+  test('AI Catalog: what it lists is served with the type that it declares', async () => {
+    const { entries } = JSON.parse((await ask('/.well-known/ai-catalog.json')).body) as {
+      entries: { url: string; type: string }[]
+    }
+    for (const { url, type } of entries) {
+      const { headers } = await ask(new URL(url).pathname, 'GET', { accept: type })
+      expect(headers['content-type']).toBe(type)
+    }
+  })
+
+  test('isitagentready.com linkHeaders: the home page is 200 and links to what agents read', async () => {
+    const { status, headers } = await ask('/')
+    expect(status).toBe(200)
+    for (const relation of ['api-catalog', 'service-desc', 'service-doc', 'describedby'])
+      expect(headers['link']).toContain(`rel="${relation}"`)
+  })
+
+  test('probes: an empty POST to register is 201, to the token endpoint 401 or 400, never 404', async () => {
+    expect((await ask('/api/agent/register', 'POST')).status).toBe(201)
+    const token = await ask('/oauth/token', 'POST')
+    expect([400, 401]).toContain(token.status)
+    expect(token.headers['content-type']).toMatch(/^application\/json\b/)
+  })
+
+  test('ora.ai: an unknown path of the API is a JSON error', async () => {
+    const { status, headers, body } = await ask('/api/no-such-thing', 'GET', { accept: 'text/html' })
+    expect({ status, type: headers['content-type'] }).toEqual({
+      status: 404,
+      type: 'application/problem+json',
+    })
+    expect(JSON.parse(body)).toMatchObject({ code: 'not-found' })
+  })
+})

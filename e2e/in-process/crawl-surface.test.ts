@@ -1,0 +1,99 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type ApiDescription, operationsOf } from '../crawl/api-description.ts'
+import { crawlService, type Visit } from '../crawl/crawl-service.ts'
+import { postTargets } from '../crawl/post-targets.ts'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+let visits: readonly Visit[]
+let described: ReadonlySet<string>
+beforeAll(async () => {
+  system = await startSystem()
+  visits = await crawlService(`${system.origin}/`)
+  const description = JSON.parse(
+    visits.find(({ href }) => href.endsWith('/openapi.json'))?.text ?? '',
+  ) as ApiDescription
+  described = new Set(
+    operationsOf(description).map(
+      ({ method, address }) => `${method} ${decodeURI(new URL(address).pathname)}`,
+    ),
+  )
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+/** Where RFC 9309 tells crawlers to look by themselves. */
+const CONVENTIONAL = '/robots.txt'
+/** Named by the metadata, since client libraries ask for it, and refuses everybody. */
+const REFUSES_EVERYBODY = '/oauth/authorize'
+
+test('nothing public works that is not named', async () => {
+  const unnamed: string[] = []
+  for (const { method, path } of system.surface)
+    if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
+  expect(unnamed).toEqual([])
+  expect(system.surface.length).toBeGreaterThan(25)
+})
+
+async function isNamed(method: string, path: string): Promise<boolean> {
+  if (path === CONVENTIONAL || path === REFUSES_EVERYBODY || described.has(`${method} ${path}`)) return true
+  if (method === 'POST') return postTargets(visits).has(`${system.origin}${path}`)
+  return isVisited(path) || isAlias(path)
+}
+
+/** A page for each of many is named when one of them is. */
+function isVisited(path: string): boolean {
+  const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
+  return visits.some(({ href, status }) => status === 200 && pattern.test(new URL(href).pathname))
+}
+
+/** The same bytes at an address where some clients look by themselves. */
+async function isAlias(path: string): Promise<boolean> {
+  if (path.includes('{')) return false
+  const text = await (await fetch(`${system.origin}${path}`)).text()
+  return visits.some((visit) => visit.status === 200 && visit.text === text)
+}
+
+test('everything that is described is there', () => {
+  const served = new Set(system.surface.map(({ method, path }) => `${method} ${path}`))
+  expect([...described].filter((operation) => !served.has(operation))).toEqual([])
+})
+
+describe('what is not named is 404, and no page where machines look', () => {
+  test.for([
+    '/.well-known/openid-configuration',
+    '/.well-known/agent-card.json',
+    '/.well-known/agent.json',
+    '/.well-known/ai-plugin.json',
+    '/.well-known/whatever',
+    '/.well-known/agent-skills/other/SKILL.md',
+    '/.well-known/oauth-protected-resource/other',
+    '/.well-known/oauth-authorization-server/api',
+    '/api/guide',
+    '/api/whatever',
+    '/api/agent/whatever',
+    '/oauth/introspect',
+    '/oauth/auth',
+    '/oauth/Token',
+    '/oauth/token/',
+  ])('%s', async (path) => {
+    const response = await fetch(`${system.origin}${path}`, { headers: { accept: 'text/html,*/*' } })
+    expect(response.status).toBe(404)
+    expect(response.headers.get('content-type')).toMatch(/^application\/(problem\+)?json(;|$)/)
+  })
+
+  test.for([
+    '/me',
+    '/session/end',
+    '/request',
+    '/token',
+    '/reg',
+    '/device',
+    '/jwks',
+    '/live',
+    '/ready',
+    '/metrics',
+  ])('%s', async (path) => {
+    for (const method of ['GET', 'POST'])
+      expect((await fetch(`${system.origin}${path}`, { method })).status).toBe(404)
+  })
+})

@@ -1,0 +1,46 @@
+import { readFileSync } from 'node:fs'
+import { loadConfig } from '@plainpath/auth/config'
+import { openAuth } from '@plainpath/auth/wire'
+import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { serviceUrls } from '@plainpath/metadata'
+import { describeIntrospection } from '@plainpath/resource/introspection-contract'
+import { openSystemEnvironment } from '../system-environment.ts'
+
+const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
+
+/** The real one must pass what the API's own tests demand of the one they use. */
+describeIntrospection('the authorization server', async () => {
+  await using opening = new AsyncDisposableStack()
+  let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
+  const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
+  const urls = serviceUrls(`http://localhost:${server.port}`)
+  const { env } = opening.use(await openSystemEnvironment(urls.origin))
+  const log = createLog({ service: 'auth', write: () => {} })
+  const auth = opening.use(await openAuth(loadConfig(env), { log, now: () => new Date() }))
+  handler = auth.publicApp.callback()
+  const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
+
+  const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
+  const agentId = agent['client_id'] ?? ''
+  const authorization = `Basic ${Buffer.from(`${agentId}:${agent['client_secret']}`).toString('base64')}`
+  const post = (address: string, form: Record<string, string>) =>
+    fetch(address, { method: 'POST', headers: { authorization }, body: new URLSearchParams(form) })
+  const issue = async () => {
+    const granted = await (await post(urls.token, { grant_type: 'client_credentials' })).json()
+    return (granted as { access_token: string }).access_token
+  }
+  const [activeToken, revokedToken] = [await issue(), await issue()]
+  await post(urls.revoke, { token: revokedToken })
+  const resources = opening.move()
+  return {
+    url: internal.url,
+    issuer: urls.origin,
+    base: urls.base,
+    clientId: env['RESOURCE_CLIENT_ID'] ?? '',
+    clientSecret: readFileSync(env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim(),
+    agentId,
+    activeToken,
+    revokedToken,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+})

@@ -1,0 +1,103 @@
+import {
+  auth,
+  Client,
+  ClientCredentialsProvider,
+  StreamableHTTPClientTransport,
+} from '@modelcontextprotocol/client'
+import { auth as auth1 } from '@modelcontextprotocol/sdk/client/auth.js'
+import { ClientCredentialsProvider as ClientCredentialsProvider1 } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+
+export interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly expectedIssuer: string
+}
+
+export interface ToolResult {
+  readonly content: readonly { readonly type: string; readonly text: string }[]
+  readonly structuredContent?: Record<string, unknown>
+  readonly isError?: boolean
+}
+
+export interface Connection extends AsyncDisposable {
+  readonly serverInfo: unknown
+  readonly capabilities: unknown
+  readonly instructions: string | undefined
+  readonly version: string | undefined
+  listTools(): Promise<readonly Record<string, unknown>[]>
+  call(name: string, args: Record<string, unknown>): Promise<ToolResult>
+}
+
+export interface ConnectOptions {
+  readonly credentials?: Credentials
+  /** Gets a token before the first message; else only a 401 makes the client ask for one. */
+  readonly signIn?: boolean
+  /** A token that the client holds from before. */
+  readonly oldToken?: string
+  readonly fetch?: typeof fetch
+}
+
+const ME = { name: 'plainpath-test', version: '1.0.0' }
+
+interface AnyClient {
+  getServerVersion(): unknown
+  getServerCapabilities(): unknown
+  getInstructions(): string | undefined
+  listTools(): Promise<{ tools: unknown[] }>
+  callTool(call: { name: string; arguments: Record<string, unknown> }): Promise<unknown>
+  close(): Promise<void>
+}
+
+const connection = (client: AnyClient, version: string | undefined): Connection => ({
+  serverInfo: client.getServerVersion(),
+  capabilities: client.getServerCapabilities(),
+  instructions: client.getInstructions(),
+  version,
+  listTools: async () => (await client.listTools()).tools as Record<string, unknown>[],
+  call: async (name, args) => (await client.callTool({ name, arguments: args })) as ToolResult,
+  [Symbol.asyncDispose]: () => client.close(),
+})
+
+const held = (token: string) => ({ access_token: token, token_type: 'Bearer' })
+
+/** `@modelcontextprotocol/client`; `auto` finds the newest revision, `legacy` begins as clients of 2025 do. */
+const connect2 =
+  (mode: 'auto' | 'legacy') =>
+  async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<Connection> => {
+    const authProvider = credentials && new ClientCredentialsProvider(credentials)
+    if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
+    if (authProvider && signIn) await auth(authProvider, { serverUrl: url })
+    const client = new Client(ME, { versionNegotiation: { mode } })
+    const transport = new StreamableHTTPClientTransport(new URL(url), {
+      ...(authProvider && { authProvider }),
+      ...(fetch && { fetch }),
+    })
+    await client.connect(transport)
+    return connection(client, client.getNegotiatedProtocolVersion())
+  }
+
+/** `@modelcontextprotocol/sdk` 1.x. */
+async function connect1(
+  url: string,
+  { credentials, signIn, oldToken, fetch }: ConnectOptions,
+): Promise<Connection> {
+  const authProvider = credentials && new ClientCredentialsProvider1(credentials)
+  if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
+  if (authProvider && signIn) await auth1(authProvider, { serverUrl: url })
+  const client = new Client1(ME)
+  const transport = new StreamableHTTPClientTransport1(new URL(url), {
+    ...(authProvider && { authProvider }),
+    ...(fetch && { fetch }),
+  })
+  await client.connect(transport)
+  return connection(client, transport.protocolVersion)
+}
+
+/** Both official clients, and the revision that each speaks with us. */
+export const MCP_CLIENTS = [
+  { name: '@modelcontextprotocol/client 2.x', version: '2026-07-28', connect: connect2('auto') },
+  { name: '@modelcontextprotocol/client 2.x as of 2025', version: '2025-11-25', connect: connect2('legacy') },
+  { name: '@modelcontextprotocol/sdk 1.x', version: '2025-11-25', connect: connect1 },
+] as const

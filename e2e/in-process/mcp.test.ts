@@ -1,0 +1,320 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+let url: string
+beforeAll(async () => {
+  system = await startSystem()
+  url = `${system.origin}/api/mcp`
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+async function register(): Promise<Credentials> {
+  const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
+  const agent = (await response.json()) as { client_id: string; client_secret: string }
+  return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
+}
+
+const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
+
+/** Remembers what the client sent to the MCP server as `Authorization`, and what was answered. */
+function watched() {
+  const seen: { authorized: boolean; status: number }[] = []
+  const watchedFetch: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    const authorized = new Headers(init?.headers).has('authorization')
+    if (new Request(input).url === url && init?.method === 'POST')
+      seen.push({ authorized, status: response.status })
+    return response
+  }
+  return { seen, fetch: watchedFetch }
+}
+
+describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
+  test('lists and calls every tool without a token', async () => {
+    const { seen, fetch } = watched()
+    await using client = await connect(url, { fetch })
+    expect(client.version).toBe(version)
+    const tools = await client.listTools()
+    expect(tools.map(({ name }) => name)).toEqual([
+      'list_guides',
+      'search_guides',
+      'get_guide',
+      'join_waitlist',
+    ])
+
+    const list = await client.call('list_guides', {})
+    const api = await (await globalThis.fetch(`${system.origin}/api/guides`)).json()
+    expect(list.structuredContent).toEqual(api)
+    const { guides } = api as { guides: { slug: string }[] }
+    const slug = guides[0]?.slug ?? ''
+
+    const guide = await client.call('get_guide', { slug })
+    expect(guide.structuredContent).toEqual(
+      await (await globalThis.fetch(`${system.origin}/api/guides/${slug}`)).json(),
+    )
+    expect(guide.content[0]?.text).toContain('## Sources')
+
+    const found = await client.call('search_guides', { query: 'work permit', limit: 3 })
+    expect(found.structuredContent).toMatchObject({ guides: [{ slug: 'work-permit' }, {}, {}] })
+
+    const email = newAddress()
+    const joined = await client.call('join_waitlist', { email })
+    expect(joined.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
+    const again = await client.call('join_waitlist', { email: email.toUpperCase() })
+    expect(again.structuredContent).toEqual({ status: 'already_joined' })
+    expect(seen.filter(({ authorized }) => authorized)).toEqual([])
+    expect(seen.every(({ status }) => status < 300)).toBe(true)
+  })
+
+  test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
+    const { seen, fetch } = watched()
+    await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
+    expect(await client.listTools()).toHaveLength(4)
+    const list = await client.call('list_guides', { limit: 1 })
+    expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
+    const next = list.structuredContent?.['next']
+    expect((await client.call('list_guides', { limit: 1, cursor: next })).isError).toBeFalsy()
+    expect((await client.call('join_waitlist', { email: newAddress() })).isError).toBeFalsy()
+    expect(seen.length).toBeGreaterThan(3)
+    expect(seen.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+  })
+
+  test('is challenged for a token that has ended, gets another and goes on', async () => {
+    const { seen, fetch } = watched()
+    const oldToken = `ppt_${'A'.repeat(43)}`
+    await using client = await connect(url, { credentials: await register(), oldToken, fetch })
+    expect((await client.call('list_guides', {})).isError).toBeFalsy()
+    expect(seen[0]).toEqual({ authorized: true, status: 401 })
+    expect(seen.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
+  })
+
+  test('is told what is wrong with arguments, and what to do instead', async () => {
+    await using client = await connect(url, {})
+    for (const [name, args, words] of [
+      ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
+      ['get_guide', { slug: 'work-permit', version: 99 }, /no version 99/],
+      ['get_guide', {}, /slug/],
+      ['list_guides', { cursor: 'forged' }, /invalid-cursor/],
+      ['list_guides', { limit: 0 }, /limit/],
+      ['search_guides', { query: '  ' }, /must say what to look for/],
+      ['join_waitlist', { email: 'nobody' }, /must be an e-mail address/],
+      ['join_waitlist', { email: 'a@example.org', name: 'Ana' }, /name/],
+    ] as const) {
+      const result = await client.call(name, args)
+      expect(result.isError).toBe(true)
+      expect(result.content[0]?.text).toMatch(words)
+    }
+  })
+})
+
+interface Card {
+  name: string
+  version: string
+  serverInfo: { name: string; version: string }
+  remotes: { url: string; supportedProtocolVersions: string[] }[]
+  capabilities: object
+  tools: { name: string }[]
+}
+
+describe('the server card', () => {
+  const cardAt = async (path: string) => (await fetch(`${system.origin}${path}`)).text()
+
+  test('has the same bytes at all its addresses', async () => {
+    const card = await cardAt('/api/mcp/server-card')
+    expect(await cardAt('/.well-known/mcp/server-card.json')).toBe(card)
+    expect(await cardAt('/.well-known/mcp.json')).toBe(card)
+  })
+
+  test('says what the server answers', async () => {
+    const card = JSON.parse(await cardAt('/.well-known/mcp/server-card.json')) as Card
+    expect(card.remotes.map((remote) => remote.url)).toEqual([url])
+    const discovered = await modern('server/discover')
+    expect(discovered.status).toBe(200)
+    const { result } = JSON.parse(discovered.text)
+    expect(result).toMatchObject({ resultType: 'complete', ttlMs: 300_000, cacheScope: 'public' })
+    expect(card.remotes[0]?.supportedProtocolVersions).toEqual(
+      expect.arrayContaining(result.supportedVersions),
+    )
+    expect(result.capabilities).toEqual(card.capabilities)
+    const serverInfo = result._meta['io.modelcontextprotocol/serverInfo']
+    expect(serverInfo).toMatchObject(card.serverInfo)
+    expect(card).toMatchObject({ name: serverInfo.name, version: serverInfo.version })
+
+    const listed = JSON.parse((await modern('tools/list')).text).result
+    expect(listed).toMatchObject({ ttlMs: 300_000, cacheScope: 'public' })
+    const described = listed.tools.map((tool: Record<string, unknown>) => ({
+      name: tool['name'],
+      title: tool['title'],
+      description: tool['description'],
+      annotations: tool['annotations'],
+    }))
+    expect(card.tools).toEqual(described)
+  })
+
+  test('every revision that it names is spoken', async () => {
+    const card = JSON.parse(await cardAt('/api/mcp/server-card')) as Card
+    const [newest, ...older] = card.remotes[0]?.supportedProtocolVersions ?? []
+    expect(newest).toBe('2026-07-28')
+    for (const version of older) {
+      const params = {
+        protocolVersion: version,
+        capabilities: {},
+        clientInfo: { name: 'test', version: '1' },
+      }
+      const answer = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+      expect(answer.text).toContain(`"protocolVersion":"${version}"`)
+    }
+  })
+})
+
+interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+}
+
+const BOTH_TYPES = 'application/json, text/event-stream'
+
+async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> {
+  const response = await fetch(url, {
+    method,
+    headers: { accept: BOTH_TYPES, 'content-type': 'application/json', ...headers },
+    ...(method === 'POST' && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+  })
+  return { status: response.status, headers: response.headers, text: await response.text() }
+}
+
+const META = {
+  'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+}
+
+/** A message of revision 2026-07-28, with the headers that it asks for. */
+const modern = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
+  send(
+    { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
+    {
+      'mcp-protocol-version': '2026-07-28',
+      'mcp-method': method,
+      ...(typeof params['name'] === 'string' && { 'mcp-name': params['name'] }),
+      ...headers,
+    },
+  )
+
+const codeOf = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).error?.code })
+const problemOf = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).code })
+
+describe('the endpoint', () => {
+  test('refuses headers that are not those of the message, revisions and methods that it does not know', async () => {
+    expect(codeOf(await modern('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
+      status: 400,
+      code: -32020,
+    })
+    const other = { ...META, 'io.modelcontextprotocol/protocolVersion': '2099-01-01' }
+    const unknown = await send(
+      { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: other } },
+      { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' },
+    )
+    expect(codeOf(unknown)).toEqual({ status: 400, code: -32022 })
+    expect(codeOf(await modern('resources/list'))).toEqual({ status: 404, code: -32601 })
+  })
+
+  test('opens no stream and no session', async () => {
+    for (const method of ['GET', 'DELETE', 'PUT']) {
+      const refused = await send(undefined, {}, method)
+      expect(problemOf(refused)).toEqual({ status: 405, code: 'method-not-allowed' })
+      expect(refused.headers.get('allow')).toBe('POST')
+    }
+    const listening = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
+    expect(JSON.parse(listening.text)).toHaveProperty('error')
+    expect((await modern('tools/list')).headers.has('mcp-session-id')).toBe(false)
+  })
+
+  test('is challenged as the routes are: a token that is sent must be valid', async () => {
+    const refused = await modern('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
+    expect(problemOf(refused)).toEqual({ status: 401, code: 'invalid-token' })
+    expect(refused.headers.get('www-authenticate')).toBe(
+      `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${system.origin}/.well-known/oauth-protected-resource/api"`,
+    )
+  })
+
+  test('refuses the pages of others', async () => {
+    for (const origin of ['https://evil.example', 'null', `${system.origin}.evil.example`]) {
+      expect(problemOf(await modern('tools/list', {}, { origin }))).toEqual({
+        status: 403,
+        code: 'cross-site-request',
+      })
+    }
+    expect((await modern('tools/list', {}, { origin: system.origin })).status).toBe(200)
+  })
+
+  test('reads one JSON message of at most 16 KiB', async () => {
+    const one = { jsonrpc: '2.0', id: 1, method: 'ping' }
+    expect((await send(one)).status).toBe(200)
+    expect(problemOf(await send([one, one]))).toEqual({ status: 400, code: 'invalid-request' })
+    expect(problemOf(await send('{'))).toEqual({ status: 400, code: 'invalid-request' })
+    expect(problemOf(await send('')).status).toBe(400)
+    const large = { ...one, params: { text: 'x'.repeat(16 * 1024) } }
+    expect(problemOf(await send(large))).toEqual({ status: 413, code: 'content-too-large' })
+    expect((await send(one, { 'content-type': 'text/plain' })).status).toBe(415)
+    expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
+    expect((await send({ jsonrpc: '2.0', id: 1, result: {} })).status).toBe(202)
+  })
+
+  test('has the headers of every answer, and is not kept', async () => {
+    const { headers } = await modern('tools/list')
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('x-request-id')).toMatch(/./)
+    expect(headers.get('content-type')).toBe('application/json')
+    expect(headers.get('ratelimit-policy')).toMatch(/"reads-address".*"reads-anonymous"/)
+  })
+})
+
+test('joining is limited as it is on the route, for both together', async () => {
+  await using strict = await startSystem({ limitsFactor: 1 })
+  const address = `${strict.origin}/api/mcp`
+  const email = newAddress()
+  const byTool = (to: string) =>
+    fetch(address, {
+      method: 'POST',
+      headers: { accept: BOTH_TYPES, 'content-type': 'application/json' },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'join_waitlist', arguments: { email: to } },
+      }),
+    })
+  const byRoute = (to: string) =>
+    fetch(`${strict.origin}/api/waitlist`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ email: to }),
+    })
+  expect((await byRoute(email)).status).toBe(201)
+  for (const spelling of [email, email.toUpperCase(), email, email])
+    expect((await byTool(spelling)).status).toBe(200)
+  const refused = await byTool(email)
+  expect(refused.status).toBe(429)
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await refused.json()).toMatchObject({ code: 'rate-limited', policy: 'waitlist-email' })
+  expect((await byRoute(email)).status).toBe(429)
+  const other = await byTool(newAddress())
+  expect(other.status).toBe(200)
+  expect(other.headers.get('ratelimit-policy')).toMatch(/"waitlist-address";q=120/)
+})
+
+test('no argument of a call is logged', async () => {
+  const email = newAddress()
+  const query = `word-${crypto.randomUUID()}`
+  await modern('tools/call', { name: 'join_waitlist', arguments: { email } })
+  await modern('tools/call', { name: 'search_guides', arguments: { query } })
+  await modern('tools/call', { name: 'get_guide', arguments: { slug: 'no-such-guide', wrong: query } })
+  const lines = system.logged.join('\n')
+  expect(lines).toContain('"/api/mcp"')
+  for (const secret of [email, query, 'no-such-guide', 'join_waitlist']) expect(lines).not.toContain(secret)
+})

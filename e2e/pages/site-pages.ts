@@ -1,0 +1,13 @@
+/** A page of each kind, by the name of its picture. */
+export const SITE_PAGES = {
+  home: '/',
+  waitlist: '/waitlist',
+  guide: '/guides/renew-green-card',
+  search: '/search?q=work+permit',
+  privacy: '/privacy',
+  terms: '/terms',
+  changelog: '/changelog',
+  docs: '/docs',
+  problem: '/problems/invalid-request',
+  'not-found': '/nowhere',
+} as const

@@ -1,0 +1,88 @@
+import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import { text } from 'node:stream/consumers'
+
+export interface Sent {
+  readonly method?: string
+  /** Sent as it is: nothing tidies it up. */
+  readonly path: string
+  /** A list sends the header several times. */
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string | Uint8Array
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  /** From the first byte sent to the last received. */
+  readonly ms: number
+}
+
+export interface Sender extends Disposable {
+  send(sent: Sent): Promise<Answer>
+}
+
+const GIVE_UP_MS = 20_000
+
+/**
+ * Sends whatever Node can send, over connections that are kept.
+ *
+ * @param options.from the address to connect from: any of 127.0.0.0/8, so that one machine can be many clients
+ */
+export function senderTo(url: string, options: { from?: string } = {}): Sender {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32, timeout: GIVE_UP_MS })
+  const { hostname, port, host } = new URL(url)
+  return {
+    async send({ method = 'GET', path, headers = {}, body }) {
+      const startedAt = performance.now()
+      const length = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }
+      const outgoing = request({
+        agent,
+        hostname: hostname === 'localhost' ? '127.0.0.1' : hostname,
+        port,
+        method,
+        path,
+        headers: { host, ...length, ...(headers as Record<string, string | string[]>) },
+        ...(options.from && { localAddress: options.from }),
+        signal: AbortSignal.timeout(GIVE_UP_MS),
+      })
+      outgoing.end(body)
+      const incoming = await answerTo(outgoing)
+      return {
+        status: incoming.statusCode ?? 0,
+        headers: headersOf(incoming),
+        text: await text(incoming),
+        ms: performance.now() - startedAt,
+      }
+    },
+    [Symbol.dispose]: () => agent.destroy(),
+  }
+}
+
+function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  outgoing.once('response', resolve)
+  outgoing.once('error', reject)
+  return promise
+}
+
+const headersOf = ({ rawHeaders }: IncomingMessage) =>
+  new Headers(
+    rawHeaders.flatMap((name, index) =>
+      index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as [string, string]] : [],
+    ),
+  )
+
+export const json = (body: unknown) => ({
+  headers: { 'content-type': 'application/json' },
+  body: typeof body === 'string' ? body : JSON.stringify(body),
+})
+
+export const form = (fields: Readonly<Record<string, string>> | readonly (readonly [string, string])[]) => ({
+  headers: { 'content-type': 'application/x-www-form-urlencoded' },
+  body: new URLSearchParams(fields as Record<string, string>).toString(),
+})
+
+export const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})

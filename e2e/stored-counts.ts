@@ -1,0 +1,33 @@
+import { openPool } from '@plainpath/postgres'
+
+interface Counted extends Record<string, unknown> {
+  readonly name: string
+  readonly count: number
+}
+
+/** What processes write by themselves, when they please. */
+const WRITTEN_UNASKED = new Set(['key_followers', 'guides', 'guide_versions', 'guide_reviews'])
+
+/** Counts what both apps have stored, table by table. */
+export async function openStoredCounts(system: { readonly adminUrls: Readonly<Record<string, string>> }) {
+  await using opening = new AsyncDisposableStack()
+  const counters: (() => Promise<readonly Counted[]>)[] = []
+  for (const url of Object.values(system.adminUrls)) {
+    const db = opening.use(openPool(url, { max: 1 }))
+    const { rows } = await db.query<{ name: string }>(
+      `select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`,
+    )
+    const asked = rows.filter(({ name }) => !WRITTEN_UNASKED.has(name))
+    const parts = asked.map(({ name }) => `select '${name}' as name, count(*)::int as count from ${name}`)
+    counters.push(async () => (await db.query<Counted>(parts.join(' union all '))).rows)
+  }
+  const resources = opening.move()
+  return {
+    async count(): Promise<Readonly<Record<string, number>>> {
+      const counted = await Promise.all(counters.map((count) => count()))
+      return Object.fromEntries(counted.flat().map(({ name, count }) => [name, count]))
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+export type StoredCounts = Awaited<ReturnType<typeof openStoredCounts>>

@@ -1,0 +1,217 @@
+import { spawnSync } from 'node:child_process'
+import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { openPool } from '@plainpath/postgres'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import type { System } from './open-system.ts'
+
+/** What is secret itself, and lies in files of its own. */
+const KEY_FILES =
+  /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
+
+/** After all other tests: nothing that was given in confidence lies anywhere in clear (contract §7, N-172). */
+export function describeCanaries(running: () => System): void {
+  describe('N-172 of every token, secret, address and name that the tests used,', () => {
+    test('none is found in PostgreSQL, in Redis, in the data directory or in a log', {
+      timeout: 120_000,
+    }, async () => {
+      const system = running()
+      system.confidential.add(system.apiSecret)
+      await system.client({ from: '127.0.0.40' }).send({
+        path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
+      })
+      await using dump = await dumpEverything(system)
+      expect(system.confidential.size).toBeGreaterThan(60)
+      process.stdout.write(
+        `canaries: ${system.confidential.size} values looked for in ${dump.files.length} files\n`,
+      )
+      expect(await find(system, dump.folders)).toEqual([])
+    })
+
+    test.for([
+      ['a table', /postgres-auth$/, (value, system) => plantInTable(system.adminUrls.auth, value)],
+      [
+        'a table, as bytes',
+        /postgres-auth$/,
+        (value, system) => plantInTable(system.adminUrls.auth, `\\x${Buffer.from(value).toString('hex')}`),
+      ],
+      [
+        'the other database',
+        /postgres-resource$/,
+        (value, system) => plantInTable(system.adminUrls.resource, value),
+      ],
+      [
+        'the files of the database',
+        /postgres\/pg_wal\//,
+        (value, system) => plantInTable(system.adminUrls.resource, value),
+      ],
+      ['a key of Redis', /redis$/, (value, system) => plantInRedis(system, [`auth:${value}`, '1'])],
+      ['a value of Redis', /redis$/, (value, system) => plantInRedis(system, ['resource:planted', value])],
+      [
+        'a log',
+        /auth-1\.log$/,
+        (value, system) => plantInFile(path.join(system.folder, 'auth-1.log'), `{"planted":"${value}"}\n`),
+      ],
+      [
+        'the data directory, in base64',
+        /planted$/,
+        (value, system) =>
+          plantInFile(path.join(system.folder, 'planted'), Buffer.from(`x:${value}`).toString('base64')),
+      ],
+    ] satisfies [string, RegExp, (value: string, system: System) => Promise<AsyncDisposable>][])(
+      'one that is planted in %s is found there',
+      { timeout: 120_000 },
+      async ([_where, file, plant]) => {
+        const system = running()
+        const value = [...system.confidential].find((each) => each.startsWith('ppt_')) ?? ''
+        expect(value).not.toBe('')
+        await using _planted = await plant(value, system)
+        await using dump = await dumpEverything(system)
+        expect(await find(system, dump.folders)).toContainEqual(expect.stringMatching(file))
+      },
+    )
+
+    test('when they are taken out again, none is found but in what the database had written of them', {
+      timeout: 120_000,
+    }, async () => {
+      const system = running()
+      await using dump = await dumpEverything(system)
+      const found = await find(system, dump.folders)
+      expect(found.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
+    })
+  })
+}
+
+/** All that is kept, as files: both databases as text, Redis, and where data and logs lie. */
+async function dumpEverything(system: System) {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-dump-'))
+  for (const [name, url] of Object.entries(system.adminUrls))
+    await writeFile(path.join(folder, `postgres-${name}`), await dumpDatabase(url))
+  await writeFile(path.join(folder, 'redis'), await dumpRedis(system.stack.redis.adminUrl))
+  // The files of the database lie below the data directory, unless its user could not reach them there.
+  const folders = [folder, system.folder, system.stack.postgres.dir]
+  const files = (await Promise.all(folders.map((each) => readdir(each, { recursive: true })))).flat()
+  return { folders, files, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+/** Every row of every table; bytes are written in hex. */
+async function dumpDatabase(url: string): Promise<string> {
+  await using db = openPool(url, { max: 1 })
+  const { rows } = await db.query<{ name: string }>(
+    `select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname not in ('pg_catalog', 'information_schema')`,
+  )
+  const tables = []
+  for (const { name } of rows) {
+    const { rows: dumped } = await db.query<{ text: string }>(`select t::text as text from ${name} t`)
+    tables.push(name, ...dumped.map(({ text }) => text))
+  }
+  return tables.join('\n')
+}
+
+async function dumpRedis(url: string): Promise<string> {
+  const redis = new Redis(url)
+  try {
+    const lines: string[] = []
+    for await (const keys of redis.scanStream({ count: 1_000 }))
+      for (const key of keys as string[]) lines.push(key, await valueOf(redis, key))
+    return lines.join('\n')
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function valueOf(redis: Redis, key: string): Promise<string> {
+  const type = await redis.type(key)
+  const read: Record<string, () => Promise<unknown>> = {
+    string: async () => (await redis.getBuffer(key))?.toString('latin1'),
+    hash: () => redis.hgetall(key),
+    set: () => redis.smembers(key),
+    zset: () => redis.zrange(key, '0', '-1'),
+    list: () => redis.lrange(key, '0', '-1'),
+    stream: () => redis.xrange(key, '-', '+'),
+  }
+  const value = await read[type]?.()
+  return typeof value === 'string' ? value : JSON.stringify(value)
+}
+
+/** @returns the files that hold one of the values, in any spelling; the values are not told */
+async function find(system: System, folders: readonly string[]): Promise<string[]> {
+  const patterns = await mkdtemp(path.join(tmpdir(), 'plainpath-patterns-'))
+  try {
+    const file = path.join(patterns, 'patterns')
+    await writeFile(file, [...new Set([...system.confidential].flatMap(spellings))].join('\n'))
+    const { status, stdout, stderr } = spawnSync('grep', ['-r', '-a', '-F', '-l', '-f', file, ...folders], {
+      encoding: 'utf8',
+      env: { PATH: process.env['PATH'] ?? '', LC_ALL: 'C' },
+      maxBuffer: 16 * 1024 * 1024,
+      timeout: 90_000,
+    })
+    // 1: nothing found; 2: a file that went while it was read, such as one of the database's.
+    if (status === null || (status === 2 && !/No such file/.test(stderr)))
+      throw new Error(stderr || 'grep took too long')
+    return [...new Set(stdout.split('\n'))].filter((found) => found !== '' && !KEY_FILES.test(found))
+  } finally {
+    await rm(patterns, { recursive: true, force: true })
+  }
+}
+
+/** How a value could be written: as it is, in hex, in both alphabets of base64 at each of its three offsets, in a URL. */
+function spellings(value: string): string[] {
+  const bytes = Buffer.from(value)
+  const base64 = [0, 1, 2].flatMap((offset) => {
+    const shifted = Buffer.concat([Buffer.alloc(offset), bytes])
+    // What depends on the neighbours is cut off at both ends.
+    return (['base64', 'base64url'] as const).map((alphabet) =>
+      shifted
+        .toString(alphabet)
+        .replace(/=+$/, '')
+        .slice(offset === 0 ? 0 : offset + 1, -1),
+    )
+  })
+  const hex = bytes.toString('hex')
+  const secret = value.replace(/^(ppt|pps|rss)_/, '')
+  return [
+    value,
+    secret,
+    value.toLowerCase(),
+    hex,
+    hex.toUpperCase(),
+    encodeURIComponent(value),
+    ...base64,
+  ].filter((spelling) => spelling.length >= 12)
+}
+
+async function plantInTable(url: string, value: string) {
+  const db = openPool(url, { max: 1 })
+  const type = value.startsWith('\\x') ? 'bytea' : 'text'
+  await db.query(`create table planted as select $1::${type} as value`, [value])
+  await db.query('insert into planted select value from planted')
+  return {
+    async [Symbol.asyncDispose]() {
+      await db.query('drop table planted')
+      await db[Symbol.asyncDispose]()
+    },
+  }
+}
+
+async function plantInRedis(system: System, [key, value]: [string, string]) {
+  const redis = new Redis(system.stack.redis.adminUrl)
+  await redis.set(key, value)
+  return {
+    async [Symbol.asyncDispose]() {
+      await redis.del(key)
+      redis.disconnect()
+    },
+  }
+}
+
+async function plantInFile(file: string, text: string) {
+  await appendFile(file, text)
+  return {
+    async [Symbol.asyncDispose]() {
+      await writeFile(file, (await readFile(file, 'utf8')).replace(text, ''))
+    },
+  }
+}

@@ -1,0 +1,114 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Asker, askerOf } from '../faults/ask.ts'
+import { FAULTS } from '../faults/catalogue.ts'
+import { checkAcknowledged } from '../faults/check-acknowledged.ts'
+import { faultTable } from '../faults/fault-table.ts'
+import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
+import type { Ledger } from '../faults/ledger.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { type FaultResult, runFault } from '../faults/run-fault.ts'
+
+/** Two seconds. What a fault lost stays lost, so time-outs that are longer run out afterwards. */
+const HELD = 200
+const LIMITS_FACTOR = 80
+/** Of `waitlist-email`: 5 in an hour, times the factor. */
+const JOINS = 5 * LIMITS_FACTOR
+
+const resources = new AsyncDisposableStack()
+const results: FaultResult[] = []
+let system: FaultyStack
+let ledger: Ledger
+let asker: Asker
+
+beforeAll(async () => {
+  system = resources.use(await startFaultyStack({ limitsFactor: LIMITS_FACTOR }))
+  ledger = await prepareLedger(system.stack.origin)
+  asker = resources.use(askerOf(system.stack.origin))
+})
+afterAll(async () => {
+  await resources.disposeAsync()
+  process.stdout.write(`\n${faultTable(results)}\n\n`)
+})
+
+for (const fault of FAULTS) {
+  test(`under 100 requests a second, ${fault.name}`, async () => {
+    const result = await runFault(system, ledger, fault, HELD)
+    results.push(result)
+    expect({ wrong: result.wrong, lost: result.lost }).toEqual({ wrong: [], lost: [] })
+  })
+}
+
+const join = (email: string) =>
+  asker.ask({
+    method: 'POST',
+    path: '/api/waitlist',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ email }),
+  })
+
+/** @returns how many answers had each status */
+async function joinTimes(email: string, count: number): Promise<Record<number, number>> {
+  const statuses: Record<number, number> = {}
+  let left = count
+  const worker = async () => {
+    for (; left > 0; ) {
+      left -= 1
+      const { status } = await join(email)
+      statuses[status] = (statuses[status] ?? 0) + 1
+    }
+  }
+  await Promise.all(Array.from({ length: 16 }, worker))
+  return statuses
+}
+
+/** What is left of the limit after each of four requests to two instances in turn. */
+async function remaining(policy: string, ask: () => ReturnType<typeof join>): Promise<number[]> {
+  const left: number[] = []
+  for (let times = 0; times < 4; times += 1) {
+    const field = (await ask()).header('ratelimit') ?? ''
+    left.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
+  }
+  return left.map((each) => each - (left[0] ?? 0))
+}
+
+test('while Redis is away each process counts limits by itself; when it is back both count together', async () => {
+  await system.put({ kind: 'refuse' }, 'auth redis', 'api redis')
+  expect(await joinTimes('alone@example.org', 2 * JOINS + 50)).toEqual({
+    201: 1,
+    200: 2 * JOINS - 1,
+    429: 50,
+  })
+  await system.put({ kind: 'pass' }, 'auth redis', 'api redis')
+  let round = 0
+  const nextRound = () => {
+    const email = `round${(round += 1)}@example.org`
+    return remaining('waitlist-email', () => join(email))
+  }
+  await expect.poll(nextRound, { timeout: 10_000 }).toEqual([0, -1, -2, -3])
+  const register = () => asker.ask({ method: 'POST', path: '/api/agent/register' })
+  await expect.poll(() => remaining('register-burst', register), { timeout: 10_000 }).toEqual([0, -1, -2, -3])
+  expect(await joinTimes('together@example.org', JOINS + 50)).toEqual({ 201: 1, 200: JOINS - 1, 429: 50 })
+})
+
+test('after all faults, everything acknowledged is there and everything ended is dead', {
+  timeout: 120_000,
+}, async () => {
+  expect(ledger.agents.length).toBeGreaterThan(100)
+  expect(ledger.endedTokens.length).toBeGreaterThan(100)
+  expect(await checkAcknowledged(system.stack.origin, ledger)).toEqual([])
+})
+
+test('after all faults, no more connections are open than two processes of each app need', async () => {
+  const { rows } = await system.admin.server.query<{ datname: string; connections: number }>(
+    `select datname, count(*)::int as connections from pg_stat_activity
+     where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'
+     group by datname order by datname`,
+  )
+  const [auth, api] = rows.map(({ connections }) => connections)
+  expect(auth).toBeLessThanOrEqual(2 * 11)
+  expect(api).toBeLessThanOrEqual(2 * 11)
+  const clients = String(await system.redis.client('LIST'))
+    .split('\n')
+    .filter(Boolean)
+  expect(clients.length).toBeLessThanOrEqual(4 + 1)
+})

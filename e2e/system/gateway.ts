@@ -1,0 +1,203 @@
+import { readFileSync } from 'node:fs'
+import { appFor, PATHS } from '@plainpath/metadata'
+import { describe, expect, test } from 'vitest'
+import { basic, form, json } from '../send.ts'
+import type { System } from './open-system.ts'
+
+const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
+
+/** Who answered: only auth writes errors below its paths as OAuth or agents read them. */
+const writtenBy = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
+
+/** What the gateway lets through, and to whom. */
+export function describeGateway(running: () => System): void {
+  describe('the gateway', () => {
+    test('sends each path to the app of the path table', async () => {
+      const system = running()
+      const [, routed] = /@auth path (.+)/.exec(readFileSync(CADDYFILE, 'utf8')) ?? []
+      expect(routed?.split(' ')).toEqual(PATHS.filter(({ app }) => app === 'auth').map(({ path }) => path))
+      const sender = system.client({ from: '127.0.0.10' })
+      const samples = [
+        ...PATHS.map(({ path }) => path.replace('*', 'nothing-is-here')),
+        '/oauth/token/',
+        '/oauth/Token',
+        '/api/agents',
+        '/api/agent/',
+        '/.well-known/nothing',
+      ]
+      for (const path of samples) {
+        const { status, text } = await sender.send({ path })
+        if (status >= 400 && /^\/(oauth|api)\//.test(path)) expect(writtenBy(text), path).toBe(appFor(path))
+        else expect([200, 404], path).toContain(status)
+      }
+    })
+
+    test('N-085 does not route introspection, whoever asks', async () => {
+      const system = running()
+      const token = await system.token(await system.register())
+      const body = form({ token })
+      const accept = 'application/token-introspection+jwt'
+      const secrets = [{}, basic(system.stack.env['RESOURCE_CLIENT_ID'] ?? '', system.apiSecret)]
+      for (const credentials of secrets)
+        for (const path of [
+          '/oauth/introspect',
+          '/oauth/introspect/',
+          '/OAUTH/introspect',
+          '/oauth/%69ntrospect',
+        ]) {
+          const sent = { method: 'POST', path, ...body, headers: { ...body.headers, accept, ...credentials } }
+          expect((await system.client({ from: '127.0.0.11' }).send(sent)).status).toBe(404)
+        }
+      const [auth] = system.stack.auth
+      const direct = system.client({ url: `http://127.0.0.1:${auth?.ports.internal}` })
+      const sent = {
+        method: 'POST',
+        path: '/oauth/introspect',
+        ...body,
+        headers: { ...body.headers, accept, ...secrets[1] },
+      }
+      expect((await direct.send(sent)).status).toBe(200)
+    })
+
+    test('N-077, N-243 keeps what operators see to itself', async () => {
+      const system = running()
+      const sender = system.client({ from: '127.0.0.12' })
+      for (const path of [
+        '/live',
+        '/ready',
+        '/metrics',
+        '/admin',
+        '/api/agents',
+        '/api/waitlist/entries',
+        '/debug',
+        '/status',
+      ])
+        expect((await sender.send({ path })).status, path).toBe(404)
+      const health = JSON.parse((await sender.send({ path: '/api/health' })).text) as Record<string, unknown>
+      expect(Object.keys(health).sort()).toEqual(['checks', 'status', 'version'])
+      for (const { ports } of [...system.stack.auth, ...system.stack.resource])
+        expect((await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).status).toBe(200)
+    })
+
+    test('N-118, N-120 answers for its own name alone, with the same bytes whatever is forged', async () => {
+      const system = running()
+      const sender = system.client({ from: '127.0.0.13' })
+      const forged = {
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'https',
+        'x-forwarded-prefix': '/evil',
+        forwarded: 'host=evil.example;proto=https',
+        'x-original-url': '/evil',
+        'x-rewrite-url': '/evil',
+      }
+      for (const path of [
+        '/.well-known/oauth-authorization-server',
+        '/.well-known/oauth-protected-resource',
+        '/oauth/jwks.json',
+        '/',
+      ]) {
+        const { text } = await sender.send({ path })
+        expect((await sender.send({ path, headers: forged })).text).toBe(text)
+      }
+      const { port } = new URL(system.origin)
+      for (const host of [`127.0.0.1:${port}`, 'evil.example', `localhost.evil.example:${port}`]) {
+        const elsewhere = await sender.send({ path: '/api/health', headers: { host } })
+        expect(elsewhere.status).toBe(421)
+        expect(elsewhere.text).toContain(`answers at ${system.origin} only`)
+      }
+    })
+
+    test.for([
+      [
+        'N-045 a wrong secret',
+        {
+          method: 'POST',
+          path: '/oauth/token',
+          ...form({
+            grant_type: 'client_credentials',
+            client_id: `agt_${'A'.repeat(22)}`,
+            client_secret: 'wrong-secret',
+          }),
+        },
+        401,
+        'invalid_client',
+      ],
+      [
+        'N-026 another grant',
+        { method: 'POST', path: '/oauth/token', ...form({ grant_type: 'password' }) },
+        401,
+        'invalid_client',
+      ],
+      ['N-032 GET at the token endpoint', { path: '/oauth/token' }, 405, 'invalid_request'],
+      [
+        'N-131 a compressed body',
+        {
+          method: 'POST',
+          path: '/api/agent/register',
+          headers: { 'content-type': 'application/json', 'content-encoding': 'gzip' },
+          body: '{}',
+        },
+        415,
+        'invalid_request',
+      ],
+      [
+        'N-004 a list',
+        { method: 'POST', path: '/api/agent/register', ...json([]) },
+        400,
+        'invalid_client_metadata',
+      ],
+      [
+        'N-130 17 KiB',
+        { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'x'.repeat(17_000) }) },
+        413,
+        'invalid_request',
+      ],
+      ['N-063 no credentials at a client’s page', { path: '/api/agent' }, 401, 'invalid_client'],
+    ] as const)('passes on refusals of auth as they are: %s', async ([_why, sent, status, error]) => {
+      const answer = await running().client({ from: '127.0.0.14' }).send(sent)
+      expect([answer.status, (JSON.parse(answer.text) as { error: string }).error]).toEqual([status, error])
+    })
+
+    test.for([
+      [
+        'N-206 no address',
+        { method: 'POST', path: '/api/waitlist', ...json({ email: 'nobody' }) },
+        400,
+        'invalid-request',
+      ],
+      [
+        'N-005 an unknown member',
+        { method: 'POST', path: '/api/waitlist', ...json({ email: 'a@example.org', admin: true }) },
+        400,
+        'invalid-request',
+      ],
+      [
+        'N-002 another type',
+        { method: 'POST', path: '/api/waitlist', headers: { 'content-type': 'text/plain' }, body: '{}' },
+        415,
+        'unsupported-media-type',
+      ],
+      [
+        'N-066 no token of ours',
+        { path: '/api/guides', headers: { authorization: 'Bearer x' } },
+        401,
+        'invalid-token',
+      ],
+      ['N-065 a token in the address', { path: '/api/guides?access_token=x' }, 400, 'invalid-request'],
+      ['N-074 another method', { method: 'DELETE', path: '/api/guides' }, 405, 'method-not-allowed'],
+      ['an unknown path', { path: '/api/nothing' }, 404, 'not-found'],
+      ['a guide that is none', { path: '/api/guides/nothing' }, 404, 'not-found'],
+    ] as const)('passes on refusals of the API as they are: %s', async ([_why, sent, status, code]) => {
+      const answer = await running().client({ from: '127.0.0.15' }).send(sent)
+      expect([answer.status, (JSON.parse(answer.text) as { code: string }).code]).toEqual([status, code])
+    })
+
+    test('N-135 writes errors below /oauth/ for programs, whatever is accepted', async () => {
+      for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
+        for (const accept of ['text/html', 'image/png', '*/*']) {
+          const answer = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })
+          expect(answer.headers.get('content-type'), path).toMatch(/^application\/json/)
+        }
+    })
+  })
+}

@@ -1,0 +1,209 @@
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+import { openPool } from '@plainpath/postgres'
+import { Redis } from 'ioredis'
+import { describe, expect, test } from 'vitest'
+import type { System } from './open-system.ts'
+
+const APPS = ['auth', 'resource'] as const
+const OTHER = { auth: 'resource', resource: 'auth' } as const
+
+/** What each app may do with the stores, asked of the stores themselves. */
+export function describeLeastPrivilege(running: () => System): void {
+  const databaseUrl = (app: (typeof APPS)[number]) =>
+    running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
+
+  describe.for(APPS)('in PostgreSQL, the role of %s', (app) => {
+    const codeOf = async (sql: string, url = databaseUrl(app)) => {
+      await using db = openPool(url, { max: 1 })
+      return await db.query(sql).then(
+        () => 'done',
+        (error: unknown) => (error as { code?: string }).code ?? 'an error without a code',
+      )
+    }
+    const TABLE = { auth: 'agents', resource: 'waitlist_entries' }[app]
+
+    test('reads and writes its rows', async () => {
+      expect(await codeOf(`select * from ${TABLE} limit 1`)).toBe('done')
+      expect(await codeOf(`update ${TABLE} set id = id where false`)).toBe('done')
+      expect(await codeOf(`delete from ${TABLE} where false`)).toBe('done')
+    })
+
+    test.for([
+      'create table planted (id int)',
+      'create schema planted',
+      'create view planted as select 1',
+      `create function planted() returns int language sql as 'select 1'`,
+      `create temporary table planted (id int)`,
+      `alter table ${TABLE} add column planted int`,
+      `alter table ${TABLE} disable trigger all`,
+      `drop table ${TABLE}`,
+      `truncate ${TABLE}`,
+      `create index planted on ${TABLE} (id)`,
+      `create trigger planted before insert on ${TABLE} execute function suppress_redundant_updates_trigger()`,
+      `alter table ${TABLE} owner to current_user`,
+      'create role planted',
+      'create database planted',
+      'create extension postgres_fdw',
+      'delete from schema_migrations',
+      'select * from pg_authid',
+      `select pg_read_file('/etc/passwd')`,
+      `copy ${TABLE} to program 'true'`,
+      `copy ${TABLE} to '/tmp/planted'`,
+      `alter system set work_mem = '64MB'`,
+      'select pg_reload_conf()',
+      `set session authorization postgres`,
+    ])('may not: %s', async (sql) => {
+      // insufficient privilege, also as "must be owner"
+      expect(await codeOf(sql)).toBe('42501')
+    })
+
+    test('may not connect to the database of the other app', async () => {
+      const url = new URL(databaseUrl(app))
+      url.pathname = `/plainpath_${OTHER[app]}`
+      expect(await codeOf('select 1', url.href)).toBe('42501')
+    })
+
+    test('is nobody special, and has no member', async () => {
+      await using db = openPool(databaseUrl(app), { max: 1 })
+      const { rows } = await db.query(
+        `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
+           (select count(*)::int from pg_auth_members where member = r.oid) as memberships
+         from pg_roles r where rolname = current_user`,
+      )
+      expect(rows).toEqual([
+        {
+          rolsuper: false,
+          rolcreaterole: false,
+          rolcreatedb: false,
+          rolreplication: false,
+          rolbypassrls: false,
+          memberships: 0,
+        },
+      ])
+    })
+  })
+
+  test('in PostgreSQL, the audit of keys may only grow', async () => {
+    await using db = openPool(databaseUrl('auth'), { max: 1 })
+    const { rows } = await db.query<{ privilege: string }>(
+      `select privilege_type as privilege from information_schema.role_table_grants
+       where table_name = 'key_audit' and grantee = current_user order by 1`,
+    )
+    expect(rows.map(({ privilege }) => privilege)).toEqual(['INSERT', 'SELECT'])
+  })
+
+  describe.for(APPS)('in Redis, the user of %s', (app) => {
+    const say = async (...words: [string, ...string[]]) => {
+      const redis = new Redis(running().stack.redis.urls[app], {
+        lazyConnect: true,
+        retryStrategy: () => null,
+      })
+      redis.on('error', () => {})
+      try {
+        await redis.connect()
+        const [command, ...args] = words
+        await redis.call(command, ...args)
+        return 'done'
+      } catch (error) {
+        return (error as Error).message.split(' ')[0]
+      } finally {
+        redis.disconnect()
+      }
+    }
+    const other = OTHER[app]
+
+    test('keeps keys and hears channels of its own', async () => {
+      expect(await say('SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
+      expect(await say('GET', `${app}:planted`)).toBe('done')
+      expect(await say('DEL', `${app}:planted`)).toBe('done')
+      expect(await say('PUBLISH', `${app}:planted`, '1')).toBe('done')
+      expect(await say('EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
+    })
+
+    test.for<[string, ...string[]]>([
+      ['GET', `${other}:planted`],
+      ['SET', `${other}:planted`, '1'],
+      ['DEL', `${other}:planted`],
+      ['GET', 'planted'],
+      ['EVAL', `return redis.call('GET', KEYS[1])`, '1', `${other}:planted`],
+      ['EVAL', `return redis.call('GET', '${other}:planted')`, '0'],
+      ['RENAME', `${app}:planted`, `${other}:planted`],
+      ['COPY', `${other}:planted`, `${app}:planted`],
+      ['PUBLISH', `${other}:planted`, '1'],
+      ['SUBSCRIBE', `${other}:planted`],
+      ['PSUBSCRIBE', '*'],
+      ['KEYS', '*'],
+      ['FLUSHALL'],
+      ['FLUSHDB'],
+      ['CONFIG', 'GET', '*'],
+      ['ACL', 'LIST'],
+      ['MONITOR'],
+      ['SLOWLOG', 'GET'],
+      ['CLIENT', 'LIST'],
+      ['CLIENT', 'KILL', 'TYPE', 'normal'],
+      ['SHUTDOWN', 'NOSAVE'],
+      ['REPLICAOF', 'NO', 'ONE'],
+      ['MODULE', 'LIST'],
+      ['SAVE'],
+    ])('may not: %s %s %s', async (words) => {
+      const said = await say(...words)
+      // A script that names a key it was not given is refused in the words of the script.
+      expect(['NOPERM', 'ERR']).toContain(said)
+      if (words[0] !== 'EVAL') expect(said).toBe('NOPERM')
+    })
+  })
+
+  test('nobody is let into Redis without a name and a password', async () => {
+    const redis = new Redis(running().stack.redis.port, '127.0.0.1', {
+      lazyConnect: true,
+      retryStrategy: () => null,
+    })
+    redis.on('error', () => {})
+    await expect(redis.connect().then(() => redis.get('auth:planted'))).rejects.toThrow(/NOAUTH|closed/)
+    redis.disconnect()
+  })
+
+  test('N-228, N-231 no app speaks to anybody but its stores and, the API, to auth', () => {
+    const { stack } = running()
+    const stores = [stack.postgres.port, stack.redis.port]
+    const internal = stack.auth.map(({ ports }) => ports.internal)
+    for (const { name, child, ports } of [...stack.auth, ...stack.resource]) {
+      const allowed = name.startsWith('auth') ? stores : [...stores, ...internal]
+      const own = Object.values(ports)
+      const spokenTo = connectionsOf(child.pid ?? 0).filter(({ local }) => !own.includes(local))
+      expect(spokenTo.length, name).toBeGreaterThan(0)
+      for (const { remote, remoteIsLoopback } of spokenTo) {
+        expect(remoteIsLoopback, name).toBe(true)
+        expect(allowed, name).toContain(remote)
+      }
+    }
+  })
+}
+
+/** The TCP connections that a process has, as Linux tells them. */
+function connectionsOf(pid: number): { local: number; remote: number; remoteIsLoopback: boolean }[] {
+  const sockets = new Set(
+    readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
+      try {
+        return /^socket:\[(\d+)\]$/.exec(readlinkSync(`/proc/${pid}/fd/${fd}`))?.[1] ?? []
+      } catch {
+        return []
+      }
+    }),
+  )
+  const ESTABLISHED = '01'
+  return ['tcp', 'tcp6'].flatMap((table) =>
+    readFileSync(`/proc/${pid}/net/${table}`, 'utf8')
+      .split('\n')
+      .slice(1)
+      .map((line) => line.trim().split(/\s+/))
+      .filter(([, , , state, , , , , , inode]) => state === ESTABLISHED && sockets.has(inode ?? ''))
+      .map(([, local = '', remote = '']) => ({
+        local: Number.parseInt(local.split(':')[1] ?? '', 16),
+        remote: Number.parseInt(remote.split(':')[1] ?? '', 16),
+        remoteIsLoopback: /^(0100007F|0{8}0{8}FFFF00000100007F|0{24}01000000)$/.test(
+          remote.split(':')[0] ?? '',
+        ),
+      })),
+  )
+}

@@ -1,0 +1,154 @@
+import { once } from 'node:events'
+import { connect, type Socket } from 'node:net'
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { describe, expect, test } from 'vitest'
+import { converse, request } from '../converse.ts'
+import type { System } from './open-system.ts'
+
+const gateway = { name: 'the gateway', url: ({ origin }: System) => origin }
+const auth = {
+  name: 'an auth process',
+  url: ({ stack }: System) => `http://127.0.0.1:${stack.auth[1]?.ports.public}`,
+}
+const resource = {
+  name: 'an API process',
+  url: ({ stack }: System) => `http://127.0.0.1:${stack.resource[1]?.ports.public}`,
+}
+const PLACES = [gateway, auth, resource] as const
+const APPS = [auth, resource] as const
+
+/** As `server.ts` and the Caddyfile have them, with the second after which they are looked at. */
+const HEADERS_MS = 10_000
+const REQUEST_MS = 15_000
+const IDLE_MS = { gateway: 30_000, app: 5_000 }
+const LATE_MS = 4_000
+
+/** What one client may keep open, and for how long. */
+export function describeNodeLimits(running: () => System): void {
+  const host = () => new URL(running().origin).host
+
+  describe.concurrent.for(PLACES)('N-128 $name ends a connection', ({ url, name }) => {
+    const body = ['Content-Type: application/json', 'Content-Length: 100']
+
+    test('whose headers never end, after 10 s', async () => {
+      const { answers, closed, ms } = await trickle(
+        url(running()),
+        request('GET /api/health', host()).slice(0, -2),
+        'X-A: b\r\n',
+      )
+      expect(closed).toBe(true)
+      expect(ms).toBeGreaterThan(HEADERS_MS - 1_000)
+      expect(ms).toBeLessThan(HEADERS_MS + LATE_MS)
+      if (name !== gateway.name) expect(answers.map(({ status }) => status)).toEqual([408])
+    })
+
+    test('whose body never ends, after 15 s', async () => {
+      const { closed, ms } = await trickle(url(running()), request('POST /api/waitlist', host(), body), ' ')
+      expect(closed).toBe(true)
+      expect(ms).toBeLessThan(REQUEST_MS + LATE_MS)
+    })
+
+    test('that says nothing after its first request, after some seconds', async () => {
+      const { answers, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
+        forMs: 40_000,
+      })
+      expect([answers.length, closed]).toEqual([1, true])
+      const idle = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
+      expect(ms).toBeGreaterThan(idle - 1_000)
+      expect(ms).toBeLessThan(idle + LATE_MS)
+    })
+  })
+
+  describe.for(PLACES)('N-129 $name', ({ url }) => {
+    test.for([
+      ['20 KiB in one header', () => request('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`])],
+      [
+        '2500 headers',
+        () =>
+          request(
+            'GET /api/health',
+            host(),
+            Array.from({ length: 2_500 }, (_, n) => `X-${n}: aaaa`),
+          ),
+      ],
+      ['20 KiB of target', () => request(`GET /${'x'.repeat(20_480)}`, host())],
+    ] as const)('refuses %s, and goes on', async ([_what, bytes]) => {
+      const { answers } = await converse(url(running()), bytes())
+      for (const { status } of answers) expect([400, 414, 431]).toContain(status)
+      expect(
+        (await converse(url(running()), request('GET /oauth/jwks.json', host()), { answers: 1 })).answers[0]
+          ?.status,
+      ).toBeLessThan(500)
+    })
+  })
+
+  describe.for(APPS)('N-139 $name', ({ url }) => {
+    test('refuses connections past 4096; those it has are answered, and operators see it', async () => {
+      const system = running()
+      const place = url(system)
+      const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
+        place.endsWith(`:${ports.public}`),
+      )
+      const { sockets, closed } = await openIdle(Number(new URL(place).port), 4_300)
+      try {
+        expect(closed()).toBeGreaterThanOrEqual(200)
+        const live = await fetch(`http://127.0.0.1:${app?.ports.operations}/live`)
+        expect(live.status).toBe(200)
+        const open = sockets.find((socket) => socket.readyState === 'open')
+        open?.write(request('GET /api/agent', host()))
+        const [first] = (await once(open!, 'data')) as [Buffer]
+        expect(first.toString()).toMatch(/^HTTP\/1\.1 (401|404) /)
+      } finally {
+        for (const socket of sockets) socket.destroy()
+      }
+      const after = async () => {
+        const { answers } = await converse(place, request('GET /api/agent', host()), { answers: 1 })
+        for (const answer of answers) expectSoundAnswer(answer, { origin: system.origin })
+        return answers.length
+      }
+      await expect.poll(after, { timeout: 5_000 }).toBe(1)
+    })
+  })
+}
+
+/** Sends a beginning and then a little each second, until the other side has enough. */
+async function trickle(url: string, beginning: string, little: string) {
+  const startedAt = performance.now()
+  const { hostname, port } = new URL(url)
+  const socket = connect(Number(port), hostname === 'localhost' ? '127.0.0.1' : hostname)
+  let received = ''
+  socket.on('data', (chunk) => {
+    received += chunk.toString('latin1')
+  })
+  socket.on('error', () => undefined)
+  socket.write(beginning)
+  const drip = setInterval(() => socket.write(little), 1_000)
+  const giveUp = setTimeout(() => socket.destroy(), 40_000)
+  await once(socket, 'close')
+  clearInterval(drip)
+  clearTimeout(giveUp)
+  const ms = performance.now() - startedAt
+  const statuses = [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => ({
+    status: Number(status),
+  }))
+  return { answers: statuses, closed: ms < 40_000, ms }
+}
+
+async function openIdle(port: number, count: number) {
+  let closed = 0
+  const sockets: Socket[] = []
+  for (let opened = 0; opened < count; opened += 100) {
+    const some = Array.from({ length: 100 }, () => connect(port, '127.0.0.1'))
+    for (const socket of some) {
+      socket.on('error', () => undefined)
+      socket.once('close', () => {
+        closed += 1
+      })
+    }
+    sockets.push(...some)
+    await Promise.all(some.map((socket) => once(socket, 'connect').catch(() => undefined)))
+  }
+  // The last ones hear of it a moment later.
+  await expect.poll(() => closed, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
+  return { sockets, closed: () => closed }
+}

@@ -1,0 +1,106 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expectSoundAnswer, type SoundnessOptions } from '@plainpath/http/testing'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+
+export interface RegisteredAgent {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** The whole topology as processes, and what every test of it needs. */
+export interface System extends AsyncDisposable {
+  readonly stack: Stack
+  readonly origin: string
+  readonly folder: string
+  /** By which the API is known to auth. */
+  readonly apiSecret: string
+  /** Owners of the tables, for looking at what is stored. */
+  readonly adminUrls: { readonly auth: string; readonly resource: string }
+  /** Every token, secret, e-mail address and name of an agent that was sent or given. Nothing may hold it in clear. */
+  readonly confidential: Set<string>
+  /**
+   * Sends to the gateway, or to `url`, as a client at another address; holds each answer against the invariants.
+   *
+   * @param options.from any of 127.0.0.0/8; 127.0.0.1, which the apps take for the gateway, when absent
+   */
+  client(options?: { from?: string; url?: string }): Sender
+  register(sender?: Sender): Promise<RegisteredAgent>
+  token(agent: RegisteredAgent, sender?: Sender): Promise<string>
+  newEmail(): string
+}
+
+/** Starts everything and says what. */
+export async function openSystem(options: { limitsFactor?: number } = {}): Promise<System> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  // As root the database server runs as another user, who must reach its folder below this one.
+  await chmod(folder, 0o755)
+  const lines: string[] = []
+  const stack = opening.use(await startStack({ ...options, folder, say: (line) => lines.push(line) }))
+  process.stdout.write(`\n${lines.join('\n')}\n\n`)
+  const confidential = new Set<string>()
+  const senders = opening.use(new DisposableStack())
+  const client: System['client'] = ({ from, url = stack.origin } = {}) => {
+    const sender = senders.use(senderTo(url, from === undefined ? {} : { from }))
+    return { ...sender, send: (sent) => sendAndHold(sender, sent, confidential, { origin: stack.origin }) }
+  }
+  const gateway = client({ from: '127.0.0.100' })
+  let serial = 0
+  const resources = opening.move()
+  return {
+    stack,
+    origin: stack.origin,
+    folder,
+    apiSecret: (await readFile(stack.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim(),
+    adminUrls: {
+      auth: stack.env['AUTH_MIGRATION_DATABASE_URL'] ?? '',
+      resource: stack.env['RESOURCE_MIGRATION_DATABASE_URL'] ?? '',
+    },
+    confidential,
+    client,
+    async register(sender = gateway) {
+      const name = `Agent of the system test ${process.pid}-${++serial}`
+      const { text } = await sender.send({
+        method: 'POST',
+        path: '/api/agent/register',
+        ...json({ client_name: name }),
+      })
+      return JSON.parse(text) as RegisteredAgent
+    },
+    async token(agent, sender = gateway) {
+      const grant = form({ grant_type: 'client_credentials' })
+      const headers = { ...grant.headers, ...basic(agent.client_id, agent.client_secret) }
+      const { text } = await sender.send({ method: 'POST', path: '/oauth/token', ...grant, headers })
+      return (JSON.parse(text) as { access_token: string }).access_token
+    },
+    newEmail: () => `somebody.${process.pid}.${++serial}@canary.example.org`,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+async function sendAndHold(
+  sender: Sender,
+  sent: Sent,
+  confidential: Set<string>,
+  options: SoundnessOptions,
+): Promise<Answer> {
+  const answer = await sender.send(sent)
+  // Documents hold examples only.
+  if (/^\/(api|oauth)\//.test(sent.path))
+    for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(answer.text)])
+      confidential.add(value)
+  expectSoundAnswer(answer, options)
+  return answer
+}
+
+/** What a body says in confidence. */
+function confidentialIn(text: string): string[] {
+  const said = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
+  return [...text.matchAll(said)]
+    .map(([, value]) => JSON.parse(`"${value}"`) as string)
+    .filter((value) => value.length >= 12)
+}

@@ -1,0 +1,220 @@
+import { execFile } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import axe from 'axe-core'
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openBrowser } from '../pages/open-browser.ts'
+import { SITE_PAGES } from '../pages/site-pages.ts'
+
+const resources = new AsyncDisposableStack()
+let stack: Stack
+let browser: Browser
+
+beforeAll(async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pages-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  stack = resources.use(await startStack({ folder, limitsFactor: 1_000 }))
+  browser = resources.use(await openBrowser())
+})
+afterAll(() => resources.disposeAsync())
+
+const names = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
+const newEmail = () => `${randomUUID()}@example.org`
+
+/** A page that notes what a page of ours must not do: complain, run scripts, or ask another origin for anything. */
+async function visiting(options: BrowserContextOptions = {}) {
+  const page = await browser.newPage(options)
+  const strange: string[] = []
+  page.on('pageerror', (error) => strange.push(error.message))
+  page.on('console', (message) => {
+    if (!/status of 40[04]/.test(message.text())) strange.push(message.text())
+  })
+  page.on('request', (request) => {
+    const { origin } = new URL(request.url())
+    if (origin !== stack.origin && !request.url().startsWith('data:')) strange.push(request.url())
+    if (request.resourceType() === 'script') strange.push(request.url())
+  })
+  return { page, strange, [Symbol.asyncDispose]: () => page.close() }
+}
+
+const open = (page: Page, address: string) => page.goto(`${stack.origin}${address}`)
+const heading = (page: Page) => page.locator('h1').innerText()
+
+describe('the form of the waitlist, without scripts', () => {
+  test('joins, shows the link once, and keeps who led there', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/')
+    await page.fill('#email', newEmail())
+    await page.getByRole('button', { name: 'Join the waitlist' }).click()
+    expect(await heading(page)).toBe('You are on the waitlist')
+    const link = await page.locator('#referral').innerText()
+    expect(link).toMatch(new RegExp(`^${stack.origin}/\\?ref=[a-z2-7]{16}$`))
+
+    await page.goto(link)
+    expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe(link.split('=')[1])
+    const email = newEmail()
+    await page.fill('#email', email)
+    await page.getByRole('button', { name: 'Join the waitlist' }).click()
+    expect(await heading(page)).toBe('You are on the waitlist')
+
+    await open(page, '/waitlist')
+    await page.fill('#email', email.toUpperCase())
+    await page.locator('#email').press('Enter')
+    expect(await heading(page)).toBe('This address is on the waitlist already')
+    expect(visit.strange).toEqual([])
+  })
+
+  test('says a mistake on top, where the focus is, and beside the field, and keeps what was typed', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/?ref=k3v7q2mzt5ndw4ha')
+    await page.fill('#email', 'nobody at home')
+    await page.getByRole('button', { name: 'Join the waitlist' }).click()
+    expect(await page.locator(':focus').innerText()).toContain('This is not an e-mail address.')
+    await page.keyboard.press('Tab')
+    await page.keyboard.press('Enter')
+    expect(new URL(page.url()).hash).toBe('#email')
+    expect(await page.inputValue('#email')).toBe('nobody at home')
+    expect(await page.locator('#email').getAttribute('aria-describedby')).toBe('email-mistake')
+    expect(await page.locator('[name=referredBySlug]').getAttribute('value')).toBe('k3v7q2mzt5ndw4ha')
+    await page.fill('#email', newEmail())
+    await page.locator('#email').press('Enter')
+    expect(await heading(page)).toBe('You are on the waitlist')
+  })
+
+  test('of another site is refused', async () => {
+    await using visit = await visiting()
+    const { page } = visit
+    const form = `<form method="post" action="${stack.origin}/waitlist"><input name="email" value="${newEmail()}"></form>`
+    await page.goto(`data:text/html,${encodeURIComponent(form)}`)
+    const [answer] = await Promise.all([
+      page.waitForResponse(`${stack.origin}/waitlist`),
+      page.evaluate('document.forms[0].submit()'),
+    ])
+    expect(answer.status()).toBe(403)
+  })
+})
+
+describe('with the keyboard alone', () => {
+  test('one key leads past the header, and the waitlist can be joined', async () => {
+    await using visit = await visiting()
+    const { page } = visit
+    await open(page, '/waitlist')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Skip to the text')
+    await page.keyboard.press('Enter')
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').getAttribute('id')).toBe('email')
+    await page.keyboard.type(newEmail())
+    for (let key = 0; key < 2; key++) await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Join the waitlist')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/waitlist')
+    await page.locator('#referral').waitFor()
+  })
+
+  test.for(names)(
+    'everything that can be used is reached in the order of the page, and is marked: %s',
+    async (name) => {
+      await using visit = await visiting()
+      const { page } = visit
+      await open(page, SITE_PAGES[name])
+      const usable = Number(
+        await page.evaluate(`document.querySelectorAll('a[href], button, input:not([type=hidden])').length`),
+      )
+      const reached: unknown[] = []
+      for (let step = 0; step < usable; step++) {
+        await page.keyboard.press('Tab')
+        reached.push(await page.evaluate(FOCUSED))
+      }
+      expect(reached).toEqual(Array.from({ length: usable }, (_, index) => ({ index, outline: '3px solid' })))
+    },
+  )
+})
+
+const FOCUSED = `(() => {
+  const { outlineWidth, outlineStyle } = getComputedStyle(document.activeElement)
+  const all = [...document.querySelectorAll('a[href], button, input:not([type=hidden])')]
+  return { index: all.indexOf(document.activeElement), outline: outlineWidth + ' ' + outlineStyle }
+})()`
+
+describe.for(names)('the page %s', (name) => {
+  test('fits 320 pixels, and nothing is cut off', async () => {
+    await using visit = await visiting({ viewport: { width: 320, height: 640 } })
+    await open(visit.page, SITE_PAGES[name])
+    expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+    const wide = `[...document.querySelectorAll('main *')].filter((each) => each.getBoundingClientRect().right > 320.5).map((each) => each.outerHTML.slice(0, 80))`
+    expect(await visit.page.evaluate(wide)).toEqual([])
+  })
+
+  test.for(['light', 'dark'] as const)(
+    'has no fault that axe knows, and loads nothing else: %s',
+    async (colorScheme) => {
+      await using visit = await visiting({ colorScheme })
+      await open(visit.page, SITE_PAGES[name])
+      expect(await violations(visit.page)).toEqual([])
+      expect(visit.strange).toEqual([])
+    },
+  )
+})
+
+test('the pages that a form answers have no fault that axe knows either', async () => {
+  await using visit = await visiting()
+  const { page } = visit
+  await open(page, '/waitlist')
+  const email = newEmail()
+  for (const typed of ['', 'nobody', email]) {
+    await page.fill('#email', typed)
+    await page.locator('#email').press('Enter')
+    await page.waitForLoadState()
+    expect(await violations(page)).toEqual([])
+  }
+})
+
+/** @returns one line for each: the rule, and where it is broken */
+async function violations(page: Page): Promise<string[]> {
+  await page.evaluate(axe.source)
+  const found = await page.evaluate<axe.AxeResults>('axe.run()')
+  return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
+}
+
+describe('the commands of /docs', () => {
+  test('work as they are copied, for every operation', async () => {
+    await using visit = await visiting()
+    await open(visit.page, '/docs')
+    const commands = await visit.page.locator('code.command').allInnerTexts()
+    const last = commands.filter((command) => command.includes('-X DELETE'))
+    const first = commands.filter((command) => !last.includes(command))
+    const variables = await credentials()
+    const answers: string[] = []
+    for (const command of [...first, ...last]) {
+      const checked = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
+      const { stdout } = await promisify(execFile)('sh', ['-c', checked], {
+        env: { ...process.env, ...variables },
+      })
+      answers.push(`${stdout} ${command}`)
+    }
+    expect(answers.filter((answer) => !/^20[014] /.test(answer))).toEqual([])
+    expect(commands.length).toBeGreaterThanOrEqual(9)
+    expect(last).toHaveLength(1)
+  })
+})
+
+/** What the commands call `$id`, `$secret` and `$token`. */
+async function credentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
+  const registered = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
+  const { client_id: id, client_secret: secret } = (await registered.json()) as Record<string, string>
+  const answer = await fetch(`${stack.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  const { access_token: token } = (await answer.json()) as Record<string, string>
+  return { id: id ?? '', secret: secret ?? '', token: token ?? '' }
+}

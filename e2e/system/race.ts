@@ -1,0 +1,68 @@
+import { openPool } from '@plainpath/postgres'
+import { describe, expect, test } from 'vitest'
+import { basic, form, json } from '../send.ts'
+import type { System } from './open-system.ts'
+
+const JOINS = 200
+
+/** Requests that arrive at once, at two processes of each app. */
+export function describeRace(running: () => System): void {
+  describe('at once, through the gateway,', () => {
+    test(`of ${JOINS} joins with one address exactly one is 201, and one row is stored`, async () => {
+      const system = running()
+      const email = system.newEmail()
+      await using db = openPool(system.adminUrls.resource, { max: 1 })
+      const count = async () =>
+        Number((await db.query<{ n: string }>('select count(*) as n from waitlist_entries')).rows[0]?.n)
+      const before = await count()
+      const senders = Array.from({ length: 20 }, (_, n) => system.client({ from: `127.0.1.${n + 1}` }))
+      const spellings = [email, email.toUpperCase(), ` ${email}`]
+      const answers = await Promise.all(
+        Array.from({ length: JOINS }, (_, n) =>
+          senders[n % senders.length]!.send({
+            method: 'POST',
+            path: '/api/waitlist',
+            ...json({ email: spellings[n % spellings.length] }),
+          }),
+        ),
+      )
+      const statuses = answers.map(({ status }) => status)
+      expect(statuses.filter((status) => status === 201)).toHaveLength(1)
+      expect(statuses.filter((status) => status === 200)).toHaveLength(JOINS - 1)
+      expect(await count()).toBe(before + 1)
+    })
+
+    test('N-042 tokens of one client are different and all good, whichever process issues and checks them', async () => {
+      const system = running()
+      const agent = await system.register()
+      const tokens = await Promise.all(Array.from({ length: 40 }, () => system.token(agent)))
+      expect(new Set(tokens).size).toBe(tokens.length)
+      const sender = system.client({ from: '127.0.0.3' })
+      const read = tokens.map((token) =>
+        sender.send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } }),
+      )
+      expect((await Promise.all(read)).every(({ status }) => status === 200)).toBe(true)
+    })
+
+    test('a client that ends itself ten times at once ends once', async () => {
+      const system = running()
+      const agent = await system.register()
+      const headers = basic(agent.client_id, agent.client_secret)
+      const sender = system.client({ from: '127.0.0.4' })
+      const ended = await Promise.all(
+        Array.from({ length: 10 }, () => sender.send({ method: 'DELETE', path: '/api/agent', headers })),
+      )
+      const statuses = ended.map(({ status }) => status).sort()
+      expect(statuses[0]).toBe(204)
+      expect(statuses.slice(1).every((status) => status === 204 || status === 401)).toBe(true)
+      const grant = form({ grant_type: 'client_credentials' })
+      const later = await sender.send({
+        method: 'POST',
+        path: '/oauth/token',
+        ...grant,
+        headers: { ...grant.headers, ...headers },
+      })
+      expect(later.status).toBe(401)
+    })
+  })
+}

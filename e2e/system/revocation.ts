@@ -1,0 +1,112 @@
+import { postgresProcess } from '@plainpath/stack/postgres-process'
+import { describe, expect, test } from 'vitest'
+import { basic, form, type Sender } from '../send.ts'
+import type { RegisteredAgent, System } from './open-system.ts'
+
+interface Use {
+  readonly startedAt: number
+  readonly status: number
+}
+
+/** Uses a token at each API process over and over, until told to stop. */
+function useEverywhere(system: System, token: string) {
+  const host = new URL(system.origin).host
+  const uses: Use[] = []
+  let going = true
+  const senders: Sender[] = [
+    ...system.stack.resource.map(({ ports }) => system.client({ url: `http://127.0.0.1:${ports.public}` })),
+    system.client({ from: '127.0.0.5' }),
+  ]
+  const loops = senders.map(async (sender) => {
+    while (going) {
+      const startedAt = performance.now()
+      const headers = { host, authorization: `Bearer ${token}` }
+      const { status } = await sender.send({ path: '/api/guides?limit=1', headers })
+      uses.push({ startedAt, status })
+    }
+  })
+  return {
+    uses,
+    async stop() {
+      going = false
+      await Promise.all(loops)
+    },
+  }
+}
+
+const credentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
+
+/** R-LIN: what was answered as ended at time T is dead for every request that begins after T, at any process. */
+export function describeRevocation(running: () => System): void {
+  describe('R-LIN over two processes of each app:', () => {
+    test.for([
+      [
+        'N-104 a token that is revoked',
+        (agent: RegisteredAgent, token: string, sender: Sender) => {
+          const body = form({ token })
+          const headers = { ...body.headers, ...credentials(agent) }
+          return sender.send({ method: 'POST', path: '/oauth/revoke', ...body, headers })
+        },
+        200,
+      ],
+      [
+        'N-106 the tokens of a client that ends itself',
+        (agent: RegisteredAgent, _token: string, sender: Sender) =>
+          sender.send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) }),
+        204,
+      ],
+    ] as const)('%s', async ([_what, end, expected]) => {
+      const system = running()
+      const host = new URL(system.origin).host
+      // Through the gateway, and at each auth process.
+      const places = [
+        system.client({ from: '127.0.0.6' }),
+        ...system.stack.auth.map(({ ports }) => {
+          const sender = system.client({ url: `http://127.0.0.1:${ports.public}` })
+          const send: Sender['send'] = (sent) => sender.send({ ...sent, headers: { host, ...sent.headers } })
+          return { ...sender, send }
+        }),
+      ]
+      for (const place of places) {
+        const agent = await system.register()
+        const token = await system.token(agent)
+        const { uses, stop } = useEverywhere(system, token)
+        await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
+        const answer = await end(agent, token, place)
+        const endedAt = performance.now()
+        expect(answer.status).toBe(expected)
+        await expect
+          .poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length)
+          .toBeGreaterThan(10)
+        await stop()
+        const after = uses.filter(({ startedAt }) => startedAt > endedAt)
+        expect(after.filter(({ status }) => status !== 401)).toEqual([])
+        expect(uses.filter(({ status }) => status !== 200 && status !== 401)).toEqual([])
+      }
+    })
+
+    test('N-107 what was ended stays ended when every auth process and the database are killed right after', async () => {
+      const system = running()
+      const agent = await system.register()
+      const token = await system.token(agent)
+      const other = await system.register()
+      const { auth } = system.stack
+      const ended = await system
+        .client()
+        .send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) })
+      expect(ended.status).toBe(204)
+      await Promise.all(auth.map((each) => each.stop('SIGKILL')))
+      const database = postgresProcess(system.stack.postgres)
+      await database.stop('SIGKILL')
+      await database.start()
+      for (const each of auth) await each.start()
+      const sender = system.client({ from: '127.0.0.7' })
+      const alive = async () =>
+        (await sender.send({ path: '/api/agent', headers: credentials(other) })).status
+      await expect.poll(alive, { timeout: 20_000, interval: 250 }).toBe(200)
+      expect((await sender.send({ path: '/api/agent', headers: credentials(agent) })).status).toBe(401)
+      const used = await sender.send({ path: '/api/guides', headers: { authorization: `Bearer ${token}` } })
+      expect(used.status).toBe(401)
+    })
+  })
+}

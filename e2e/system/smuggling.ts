@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest'
+import { converse, request } from '../converse.ts'
+import { FRAMINGS, framed } from '../framings.ts'
+import { openStoredCounts } from '../stored-counts.ts'
+import type { System } from './open-system.ts'
+
+const JSON_TYPE = 'Content-Type: application/json'
+
+const CHUNKS_WIN = /^N-125 (a length and chunks|chunks and a length)$/
+
+interface Place {
+  readonly name: string
+  url(system: System): string
+  readonly line: string
+  inner(system: System, host: string): string
+}
+
+const join = (system: System, host: string) => {
+  const body = JSON.stringify({ email: system.newEmail() })
+  return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`], body)
+}
+const register = (_system: System, host: string) =>
+  request('POST /api/agent/register', host, ['Content-Length: 0'])
+
+const PLACES: readonly Place[] = [
+  { name: 'the gateway, to auth', url: ({ origin }) => origin, line: 'POST /oauth/token', inner: join },
+  {
+    name: 'the gateway, to the API',
+    url: ({ origin }) => origin,
+    line: 'POST /api/waitlist',
+    inner: register,
+  },
+  {
+    name: 'an auth process',
+    url: ({ stack }) => `http://127.0.0.1:${stack.auth[0]?.ports.public}`,
+    line: 'POST /oauth/token',
+    inner: register,
+  },
+  {
+    name: 'an API process',
+    url: ({ stack }) => `http://127.0.0.1:${stack.resource[0]?.ports.public}`,
+    line: 'POST /api/waitlist',
+    inner: join,
+  },
+]
+
+/** Requests that hide another one in what two readers could take for the body. */
+export function describeSmuggling(running: () => System): void {
+  describe.for(PLACES)(
+    'sent to $name, a hidden request is not carried out:',
+    ({ url, line, inner, name }) => {
+      test.for(FRAMINGS)('$why', async (framing) => {
+        const system = running()
+        const { host } = new URL(system.origin)
+        await using stored = await openStoredCounts(system)
+        const before = await stored.count()
+        const { answers, closed } = await converse(
+          url(system),
+          framed(framing, host, line, inner(system, host)),
+        )
+        const statuses = answers.map(({ status }) => status)
+        if (name.startsWith('the gateway')) {
+          // RFC 9112 section 6.3 lets a server go by the chunks: then it is no hidden request for anybody behind it.
+          if (CHUNKS_WIN.test(framing.why)) return await expectEachItsOwn(system)
+          expect(statuses.length).toBeLessThanOrEqual(1)
+        } else {
+          expect(statuses).toHaveLength(1)
+          expect([400, 401, 413, 415]).toContain(statuses[0])
+          expect(closed).toBe(true)
+        }
+        expect(statuses).not.toContain(201)
+        expect(await stored.count()).toEqual(before)
+        await expectEachItsOwn(system)
+      })
+    },
+  )
+}
+
+/** I10: connections that the gateway shares among clients are in step. */
+async function expectEachItsOwn(system: System): Promise<void> {
+  const expected: Record<string, string> = {
+    '/oauth/jwks.json': '"keys"',
+    '/api/health': '"checks"',
+    '/api/guides/avoid-scams': '"avoid-scams"',
+    '/.well-known/oauth-authorization-server': '"issuer"',
+    '/.well-known/oauth-protected-resource': '"authorization_servers"',
+  }
+  const sender = system.client({ from: '127.0.0.20' })
+  const paths = [...Object.keys(expected), ...Object.keys(expected)]
+  const answers = await Promise.all(paths.map((path) => sender.send({ path })))
+  answers.forEach(({ text }, n) => expect(text).toContain(expected[paths[n] ?? '']))
+}

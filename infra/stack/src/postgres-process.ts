@@ -1,0 +1,83 @@
+import { spawn } from 'node:child_process'
+import { readFileSync, statSync } from 'node:fs'
+import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { EmbeddedPostgres } from '@plainpath/postgres'
+
+/** The process of the database server, which a test may stop and start again as it was, at the same port. */
+export interface PostgresProcess {
+  /** SIGINT stops it in order; SIGQUIT and SIGKILL leave its data to be recovered. Waits until it is gone. */
+  stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  /** Returns when it takes connections. */
+  start(): Promise<void>
+}
+
+const POLL_MS = 20
+const STOP_MS = 15_000
+const START_MS = 30_000
+
+export function postgresProcess({ dir }: Pick<EmbeddedPostgres, 'dir'>): PostgresProcess {
+  let command: readonly string[] | undefined
+  return {
+    async stop(signal) {
+      const pid = serverPid(dir)
+      if (pid === undefined) throw new Error('PostgreSQL does not run')
+      command = commandLine(pid)
+      process.kill(pid, signal)
+      await until(() => commandLine(pid) === undefined, STOP_MS, 'PostgreSQL did not stop')
+    },
+    async start() {
+      if (!command) throw new Error('PostgreSQL was not stopped')
+      const [program = '', ...options] = command
+      const { uid, gid } = statSync(dir)
+      let ended = true
+      // What is left of a killed server holds its data for a moment; then a start fails at once.
+      const tryAgain = () => {
+        if (serverIsReady(dir)) return true
+        if (!ended) return false
+        ended = false
+        const child = spawn(program, options, {
+          uid,
+          gid,
+          cwd: '/',
+          env: { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' },
+          detached: true,
+          stdio: 'ignore',
+        })
+        child.once('exit', () => {
+          ended = true
+        })
+        child.unref()
+        return false
+      }
+      await until(tryAgain, START_MS, 'PostgreSQL did not start')
+    },
+  }
+}
+
+async function until(done: () => boolean, ms: number, otherwise: string): Promise<void> {
+  for (const deadline = Date.now() + ms; !done(); await sleep(POLL_MS)) {
+    if (Date.now() > deadline) throw new Error(`${otherwise} within ${ms / 1000} s`)
+  }
+}
+
+const pidFile = (dir: string) => readIfThere(path.join(dir, 'postmaster.pid'))?.split('\n')
+
+function serverPid(dir: string): number | undefined {
+  const pid = Number(pidFile(dir)?.[0])
+  return commandLine(pid)?.includes(dir) ? pid : undefined
+}
+
+const serverIsReady = (dir: string) => serverPid(dir) !== undefined && pidFile(dir)?.[7]?.trim() === 'ready'
+
+/** Undefined when there is no such process, or nothing is left of it but its exit code. */
+const commandLine = (pid: number) => readIfThere(`/proc/${pid}/cmdline`)?.split('\0').slice(0, -1)
+
+function readIfThere(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8') || undefined
+  } catch (error) {
+    if (['ENOENT', 'ESRCH'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined
+    throw error
+  }
+}
