@@ -132,7 +132,11 @@ test('rotate does what is due until nothing is, and a dry run does nothing', asy
   expect((await keys('rotate --now --dry-run')).printed).toMatch(/^Would generate/)
   expect((await ring()).ring_version).toBe(before.ring_version)
   for (const step of ['generate', 'publish', 'activate', 'retire'])
-    expect((await done(step === 'generate' ? 'rotate --now' : 'rotate')).printed).toContain(`Done: ${step}`)
+    await expect
+      .poll(async () => (await keys(step === 'generate' ? 'rotate --now' : 'rotate')).printed, {
+        timeout: 5_000,
+      })
+      .toContain(`Done: ${step}`)
   expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
 
