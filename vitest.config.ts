@@ -5,14 +5,17 @@ const postgresUrl = process.env['TEST_POSTGRES_URL'] || undefined
 const redisUrl = process.env['TEST_REDIS_URL'] || undefined
 
 const ON_POSTGRES = [
-  '{apps,packages}/**/*.integration.test.ts',
+  '{apps,packages,infra}/**/*.integration.test.ts',
   'apps/*/test/**/*.test.ts',
   'e2e/in-process/**/*.test.ts',
   'e2e/attacks/**/*.test.ts',
   'e2e/processes/**/*.test.ts',
 ]
 const ON_REDIS = ['{apps,packages,e2e}/**/*.redis.test.ts']
-const ANY = ['{apps,packages,scripts}/**/*.test.ts', 'e2e/faults/**/*.test.ts']
+const ANY = [
+  '{apps,bench,packages,infra,scripts}/**/*.test.ts',
+  'e2e/{faults,graphs,releases,revocation,soak}/**/*.test.ts',
+]
 
 const EMBEDDED = './packages/postgres/src/testing/vitest-embedded.ts'
 const SERVER = './packages/postgres/src/testing/vitest-server.ts'

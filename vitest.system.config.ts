@@ -2,7 +2,10 @@ import { defineConfig } from 'vitest/config'
 import { debianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
 
 try {
-  await debianPrograms(['caddy', 'chromium', 'redis-server', 'slowhttptest'], process.env['PATH'] ?? '')
+  await debianPrograms(
+    ['caddy', 'chromium', 'gcc', 'prometheus', 'promtool', 'redis-server', 'slowhttptest', 'spin'],
+    process.env['PATH'] ?? '',
+  )
 } catch (error) {
   if (!(error instanceof MissingPrograms)) throw error
   process.stderr.write(`${error.message}\n`)

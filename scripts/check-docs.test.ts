@@ -52,3 +52,14 @@ it('reads paths in a package from its own folder', () => {
 it('leaves the content of the guides alone', () => {
   expect(breachesIn('[form](forms/none.md) docs/none', 'packages/guides/content/visa.md')).toEqual([])
 })
+
+it('wants every page below docs in its index', () => {
+  const files = {
+    'package.json': '{"scripts":{}}',
+    'docs/runbooks/flood.md': '# Flood',
+    'docs/storage.md': '# Storage',
+  }
+  const index = (text: string) => breachesOf(checkDocs, { ...files, 'docs/README.md': text })
+  expect(index('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
+  expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
+})

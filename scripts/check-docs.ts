@@ -2,18 +2,21 @@ import path from 'node:path'
 import type { Check, Repository } from './repository.ts'
 
 const CONTENT = /^packages\/guides\/content\//
+const INDEX = 'docs/README.md'
 const FENCED = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
 const CODE = /`[^`\n]+`/g
 const LINK = /\[[^\]]*\]\(([^)\s]+)[^)]*\)|^ *\[[^\]]+\]: *(\S+)/gm
 const ABSOLUTE = /^([a-z][a-z+.-]*:|\/)/
-const PLACE = /(?<![\w/.@{-])(?:apps|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
+/** `apps/v1` is an API group of Kubernetes. */
+const PLACE = /(?<![\w/.@{-])(?:apps(?!\/v1\b)|bench|docs|e2e|infra|packages|scripts|\.ci)\/[\w.*/{},-]*/g
 const PLACE_IN_PACKAGE = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
 const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
 const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 
 /** What Markdown says of the repository is so: links lead somewhere, paths exist, npm commands can be given. */
-export const checkDocs: Check = (repository) =>
-  repository.files
+export const checkDocs: Check = (repository) => [
+  ...pagesWithoutLink(repository),
+  ...repository.files
     .filter((file) => file.endsWith('.md') && !CONTENT.test(file))
     .flatMap((file) => {
       const text = repository.read(file)
@@ -22,7 +25,21 @@ export const checkDocs: Check = (repository) =>
         ...missingPlaces(repository, file, text),
         ...missingCommands(repository, text),
       ].map((breach) => `${file}: ${breach}`)
-    })
+    }),
+]
+
+/** The index names every page, so that nobody has to look for one. */
+function pagesWithoutLink({ files, read }: Repository): string[] {
+  if (!files.includes(INDEX)) return []
+  const folder = path.posix.dirname(INDEX)
+  const linked = Array.from(read(INDEX).matchAll(LINK), ([, inline, reference]) =>
+    path.posix.join(folder, (inline ?? reference ?? '').split('#')[0] ?? ''),
+  )
+  return files
+    .filter((file) => file.startsWith(`${folder}/`) && file.endsWith('.md') && file !== INDEX)
+    .filter((file) => !linked.includes(file))
+    .map((file) => `${INDEX}: does not link to ${file}`)
+}
 
 function brokenLinks(repository: Repository, file: string, text: string): string[] {
   const prose = text.replace(FENCED, '').replace(CODE, '')

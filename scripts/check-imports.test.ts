@@ -41,6 +41,25 @@ const TWINS: {
     allowed: ['apps/auth/src/oauth/create-provider.ts', `import Provider from 'oidc-provider'`],
   },
   {
+    because: /the inside of oidc-provider/,
+    breach: [
+      'apps/auth/src/oauth/jwt-bearer-grant.ts',
+      `import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'`,
+    ],
+    allowed: ['apps/auth/src/oauth/jwt-bearer-grant.ts', `import { errors } from 'oidc-provider'`],
+  },
+  {
+    because: /the inside of oidc-provider/,
+    breach: [
+      'apps/auth/src/oauth/create-provider.ts',
+      `const { default: get } = await ${DYNAMIC}('../../node_modules/oidc-provider/lib/helpers/weak_cache.js')`,
+    ],
+    allowed: [
+      'apps/auth/src/oauth/create-provider.ts',
+      `const { default: Provider } = await ${DYNAMIC}('oidc-provider')`,
+    ],
+  },
+  {
     because: /ioredis is the client of apps\/auth/,
     breach: ['apps/resource/src/wire.ts', `import { Redis } from 'ioredis'`],
     allowed: ['apps/auth/src/wire.ts', `import { Redis } from 'ioredis'`],

@@ -43,7 +43,7 @@ function packageBreach({ file, target }: Import): string | undefined {
 }
 
 /** The workspace folder a path belongs to. */
-const workspaceOf = (file: string) => /^((?:apps|packages|infra)\/[^/]+|e2e|scripts)\//.exec(file)?.[1]
+const workspaceOf = (file: string) => /^((?:apps|packages|infra)\/[^/]+|bench|e2e|scripts)\//.exec(file)?.[1]
 
 function crossingBreach({ file, target }: Import): string | undefined {
   const [from, to] = [workspaceOf(file), workspaceOf(target)]

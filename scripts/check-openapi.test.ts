@@ -30,7 +30,7 @@ test('a copy that differs by a word is found', () => {
   ])
 })
 
-test('Redocly recommended-strict and Spectral oas find nothing in it', () => {
+test('Redocly recommended-strict and Spectral oas find nothing in it', { timeout: 120_000 }, () => {
   expect(lintOpenapi(root)).toEqual([])
 })
 
@@ -38,6 +38,6 @@ test.for([
   ['a tag that is not described (Spectral)', '"name": "Health"', '"name": "Other"', /operation-tag-defined/],
   ['an example that its schema refuses', '"expires_in": 3600', '"expires_in": "3600"', /expires_in/],
   ['a word of OpenAPI 3.0 (Redocly)', '"type": "boolean",', '"type": "boolean", "nullable": true,', /struct/],
-] as const)('they find %s', ([, from, to, found]) => {
+] as const)('they find %s', { timeout: 120_000 }, ([, from, to, found]) => {
   expect(lintOpenapi(root, changed(from, to)).join('\n')).toMatch(found)
 })

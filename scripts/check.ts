@@ -1,12 +1,15 @@
 import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { checkDependencies } from './check-dependencies.ts'
 import { checkDocs } from './check-docs.ts'
 import { checkImports } from './check-imports.ts'
+import { checkLicences } from './check-licences.ts'
 import { checkLockfile } from './check-lockfile.ts'
 import { checkCopy, lintOpenapi } from './check-openapi.ts'
 import { checkRequirements } from './check-requirements.ts'
 import { checkSizes } from './check-sizes.ts'
+import { checkStorage } from './check-storage.ts'
 import { openRepository } from './repository.ts'
 
 const TURBO_LIMIT_MS = 5 * 60_000
@@ -22,6 +25,9 @@ function check(): boolean {
     report('sizes', () => checkSizes(repository)),
     report('docs', () => checkDocs(repository)),
     report('lockfile', () => checkLockfile(repository)),
+    report('dependencies', () => checkDependencies(repository)),
+    report('storage', () => checkStorage(repository)),
+    report('licences', () => checkLicences(root)),
     report('requirements', () => checkRequirements(repository)),
     report('openapi', () => [...checkCopy(root), ...lintOpenapi(root)]),
   ]

@@ -7,6 +7,8 @@ const WRITERS = [
   'packages/metadata/src/openapi/write-openapi.ts',
   'packages/metadata/src/write-retention.ts',
   'scripts/requirements/write-requirements.ts',
+  'scripts/dependencies/write-dependencies.ts',
+  'scripts/storage/write-storage.ts',
 ]
 
 /** Writes every committed file that is made from the code. */

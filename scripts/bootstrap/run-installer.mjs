@@ -24,6 +24,9 @@ export function runInstaller(root, packageManager) {
     '--reporter=append-only',
     '--config.confirmModulesPurge=false',
   ]
+  let end = () => {}
+  // Before there is a child: a signal that came right after would end us and leave it running.
+  const stopListening = onFirstSignal(() => end())
   // A group of its own, so that it can be ended whole: npx does not pass every signal on.
   const child = spawn('npx', [...npx, ...pnpm], {
     cwd: root,
@@ -33,7 +36,7 @@ export function runInstaller(root, packageManager) {
   })
   return new Promise((resolve, reject) => {
     const transcript = collect([child.stdout, child.stderr])
-    const end = () => {
+    end = () => {
       killGroup(child.pid, 'SIGTERM')
       setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_SECONDS * 1000).unref()
     }
@@ -41,7 +44,6 @@ export function runInstaller(root, packageManager) {
       setTimeout(transcript.show, QUIET_SECONDS * 1000),
       setTimeout(end, INSTALL_LIMIT_SECONDS * 1000),
     ]
-    const stopListening = onFirstSignal(end)
     child.on('error', () =>
       reject(new Refusal('\nPlainpath needs npm: its program `npx` could not be started.')),
     )

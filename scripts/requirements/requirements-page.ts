@@ -1,12 +1,22 @@
 import type { Repository } from '../repository.ts'
 import { AGENT_CASES } from './agent-cases.ts'
 import type { Case, CaseGroup } from './case.ts'
+import { CLAIM_CASES } from './claim-cases.ts'
 import { collectTests, type NamedTest } from './collect-tests.ts'
+import { HARDENING_CASES } from './hardening-cases.ts'
 import { HTTP_CASES } from './http-cases.ts'
+import { MAIL_CASES } from './mail-cases.ts'
 import { TEXT_CASES } from './text-cases.ts'
 
 export const REQUIREMENTS_PAGE = 'docs/requirements.md'
-export const CASE_GROUPS: readonly CaseGroup[] = [...AGENT_CASES, ...HTTP_CASES, ...TEXT_CASES]
+export const CASE_GROUPS: readonly CaseGroup[] = [
+  ...AGENT_CASES,
+  ...CLAIM_CASES,
+  ...HTTP_CASES,
+  ...TEXT_CASES,
+  ...MAIL_CASES,
+  ...HARDENING_CASES,
+]
 
 /** More are counted, not listed. */
 const MOST_LISTED = 3

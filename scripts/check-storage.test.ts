@@ -1,0 +1,52 @@
+import { expect, it } from 'vitest'
+import { checkStorage } from './check-storage.ts'
+import { breachesOf } from './repository.fixture.ts'
+import { openRepository } from './repository.ts'
+import { readTables } from './storage/read-tables.ts'
+
+const SQL = `-- Who is here.
+create table guests (
+  id   uuid primary key,
+  -- As they said it.
+  name text[] not null
+    check (name <> ''),
+  constraint guests_name unique (name)
+);
+
+comment on column guests.id is 'the guest''s own';
+alter table guests add column left_at timestamptz;
+`
+
+const repositoryOf = (files: Record<string, string>) => ({
+  files: Object.keys(files).sort(),
+  read: (file: string) => files[file] ?? '',
+})
+
+it('reads tables and columns with what is said of them, and what later migrations change', () => {
+  const guests = {
+    name: 'guests',
+    what: 'Who is here.',
+    columns: [
+      { name: 'id', type: 'uuid', what: "the guest's own" },
+      { name: 'name', type: 'text[]', what: 'As they said it.' },
+      { name: 'left_at', type: 'timestamptz', what: '' },
+    ],
+  }
+  const first = { 'apps/auth/migrations/0001-guests.sql': SQL }
+  expect(readTables(repositoryOf(first), 'auth')).toEqual([guests])
+  const less = { ...first, 'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n' }
+  expect(readTables(repositoryOf(less), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
+    'id',
+    'left_at',
+  ])
+  const none = { ...first, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
+  expect(readTables(repositoryOf(none), 'auth')).toEqual([])
+})
+
+it('wants a line for each table, and the page as the migrations are', () => {
+  const breaches = breachesOf(checkStorage, { 'apps/auth/migrations/0001-guests.sql': SQL })
+  expect(breaches).toContain('scripts/storage/lives.ts: auth.guests has no line')
+  expect(breaches).toContain('scripts/storage/lives.ts: auth.agents is no table')
+  expect(breaches.at(-1)).toBe('docs/storage.md: not as the migrations are; npm run generate writes it anew')
+  expect(checkStorage(openRepository(`${import.meta.dirname}/..`))).toEqual([])
+})
