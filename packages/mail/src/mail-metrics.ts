@@ -1,0 +1,93 @@
+import type { Database } from '@plainpath/postgres'
+import { Counter, Gauge, type Registry } from 'prom-client'
+import { z } from 'zod'
+import type { MailOutcome } from './mail.ts'
+import { SECOND_MS } from './times.ts'
+
+const Rows = z.array(z.object({ kind: z.string(), count: z.int(), oldest: z.date() }))
+
+/** Why a mail was dropped or given up. */
+export type SettledReason =
+  | 'accepted'
+  | 'unwanted'
+  | 'cap-mailbox'
+  | 'cap-domain'
+  | 'cap-all'
+  | 'refused'
+  | 'spent'
+
+export interface MailMetrics {
+  settled(kind: string, outcome: MailOutcome, reason: SettledReason): void
+  failed(kind: string): void
+}
+
+/**
+ * What waits is read when somebody asks; while the store is away the last numbers stand.
+ *
+ * @param options.kinds that are shown as 0 while there are none, so that the first one is a change
+ */
+export function mailMetrics(
+  registry: Registry,
+  { db, kinds, now }: { db: Database; kinds: readonly string[]; now: () => Date },
+): MailMetrics {
+  const registers = [registry]
+  const oldest = new Gauge({
+    name: 'mails_oldest_queued_seconds',
+    help: 'Age of the oldest mail that waits, by kind',
+    labelNames: ['kind'],
+    registers,
+  })
+  const queued = new Gauge({
+    name: 'mails_queued',
+    help: 'Mails that wait to be sent, by kind',
+    labelNames: ['kind'],
+    registers: [],
+    async collect() {
+      const waiting = await readWaiting(db)
+      if (waiting === undefined) return
+      this.reset()
+      oldest.reset()
+      for (const kind of kinds) {
+        this.set({ kind }, 0)
+        oldest.set({ kind }, 0)
+      }
+      for (const { kind, count, oldest: createdAt } of waiting) {
+        this.set({ kind }, count)
+        oldest.set({ kind }, (now().getTime() - createdAt.getTime()) / SECOND_MS)
+      }
+    },
+  })
+  registry.registerMetric(queued)
+  const settled = new Counter({
+    name: 'mails_settled_total',
+    help: 'Mails sent, dropped or given up, by kind and reason',
+    labelNames: ['kind', 'outcome', 'reason'],
+    registers,
+  })
+  const failures = new Counter({
+    name: 'mail_attempts_failed_total',
+    help: 'Deliveries that failed and are tried again, by kind',
+    labelNames: ['kind'],
+    registers,
+  })
+  for (const kind of kinds) {
+    failures.inc({ kind }, 0)
+    settled.inc({ kind, outcome: 'sent', reason: 'accepted' }, 0)
+    for (const reason of ['spent', 'refused']) settled.inc({ kind, outcome: 'dead', reason }, 0)
+  }
+  return {
+    settled: (kind, outcome, reason) => settled.inc({ kind, outcome, reason }),
+    failed: (kind) => failures.inc({ kind }),
+  }
+}
+
+async function readWaiting(db: Database) {
+  try {
+    const { rows } = await db.query(
+      `select kind, count(*) as count, min(created_at) as oldest from mails where state = 'queued' group by kind`,
+    )
+    return Rows.parse(rows)
+  } catch {
+    return undefined
+  }
+}

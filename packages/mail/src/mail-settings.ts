@@ -1,0 +1,59 @@
+import { z } from 'zod'
+import type { MailTransport } from './mail-transport.ts'
+import { outboxTransport } from './outbox-transport.ts'
+import { smtpTransport } from './smtp-transport.ts'
+
+/** `smtp://user:password@host:587` or `smtps://host:465`; its mistakes quote nothing. */
+export const SmtpUrl = z.string().refine((text) => {
+  const url = URL.parse(text)
+  return (
+    url !== null &&
+    (url.protocol === 'smtp:' || url.protocol === 'smtps:') &&
+    url.hostname !== '' &&
+    /^\/?$/.test(url.pathname) &&
+    !url.search &&
+    !url.hash &&
+    Boolean(url.username) === Boolean(url.password)
+  )
+}, 'must be a URL such as smtp://user:password@mail.example.org:587')
+
+/** The one address that an app's mails come from. */
+export const MailFrom = z
+  .string()
+  .max(254)
+  .regex(
+    /^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[a-z0-9-]+(\.[a-z0-9-]+)*$/,
+    'must be an address such as no-reply@plainpath.example',
+  )
+
+/** Where mail of an app goes. */
+export interface MailSettings {
+  /** Without it mail becomes files, which an origin may only want that nobody else can reach. */
+  readonly smtpUrl: string | undefined
+  readonly from: string
+  readonly outboxDirectory: string
+}
+
+/** @param given.from an address; `no-reply@` the host of the origin when absent */
+export const mailSettings = (given: {
+  origin: string
+  smtpUrl: string | undefined
+  from: string | undefined
+  outboxDirectory: string
+}): MailSettings => ({
+  smtpUrl: given.smtpUrl,
+  from: given.from ?? `no-reply@${new URL(given.origin).hostname.replace(/^\[.*\]$/, 'localhost')}`,
+  outboxDirectory: given.outboxDirectory,
+})
+
+/** What an `https` origin without a mail server is told, or undefined. */
+export const smtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
+  smtpUrl === undefined && origin.startsWith('https:')
+    ? 'is missing: mail of an https origin needs a server, such as smtp://user:password@mail.example.org:587'
+    : undefined
+
+/** @param announce gets a line with the link of each mail that becomes a file */
+export const mailTransport = (settings: MailSettings, announce: (line: string) => void): MailTransport =>
+  settings.smtpUrl === undefined
+    ? outboxTransport({ directory: settings.outboxDirectory, announce })
+    : smtpTransport(settings.smtpUrl)

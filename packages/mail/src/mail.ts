@@ -1,0 +1,46 @@
+import { canonicalEmail } from '@plainpath/domain'
+import { z } from 'zod'
+
+const Address = z.string().refine((text) => canonicalEmail(text) !== undefined && text === text.trim(), {
+  message: 'is not one e-mail address',
+})
+
+/** Whatever ends or hides a header line (RFC 5322 §2.2): control characters and Unicode's line ends. */
+const Line = z
+  .string()
+  .min(1)
+  .max(200)
+  .refine((text) => text.isWellFormed() && !/[\p{Cc}\u2028\u2029]/u.test(text), {
+    message: 'must be one line without control characters',
+  })
+
+const Text = z
+  .string()
+  .min(1)
+  .max(20_000)
+  .refine((text) => text.isWellFormed() && !/[^\P{Cc}\n\t]/u.test(text), {
+    message: 'must have no control characters but line ends and tabs',
+  })
+
+/** What is said to whom, in plain text; the part of a mail that is stored sealed. */
+export const MailContent = z.strictObject({
+  /** Mail goes to this spelling. */
+  to: Address,
+  subject: Line,
+  /** Lines end in `\n`. */
+  text: Text,
+  replyTo: Address.optional(),
+})
+export type MailContent = z.infer<typeof MailContent>
+
+export interface Mail extends MailContent {
+  /** Which of the app's mails it is, such as `waitlist-joined`: a label of metrics. */
+  readonly kind: string
+  /** The id of what it is about, for the handlers of its kind. Never an address. */
+  readonly about: string
+}
+
+/** What becomes of a mail: accepted by the server, not wanted any more or over a cap, or given up. */
+export type MailOutcome = 'sent' | 'dropped' | 'dead'
+
+export const contentPlace = (id: string) => `mails/${id}/mail`

@@ -1,0 +1,39 @@
+import { mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { outboxTransport } from './outbox-transport.ts'
+
+const mail = {
+  to: 'ana@example.org',
+  subject: 'Confirm',
+  text: 'Open\nhttp://localhost:8080/waitlist/confirm?link=abc\nor not.\n',
+  messageId: '1@localhost',
+  from: 'no-reply@localhost',
+  date: new Date('2026-11-20T12:00:00Z'),
+}
+
+test('mail is a file for its owner alone, tells its link, and goes after 24 hours', async () => {
+  await using cleanup = new AsyncDisposableStack()
+  const parent = await mkdtemp(path.join(tmpdir(), 'outbox-'))
+  cleanup.defer(() => rm(parent, { recursive: true }))
+  const directory = path.join(parent, 'outbox')
+  const lines: string[] = []
+  using transport = outboxTransport({ directory, announce: (line) => lines.push(line) })
+  await transport.sweep?.(new Date())
+  await transport.send(mail)
+  expect(lines).toEqual(['Mail for ana@example.org: http://localhost:8080/waitlist/confirm?link=abc'])
+  const file = path.join(directory, '1@localhost.eml')
+  expect((await stat(directory)).mode & 0o777).toBe(0o700)
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const message = await readFile(file, 'utf8')
+  expect(message).toMatch(/^From: Plainpath <no-reply@localhost>\nTo: ana@example.org\n/m)
+  expect(message).toContain('Message-ID: <1@localhost>')
+
+  const written = new Date('2026-11-20T12:00:00Z')
+  await utimes(file, written, written)
+  await transport.sweep?.(new Date('2026-11-21T12:00:00Z'))
+  expect(await readdir(directory)).toHaveLength(1)
+  await transport.sweep?.(new Date('2026-11-21T12:00:01Z'))
+  expect(await readdir(directory)).toEqual([])
+})

@@ -1,0 +1,87 @@
+import type { Database, Pool } from '@plainpath/postgres'
+import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { MailOutcome } from './mail.ts'
+import { countMail, type MailCaps } from './mail-caps.ts'
+import type { MailMetrics, SettledReason } from './mail-metrics.ts'
+import { DeliveryError, type MailTransport } from './mail-transport.ts'
+import { isLastAttempt, type LeasedMail, leaseMail, returnMail, settleMail } from './stored-mail.ts'
+
+/** What an app decides about the mails of one kind. `about` is what the mail was added with. */
+export interface MailHandler {
+  /** Asked before each delivery: a mail that nobody waits for any more is dropped. Without it: always. */
+  wanted?(about: string): Promise<boolean>
+  /** Told once, in the transaction that settles the mail; what it throws undoes that, and the mail is tried again. */
+  settled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
+  /** False for mail to ourselves, which no cap holds back. */
+  readonly capped?: boolean
+}
+
+export interface SendMailDeps {
+  readonly db: Pool
+  readonly sealingKeys: SealingKeys
+  readonly hashKey: HashKey
+  readonly transport: MailTransport
+  readonly from: string
+  readonly handlers: Readonly<Record<string, MailHandler>>
+  readonly caps: MailCaps
+  readonly metrics: MailMetrics
+  readonly now: () => Date
+}
+
+/**
+ * Delivers one mail, at least once and always under the same Message-ID, and settles it.
+ *
+ * @throws {DeliveryError} when it is to be tried again, and what the store throws
+ */
+export async function sendMail(deps: SendMailDeps, id: string): Promise<void> {
+  const domain = deps.from.slice(deps.from.lastIndexOf('@') + 1)
+  const mail = await leaseMail(deps.db, { sealingKeys: deps.sealingKeys, domain }, id, deps.now())
+  if (mail === undefined) return
+  try {
+    await deliver(deps, mail)
+  } catch (error) {
+    if (error instanceof DeliveryError && error.refused) await settle(deps, mail.id, 'dead', 'refused')
+    else if (isLastAttempt(mail)) await settle(deps, mail.id, 'dead', 'spent')
+    else {
+      deps.metrics.failed(mail.kind)
+      await returnMail(deps.db, mail, deps.now())
+      throw error
+    }
+  }
+}
+
+async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
+  const handler = deps.handlers[mail.kind]
+  // A newer release may know the kind: the mail waits for it.
+  if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
+  if (handler.wanted && !(await handler.wanted(mail.about)))
+    return await settle(deps, mail.id, 'dropped', 'unwanted')
+  if (handler.capped !== false && !mail.counted) {
+    const counted = { id: mail.id, to: mail.content.to }
+    const reached = await deps.db.transaction((tx) => countMail(tx, deps, counted, deps.now()))
+    if (reached !== undefined) return await settle(deps, mail.id, 'dropped', `cap-${reached}`)
+  }
+  await deps.transport.send({
+    ...mail.content,
+    messageId: mail.messageId,
+    from: deps.from,
+    date: mail.createdAt,
+  })
+  await settle(deps, mail.id, 'sent', 'accepted')
+}
+
+/** Settles it with what its kind does then, once, whoever else tries. */
+export async function settle(
+  deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
+  id: string,
+  outcome: MailOutcome,
+  reason: SettledReason,
+): Promise<void> {
+  const settled = await deps.db.transaction(async (tx) => {
+    const now = deps.now()
+    const mail = await settleMail(tx, id, outcome, now)
+    if (mail) await deps.handlers[mail.kind]?.settled?.(tx, mail.about, outcome, now)
+    return mail
+  })
+  if (settled) deps.metrics.settled(settled.kind, outcome, reason)
+}

@@ -1,0 +1,97 @@
+import { once } from 'node:events'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { expect, test } from 'vitest'
+import { DeliveryError, type OutgoingMail } from './mail-transport.ts'
+import { smtpTransport } from './smtp-transport.ts'
+import { startMailServer } from './testing/mail-server.ts'
+
+const mail: OutgoingMail = {
+  to: 'Ana+Tag@example.org',
+  subject: 'Gr\u00fc\u00dfe',
+  text: 'Erste Zeile \u2713\n.\nFrom here\n',
+  replyTo: 'ben@example.org',
+  messageId: '1@plainpath.example',
+  from: 'no-reply@plainpath.example',
+  date: new Date('2026-11-20T12:00:00Z'),
+}
+
+async function failure(sending: Promise<void>): Promise<unknown> {
+  return await sending.then(
+    () => 'sent',
+    (error: unknown) => error,
+  )
+}
+
+test('N-207 a mail arrives as plain text, for exactly one address, as typed', async () => {
+  await using server = await startMailServer()
+  using transport = smtpTransport(server.url)
+  await transport.send(mail)
+  const [got] = server.received
+  expect(got).toMatchObject({
+    from: 'no-reply@plainpath.example',
+    to: ['Ana+Tag@example.org'],
+    messageId: '<1@plainpath.example>',
+    subject: mail.subject,
+    text: mail.text,
+    replyTo: 'ben@example.org',
+  })
+  expect(got?.parsed.html).toBeUndefined()
+  expect(got?.parsed.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
+})
+
+test('an address with UTF-8 before its @ goes out as it is (SMTPUTF8)', async () => {
+  await using server = await startMailServer()
+  using transport = smtpTransport(server.url)
+  await transport.send({ ...mail, to: 'jos\u00e9@example.org' })
+  expect(server.received[0]?.to).toEqual(['jos\u00e9@example.org'])
+})
+
+test('a server that refuses says why in a number alone, and whether for good', async () => {
+  await using server = await startMailServer()
+  using transport = smtpTransport(server.url)
+  server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
+  for (const refused of [true, false, false]) {
+    const error = await failure(transport.send(mail))
+    expect(error).toBeInstanceOf(DeliveryError)
+    expect(error).toMatchObject({
+      refused,
+      message: expect.stringMatching(/^not delivered: E[A-Z]+ \(\d{3}\)$/),
+    })
+    expect(String((error as Error).stack)).not.toMatch(/ana|canary/i)
+  }
+})
+
+test.for([
+  { why: 'says nothing', answer: '', bounds: { connectMs: 100 } },
+  { why: 'stops after its greeting', answer: '220 slow\r\n', bounds: { connectMs: 1000, socketMs: 100 } },
+  { why: 'takes too long in all', answer: '220 slow\r\n', bounds: { deliveryMs: 100 } },
+])('a server that $why is given up', async ({ answer, bounds }) => {
+  const silent = createServer((socket) => void socket.on('error', () => undefined).write(answer))
+  silent.listen(0, '127.0.0.1')
+  await once(silent, 'listening')
+  using transport = smtpTransport(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`, bounds)
+  expect(await failure(transport.send(mail))).toBeInstanceOf(DeliveryError)
+  silent.close()
+})
+
+test('a password never goes to another machine without TLS', async () => {
+  const users: unknown[] = []
+  await using server = await startMailServer({
+    authOptional: false,
+    allowInsecureAuth: true,
+    onAuth(auth, _session, done) {
+      users.push(auth.username)
+      done(null, { user: auth.username })
+    },
+  })
+  // 0.0.0.0 reaches this machine by an address that is not known as its own.
+  using elsewhere = smtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
+  const error = await failure(elsewhere.send(mail))
+  expect(error).toBeInstanceOf(DeliveryError)
+  expect((error as Error).message).not.toContain('secret')
+  expect([users, server.received]).toEqual([[], []])
+  using here = smtpTransport(server.url.replace('127.0.0.1', 'ana:secret@127.0.0.1'))
+  await here.send(mail)
+  expect([users, server.received.length]).toEqual([['ana'], 1])
+})

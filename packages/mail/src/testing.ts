@@ -1,0 +1,1 @@
+export { type MailServer, type ReceivedMail, startMailServer } from './testing/mail-server.ts'

@@ -1,0 +1,114 @@
+import { fileURLToPath } from 'node:url'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
+import {
+  type HashKey,
+  newHashKey,
+  newKeyEncryptionKey,
+  parseHashKey,
+  parseKeyEncryptionKeys,
+  type SealingKeys,
+} from '@plainpath/sealing'
+import { Registry } from 'prom-client'
+import {
+  type Mail,
+  type Mailer,
+  type MailerOptions,
+  mailQueue,
+  openMailer,
+  smtpTransport,
+} from '../src/index.ts'
+import { type MailServer, startMailServer } from '../src/testing/mail-server.ts'
+
+export const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
+
+export interface Mailing extends AsyncDisposable {
+  readonly database: TestDatabase
+  readonly db: Pool
+  readonly server: MailServer
+  readonly sealingKeys: SealingKeys
+  readonly hashKey: HashKey
+  readonly logged: string[]
+  readonly registry: Registry
+  /** May be moved. */
+  clock: { now: Date }
+  add(change?: Partial<Mail>): Promise<string>
+  /** The first one counts in `registry`. */
+  start(change?: Partial<MailerOptions>): Mailer
+  state(id: string): Promise<Record<string, unknown>>
+  /** Waits, at most 10 s, until the mail is in that state. */
+  becomes(id: string, state: string): Promise<Record<string, unknown>>
+}
+
+/** A queue on a database of its own and an SMTP server, and mailers as the test wants them, as the lesser role. */
+export async function startMailing(): Promise<Mailing> {
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'mail' }))
+  const db = opening.use(openPool(database.appUrl))
+  const server = opening.use(await startMailServer())
+  const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
+  const hashKey = parseHashKey(newHashKey())
+  const queue = mailQueue(sealingKeys)
+  const registry = new Registry()
+  const logged: string[] = []
+  const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const clock = { now: new Date() }
+  const resources = new AsyncDisposableStack()
+  let started = 0
+  const mailing: Mailing = {
+    ...{ database, db, server, sealingKeys, hashKey, logged, registry, clock },
+    add: (change) =>
+      db.transaction((tx) =>
+        queue.add(
+          tx,
+          {
+            kind: 'note',
+            about: 'note-1',
+            to: 'ana@example.org',
+            subject: 'A note',
+            text: 'Canary text.\n',
+            ...change,
+          },
+          mailing.clock.now,
+        ),
+      ),
+    start(change) {
+      const mailer = openMailer({
+        ...{ databaseUrl: database.appUrl, db, sealingKeys, hashKey },
+        handlers: { note: {} },
+        transport: smtpTransport(server.url),
+        from: 'no-reply@plainpath.example',
+        log: { info: write, warn: write, error: write },
+        metrics: { registry: started++ === 0 ? registry : new Registry() },
+        now: () => mailing.clock.now,
+        ...change,
+      })
+      return resources.use({ upkeep: mailer.upkeep, [Symbol.asyncDispose]: once(mailer) })
+    },
+    async state(id) {
+      const { rows } = await db.query('select * from mails where id = $1', [id])
+      return rows[0] ?? {}
+    },
+    async becomes(id, state) {
+      const end = performance.now() + 10_000
+      for (;;) {
+        const row = await mailing.state(id)
+        if (row['state'] === state) return row
+        if (performance.now() > end) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
+        await db.query('select pg_sleep(0.05)')
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await resources.disposeAsync()
+      await opened.disposeAsync()
+    },
+  }
+  const opened = opening.move()
+  return mailing
+}
+
+/** A test may stop a mailer before its end. */
+function once(mailer: Mailer): () => Promise<void> {
+  let stopped: Promise<void> | undefined
+  return () => (stopped ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
+}
