@@ -1,0 +1,123 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import type { Parts } from './world.ts'
+
+/** The pure files, which import nothing but types and each other. */
+const FILES = {
+  'revocation-member.ts': '@plainpath/resource/revocation-member',
+  'kept-answers.ts': '@plainpath/resource/kept-answers',
+  'revocation-wait.ts': '@plainpath/auth/revocation-wait',
+} as const
+
+/** One safeguard taken away: `from` stands in the file exactly once. */
+export interface Mutant {
+  /** As in docs/revocation/revocation.pml, where it is there. */
+  readonly name: string
+  readonly file: keyof typeof FILES
+  readonly from: string
+  readonly to: string
+  /** A seed of `planOf` that shows it. */
+  readonly seed: number
+}
+
+export const MUTANTS: readonly Mutant[] = [
+  {
+    name: 'NO_WAIT: a revoker answers at once',
+    file: 'revocation-wait.ts',
+    from: `if (now >= deadline) return`,
+    to: `return { do: 'answer' }\n  if (now >= deadline) return`,
+    seed: 1,
+  },
+  {
+    name: 'NO_LEASE: what is kept is used without a lease',
+    file: 'revocation-member.ts',
+    from: `    ask(hash, now) {
+      if (!isValid(now)) return { how: 'alone' }
+      const answer = kept.find(hash, now)`,
+    to: `    ask(hash, now) {
+      const answer = kept.find(hash, now)`,
+    seed: 7,
+  },
+  {
+    name: 'FOUND_WITHOUT_LEASE: what is kept is found without a lease',
+    file: 'revocation-member.ts',
+    from: `find: (hash, now) => (isValid(now) ? kept.find(hash, now) : undefined)`,
+    to: `find: (hash, now) => kept.find(hash, now)`,
+    seed: 7,
+  },
+  {
+    name: 'NO_GENERATION: an answer is kept although a notice came meanwhile',
+    file: 'revocation-member.ts',
+    from: `if (lookUps.get(lookUp.hash) !== lookUp) return`,
+    to: ``,
+    seed: 3,
+  },
+  {
+    name: 'JOIN_ANY: a look-up begun before a notice is shared after it',
+    file: 'revocation-member.ts',
+    from: `if (ended.kind === 'token') lookUps.delete(ended.hash)
+    else lookUps.clear()`,
+    to: ``,
+    seed: 1,
+  },
+  {
+    name: 'JOIN_WITHOUT_LEASE: look-ups are shared without a lease',
+    file: 'revocation-member.ts',
+    from: `      if (!isValid(now)) return { how: 'alone' }
+      const answer = kept.find(hash, now)`,
+    to: `      const answer = isValid(now) ? kept.find(hash, now) : undefined`,
+    seed: 41,
+  },
+  {
+    name: 'NO_ATOMIC_GRANT: on the answer to a join, what is from before it stays',
+    file: 'revocation-member.ts',
+    from: `      forget({ kind: 'everything' })
+      member = { id: asked.id`,
+    to: `      member = { id: asked.id`,
+    seed: 1,
+  },
+  {
+    name: 'NO_BIRTH_MARK: a list is believed that may have been lost a moment ago',
+    file: 'revocation-wait.ts',
+    from: `known.mark === raised.mark ? known.since + full : deadline`,
+    to: `0`,
+    seed: 9,
+  },
+  {
+    name: 'LEASE_FROM_ANSWER: a lease is counted from when it was granted',
+    file: 'revocation-member.ts',
+    from: `Math.max(believedUntil, asked.sentAt + options.leaseMs)`,
+    to: `Math.max(believedUntil, now + options.leaseMs)`,
+    seed: 71,
+  },
+  {
+    name: 'RENEW_ANYWAY: a lease is prolonged although the store has a higher number',
+    file: 'revocation-member.ts',
+    from: `if (number === asked.seen) believedUntil`,
+    to: `believedUntil`,
+    seed: 778,
+  },
+]
+
+/** The pure files with the mutant in them, from a folder of their own. */
+export async function partsWith(mutant: Mutant | undefined): Promise<Parts> {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mutant-'))
+  try {
+    for (const [file, source] of Object.entries(FILES)) {
+      const text = await readFile(fileURLToPath(import.meta.resolve(source)), 'utf8')
+      await writeFile(path.join(folder, file), mutant?.file === file ? mutated(text, mutant) : text)
+    }
+    const load = (file: keyof typeof FILES): Promise<unknown> =>
+      import(/* @vite-ignore */ pathToFileURL(path.join(folder, file)).href)
+    return Object.assign({}, await load('revocation-member.ts'), await load('revocation-wait.ts')) as Parts
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+function mutated(text: string, { name, from, to }: Mutant): string {
+  if (text.split(from).length !== 2) throw new Error(`the mutant "${name}" does not fit the file any more`)
+  return text.replace(from, () => to)
+}

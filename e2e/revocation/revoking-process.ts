@@ -1,0 +1,70 @@
+import type { Ended } from '@plainpath/revocation'
+import { type RevokingProcess, SPANS, type World } from './world.ts'
+
+const clientOf = (token: string) => token.split('/')[0]!
+
+export function revokingProcess(
+  world: World,
+  clock: { readonly speed: number; readonly offset: number },
+): RevokingProcess {
+  const { time, random, store, parts } = world
+  const local = () => clock.offset + time.now() * clock.speed
+  const toGlobal = (at: number) => (at - clock.offset) / clock.speed
+  let known: ReturnType<typeof parts.knowMark> | undefined
+  const hop = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
+
+  /** One round trip; nothing comes back while the store is away. */
+  function ask<T>(step: () => T, then: (answer: T) => void): void {
+    time.at(time.now() + hop(), () => {
+      if (time.now() < world.storeAwayUntil) return
+      const answer = step()
+      time.at(time.now() + hop(), () => then(answer))
+    })
+  }
+
+  function look(): void {
+    ask(store.look, (mark) => (known = parts.knowMark(known, mark, local())))
+    time.at(time.now() + 1_000, look)
+  }
+  look()
+
+  return {
+    introspect: (token) => ({ active: store.isActive(token), mark: known?.mark }),
+    revoke(token, kind, onAnswered) {
+      const ended: Ended = kind === 'token' ? { kind, hash: token } : { kind: 'client', id: clientOf(token) }
+      const answer = () => {
+        if (!world.answeredAt.has(token)) world.answeredAt.set(token, time.now())
+        onAnswered()
+      }
+      const publish = () => {
+        const notice = store.raise(ended)
+        for (const api of world.apis) api.publish(notice)
+        return notice
+      }
+      const announce = () =>
+        ask(publish, ({ mark, number }) => {
+          const raised = { mark, number, at: local() }
+          known = parts.knowMark(known, mark, raised.at)
+          let looks = 0
+          let seen: { mark: string; pending: number } | undefined
+          const go = (): void => {
+            const step = parts.nextStep(raised, { known: known!, looks, seen }, local(), SPANS)
+            if (step.do === 'answer') return answer()
+            if (step.do !== 'look') return ask(() => store.strikeOff(mark, number), answer)
+            time.at(toGlobal(step.at), () =>
+              ask(
+                () => store.pending(number),
+                (found) => {
+                  looks += 1
+                  seen = found
+                  go()
+                },
+              ),
+            )
+          }
+          go()
+        })
+      ask(() => store.remove(token), announce)
+    },
+  }
+}

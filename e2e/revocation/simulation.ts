@@ -1,0 +1,117 @@
+import { apiProcess } from './api-process.ts'
+import { revokingProcess } from './revoking-process.ts'
+import { type Held, storeModel } from './store-model.ts'
+import { randomness, virtualTime } from './virtual-time.ts'
+import type { Parts, World } from './world.ts'
+
+export type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
+export interface PlannedFault {
+  readonly at: number
+  readonly kind: FaultKind
+  /** How long, or how old the copy is. */
+  readonly ms: number
+  readonly member: number
+}
+
+export interface Plan {
+  /** Of every delay and choice that the plan leaves open. */
+  readonly seed: number
+  readonly faults: readonly PlannedFault[]
+}
+
+export interface Outcome {
+  /** Requests that began after the answer to a revocation, and were let in with what it ended. */
+  readonly violations: readonly string[]
+  readonly revocations: number
+  readonly granted: number
+  readonly fromMemory: number
+}
+
+/** How long requests and revocations go on. */
+export const LENGTH_MS = 30_000
+const PROCESSES = 2
+const TOKENS = 4
+/** Clocks run at speeds that differ by this part at most; the margin covers it. */
+const DRIFT = 0.04
+
+/** Two APIs and two revokers over virtual time: requests all the time, revocations, and the faults of the plan. */
+export function simulate(parts: Parts, plan: Plan): Outcome {
+  const world: World = {
+    parts,
+    time: virtualTime(),
+    random: randomness(plan.seed),
+    store: storeModel(),
+    apis: [],
+    revokers: [],
+    storeAwayUntil: 0,
+    answeredAt: new Map(),
+    violations: [],
+    granted: 0,
+    fromMemory: 0,
+  }
+  const { time, random } = world
+  for (let number = 0; number < PROCESSES; number += 1) {
+    const clock = { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: random.between(0, 1e6) }
+    world.revokers.push(revokingProcess(world, { speed: random.between(1 - DRIFT, 1 + DRIFT), offset: 0 }))
+    world.apis.push(apiProcess(world, `api-${number}`, clock))
+  }
+  const tokens = Array.from({ length: TOKENS }, (_, number) => newToken(world, number))
+  const use = () => {
+    if (time.now() >= LENGTH_MS) return
+    world.apis[random.below(PROCESSES)]!.request(tokens[random.below(TOKENS)]!)
+    time.at(time.now() + random.between(1, 20), use)
+  }
+  let revocations = 0
+  const revoke = () => {
+    if (time.now() >= LENGTH_MS) return
+    const place = random.below(TOKENS)
+    const token = tokens[place]!
+    const answered = () => (revocations += 1)
+    const ended = random.happens(0.2) ? ('client' as const) : ('token' as const)
+    world.revokers[random.below(PROCESSES)]!.revoke(token, ended, answered)
+    time.at(time.now() + random.between(50, 3_000), () => (tokens[place] = newToken(world, place)))
+    time.at(time.now() + random.between(20, 1_000), revoke)
+  }
+  time.at(0, use)
+  time.at(random.between(0, 1_000), revoke)
+  takeCopies(world)
+  for (const fault of plan.faults) time.at(fault.at, () => put(world, fault))
+  time.run(LENGTH_MS + 10_000)
+  return { violations: world.violations, revocations, granted: world.granted, fromMemory: world.fromMemory }
+}
+
+let issued = 0
+/** `<client>/<number>`; saved at once, whatever the network does. */
+function newToken({ store }: World, client: number): string {
+  const token = `client-${client}/${(issued += 1)}`
+  store.save(token)
+  return token
+}
+
+const copies = new WeakMap<World, { at: number; held: Held }[]>()
+function takeCopies(world: World): void {
+  const taken: { at: number; held: Held }[] = []
+  copies.set(world, taken)
+  const take = () => {
+    taken.push({ at: world.time.now(), held: world.store.copy() })
+    if (world.time.now() < LENGTH_MS) world.time.at(world.time.now() + 50, take)
+  }
+  take()
+}
+
+function put(world: World, { kind, ms, member }: PlannedFault): void {
+  const { time, store } = world
+  const api = world.apis[member % PROCESSES]!
+  if (kind === 'cut') api.cut()
+  else if (kind === 'half-open') api.fallSilent()
+  else if (kind === 'pause') api.pause(ms)
+  else if (kind === 'slow') api.slowDown(ms)
+  else if (kind === 'flush') store.flush()
+  else {
+    const old = copies.get(world)!.findLast(({ at }) => at <= time.now() - ms)
+    store.restart(kind === 'failover' ? old?.held : undefined)
+    // With the server go its connections; it is back at once, or after a moment.
+    for (const each of world.apis) each.cut()
+    world.storeAwayUntil = time.now() + world.random.between(0, 200)
+  }
+}

@@ -1,0 +1,124 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { openAuth } from '@plainpath/auth/wire'
+import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { openResource } from '@plainpath/resource/wire'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { type RunningRedis, startRedis } from '@plainpath/stack/start-redis'
+import { Redis } from 'ioredis'
+import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
+import { basic, form, type Sender, senderTo } from '../send.ts'
+import { openSystemEnvironment } from '../system-environment.ts'
+
+export interface Client {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+/** Two of each app in this process, with a Redis of their own and proxies on the ways of the first API. */
+export interface CachedSystem extends AsyncDisposable {
+  readonly env: Readonly<Record<string, string>>
+  readonly redis: RunningRedis
+  readonly admin: Redis
+  /** From the first API to Redis, and to auth. */
+  readonly toRedis: FaultProxy
+  readonly toAuth: FaultProxy
+  readonly logged: readonly string[]
+  newClient(): Promise<Client>
+  newToken(client: Client): Promise<string>
+  /** The status of a revocation, at either auth. */
+  revoke(client: Client, token: string, at?: number): Promise<number>
+  end(client: Client, at?: number): Promise<number>
+  /** The status of a request with the token, at either API. */
+  read(token: string, at?: number): Promise<number>
+  metric(app: 'auth' | 'resource', name: string, at?: number): Promise<number>
+}
+
+const ANY_PORT = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
+const ORIGIN = 'http://localhost:8080'
+
+export async function startCachedSystem(): Promise<CachedSystem> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-cached-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const { 'redis-server': program } = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const [port = 0] = await freePorts(1)
+  const redis = opening.use(await startRedis({ program, port, folder }))
+  const toRedis = opening.use(await startFaultProxy({ host: '127.0.0.1', port }))
+  const system = opening.use(await openSystemEnvironment(ORIGIN))
+  const env = { ...system.env, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
+  const logged: string[] = []
+  const log = createLog({ service: 'e2e', write: (line) => logged.push(line) })
+  const deps = { log, now: () => new Date() }
+
+  const auths = await Promise.all(
+    [0, 1].map(async () => {
+      const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, redisTimeoutMs: 1_000 }))
+      const sender = opening.use(senderTo((await listen(auth.publicApp.callback())).url))
+      const operations = opening.use(senderTo((await listen(auth.operationsApp.callback())).url))
+      return { sender, operations, internal: await listen(auth.internalApp.callback()) }
+    }),
+  )
+  async function listen(handler: RequestHandler) {
+    return opening.use(await serve(handler, ANY_PORT))
+  }
+  const toAuth = opening.use(await startFaultProxy({ host: '127.0.0.1', port: auths[0]!.internal.port }))
+  const proxied = new URL(redis.urls.resource)
+  proxied.port = String(toRedis.port)
+  const apis = await Promise.all(
+    [
+      { RESOURCE_AUTH_URL: `http://127.0.0.1:${toAuth.port}`, RESOURCE_REDIS_URL: proxied.href },
+      { RESOURCE_AUTH_URL: auths[1]!.internal.url },
+    ].map(async (own) => {
+      const api = opening.use(await openResource(loadResourceConfig({ ...env, ...own }), deps))
+      const sender = opening.use(senderTo((await listen(api.handler)).url))
+      const operations = opening.use(senderTo((await listen(api.operationsApp.callback())).url))
+      return { sender, operations }
+    }),
+  )
+  const admin = new Redis(redis.adminUrl, { maxRetriesPerRequest: 20, retryStrategy: () => 50 })
+  admin.on('error', () => {})
+  opening.defer(() => admin.disconnect())
+  const resources = opening.move()
+  const host = new URL(ORIGIN).host
+  const send = (sender: Sender, sent: Parameters<Sender['send']>[0]) =>
+    sender.send({ ...sent, headers: { host, ...sent.headers } })
+  const post = (at: number, where: string, client: Client, body: Record<string, string>) => {
+    const headers = { ...form(body).headers, ...basic(client.client_id, client.client_secret) }
+    return send(auths[at]!.sender, { method: 'POST', path: where, ...form(body), headers })
+  }
+  return {
+    env,
+    redis,
+    admin,
+    toRedis,
+    toAuth,
+    logged,
+    async newClient() {
+      const { text } = await send(auths[0]!.sender, { method: 'POST', path: '/api/agent/register' })
+      return JSON.parse(text) as Client
+    },
+    async newToken(client) {
+      const { text } = await post(0, '/oauth/token', client, { grant_type: 'client_credentials' })
+      return (JSON.parse(text) as { access_token: string }).access_token
+    },
+    revoke: async (client, token, at = 0) => (await post(at, '/oauth/revoke', client, { token })).status,
+    async end(client, at = 0) {
+      const headers = basic(client.client_id, client.client_secret)
+      return (await send(auths[at]!.sender, { method: 'DELETE', path: '/api/agent', headers })).status
+    },
+    async read(token, at = 0) {
+      const headers = { authorization: `Bearer ${token}` }
+      return (await send(apis[at]!.sender, { path: '/api/guides', headers })).status
+    },
+    async metric(app, name, at = 0) {
+      const { text } = await { auth: auths, resource: apis }[app][at]!.operations.send({ path: '/metrics' })
+      return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)$`, 'm').exec(text)?.[1])
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

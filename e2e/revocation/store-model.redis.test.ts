@@ -1,0 +1,146 @@
+import { randomBytes } from 'node:crypto'
+import {
+  HEAR,
+  Heard,
+  JOIN,
+  Joined,
+  LOOK,
+  Looked,
+  PENDING,
+  Pending,
+  RAISE,
+  Raised,
+  readNotice,
+  revocationKey,
+  revocationNotices,
+  STRIKE_OFF,
+} from '@plainpath/revocation'
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, expect, inject, test } from 'vitest'
+import { storeModel } from './store-model.ts'
+
+const name = `plainpath-test-${randomBytes(8).toString('hex')}:revocation`
+const key = revocationKey(name)
+let redis: Redis
+let hearing: Redis
+const heard: string[] = []
+beforeAll(async () => {
+  redis = new Redis(inject('redisUrl') ?? '')
+  hearing = new Redis(inject('redisUrl') ?? '')
+  hearing.on('message', (_channel, text: string) => heard.push(text))
+  await hearing.subscribe(revocationNotices(name))
+})
+afterAll(async () => {
+  await redis.del(key)
+  redis.disconnect()
+  hearing.disconnect()
+})
+
+type Step =
+  | { readonly do: 'look' | 'raise' | 'forget' | 'another server' }
+  | { readonly do: 'join'; readonly member: number; readonly previous: number }
+  | { readonly do: 'hear'; readonly member: number; readonly seen: number; readonly lastMark: boolean }
+  | { readonly do: 'pending' | 'strike off'; readonly number: number; readonly lastMark: boolean }
+
+const member = fc.nat(3)
+const number = fc.nat(8)
+const steps: fc.Arbitrary<Step[]> = fc.array(
+  fc.oneof(
+    {
+      weight: 1,
+      arbitrary: fc.record({ do: fc.constantFrom('forget' as const, 'another server' as const) }),
+    },
+    { weight: 4, arbitrary: fc.record({ do: fc.constantFrom('look' as const, 'raise' as const) }) },
+    { weight: 4, arbitrary: fc.record({ do: fc.constant('join' as const), member, previous: member }) },
+    {
+      weight: 5,
+      arbitrary: fc.record({
+        do: fc.constant('hear' as const),
+        member,
+        seen: number,
+        lastMark: fc.boolean(),
+      }),
+    },
+    {
+      weight: 3,
+      arbitrary: fc.record({
+        do: fc.constantFrom('pending' as const, 'strike off' as const),
+        number,
+        lastMark: fc.boolean(),
+      }),
+    },
+  ),
+  { maxLength: 40 },
+)
+
+const run = (script: string, ...args: (string | number)[]) => redis.eval(script, 1, key, ...args)
+
+/** Marks are random in one and numbered in the other: the first one that each shows is called 1, and so on. */
+function naming() {
+  const known: string[] = []
+  return {
+    known,
+    name(mark: string): string {
+      if (mark === '') return ''
+      if (!known.includes(mark)) known.push(mark)
+      return `mark ${known.indexOf(mark) + 1}`
+    },
+  }
+}
+
+test('the scripts do in Redis what the model of the store does', async () => {
+  await fc.assert(
+    fc.asyncProperty(steps, async (all) => {
+      await redis.del(key)
+      heard.length = 0
+      const model = storeModel()
+      const [real, modelled] = [naming(), naming()]
+      let raised = 0
+      for (const step of all) {
+        const markOf = ({ known }: typeof real) =>
+          ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
+        const answers: unknown[] = []
+        if (step.do === 'look') {
+          answers.push(real.name(Looked.parse(await run(LOOK, randomBytes(8).toString('hex')))))
+          answers.push(modelled.name(model.look()))
+        } else if (step.do === 'raise') {
+          const reply = await run(RAISE, randomBytes(8).toString('hex'), revocationNotices(name), 'client c')
+          const [mark, highest] = Raised.parse(reply)
+          answers.push([real.name(mark), highest])
+          const notice = model.raise({ kind: 'client', id: 'c' })
+          answers.push([modelled.name(notice.mark), notice.number])
+          raised += 1
+          await expect.poll(() => heard.length, { interval: 1 }).toBe(raised)
+          expect(readNotice(heard.at(-1) ?? '')).toEqual({ ...notice, mark })
+        } else if (step.do === 'forget') {
+          await redis.del(key)
+          model.flush()
+        } else if (step.do === 'another server') {
+          // What a server finds that starts with a snapshot, or takes over.
+          if (await redis.exists(key)) await redis.hset(key, 'server', randomBytes(20).toString('hex'))
+          model.restart(model.copy())
+        } else if (step.do === 'join') {
+          const joined = Joined.parse(await run(JOIN, `m${step.member}`, `m${step.previous}`))
+          answers.push(joined && [real.name(joined[0]), joined[1]])
+          const granted = model.join(`m${step.member}`, `m${step.previous}`)
+          answers.push(granted ? [modelled.name(granted.mark), granted.number] : null)
+        } else if (step.do === 'hear') {
+          answers.push(Heard.parse(await run(HEAR, markOf(real), `m${step.member}`, step.seen)))
+          answers.push(model.hear(markOf(modelled), `m${step.member}`, step.seen) ?? null)
+        } else if (step.do === 'pending') {
+          const [mark, pending] = Pending.parse(await run(PENDING, step.number))
+          answers.push([real.name(mark), pending])
+          const found = model.pending(step.number)
+          answers.push([modelled.name(found.mark), found.pending])
+        } else if (step.do === 'strike off') {
+          answers.push(await run(STRIKE_OFF, markOf(real), step.number))
+          answers.push(model.strikeOff(markOf(modelled), step.number))
+        }
+        expect(answers[0]).toEqual(answers[1])
+      }
+      expect(await redis.pttl(key)).not.toBeGreaterThan(-1)
+    }),
+    { numRuns: 60 },
+  )
+})

@@ -1,0 +1,61 @@
+/** Random numbers that are the same again for the same seed (mulberry32). */
+export function randomness(seed: number) {
+  let state = seed >>> 0
+  const next = (): number => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const between = (least: number, most: number) => least + next() * (most - least)
+  return {
+    between,
+    below: (count: number) => Math.floor(next() * count),
+    happens: (part: number) => next() < part,
+  }
+}
+export type Randomness = ReturnType<typeof randomness>
+
+/** Time that passes only from one thing that happens to the next. */
+export function virtualTime() {
+  let now = 0
+  let serial = 0
+  const heap: { at: number; serial: number; act(): void }[] = []
+  const before = (a: number, b: number) => heap[a]!.at - heap[b]!.at || heap[a]!.serial - heap[b]!.serial
+  const swap = (a: number, b: number) => {
+    const kept = heap[a]!
+    heap[a] = heap[b]!
+    heap[b] = kept
+  }
+  function sink(): void {
+    for (let at = 0; ; ) {
+      const children = [2 * at + 1, 2 * at + 2].filter((child) => child < heap.length)
+      const least = children.reduce((best, child) => (before(child, best) < 0 ? child : best), at)
+      if (least === at) return
+      swap(at, least)
+      at = least
+    }
+  }
+  return {
+    now: () => now,
+    at(when: number, act: () => void): void {
+      heap.push({ at: Math.max(when, now), serial: (serial += 1), act })
+      for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1) < 0; at = (at - 1) >> 1)
+        swap(at, (at - 1) >> 1)
+    },
+    run(until: number): void {
+      while (heap.length > 0 && heap[0]!.at <= until) {
+        const next = heap[0]!
+        const last = heap.pop()!
+        if (heap.length > 0) {
+          heap[0] = last
+          sink()
+        }
+        now = next.at
+        next.act()
+      }
+      now = until
+    },
+  }
+}
+export type VirtualTime = ReturnType<typeof virtualTime>
