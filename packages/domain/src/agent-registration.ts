@@ -1,5 +1,7 @@
 import { z } from 'zod'
 import { AgentId, AgentName, IdentityType } from './agent.ts'
+import { RegistrationId } from './claim.ts'
+import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
 import { Scope } from './scope.ts'
 
 /** The body of `POST /agent/register` (contract §4). What it does not know is ignored. */
@@ -11,7 +13,19 @@ export const RegisterAgentRequest = z.object({
   type: z.string().max(100).nullish().meta({
     description: 'The kind of registration; only `anonymous` is offered, and it may be left out.',
   }),
+  jwks: SentJwks.nullish().meta({
+    description:
+      'Public keys (RFC 7591). An agent that sends them gets no secret and authenticates by `private_key_jwt`.',
+  }),
+  jwks_uri: z
+    .unknown()
+    .refine((sent) => sent == null, 'is not read here: send the keys themselves, as jwks')
+    .optional()
+    .meta({ description: 'Not offered: keys are sent as `jwks`.' }),
 })
+
+/** The body of `PUT /agent/jwks`: the set itself (RFC 7517 §5). */
+export const ReplaceAgentKeysRequest = SentJwks
 
 const Seconds = z.int().min(0)
 
@@ -24,21 +38,81 @@ const AgentMembers = z.object({
   scopes: z.array(Scope).meta({ description: 'Scopes that its tokens may have.' }),
   scope: z.string().meta({ description: 'The same scopes, separated by spaces (RFC 7591).' }),
   client_id_issued_at: Seconds.meta({ description: 'Seconds since 1970.' }),
-  client_secret_expires_at: z.literal(0).meta({ description: '0: the secret has no fixed end (RFC 7591).' }),
   token_endpoint: z.url(),
+  resource: z.url().meta({ description: 'The API that its tokens are for (RFC 8707).' }),
+  idle_expiry: z.iso.datetime().meta({
+    description:
+      'When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last ' +
+      'token. In a flood of registrations a client that never got a token may end sooner, from an hour on.',
+  }),
+  claim_url: z.url().meta({ description: 'Where to ask a person to confirm the agent, by e-mail.' }),
+  post_claim_scopes: z
+    .array(Scope)
+    .meta({ description: 'Scopes that a token for a confirmed agent may have.' }),
+})
+
+const secretMembers = {
+  client_secret_expires_at: z.literal(0).meta({ description: '0: the secret has no fixed end (RFC 7591).' }),
   token_endpoint_auth_method: z
     .literal('client_secret_basic')
     .meta({ description: '`client_secret_post` is accepted too.' }),
-  resource: z.url().meta({ description: 'The API that its tokens are for (RFC 8707).' }),
-})
+}
 
-/** The answer of `POST /agent/register`. */
+const keyMembers = {
+  token_endpoint_auth_signing_alg: z
+    .enum(ASSERTION_ALGORITHMS)
+    .optional()
+    .meta({ description: 'Present when all keys have the same.' }),
+  jwks: z.object({ keys: z.array(AgentKey) }).meta({ description: 'Its public keys, each with its `kid`.' }),
+}
+
+/** The answer of `POST /agent/register` without keys. */
 export const RegisteredAgent = AgentMembers.extend({
+  ...secretMembers,
   client_secret: z.string().meta({ description: 'Shown once, here. Keep it, and keep it out of logs.' }),
 })
 
-/** The answer of `GET /agent`. */
+/** The answer of `POST /agent/register` with keys: there is no secret. */
+export const RegisteredKeyAgent = AgentMembers.extend({
+  ...keyMembers,
+  token_endpoint_auth_method: z.literal('private_key_jwt'),
+})
+
+/** One secret of a client, without the secret. */
+const AgentSecretMembers = z.object({
+  secret_id: z.uuid(),
+  created_at: z.iso.datetime(),
+  ends_at: z.iso
+    .datetime()
+    .optional()
+    .meta({ description: 'From then on it is refused. Absent: no end is set.' }),
+})
+
+const secretList = z
+  .array(AgentSecretMembers)
+  .meta({ description: 'Its secrets that are accepted, the oldest first; at most two.' })
+
+/** The answer of `POST /agent/secrets`. */
+export const AddedSecret = AgentSecretMembers.omit({ ends_at: true }).extend({
+  client_id: AgentId,
+  client_secret: z.string().meta({ description: 'Shown once, here. Keep it, and keep it out of logs.' }),
+  client_secret_expires_at: secretMembers.client_secret_expires_at,
+  secrets: secretList,
+})
+
+/** The answer of `GET /agent`; keys where the agent has them. */
 export const AgentDescription = AgentMembers.extend({
+  registration_id: RegistrationId.optional().meta({
+    description: 'The claim, while a person has confirmed the agent.',
+  }),
+  claim_expires_at: z.iso.datetime().optional(),
+  client_secret_expires_at: secretMembers.client_secret_expires_at.optional(),
+  secrets: secretList.optional(),
+  token_endpoint_auth_method: z
+    .enum(['client_secret_basic', 'private_key_jwt'])
+    .meta({ description: 'With `client_secret_basic`, `client_secret_post` is accepted too.' }),
+  token_endpoint_auth_signing_alg: keyMembers.token_endpoint_auth_signing_alg,
+  jwks: keyMembers.jwks.optional(),
   limits: z
     .array(
       z.object({

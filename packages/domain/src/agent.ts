@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { AgentKey, MAX_AGENT_KEYS } from './public-jwk.ts'
 import { Scope } from './scope.ts'
 
 /** Names an agent for its whole life; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
@@ -31,8 +32,16 @@ export const Agent = z.strictObject({
   /** Raised when every token of the agent must end; a token is active only under the generation it was issued in. */
   generation: z.int().min(1),
   registeredAt: z.date(),
+  /** When it last got a token, a day at most too early; absent while it never got one. */
+  lastUsedAt: z.date().optional(),
+  /** Its public keys (RFC 7591 `jwks`); with any of them it has no secret. */
+  keys: z.array(AgentKey).max(MAX_AGENT_KEYS).readonly().default([]),
 })
 export type Agent = Readonly<z.infer<typeof Agent>>
+
+/** One way for each agent (RFC 7591 §2). */
+export const authenticationMethod = ({ keys }: Pick<Agent, 'keys'>) =>
+  keys.length > 0 ? ('private_key_jwt' as const) : ('client_secret_basic' as const)
 
 /** How the person behind an agent is known (seed §5). */
 export const IdentityType = z.enum(['anonymous', 'verified_email'])

@@ -26,3 +26,9 @@ export const JoinedWaitlist = z.object({
 
 /** Says nothing about the entry: whoever asks may not be the person. */
 export const AlreadyOnWaitlist = z.object({ status: z.literal('already_joined') })
+
+/** The body of `POST /waitlist/forget`. */
+export const ForgetWaitlistRequest = z.strictObject({ email: EmailAddress })
+
+/** The same for every address. */
+export const ForgetWaitlistAccepted = z.object({ status: z.literal('accepted') })

@@ -6,6 +6,11 @@ const DAY_MS = 86_400_000
 
 /** The guide as it is to be served at `now`: `stale` once any source was checked more than `maxAgeDays` ago. */
 export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
-  const oldest = Math.min(...guide.sources.map(({ checked }) => Date.parse(checked)))
-  return { ...guide, stale: now.getTime() - oldest > guide.maxAgeDays * DAY_MS }
+  return { ...guide, stale: now.getTime() > freshUntil(guide) }
+}
+
+/** The last moment at which it is not stale, in milliseconds since 1970. */
+export function freshUntil({ sources, maxAgeDays }: PackagedGuide): number {
+  const oldest = Math.min(...sources.map(({ checked }) => Date.parse(checked)))
+  return oldest + maxAgeDays * DAY_MS
 }

@@ -1,6 +1,6 @@
 export { checkGuides, GUIDE_CHECKS, type GuideCheckName, type GuideFinding } from './check-guides.ts'
 export { ATTORNEY_HEADING, ATTORNEY_LISTS, CHANGES_HEADING, DISCLAIMER } from './fixed-wording.ts'
-export { type DatedGuide, guideAsOf } from './guide-as-of.ts'
+export { type DatedGuide, freshUntil, guideAsOf } from './guide-as-of.ts'
 export { type GuideHit, type GuideIndex, guideIndex } from './guide-index.ts'
 export { loadGuides } from './load-guides.ts'
 export { withNumberedSources } from './numbered-sources.ts'

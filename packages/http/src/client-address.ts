@@ -1,5 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
+import { LRUCache } from 'lru-cache'
 
 /** Proxies whose word about the address before them is taken. */
 export interface TrustedProxies {
@@ -27,10 +28,19 @@ export function parseTrustedProxies(list: string): TrustedProxies {
     }
     networks.addSubnet(address, bits, family)
   }
-  return { has: (address) => networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6') }
+  const known = new LRUCache<string, boolean>({ max: MOST_KNOWN })
+  return {
+    has(address) {
+      const has = known.get(address) ?? networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+      known.set(address, has)
+      return has
+    },
+  }
 }
 
 const MAX_HOPS = 64
+/** A gateway is asked about with each request, and those behind it come again. */
+const MOST_KNOWN = 1_000
 
 /**
  * The socket's address or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not one of
@@ -38,7 +48,9 @@ const MAX_HOPS = 64
  */
 export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = plainAddress(request.socket.remoteAddress ?? '') ?? '0.0.0.0'
-  const hops = [request.headers['x-forwarded-for'] ?? []].flat().join(',').split(',').slice(-MAX_HOPS)
+  const forwarded = request.headers['x-forwarded-for']
+  if (forwarded === undefined) return address
+  const hops = [forwarded].flat().join(',').split(',').slice(-MAX_HOPS)
   while (trusted.has(address) && hops.length > 0) {
     const hop = plainAddress(hops.pop() ?? '')
     if (hop === undefined) break
@@ -49,6 +61,7 @@ export function clientAddress(request: IncomingMessage, trusted: TrustedProxies)
 
 /** Without port, brackets and zone; IPv4-mapped IPv6 as IPv4. Undefined when it is no address. */
 function plainAddress(written: string): string | undefined {
+  if (isIPv4(written)) return written
   const text = written.trim()
   const bare =
     /^\[(?<v6>[^\]]+)\](?::\d+)?$/.exec(text)?.groups?.['v6'] ??

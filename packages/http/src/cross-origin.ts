@@ -10,7 +10,14 @@ export interface CrossOriginOptions {
 
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 const ACCEPTED =
-  'Authorization, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
+  'Authorization, Client-Assertion, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
+
+const readableBy = (origin: string) => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': EXPOSED,
+})
+/** Of an answer that the scripts of any origin may read. */
+export const READABLE_BY_ALL: Readonly<Record<string, string>> = readableBy('*')
 
 /**
  * CORS without credentials: public GETs for any origin, writes for the configured ones. A write that a browser
@@ -24,9 +31,7 @@ export function crossOrigin(options: CrossOriginOptions): Middleware {
     const method = preflightFor || ctx.method
     const reads = method === 'GET' || method === 'HEAD'
     const permitted = reads ? options.isPublicGet(ctx.path) && '*' : allowed.has(origin) && origin
-    if (permitted) {
-      ctx.set({ 'access-control-allow-origin': permitted, 'access-control-expose-headers': EXPOSED })
-    }
+    if (permitted) ctx.set(readableBy(permitted))
     if (!reads && allowed.size > 0) ctx.vary('Origin')
     if (preflightFor && origin) {
       if (permitted) {

@@ -72,7 +72,9 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect(await burst()).toBe(3)
     })
 
-    test('N-148 in any stretch of a window, whatever comes when, allows the quota and little less', async () => {
+    test('N-148 in any stretch of a window, whatever comes when, allows the quota and little less', {
+      timeout: 60_000,
+    }, async () => {
       await using opened = await open()
       const step = fc.record({
         waitSeconds: fc.integer({ min: 0, max: 40 }),

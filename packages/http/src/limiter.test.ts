@@ -99,7 +99,7 @@ describe('an address', () => {
 })
 
 describe('subjects are counted', () => {
-  test('apart in each policy, though one policy’s name and subject look like another’s', async () => {
+  test('N-145 apart in each policy, though one policy’s name and subject look like another’s', async () => {
     const { limiter, state } = start()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
@@ -139,7 +139,7 @@ describe('subjects are counted', () => {
   })
 })
 
-describe('while the store does not answer', () => {
+describe('N-147 while the store does not answer', () => {
   test('general policies are counted here, against the same quota', async () => {
     const { limiter, state } = start()
     state.broken = true

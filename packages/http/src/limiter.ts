@@ -1,12 +1,15 @@
-import { createHmac } from 'node:crypto'
 import { addressNetworks } from './client-address.ts'
-import { type LimitCount, type LimitPolicy, type LimitStore, memoryLimitStore } from './limit-store.ts'
+import { daysOf, hashed, scaledPolicy, tightest } from './limit-keys.ts'
+import {
+  type LimitCount,
+  type LimitPolicy,
+  type LimitState,
+  type LimitStore,
+  memoryLimitStore,
+} from './limit-store.ts'
 import type { Log } from './log.ts'
 import { Problem } from './problem.ts'
-
-export interface LimitState extends LimitCount {
-  readonly policy: LimitPolicy
-}
+import { type TakeHere, takeHere } from './take-here.ts'
 
 export interface Limiter {
   /** Takes one under whatever identifies the caller: a client id, an e-mail address. */
@@ -17,6 +20,7 @@ export interface Limiter {
    * @param address as `clientAddress` gives it
    */
   takeForAddress(policy: LimitPolicy, address: string): Promise<LimitState>
+  readonly takeHere: TakeHere
 }
 
 export interface LimiterOptions {
@@ -39,6 +43,7 @@ const REPORT_EVERY_MS = 10_000
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
   const local = memoryLimitStore(now)
+  const here = takeHere({ store, factor, now, onDecision })
   let pausedUntil = Number.NEGATIVE_INFINITY
   let reportedAt = Number.NEGATIVE_INFINITY
 
@@ -53,11 +58,9 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
   async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {
     const at = now()
     const takeFrom = async (from: LimitStore) => {
-      const keyOn = async (date: Date) =>
-        hashed(await from.dailyKey(date.toISOString().slice(0, 10)), `${policy.name}\n${subject}`)
-      const windowBegan = new Date(at.getTime() - policy.windowSeconds * 1000)
-      const sameDay = windowBegan.getUTCDate() === at.getUTCDate()
-      return from.take(await keyOn(at), policy, sameDay ? undefined : await keyOn(windowBegan))
+      const keyOn = async (day: string) => hashed(await from.dailyKey(day), policy, subject)
+      const [today, before] = daysOf(policy, at)
+      return from.take(await keyOn(today), policy, before === undefined ? undefined : await keyOn(before))
     }
     if (policy.closed || at.getTime() >= pausedUntil) {
       try {
@@ -72,7 +75,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
   }
 
   async function take(policy: LimitPolicy, subject: string, allowance = 1): Promise<LimitState> {
-    const effective = { ...policy, quota: Math.max(1, Math.floor(policy.quota * factor * allowance)) }
+    const effective = scaledPolicy(policy, factor * allowance)
     const state = { policy: effective, ...(await count(effective, subject)) }
     onDecision?.(policy.name, state.allowed ? 'allowed' : 'refused')
     return state
@@ -88,10 +91,9 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
         if (!state.allowed) return state
         states.push(state)
       }
-      return states.reduce((tightest, state) => (state.remaining < tightest.remaining ? state : tightest))
+      return tightest(states)
     },
+    takeHere: (limits, address, clientId) =>
+      now().getTime() < pausedUntil ? undefined : here(limits, address, clientId),
   }
 }
-
-const hashed = (key: Buffer, subject: string) =>
-  createHmac('sha256', key).update(subject).digest('base64url').slice(0, 22)

@@ -1,7 +1,7 @@
 import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import compose from 'koa-compose'
-import type { LimitPolicy } from './limit-store.ts'
+import type { LimitPolicy, LimitState } from './limit-store.ts'
 import type { Limiter } from './limiter.ts'
 import { parseInput } from './parse-input.ts'
 import { type PreparedAnswer, putPrepared, tagOf } from './prepared-answer.ts'
@@ -34,6 +34,15 @@ export function mountRoutes(routes: readonly Route[], deps: MountDependencies): 
       serveRoute(ctx as Context, route, deps),
     )
   }
+  const exact = new Map(
+    routes
+      .filter((route) => isFirstMatch(router, routes, route))
+      .map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]),
+  )
+  const serveExact: Middleware = (ctx, next) => {
+    const route = exact.get(`${ctx.method} ${ctx.path}`)
+    return route ? serveRoute(ctx, route, deps) : next()
+  }
   const refuseOtherMethods: Middleware = async (ctx, next) => {
     const { path: layers } = router.match(ctx.path, ctx.method)
     if (layers.length === 0) {
@@ -43,13 +52,21 @@ export function mountRoutes(routes: readonly Route[], deps: MountDependencies): 
     const allow = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
     throw new Problem('method-not-allowed', { detail: `Use ${allow} here.`, headers: { allow } })
   }
-  return compose([router.routes() as Middleware, refuseOtherMethods])
+  return compose([serveExact, router.routes() as Middleware, refuseOtherMethods])
+}
+
+/** True when the router would choose the route for its own path: one with parameters may stand before it. */
+function isFirstMatch(router: Router, routes: readonly Route[], route: Route): boolean {
+  const [first] = router.match(route.path, route.method.toUpperCase()).pathAndMethod
+  return (
+    !route.path.includes('{') && first !== undefined && router.stack.indexOf(first) === routes.indexOf(route)
+  )
 }
 
 /** In this order: limits by address, authentication, limits by client, validation, the handler. */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   ctx.state['route'] = route.path
-  if (route.form) requireSameOrigin(ctx)
+  if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
   const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
   await limitAddress(ctx, deps.limiter, [
     ...(route.limits.address ?? []),
@@ -75,7 +92,13 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
 
 async function limitAddress(ctx: Context, limiter: Limiter, policies: readonly LimitPolicy[]): Promise<void> {
   const address = String(ctx.state['address'])
-  for (const policy of policies) spendLimits(ctx, await limiter.takeForAddress(policy, address))
+  const states: LimitState[] = []
+  for (const policy of policies) {
+    const state = await limiter.takeForAddress(policy, address)
+    states.push(state)
+    if (!state.allowed) break
+  }
+  spendLimits(ctx, ...states)
 }
 
 async function authenticate(
@@ -105,6 +128,7 @@ async function parsedParts(
 
 /** Koa's own `ctx.query` takes quadratic time: a second for 8 000 parameters. */
 function membersOf(parameters: URLSearchParams): Record<string, string | string[]> {
+  if (parameters.size === 0) return {}
   const members = new Map<string, string | string[]>()
   for (const [name, value] of parameters) {
     const known = members.get(name)
@@ -157,11 +181,19 @@ export function publicCaching(ctx: Context, content: string | Buffer): void {
   cachePublicly(ctx, tagOf(content))
 }
 
+export const VARIES = 'Accept, Accept-Encoding, Authorization'
+export const CONDITIONS = ['if-none-match', 'if-modified-since']
+/** What is asked for with credentials is nobody else's. */
+export const cacheControl = (withCredentials: boolean) =>
+  withCredentials ? 'private, no-store' : 'public, max-age=300'
+
 function cachePublicly(ctx: Context, tag: string): void {
-  ctx.vary('Accept, Accept-Encoding, Authorization')
-  ctx.set('cache-control', ctx.get('authorization') ? 'private, no-store' : 'public, max-age=300')
+  if (ctx.res.hasHeader('vary')) ctx.vary(VARIES)
+  else ctx.set('vary', VARIES)
+  ctx.set('cache-control', cacheControl(ctx.get('authorization') !== ''))
   ctx.etag = tag
-  if (ctx.fresh) {
+  // Koa copies all headers of the answer to see whether it is fresh, which only a conditional request asks.
+  if (CONDITIONS.some((name) => ctx.req.headers[name] !== undefined) && ctx.fresh) {
     ctx.status = 304
     ctx.body = null
     ctx.remove('content-encoding')

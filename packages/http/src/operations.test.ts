@@ -42,6 +42,17 @@ describe('/ready', () => {
     expect(JSON.parse(body)).toEqual({ status: 'not ready', checks: { database: 'ok', redis: 'failed' } })
   })
 
+  test('says what is awaited, where a check knows it', async () => {
+    await using app = await start({ database: async () => ({ awaited: 'PostgreSQL' }), redis: passes })
+    const { status, body } = await app.get('/ready')
+    expect(status).toBe(503)
+    expect(JSON.parse(body)).toEqual({
+      status: 'not ready',
+      checks: { database: 'failed', redis: 'ok' },
+      awaited: { database: 'PostgreSQL' },
+    })
+  })
+
   test('is 503 from the moment the app drains, whatever passes', async () => {
     await using app = await start({ database: passes })
     app.readiness.drain()

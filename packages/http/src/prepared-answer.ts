@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Context } from 'koa'
+import { LRUCache } from 'lru-cache'
 
 /** A public answer that is made once and sent many times. */
 export interface PreparedAnswer {
@@ -10,7 +11,7 @@ export interface PreparedAnswer {
   readonly forms: readonly PreparedForm[]
 }
 
-interface PreparedForm {
+export interface PreparedForm {
   readonly coding: 'br' | 'gzip' | 'identity'
   readonly bytes: Buffer
   /** Each coding has a tag of its own, since a strong one stands for bytes (RFC 9110 §8.8.1). */
@@ -47,13 +48,33 @@ export function preparedOnce<Key extends object>(
 export const tagOf = (content: string | Buffer) =>
   createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
+/** Clients send few different ones, and reading one takes longer than all else here. */
+const MOST_REMEMBERED = 200
+const CODINGS = new LRUCache<string, ReadonlySet<string>>({ max: 500 })
+
+function acceptedCodings(ctx: Context): ReadonlySet<string> {
+  const sent = ctx.get('accept-encoding')
+  const known = CODINGS.get(sent)
+  if (known) return known
+  const read = new Set(['br', 'gzip'].filter((coding) => ctx.acceptsEncodings(coding) === coding))
+  if (sent.length <= MOST_REMEMBERED) CODINGS.set(sent, read)
+  return read
+}
+
+/** The form that is sent for an `Accept-Encoding` that was read before; else undefined. */
+export function knownForm({ forms }: PreparedAnswer, acceptEncoding = ''): PreparedForm | undefined {
+  const accepted = CODINGS.get(acceptEncoding)
+  return accepted && forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
+}
+
 /**
  * Puts the form that `Accept-Encoding` allows in the answer.
  *
  * @returns its tag
  */
 export function putPrepared(ctx: Context, { forms }: PreparedAnswer): string {
-  const form = forms.find(({ coding }) => coding === 'identity' || ctx.acceptsEncodings(coding) === coding)
+  const accepted = acceptedCodings(ctx)
+  const form = forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
   if (!form) throw new Error('a prepared answer has no plain form')
   ctx.body = form.bytes
   if (form.coding !== 'identity') ctx.set('content-encoding', form.coding)

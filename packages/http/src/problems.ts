@@ -1,13 +1,6 @@
-/** What one kind of failure means. `oauth` is its code in RFC 6749 bodies, where it is not `invalid_request`. */
-export interface ProblemKind {
-  readonly status: number
-  readonly title: string
-  /** What went wrong, for the page `/problems/<code>`. */
-  readonly meaning: string
-  /** What to do next. */
-  readonly remedy: string
-  readonly oauth?: string
-}
+import { CLAIM_PROBLEMS } from './claim-problems.ts'
+import { CLIENT_PROBLEMS } from './client-problems.ts'
+import type { ProblemKind } from './problem-kind.ts'
 
 /** Every problem this system answers with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 export const PROBLEMS = {
@@ -27,7 +20,8 @@ export const PROBLEMS = {
     status: 400,
     title: 'The registration is not valid',
     meaning: 'A member of the registration body cannot be accepted.',
-    remedy: 'Read errors. The only member you need is an optional client_name of up to 200 characters.',
+    remedy:
+      'Read errors. No member is needed; client_name has up to 200 characters, jwks holds one to three public keys.',
     oauth: 'invalid_client_metadata',
   },
   'unsupported-credential-type': {
@@ -92,13 +86,7 @@ export const PROBLEMS = {
     meaning: 'A client can revoke its own tokens only (RFC 7009 §2.1). The token was not touched.',
     remedy: 'Revoke it with the credentials of the client it was issued to.',
   },
-  'invalid-client': {
-    status: 401,
-    title: 'Client authentication failed',
-    meaning: 'The client is unknown, or its secret does not match.',
-    remedy: 'Check client_id and client_secret. A lost secret cannot be recovered: register again.',
-    oauth: 'invalid_client',
-  },
+  ...CLIENT_PROBLEMS,
   'token-required': {
     status: 401,
     title: 'A bearer token is required',
@@ -151,6 +139,25 @@ export const PROBLEMS = {
     meaning: 'The headers or the body were not complete in time. Nothing was done.',
     remedy: 'Send the request again on a new connection.',
   },
+  'already-delivered': {
+    status: 409,
+    title: 'The message was delivered already',
+    meaning: 'Only a message that is not delivered yet can be taken back.',
+    remedy: 'Nothing is left to do: what we keep of it is erased 90 days after delivery.',
+  },
+  'idempotency-in-progress': {
+    status: 409,
+    title: 'A request with this key is under way',
+    meaning: 'The first request with this Idempotency-Key is not answered yet.',
+    remedy: 'Wait a second and send the same request again.',
+  },
+  'idempotency-key-reused': {
+    status: 422,
+    title: 'The key was used for another request',
+    meaning: 'This Idempotency-Key came with another body within 24 hours. Nothing was done.',
+    remedy: 'Send each new request with a new key.',
+  },
+  ...CLAIM_PROBLEMS,
   'guide-retired': {
     status: 410,
     title: 'This guide was retired',

@@ -133,7 +133,11 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   test('N-220 keeps no address, e-mail or client id in any key or value, and forgets all', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
-    const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix))
+    // No window of which began the day before, and was counted under another key.
+    const limiter = limiterOn(
+      redisLimitStore(opened.redis, space.prefix),
+      () => new Date('2026-11-21T12:00:00Z'),
+    )
     await limiter.takeForAddress(policy, '203.0.113.77')
     await limiter.takeForAddress(policy, '2001:db8:aa:bb::77')
     await limiter.take(policy, 'canary@example.org')

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
-import { type LimitStore, limitCount } from './limit-store.ts'
+import { limitCount } from './limit-store.ts'
 import { PARTS_OF_A_WINDOW } from './sliding-window.ts'
+import type { SharedLimitStore } from './take-ahead.ts'
 
 /**
  * What both Redis clients can do, in the words of neither. The client must fail fast, since each request waits for it:
@@ -21,12 +22,12 @@ export interface LimitRedis {
 
 /**
  * `takeFromWindow` of `sliding-window.ts`, in one step and by the one clock that all processes share. KEYS: the key, and
- * perhaps one to count along; ARGV: quota and window in ms. A key ends with what it counts.
+ * perhaps one to count along; ARGV: quota, window in ms, and how many to take at most. A key ends with what it counts.
  */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
-local quota, window = tonumber(ARGV[1]), tonumber(ARGV[2])
+local quota, window, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local used, oldest = 0, now
 local function remembered(key)
   local parts = {}
@@ -42,36 +43,46 @@ local function remembered(key)
 end
 local parts = remembered(KEYS[1])
 if KEYS[2] then remembered(KEYS[2]) end
-local allowed = used < quota
+local taken = math.max(0, math.min(most, quota - used))
 local newest = parts[#parts]
-if allowed and newest and now < newest[1] + window / ${PARTS_OF_A_WINDOW} then
-  newest[2], newest[3] = now, newest[3] + 1
-elseif allowed then
-  newest = { now, now, 1 }
+if taken > 0 and newest and now < newest[1] + window / ${PARTS_OF_A_WINDOW} then
+  newest[2], newest[3] = now, newest[3] + taken
+elseif taken > 0 then
+  newest = { now, now, taken }
   table.insert(parts, newest)
 end
 if newest then redis.call('SET', KEYS[1], cjson.encode(parts), 'PX', newest[2] + window - now) end
-if allowed then used = used + 1 end
-return { allowed and 1 or 0, used, oldest + window - now }`
+return { taken, used + taken, oldest + window - now }`
 
-const Taken = z.tuple([z.literal([0, 1]), z.int(), z.int()])
+const Taken = z.tuple([z.int().min(0), z.int(), z.int()])
 
 /** The key of the day is read anew so often, so that processes agree again after Redis lost it. */
 const DAILY_KEY_MS = 60_000
 
 /** Counts for all processes together. @param prefix of every key, such as `auth:`; the app's Redis user may touch nothing else */
-export function redisLimitStore(redis: LimitRedis, prefix: string): LimitStore {
+export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitStore {
   const dailyKeys = new LRUCache<string, Buffer>({ max: 2, ttl: DAILY_KEY_MS })
+  const takeSome: SharedLimitStore['takeSome'] = async (
+    key,
+    { name, quota, windowSeconds },
+    most,
+    before,
+  ) => {
+    const keys = [key, ...(before === undefined ? [] : [before])]
+    const reply = await redis.eval(
+      TAKE,
+      keys.map((each) => `${prefix}limit:${name}:${each}`),
+      [String(quota), String(windowSeconds * 1000), String(most)],
+    )
+    const [taken, used, resetMs] = Taken.parse(reply)
+    return { taken, ...limitCount(taken > 0, quota - used, resetMs) }
+  }
   return {
-    async take(key, { name, quota, windowSeconds }, before) {
-      const keys = [key, ...(before === undefined ? [] : [before])]
-      const reply = await redis.eval(
-        TAKE,
-        keys.map((each) => `${prefix}limit:${name}:${each}`),
-        [String(quota), String(windowSeconds * 1000)],
-      )
-      const [allowed, used, resetMs] = Taken.parse(reply)
-      return limitCount(allowed === 1, quota - used, resetMs)
+    takeSome,
+    knownKey: (day) => dailyKeys.get(day),
+    async take(key, policy, before) {
+      const { taken: _one, ...count } = await takeSome(key, policy, 1, before)
+      return count
     },
     async dailyKey(day) {
       const known = dailyKeys.get(day)

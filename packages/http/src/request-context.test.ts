@@ -1,3 +1,4 @@
+import type { Middleware } from 'koa'
 import { describe, expect, test } from 'vitest'
 import { converse, head } from '../test/raw-http.ts'
 import { startService } from '../test/start-service.ts'
@@ -36,7 +37,7 @@ test('two request ids in one request are replaced', async () => {
   expect(answers[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
-test('a request leaves one line, without its path, query, address, headers or body', async () => {
+test('N-174 a request leaves one line, without its path, query, address, headers or body', async () => {
   await using service = await startService({ trustedProxies: '127.0.0.1' })
   await fetch(`${service.url}/canary-path/x?canary-query=1#canary`, {
     method: 'POST',
@@ -67,7 +68,7 @@ test('a request leaves one line, without its path, query, address, headers or bo
   ])
 })
 
-test('a method that nobody knows is counted as "other", so that labels stay few', async () => {
+test('N-164 a method that nobody knows is counted as "other", so that labels stay few', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
     await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { answers: 1 })
@@ -103,4 +104,39 @@ test('headers named like members of Object do no harm', async () => {
     { answers: 1 },
   )
   expect(answers[0]?.status).toBe(404)
+})
+
+describe('of reads', () => {
+  const logged = async (count: number, ask: (url: string) => Promise<unknown>, use: Middleware[] = []) => {
+    await using service = await startService({ use })
+    for (let index = 0; index < count; index += 1) await ask(service.url)
+    return { lines: service.logged.length, answered: service.answered.length }
+  }
+  const fine: Middleware = async (ctx) => {
+    ctx.body = 'fine'
+  }
+
+  test('one in a hundred is logged, the first of them, and each is counted', async () => {
+    expect(await logged(101, (url) => fetch(url), [fine])).toEqual({ lines: 2, answered: 101 })
+  })
+
+  test('every one that failed is logged', async () => {
+    expect(await logged(10, (url) => fetch(url))).toEqual({ lines: 10, answered: 10 })
+  })
+
+  test('every one that was slow is logged', async () => {
+    const slow: Middleware = async (ctx) => {
+      for (const until = performance.now() + 510; performance.now() < until; );
+      ctx.body = 'slow'
+    }
+    expect(await logged(3, (url) => fetch(url, { method: 'HEAD' }), [slow])).toEqual({
+      lines: 3,
+      answered: 3,
+    })
+  })
+
+  test('of writes every one is logged', async () => {
+    const post = (url: string) => fetch(url, { method: 'POST' })
+    expect(await logged(10, post, [fine])).toEqual({ lines: 10, answered: 10 })
+  })
 })

@@ -13,20 +13,25 @@ export interface RequestContextOptions {
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
+/** A read that takes longer is logged always. */
+const SLOW_SECONDS = 0.5
+/** Of the others one in so many, the first one too. */
+const SAMPLED_READS = 100
+export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
 
 /**
  * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
- * (`ctx.originalUrl` is what was sent), the headers every answer has, and one log line without path, query or
- * address. Register it first.
+ * (`ctx.originalUrl` is what was sent), the headers every answer has, and a log line without path, query or address:
+ * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred. Metrics count all of them, and the
+ * gateway logs all of them. Register it first.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
   const headers = headersOfEveryAnswer(options.origin)
+  const tell = answerTeller(options)
   return async (ctx, next) => {
     const startedAt = performance.now()
     ctx.url = originForm(ctx.url)
-    const sent = ctx.get('x-request-id')
-    const requestId = REQUEST_ID.test(sent) ? sent : randomUUID()
+    const requestId = requestIdFrom(ctx.get('x-request-id'))
     ctx.state['requestId'] = requestId
     ctx.state['address'] = clientAddress(ctx.req, options.trustedProxies)
     ctx.set(headers)
@@ -34,18 +39,40 @@ export function requestContext(options: RequestContextOptions): Middleware {
     try {
       await next()
     } finally {
-      const seconds = (performance.now() - startedAt) / 1000
       const method = METHODS.has(ctx.method) ? ctx.method : 'other'
       const route = String(ctx.state['route'] ?? 'unmatched')
-      options.onAnswer?.({ method, route, status: ctx.status, seconds })
-      options.log.info('request', {
-        request_id: requestId,
-        method,
-        route,
-        status: ctx.status,
-        ms: Math.round(seconds * 10_000) / 10,
-      })
+      tell({ requestId, method, route, status: ctx.status, startedAt })
     }
+  }
+}
+
+/** The one that was sent, where it is short and plain. */
+export const requestIdFrom = (sent: string) => (REQUEST_ID.test(sent) ? sent : randomUUID())
+
+interface ToldAnswer {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  /** By the clock of `performance`. */
+  readonly startedAt: number
+}
+
+/** Counts each answer, and logs those that say something. */
+export function answerTeller({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
+  let reads = 0
+  function saysSomething(method: string, status: number, seconds: number): boolean {
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.everyRead) return true
+    reads += 1
+    return reads % SAMPLED_READS === 1
+  }
+  return ({ requestId, method, route, status, startedAt }: ToldAnswer): void => {
+    const seconds = (performance.now() - startedAt) / 1000
+    onAnswer?.({ method, route, status, seconds })
+    if (!saysSomething(method, status, seconds)) return
+    const ms = Math.round(seconds * 10_000) / 10
+    log.info('request', { request_id: requestId, method, route, status, ms })
   }
 }
 
@@ -54,6 +81,7 @@ export function requestContext(options: RequestContextOptions): Middleware {
  * path: `http://[`, `//u@[#`.
  */
 function originForm(target: string): string {
+  if (target.startsWith('/') && !target.includes('#')) return target
   const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?<rest>.*)$/i.exec(target)
   const [path = ''] = (absolute?.groups?.['rest'] ?? target).split('#')
   return path.startsWith('/') ? path : `/${path}`

@@ -6,6 +6,8 @@ import type { ProblemCode } from './problems.ts'
 /** Who calls: a client whose credentials or whose token were checked. */
 export interface Caller {
   readonly clientId: string
+  /** Of the person's claim, where the authorization server names it. */
+  readonly registrationId?: string
   readonly scopes: ReadonlySet<string>
 }
 
@@ -62,7 +64,7 @@ export interface TextReply {
 }
 
 export interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
-  method: 'get' | 'post' | 'delete'
+  method: 'get' | 'post' | 'put' | 'delete'
   /** Absolute, parameters as `/{slug}`. */
   path: `/${string}`
   operationId: string
@@ -72,8 +74,11 @@ export interface RouteSpec<I extends Inputs, R extends Replies, A extends Access
   request?: I
   /** True when a request may come without a body; `body` is then parsed from `{}`. */
   bodyOptional?: boolean
-  /** True when the body is the form of a page of ours: form-encoded, and refused (403) from anywhere else. */
-  form?: true
+  /**
+   * When the body is the form of a page of ours: form-encoded, and refused (403) from anywhere else. `unguessable` when
+   * it holds a secret and its page sends no referrer: browsers that do not say `Sec-Fetch-Site` then hide the origin.
+   */
+  form?: true | 'unguessable'
   /** The body is invalid: answered with this code instead of `invalid-request`. */
   bodyProblem?: ProblemCode
   /**

@@ -8,29 +8,31 @@ let taken: unknown[] = []
 let service: Service
 
 beforeAll(async () => {
-  const form = defineRoute({
-    method: 'post',
-    path: '/join',
-    operationId: 'join',
-    summary: 'Takes a form',
-    access: 'open',
-    limits: {},
-    form: true,
-    request: { body: z.object({}).catchall(z.unknown()) },
-    responses: { 200: z.object({}) },
-    handle({ body }) {
-      taken.push(body)
-      return { status: 200, body: {} }
-    },
-  })
-  service = await startService({ routes: [form] })
+  const takesForm = (path: `/${string}`, form: true | 'unguessable') =>
+    defineRoute({
+      method: 'post',
+      path,
+      operationId: path.slice(1),
+      summary: 'Takes a form',
+      access: 'open',
+      limits: {},
+      form,
+      request: { body: z.object({}).catchall(z.unknown()) },
+      responses: { 200: z.object({}) },
+      handle({ body }) {
+        taken.push(body)
+        return { status: 200, body: {} }
+      },
+    })
+  const routes = [takesForm('/join', true), takesForm('/secret', 'unguessable')]
+  service = await startService({ routes })
 })
 afterAll(() => service[Symbol.asyncDispose]())
 
-async function send(headers: Record<string, string>, body = 'email=ana%40example.org') {
+async function send(headers: Record<string, string>, body = 'email=ana%40example.org', path = '/join') {
   taken = []
   const type = 'application/x-www-form-urlencoded'
-  const response = await fetch(`${service.url}/join`, {
+  const response = await fetch(`${service.url}${path}`, {
     method: 'POST',
     headers: { 'content-type': type, ...headers },
     body,
@@ -64,6 +66,14 @@ test.for<Record<string, string>>([
   const { status, problem } = await send(headers)
   expect({ status, code: problem.code }).toEqual({ status: 403, code: 'cross-site-request' })
   expect(taken).toEqual([])
+})
+
+test.for<[Record<string, string>, number]>([
+  [{ origin: 'null' }, 200],
+  [{ origin: EVIL }, 403],
+  [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
+])('a form with a secret, of a page that sends no referrer: %j is %i', async ([headers, status]) => {
+  expect((await send(headers, 'secret=x', '/secret')).status).toBe(status)
 })
 
 test('a name that comes twice keeps both values, and a body that is no form is refused', async () => {

@@ -55,6 +55,24 @@ test('a port that is taken is an error that says so', async () => {
   })
 })
 
+test('when it looks away it takes new connections, and ends each with its answer', async () => {
+  const { handler, arrived, answer } = holding()
+  let held = true
+  await using server = await serve(
+    (incoming, response) => (held ? handler(incoming, response) : response.end('at once')),
+    listening,
+  )
+  const agent = new Agent({ keepAlive: true })
+  const before = get(server.url, agent)
+  await arrived
+  server.lookAway()
+  held = false
+  answer()
+  expect((await before).headers.connection).toBe('close')
+  expect((await get(server.url, agent)).headers.connection).toBe('close')
+  agent.destroy()
+})
+
 describe('when it is disposed', () => {
   test('what is in flight is answered, and its connection is closed', async () => {
     const { handler, arrived, answer } = holding()

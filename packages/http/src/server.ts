@@ -10,6 +10,8 @@ export type RequestHandler = (request: IncomingMessage, response: ServerResponse
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
+  /** From now on each answer ends its connection, so that clients make their next one elsewhere. New ones are taken. */
+  lookAway(): void
 }
 
 /** Bounds on what a client may keep open. */
@@ -61,7 +63,7 @@ export interface ServeOptions {
  */
 export async function serve(handler: RequestHandler, options: ServeOptions): Promise<RunningServer> {
   const inTurn = oneAtATime()
-  const { track, drain } = drains()
+  const { track, lookAway, drain } = drains()
   const known = refuseUnknownCodings(handler, options.origin)
   const server = boundedServer(inTurn(track(known)), { ...LIMITS, ...options.limits })
   answerUnreadable(server, options.origin, inTurn)
@@ -71,6 +73,7 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
   return {
     port,
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
+    lookAway,
     [Symbol.asyncDispose]: () => drain(server, options.drainSeconds),
   }
 }
@@ -94,9 +97,10 @@ function boundedServer(handler: RequestHandler, limits: ConnectionLimits): Serve
   return server
 }
 
-/** `track` knows what is being answered; `drain` ends the server, and ends it once, however often it is called. */
+/** `track` knows what is being answered; `lookAway` ends connections with their answers; `drain` ends the server, and ends it once, however often it is called. */
 function drains() {
   const open = new Set<ServerResponse>()
+  let leaving = false
   let ended: Promise<void> | undefined
   const closeAfter = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close')
@@ -106,13 +110,17 @@ function drains() {
     (request, response) => {
       open.add(response)
       response.once('close', () => open.delete(response))
-      if (ended) closeAfter(response)
+      if (leaving) closeAfter(response)
       return handler(request, response)
     }
+  function lookAway(): void {
+    leaving = true
+    for (const response of open) closeAfter(response)
+  }
   async function end(server: Server, seconds: number): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    for (const response of open) closeAfter(response)
+    lookAway()
     // close() ends only what is idle now; a keep-alive connection that falls idle later would hold it 5 s.
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), seconds * 1000)
@@ -124,7 +132,7 @@ function drains() {
     ended ??= end(server, seconds)
     return ended
   }
-  return { track, drain }
+  return { track, lookAway, drain }
 }
 
 /** Resolves with the first of SIGTERM and SIGINT. A second signal kills the process, as Node does by default. */

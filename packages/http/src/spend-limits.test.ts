@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { startService } from '../test/start-service.ts'
-import type { LimitState } from './limiter.ts'
+import type { LimitState } from './limit-store.ts'
 import { spendLimits } from './spend-limits.ts'
 
 const state = (name: string, changes: Partial<LimitState> = {}): LimitState => ({

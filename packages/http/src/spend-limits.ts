@@ -1,5 +1,5 @@
 import type { Context } from 'koa'
-import type { LimitState } from './limiter.ts'
+import type { LimitState } from './limit-store.ts'
 import { Problem } from './problem.ts'
 
 /**
@@ -12,15 +12,7 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
   const spent: LimitState[] = [...((ctx.state['limits'] as LimitState[] | undefined) ?? []), ...states]
   ctx.state['limits'] = spent
   if (spent.length === 0) return
-  const fields = {
-    'ratelimit-policy': spent
-      .map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`)
-      .join(', '),
-    ratelimit: spent
-      .map((state) => `"${state.policy.name}";r=${state.remaining};t=${state.resetSeconds}`)
-      .join(', '),
-  }
-  ctx.set(fields)
+  ctx.set(limitFields(spent))
   const refusing = states.find((state) => !state.allowed)
   if (!refusing) return
   const { policy, resetSeconds } = refusing
@@ -30,3 +22,13 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
     extensions: { policy: policy.name },
   })
 }
+
+/** The fields that announce them. */
+export const limitFields = (spent: readonly LimitState[]) => ({
+  'ratelimit-policy': spent
+    .map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`)
+    .join(', '),
+  ratelimit: spent
+    .map((state) => `"${state.policy.name}";r=${state.remaining};t=${state.resetSeconds}`)
+    .join(', '),
+})

@@ -1,26 +1,26 @@
 import { createHash } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { connect, disconnect } from './connection.ts'
-import { isUnavailable } from './database-error.ts'
 
 /** The 64-bit key under which a name is locked; advisory locks are per database. */
 export function lockKey(name: string): string {
   return createHash('sha256').update(name).digest().readBigInt64BE(0).toString()
 }
 
+/** How often a lock that somebody else holds is asked for. */
+const ASK_MS = 100
+
 /**
- * Waits for the session's lock on `name`, which the connection then holds until it is closed.
+ * Waits for the session's lock on `name`, which the connection then holds until it is closed. It asks again and again:
+ * a statement that waits for a lock keeps a snapshot, for which `create index concurrently` of the holder would wait.
  *
- * @param withinSeconds less than the time a statement of `client` may take.
  * @throws when another session holds the lock all that time.
  */
 export async function takeLock(client: pg.Client, name: string, withinSeconds: number): Promise<void> {
-  await setLockTimeout(client, withinSeconds)
-  try {
-    await client.query('select pg_advisory_lock($1)', [lockKey(name)])
-  } catch (error) {
-    if (!isUnavailable(error)) throw error
-    throw new Error(`waited ${withinSeconds} s for the lock "${name}"`, { cause: error })
+  for (const deadline = performance.now() + withinSeconds * 1_000; !(await tryLock(client, name)); ) {
+    if (performance.now() > deadline) throw new Error(`waited ${withinSeconds} s for the lock "${name}"`)
+    await sleep(ASK_MS)
   }
 }
 

@@ -7,7 +7,7 @@ export function isUniqueViolation(error: unknown, constraint?: string): boolean 
 }
 
 /** SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say "not now", whatever was asked. */
-const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|25006|25P03)$/
+const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -16,9 +16,9 @@ const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'ETIMEDOUT',
   'EHOSTUNREACH',
   'ENETUNREACH',
-  'ENOTFOUND',
-  'EAI_AGAIN',
 ])
+/** However these fail, no connection came of it: a name that is not resolved, a machine that can open nothing more. */
+const REACHING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 /** What pg and pg-pool say in errors that carry no code. */
 const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
   'Connection terminated',
@@ -33,7 +33,7 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 
 /**
  * True when the store did not answer, or not in time: refused or lost connections, every timeout, a server that
- * starts, stops, is full or read-only. Such a failure is answered with 503; it is no bug of ours.
+ * starts, stops, is full or read-only, or that gave another transaction precedence (a deadlock). Such a failure is answered with 503; it is no bug of ours.
  * A statement cut off by it may or may not have been kept.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -45,7 +45,9 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 const failedToReach = (error: Error) =>
-  ('code' in error && UNAVAILABLE_CODES.has(error.code)) || UNAVAILABLE_MESSAGES.has(error.message)
+  ('code' in error && UNAVAILABLE_CODES.has(error.code)) ||
+  ('syscall' in error && REACHING.has(error.syscall)) ||
+  UNAVAILABLE_MESSAGES.has(error.message)
 
 /** True when the connection must not be used again: it is lost, or a statement on it may still be running. */
 export function endsSession(error: unknown): boolean {

@@ -40,6 +40,19 @@ const addNote = (db: Pick<Pool, 'query'>, slug: string, body = '') =>
 const noteCount = async (slug: string) =>
   (await pool.query<{ n: number }>('select count(*) as n from notes where slug = $1', [slug])).rows[0]?.n
 
+test('says how many connections work, and how many wait for one', async () => {
+  await using two = openPool(database.appUrl, { max: 1 })
+  expect(two.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, max: 1 })
+  const busy = two.transaction(async (tx) => {
+    await tx.query('select 1')
+    const waiting = two.query('select 1')
+    await vi.waitFor(() => expect(two.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, max: 1 }))
+    return { waiting }
+  })
+  await (await busy).waiting
+  expect(two.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, max: 1 })
+})
+
 describe('rows', () => {
   test('dates are text, bigints are numbers, instants are Dates, bytes are Buffers', async () => {
     const { rows, rowCount } = await pool.query(
@@ -138,6 +151,45 @@ describe('unavailable', () => {
     })
     expect(error).toMatchObject({ code: '55P03' })
     expect(isUnavailable(error)).toBe(true)
+  })
+
+  test('F-12 a deadlock, whose victim keeps nothing and may try again', async () => {
+    await addNote(admin, 'left')
+    await addNote(admin, 'right')
+    await using quick = openPool(database.adminUrl, { max: 2 })
+    const touch = async (slugs: readonly string[], locked: () => void, other: Promise<void>) =>
+      quick.transaction(async (tx) => {
+        await tx.query(`set local deadlock_timeout = '20ms'`)
+        await tx.query(`update notes set body = body || '+' where slug = $1`, [slugs[0]])
+        locked()
+        await other
+        await tx.query(`update notes set body = body || '+' where slug = $1`, [slugs[1]])
+      })
+    const [left, right] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+    const both = await Promise.allSettled([
+      touch(['left', 'right'], left.resolve, right.promise),
+      touch(['right', 'left'], right.resolve, left.promise),
+    ])
+    const failed = both.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
+    expect(failed).toMatchObject([{ code: '40P01' }])
+    expect(isUnavailable(failed[0])).toBe(true)
+    const { rows } = await admin.query(`select body from notes where slug in ('left', 'right')`)
+    expect(rows).toEqual([{ body: '+' }, { body: '+' }])
+  })
+
+  test.for([
+    ['F-33', 'connect', 'EMFILE'],
+    ['F-33', 'getaddrinfo', 'EBUSY'],
+    ['F-35', 'getaddrinfo', 'EAI_AGAIN'],
+  ] as const)('%s a connection that this machine cannot open: %s %s', ([, syscall, code]) => {
+    const error = Object.assign(new Error(`${syscall} ${code}`), { syscall, code })
+    expect(isUnavailable(error)).toBe(true)
+    expect(isUnavailable(Object.assign(error, { syscall: 'open' }))).toBe(false)
+  })
+
+  test('F-35 a name that nobody knows', async () => {
+    await using nowhere = openPool('postgresql://user@plainpath.invalid/none')
+    expect(isUnavailable(await failure(nowhere.query('select 1')))).toBe(true)
   })
 
   test('a pool whose connections are all in use for 1 s', async () => {

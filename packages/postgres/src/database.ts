@@ -1,7 +1,9 @@
+import { traced } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents } from './connection.ts'
 import { endsSession, withoutValues } from './database-error.ts'
 import { rowTypes } from './row-types.ts'
+import { statementCall } from './statement-call.ts'
 
 /** What stores ask for; a pool is one, and an open transaction is one. */
 export interface Database {
@@ -21,6 +23,8 @@ export interface Pool extends Database, AsyncDisposable {
    *   nothing although it was asked to.
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
+  /** How many connections there are now, and how many wait for one. */
+  usage(): { inUse: number; idle: number; waiting: number; max: number }
 }
 
 const CLOSE_TIMEOUT_MS = 5_000
@@ -55,6 +59,12 @@ export function openPool(
   return {
     query: (text, values) => withSession(pool, (session) => session.query(text, values)),
     transaction: (work) => withSession(pool, (session) => inTransaction(session, work)),
+    usage: () => ({
+      inUse: pool.totalCount - pool.idleCount,
+      idle: pool.idleCount,
+      waiting: pool.waitingCount,
+      max: pool.options.max,
+    }),
     async [Symbol.asyncDispose]() {
       if (!(await endWithin(pool, CLOSE_TIMEOUT_MS))) {
         options.log?.error('closed a pool while its connections were in use')
@@ -87,7 +97,8 @@ async function withSession<T>(pool: pg.Pool, use: (session: Session) => Promise<
   const session: Session = {
     async query<Row extends object>(text: string, values?: readonly unknown[]) {
       try {
-        const { rows, rowCount, command } = await client.query<Row>(text, values as unknown[] | undefined)
+        const run = () => client.query<Row>(text, values as unknown[] | undefined)
+        const { rows, rowCount, command } = await traced(() => statementCall(text), run)
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
         lost ||= endsSession(error)

@@ -1,9 +1,12 @@
+import { spawn } from 'node:child_process'
 import { cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { inspect } from 'node:util'
-import { describe, expect, inject, test } from 'vitest'
+import { describe, expect, inject, test, vi } from 'vitest'
 import { dropDatabase, openEmptyDatabase } from '../test/empty-database.ts'
+import { holdLock } from './advisory-lock.ts'
 import { connect, disconnect } from './connection.ts'
 import { openPool } from './database.ts'
 import { migrate, schemaIsCurrent } from './migrate.ts'
@@ -32,12 +35,56 @@ describe('migrate', () => {
     expect(await migrate({ ...options, folder: more.path })).toEqual({ applied: ['0003-tags'] })
   })
 
-  test('called by two processes at once does the work once, and both succeed', async () => {
+  test('F-31 called by several processes at once does the work once, and both succeed', async () => {
     await using database = await openEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
     expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-notes', '0002-audit'])
   })
+
+  test('F-31 waiting for another process does not hold up what that one builds beside the readers', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder })
+    const held = await holdLock(database.ownerUrl, 'plainpath migrations')
+    await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
+    const waiting = migrate({ url: database.ownerUrl, folder: more.path })
+    await using owner = openPool(database.ownerUrl)
+    const migrators = () =>
+      owner.query(`select from pg_stat_activity
+        where application_name = 'plainpath migrate' and datname = current_database() and query ~ 'advisory'`)
+    await vi.waitFor(async () => expect((await migrators()).rowCount).toBe(1), 10_000)
+    // It would wait for every transaction and statement that was under way when it began.
+    await owner.query('create index concurrently notes_more on notes (body)')
+    await held?.[Symbol.asyncDispose]()
+    expect(await waiting).toEqual({ applied: ['0003-tags'] })
+  }, 60_000)
+
+  test('F-30 killed in the middle of a file leaves nothing of it, and another one carries on', async () => {
+    await using database = await openEmptyDatabase()
+    await migrate({ url: database.ownerUrl, folder })
+    const file = (middle: string) =>
+      `create table half (n int); insert into half values (1); ${middle}; create table whole (n int);`
+    await using slow = await folderWith({ '0003-half.sql': file('select pg_sleep(600)') })
+    const program = `
+      import { migrate } from '${fileURLToPath(new URL('./migrate.ts', import.meta.url))}'
+      await migrate({ url: process.env.URL, folder: process.env.FOLDER })`
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program], {
+      env: { URL: database.ownerUrl, FOLDER: slow.path },
+      stdio: 'inherit',
+    })
+    await using owner = openPool(database.ownerUrl)
+    const sleeping = () =>
+      owner.query(
+        `select from pg_stat_activity where wait_event = 'PgSleep' and datname = current_database()`,
+      )
+    await vi.waitFor(async () => expect((await sleeping()).rowCount).toBe(1), 10_000)
+    child.kill('SIGKILL')
+    await using whole = await folderWith({ '0003-half.sql': file('select 1') })
+    expect(await schemaIsCurrent(owner, whole.path)).toBe(false)
+    expect(await migrate({ url: database.ownerUrl, folder: whole.path })).toEqual({ applied: ['0003-half'] })
+    expect((await owner.query('select n from half')).rowCount).toBe(1)
+    expect((await sleeping()).rowCount).toBe(0)
+  }, 60_000)
 
   test('applies a file whole, whatever its comments say', async () => {
     await using database = await openEmptyDatabase()

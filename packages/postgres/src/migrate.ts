@@ -7,16 +7,17 @@ import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-
 import { connect, disconnect } from './connection.ts'
 import type { Database } from './database.ts'
 import { withoutValues } from './database-error.ts'
+import { installJobQueue, JOB_QUEUE_GRANTS } from './job-queue.ts'
 
 const LOCK_SECONDS = 30
 const STATEMENT_MS = 300_000
 /** A migration that cannot get a table's lock gives up rather than have every reader queue behind it. */
-const TABLE_LOCK_SECONDS = 5
+const TABLE_LOCK_SECONDS = 2
 
 /**
  * Brings a database forward to the newest migration of `folder`: plain SQL files `NNNN-name.sql`, applied in the order
  * of their numbers, each in a transaction of its own with its line in `schema_migrations`. There is no way back.
- * Several processes may call it at once: one works, the others wait for it up to 30 s.
+ * Several processes may call it at once: one works, the others wait for it up to 30 s. The job queue comes first.
  *
  * A file names no role. With `appRole` each transaction also grants that role what it needs on the tables of schema
  * `public`, and takes back the rest: read, add, change and remove rows, but only read and add where
@@ -39,12 +40,16 @@ export async function migrate(options: {
   try {
     await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
     await setLockTimeout(client, TABLE_LOCK_SECONDS)
+    // Of a process that was killed the server would carry out a long statement to its end, with its locks.
+    await client.query(`set client_connection_check_interval = '1s'`)
     await client.query('select set_config($1, coalesce($2, current_user::text), false)', [
       APP_ROLE_SETTING,
       options.appRole,
     ])
+    await installJobQueue(options.url, STATEMENT_MS)
     const applied = await applyNew(client, options.folder)
     await client.query(APP_ROLE_GRANTS)
+    await client.query(JOB_QUEUE_GRANTS)
     return { applied }
   } finally {
     await disconnect(client)
@@ -52,15 +57,22 @@ export async function migrate(options: {
 }
 
 /** @returns false when a migration of `folder` is missing in the database, or its tables may not be read yet. */
-export async function schemaIsCurrent(db: Database, folder: string): Promise<boolean> {
+export const schemaIsCurrent = async (db: Database, folder: string) =>
+  (await missingMigrations(db, folder)).length === 0
+
+/**
+ * Those of `folder` that were not applied; all of them where the tables may not be read yet. What a newer release
+ * applied is not its business: the schema grows in ways that this one can live with.
+ */
+export async function missingMigrations(db: Database, folder: string): Promise<string[]> {
   const expected = await migrationNames(folder)
   try {
     const { rows } = await db.query<{ name: string }>(`select name from ${MIGRATIONS_TABLE}`)
     const applied = new Set(rows.map((row) => row.name))
-    return expected.every((name) => applied.has(name))
+    return expected.filter((name) => !applied.has(name))
   } catch (error) {
     if (error instanceof pg.DatabaseError && (error.code === UNDEFINED_TABLE || error.code === NOT_ALLOWED))
-      return false
+      return expected
     throw error
   }
 }

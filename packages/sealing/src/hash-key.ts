@@ -1,4 +1,4 @@
-import { createHmac, createSecretKey, hkdfSync } from 'node:crypto'
+import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /** What a hash is for, and so under which derived key it is made. A table's own label is written `email-index/waitlist`. */
@@ -25,15 +25,21 @@ export function parseHashKey(fileText: string): HashKey {
   const [line, second] = parseKeyFile('hash', fileText)
   if (line === undefined || second !== undefined) throw new Error('bad hash file: it holds more than one key')
   const key = createSecretKey(line.bytes)
+  // Labels are words of the program, so there are few.
+  const derived = new Map<string, KeyObject>()
   return {
     id: line.id,
     hash(label, value) {
       if (label === '') throw new TypeError('a hash needs a label')
-      const derived = new Uint8Array(hkdfSync('sha256', key, '', label, 32))
-      return createHmac('sha256', derived).update(value).digest()
+      const known = derived.get(label) ?? derive(key, label)
+      derived.set(label, known)
+      return createHmac('sha256', known).update(value).digest()
     },
   }
 }
+
+const derive = (key: KeyObject, label: string) =>
+  createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', label, 32)))
 
 /** One line for a hash key file. */
 export const newHashKey = (): string => newKeyLine('hash')

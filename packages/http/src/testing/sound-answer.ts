@@ -78,7 +78,13 @@ function expectSoundRefusal({ status, headers, text }: AnswerFacts, form: ErrorF
   const early = written === 'agent' && !('instance' in body)
   if (form !== undefined && !early) expect(written).toBe(form === 'page' ? 'problem' : form)
   expect(type).toBe(written === 'oauth' ? 'application/json' : 'application/problem+json')
-  const { errors: _mistakes, policy: _policy, successor: _guide, ...members } = body
+  const {
+    errors: _mistakes,
+    policy: _policy,
+    successor: _guide,
+    attempts_remaining: _left,
+    ...members
+  } = body
   const known = MEMBERS[written].filter((name) => name !== 'instance' || !early)
   expect(Object.keys(members).sort()).toEqual(known)
   const code = written === 'oauth' ? String(body['error_uri']).replace(/^.*\/problems\//, '') : body['code']

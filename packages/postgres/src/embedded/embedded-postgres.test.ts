@@ -78,6 +78,23 @@ describe('a first start', () => {
     await expect(intruder.query('select 1')).rejects.toMatchObject({ code: '28P01' })
   })
 
+  test('N-177 makes a server that writes no statement, parameter or value of a row into its log', async () => {
+    await using server = await useEmbeddedPostgres({ dir })
+    await using pool = openPool(server.url)
+    const { rows } = await pool.query<{ name: string; setting: string }>(
+      `select name, setting from pg_settings where name like 'log\\_%'`,
+    )
+    expect(Object.fromEntries(rows.map(({ name, setting }) => [name, setting]))).toMatchObject({
+      log_min_error_statement: 'panic',
+      log_parameter_max_length_on_error: '0',
+      log_error_verbosity: 'terse',
+      log_statement: 'none',
+      log_min_duration_statement: '-1',
+      log_min_duration_sample: '-1',
+      log_duration: 'off',
+    })
+  })
+
   test('removes what one that was killed left beside the folder', async () => {
     const left = `${dir}.new-Abc123`
     fs.mkdirSync(left)

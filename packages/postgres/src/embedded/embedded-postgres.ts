@@ -66,7 +66,11 @@ async function joinServer(
   settings: Readonly<Record<string, string>>,
 ): Promise<{ lease: Lease; port: number; started: boolean }> {
   let ours: StartingServer | undefined
-  for (const deadline = Date.now() + START_TIMEOUT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
+  for (
+    const deadline = performance.now() + START_TIMEOUT_MS;
+    performance.now() < deadline;
+    await sleep(POLL_MS)
+  ) {
     const server = runningServer(cluster.dir)
     if (server?.ready) {
       const lease = await takeLease(serverUrl(cluster, server.port))

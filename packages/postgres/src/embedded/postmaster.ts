@@ -147,7 +147,11 @@ export async function stopServer(dir: string): Promise<void> {
   const server = runningServer(dir)
   if (!server) return
   signal(server.pid, 'SIGINT')
-  for (const deadline = Date.now() + STOP_TIMEOUT_MS; Date.now() < deadline; await sleep(POLL_MS)) {
+  for (
+    const deadline = performance.now() + STOP_TIMEOUT_MS;
+    performance.now() < deadline;
+    await sleep(POLL_MS)
+  ) {
     if (runningServer(dir)?.pid !== server.pid) return
   }
   const seconds = STOP_TIMEOUT_MS / 1000

@@ -1,0 +1,87 @@
+import { z } from 'zod'
+import { IdentityType } from './agent.ts'
+import { EmailAddress } from './email-address.ts'
+import { Scope } from './scope.ts'
+
+/** The id of a claim from its first attempt on. */
+export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
+export type RegistrationId = z.infer<typeof RegistrationId>
+
+/** That a person confirmed an agent, and until when. */
+export interface StandingClaim {
+  readonly id: RegistrationId
+  readonly expiresAt: Date
+}
+
+export const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
+
+/** The body of `POST /agent/claim` (contract §5). What it does not know is ignored, `claim_token` of other dialects too. */
+export const BeginClaimRequest = z
+  .object({
+    email: EmailAddress.nullish().meta({
+      format: 'email',
+      description: 'The address of the person you act for. Ask them before you send it.',
+    }),
+    login_hint: EmailAddress.nullish().meta({ format: 'email', description: 'The same under another name.' }),
+  })
+  .refine(({ email, login_hint: hint }) => email ?? hint, { path: ['email'], error: 'is missing' })
+  .refine(({ email, login_hint: hint }) => !email || !hint || email === hint, {
+    path: ['login_hint'],
+    error: 'must be left out, or be the same as email',
+  })
+
+const Time = z.iso.datetime()
+
+/** The answer of `POST /agent/claim`: the same for every address. */
+export const BegunClaim = z.object({
+  registration_id: RegistrationId.meta({ description: 'The id that the claim will have.' }),
+  claim_attempt_id: ClaimAttemptId,
+  status: z.literal('initiated'),
+  match_phrase: z.string().meta({
+    description: 'Show these two words to the person: the page behind the mailed link shows the same.',
+  }),
+  expires_at: Time.meta({ description: 'Until then the mailed link works.' }),
+  delivery: z.object({
+    method: z.literal('email'),
+    to: z.string().meta({ description: 'The address, mostly hidden.' }),
+  }),
+  otp_length: z.int().meta({ description: 'Digits of the code that the page shows to the person.' }),
+  attempts_allowed: z.int().meta({ description: 'Codes that you may send in all.' }),
+  resend_after: z.int().meta({ description: 'Seconds until you may ask again for the same address.' }),
+})
+
+const EnteredCode = z.string().min(1).max(64)
+
+/** The body of `POST /agent/claim/complete`. What it does not know is ignored. */
+export const CompleteClaimRequest = z
+  .object({
+    otp: EnteredCode.nullish().meta({
+      description:
+        'The six digits that the person read to you, as a string. Blanks and hyphens do not count.',
+    }),
+    user_code: EnteredCode.nullish().meta({ description: 'The same under another name.' }),
+    claim_attempt_id: ClaimAttemptId.nullish().meta({ description: 'Your newest attempt when left out.' }),
+  })
+  .refine(({ otp, user_code: code }) => otp ?? code, { path: ['otp'], error: 'is missing' })
+  .refine(({ otp, user_code: code }) => !otp || !code || otp === code, {
+    path: ['user_code'],
+    error: 'must be left out, or be the same as otp',
+  })
+
+/** The answer of `POST /agent/claim/complete`. */
+export const CompletedClaim = z.object({
+  registration_id: RegistrationId,
+  claim_attempt_id: ClaimAttemptId,
+  status: z.literal('completed'),
+  identity_type: IdentityType,
+  identity_assertion: z.string().meta({ description: 'A JWT that your client can exchange for tokens.' }),
+  expires: Time.meta({ description: 'The end of the assertion.' }),
+  claim_expires_at: Time.meta({ description: 'The end of the claim, unless somebody ends it before.' }),
+  grant_types: z.array(z.string()),
+  scopes: z.array(Scope).meta({ description: 'Scopes that a token for the assertion may have.' }),
+  scope: z.string().meta({ description: 'The same scopes, separated by spaces.' }),
+  token_endpoint: z.url(),
+})
+
+/** The answer of `POST /agent/assertion`. */
+export const RenewedAssertion = CompletedClaim.omit({ claim_attempt_id: true, status: true })

@@ -1,0 +1,51 @@
+import { z } from 'zod'
+import { GuideSlug } from './guide.ts'
+
+export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
+export type ContactTopic = z.infer<typeof ContactTopic>
+
+/** Line ends become `\n`; the length counts code points. */
+export const ContactText = z
+  .string()
+  .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
+  .refine((text) => text !== '', 'must say something')
+  .refine((text) => [...text].length <= 5000, 'must be at most 5000 characters')
+  .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
+  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
+
+/** The body of `POST /contact`. */
+export const ContactRequest = z.strictObject({
+  topic: ContactTopic.meta({
+    description: '`attorney` is also answered with what to prepare, and the official lists of attorneys.',
+  }),
+  message: ContactText.meta({
+    minLength: 1,
+    maxLength: 5000,
+    description: 'What the person wants to say, 1 to 5000 characters. Leave out numbers of documents.',
+  }),
+  guideSlug: GuideSlug.nullish().meta({ description: 'The guide that the message is about.' }),
+})
+export type ContactRequest = z.output<typeof ContactRequest>
+
+/** `erased`: nothing of the message is kept but that it was there. */
+export const ContactStatus = z.enum(['received', 'delivered', 'erased'])
+export type ContactStatus = z.infer<typeof ContactStatus>
+
+export const ContactId = z.uuid()
+
+const OfficialList = z.object({ title: z.string(), url: z.url(), about: z.string() })
+
+export const ContactReceived = z.object({
+  id: ContactId,
+  status: z.literal('received'),
+  prepare: z
+    .array(z.string())
+    .optional()
+    .meta({ description: 'Only for the topic `attorney`: what to have ready.' }),
+  attorneyLists: z
+    .array(OfficialList)
+    .optional()
+    .meta({ description: 'Only for the topic `attorney`: the official lists.' }),
+})
+
+export const ContactState = z.object({ id: ContactId, status: ContactStatus })

@@ -1,0 +1,26 @@
+import Koa from 'koa'
+import { answerErrors, createLog, parseTrustedProxies, requestContext, serve } from '../src/index.ts'
+import { installLastResort } from '../src/last-resort.ts'
+
+/** A process that fails in the way that its argument names, with an error that quotes what is nobody’s business. */
+const log = createLog({ service: 'failing' })
+installLastResort(log)
+const failure = () =>
+  new Error('cannot mail "canary.person@example.org"', { cause: new Error("key 'canary'") })
+
+const koa = new Koa()
+koa.use(requestContext({ origin: 'http://localhost', log, trustedProxies: parseTrustedProxies('') }))
+koa.use(answerErrors({ origin: 'http://localhost', log, formOf: () => 'problem' }))
+koa.use((ctx) => {
+  if (ctx.path === '/throw') throw failure()
+  if (ctx.path === '/timer') setTimeout(() => throwing(), 0)
+  if (ctx.path === '/promise') void Promise.reject(failure())
+  // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- other people's code does
+  if (ctx.path === '/text') void Promise.reject('canary')
+  ctx.body = 'fine'
+})
+function throwing(): never {
+  throw failure()
+}
+const server = await serve(koa.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+log.info('listening', { port: server.port })
