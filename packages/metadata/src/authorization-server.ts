@@ -1,4 +1,4 @@
-import { Scope } from '@plainpath/domain'
+import { ASSERTION_ALGORITHMS, Scope } from '@plainpath/domain'
 import { z } from 'zod'
 import { FEATURES, type Features, grantTypesOf } from './features.ts'
 import { serviceUrls } from './service-urls.ts'
@@ -30,7 +30,9 @@ export const AuthorizationServerMetadata = z.strictObject({
   response_types_supported: z.array(z.string()).length(0),
   grant_types_supported: z.array(z.string()).min(1),
   token_endpoint_auth_methods_supported: z.array(z.string()).min(1),
+  token_endpoint_auth_signing_alg_values_supported: z.array(z.string()).min(1),
   revocation_endpoint_auth_methods_supported: z.array(z.string()).min(1),
+  revocation_endpoint_auth_signing_alg_values_supported: z.array(z.string()).min(1),
   protected_resources: z.array(z.url()),
   service_documentation: z.url(),
   op_policy_uri: z.url().optional(),
@@ -39,8 +41,8 @@ export const AuthorizationServerMetadata = z.strictObject({
 })
 export type AuthorizationServerMetadata = z.infer<typeof AuthorizationServerMetadata>
 
-export const GRANT_TYPES = ['client_credentials'] as const
-export const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post'] as const
+export const GRANT_TYPES: readonly string[] = grantTypesOf(FEATURES)
+export const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /**
  * The document at `/.well-known/oauth-authorization-server`. It names only what runs, with one exception that
@@ -64,7 +66,9 @@ export function authorizationServerMetadata(config: {
     response_types_supported: [],
     grant_types_supported: grantTypesOf(features),
     token_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
+    token_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
     revocation_endpoint_auth_methods_supported: [...CLIENT_AUTH_METHODS],
+    revocation_endpoint_auth_signing_alg_values_supported: [...ASSERTION_ALGORITHMS],
     protected_resources: [urls.base],
     service_documentation: urls.authMd,
     ...(features.policies && { op_policy_uri: urls.privacy, op_tos_uri: urls.terms }),

@@ -25,8 +25,8 @@ export const FEATURES: Features = {
   policies: true,
   changelog: true,
   homeMarkdown: true,
-  verifiedEmail: false,
-  contact: false,
+  verifiedEmail: true,
+  contact: true,
 }
 
 /** The scopes that a token can have. */

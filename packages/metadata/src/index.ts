@@ -16,14 +16,21 @@ export {
   mcpInstructions,
   mcpServerInfo,
 } from './documents/mcp-server-info.ts'
-export { MCP_TOOLS, type McpTool, type McpToolName, MOST_TOOL_RESULTS } from './documents/mcp-tools.ts'
+export {
+  MCP_TOOLS,
+  type McpTool,
+  type McpToolName,
+  MOST_TOOL_RESULTS,
+  mcpToolsOf,
+} from './documents/mcp-tools.ts'
 export type { ServedDocument } from './documents/served-document.ts'
-export { FEATURES, type Features, grantTypesOf, scopesOf } from './features.ts'
+export { FEATURES, type Features, grantTypesOf, JWT_BEARER_GRANT, scopesOf } from './features.ts'
 export { AgentProblem, OAuthError, Problem as ProblemSchema } from './openapi/error-schemas.ts'
 export { openApiDescription } from './openapi/openapi-description.ts'
 export { LONGEST_SEARCH, MOST_GUIDES } from './operations/guides.ts'
+export { CLIENT_ASSERTION_TYPE } from './operations/oauth.ts'
 export type { Operation } from './operations/operation.ts'
-export { OPERATIONS, operations } from './operations/operations.ts'
+export { OPERATIONS, operations, operationsOf } from './operations/operations.ts'
 export { isLoopback, Origin } from './origin.ts'
 export { type AppName, appFor, PATHS } from './paths.ts'
 export { ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource.ts'

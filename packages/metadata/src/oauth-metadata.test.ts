@@ -31,8 +31,14 @@ describe('the authorization server', () => {
       scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
       response_types_supported: [],
       grant_types_supported: ['client_credentials'],
-      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
-      revocation_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'],
+      token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
+      token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
+      revocation_endpoint_auth_methods_supported: [
+        'client_secret_basic',
+        'client_secret_post',
+        'private_key_jwt',
+      ],
+      revocation_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
       protected_resources: [`${ORIGIN}/api`],
       service_documentation: `${ORIGIN}/auth.md`,
       agent_auth: {

@@ -1,3 +1,5 @@
+import { FEATURES } from './features.ts'
+
 /** One kind of data about people or their agents, and how long this version keeps it. */
 export interface RetentionRow {
   readonly what: string
@@ -6,12 +8,67 @@ export interface RetentionRow {
   readonly until: string
 }
 
+/** Kept once claims run. */
+const OF_CLAIMS: readonly RetentionRow[] = [
+  {
+    what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
+    how: 'Encrypted. Keyed hashes of the address and the mailbox let us count and keep your no.',
+    until: 'Until you answer, and at most 24 hours.',
+  },
+  {
+    what: 'That an agent asked somebody, and what came of it',
+    how: 'Ids, times and a state, without the address.',
+    until: 'For two days.',
+  },
+  {
+    what: 'The code that our page shows you, and the links in our mails',
+    how: 'Only a hash; of the code, a keyed one.',
+    until:
+      'A code until it is used, replaced or declined, and at most 24 hours. A link as long as what it is about.',
+  },
+  {
+    what: 'Your e-mail address, after you confirmed an agent',
+    how: 'Encrypted. A keyed hash of the address stands beside it.',
+    until: 'For 30 days, or until you, the agent or the operator ends it.',
+  },
+  {
+    what: 'That an agent was confirmed, and how that ended',
+    how: 'Ids and times, without the address.',
+    until: 'Until 30 days after it ended.',
+  },
+  {
+    what: 'How many wrong codes were sent for a mailbox',
+    how: 'Times under a keyed hash of the mailbox.',
+    until: 'For a day and a minute.',
+  },
+  {
+    what: 'That you said no to an agent',
+    how: 'A keyed hash of your mailbox, and a date.',
+    until: 'For 30 days.',
+  },
+]
+
+/** Kept once messages are taken. */
+const CONTACT: readonly RetentionRow[] = [
+  {
+    what: 'A message that you wrote to us, and the address for the answer',
+    how: 'Encrypted.',
+    until:
+      'Until 90 days after it reached the people who answer. Their mailbox keeps its own copy. A message from our page that you do not confirm goes after 24 hours.',
+  },
+  {
+    what: 'That there was a message: its number, topic, guide and state',
+    how: 'Without text and address.',
+    until: 'Kept.',
+  },
+]
+
 /** All that is kept. `/privacy` and `docs/retention.md` are made from it. */
 export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address on the waitlist, and when you joined',
     how: 'The address is encrypted. A keyed hash lets us see that an address is there already.',
-    until: 'Kept. There is no way yet to take an address off the list.',
+    until: 'Until you take it off the list, by the link in our mail or a new one that you ask for.',
   },
   {
     what: 'Who led whom to the waitlist',
@@ -19,19 +76,53 @@ export const RETENTION: readonly RetentionRow[] = [
     until: 'As long as the two entries.',
   },
   {
+    what: 'The links in our mails about the waitlist',
+    how: 'Only a hash.',
+    until: 'As long as your place on the list. A link that you asked for to leave works for 7 days.',
+  },
+  {
+    what: 'A mail to you, until it is sent: your address and the text',
+    how: 'Encrypted.',
+    until:
+      'Until your mail server took it; if it never does, for 8 days. Mail servers keep copies of their own.',
+  },
+  {
+    what: 'That a mail was sent, and what kind it was',
+    how: 'Without address and text. For a day and an hour, a keyed hash of the mailbox, to count.',
+    until: 'For 30 days.',
+  },
+  ...(FEATURES.contact ? CONTACT : []),
+  {
     what: 'The name of an agent, if it gave one',
     how: 'Encrypted.',
-    until: 'Until the agent deletes its registration.',
+    until: 'Until the agent deletes its registration, or that expires.',
   },
   {
-    what: 'An agent’s registration: its id, its scopes, its state and when it registered',
+    what: 'An agent’s registration: its id, its scopes, its state, when it registered, and the day of its last token',
     how: 'The id is random.',
-    until: 'Kept, also after the agent deletes it, so that the id never works again.',
+    until:
+      'Until it expires: 7 days after it was made if the agent never got a token, else 90 days (and a day at most) after the last one. One that the agent deletes, or the operator disables, is kept, so that the id never works again.',
   },
   {
-    what: 'The secret of an agent',
-    how: 'Only a keyed hash.',
-    until: 'Until the agent deletes its registration.',
+    what: 'That a registration expired',
+    how: 'Its id, keyed hashes of its secrets or its public keys, and the time: enough to tell the agent so.',
+    until: 'For 90 days.',
+  },
+  {
+    what: 'The secrets of an agent',
+    how: 'Only keyed hashes.',
+    until:
+      'Until the agent deletes its registration, ends the secret or registers keys instead. An old one goes 7 days after a new one was made.',
+  },
+  {
+    what: 'The public keys of an agent, if it registered keys instead of a secret',
+    how: 'As it sent them. A public key is no secret.',
+    until: 'Until the agent replaces them or deletes its registration, and 90 days after that expired.',
+  },
+  {
+    what: 'That a client assertion of an agent was used',
+    how: 'Only a hash of the agent’s id and the number of the assertion.',
+    until: 'Five minutes after it was made, and at most a few minutes more.',
   },
   {
     what: 'Access tokens of an agent',
@@ -45,10 +136,11 @@ export const RETENTION: readonly RetentionRow[] = [
       'Counted for at most an hour and a few minutes. After two days the key is gone, and the hashes say nothing.',
   },
   {
-    what: 'One log line for each request',
+    what: 'At most one log line for each request',
     how: 'Its time, kind, result, duration and a random number. No network address, e-mail address, search or token.',
     until: 'As long as the operator of this server keeps logs.',
   },
+  ...(FEATURES.verifiedEmail ? OF_CLAIMS : []),
 ]
 
 /** The table as Markdown. */

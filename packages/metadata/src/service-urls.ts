@@ -9,6 +9,7 @@ export interface ServiceUrls {
   readonly jwks: string
   readonly register: string
   readonly agent: string
+  readonly claim: string
   readonly authorizationServer: string
   readonly protectedResource: string
   readonly apiCatalog: string
@@ -23,6 +24,8 @@ export interface ServiceUrls {
   /** The same card where clients of its earlier drafts look. */
   readonly serverCardAliases: readonly string[]
   readonly reference: string
+  /** The page to write to the desk. */
+  readonly contact: string
   readonly privacy: string
   readonly terms: string
   readonly changelog: string
@@ -30,6 +33,9 @@ export interface ServiceUrls {
   problem(code: string): string
   guide(slug: string): string
   referral(slug: string): string
+  /** The pages behind mailed links. */
+  claimAttempt(secret: string): string
+  endClaim(secret: string): string
 }
 
 /** @param origin such as `https://plainpath.example`: scheme and authority, no path, no trailing slash */
@@ -44,6 +50,7 @@ export function serviceUrls(origin: string): ServiceUrls {
     jwks: `${origin}/oauth/jwks.json`,
     register: `${base}/agent/register`,
     agent: `${base}/agent`,
+    claim: `${base}/agent/claim`,
     authorizationServer: `${origin}/.well-known/oauth-authorization-server`,
     protectedResource: `${origin}/.well-known/oauth-protected-resource/api`,
     apiCatalog: `${origin}/.well-known/api-catalog`,
@@ -57,6 +64,7 @@ export function serviceUrls(origin: string): ServiceUrls {
     serverCard: `${base}/mcp/server-card`,
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
+    contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,
     terms: `${origin}/terms`,
     changelog: `${origin}/changelog`,
@@ -64,5 +72,7 @@ export function serviceUrls(origin: string): ServiceUrls {
     problem: (code) => `${origin}/problems/${code}`,
     guide: (slug) => `${origin}/guides/${slug}`,
     referral: (slug) => `${origin}/?ref=${slug}`,
+    claimAttempt: (secret) => `${origin}/claim?attempt=${secret}`,
+    endClaim: (secret) => `${origin}/claim?end=${secret}`,
   }
 }

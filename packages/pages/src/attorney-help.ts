@@ -15,6 +15,16 @@ export const OFFICIAL_LISTS = [
   },
 ] as const
 
+/** What to have ready for a talk with an attorney. */
+export const PREPARE_FOR_ATTORNEY = [
+  'Every letter from USCIS, ICE or an immigration court, with its date.',
+  'Copies of the forms that were filed, and their receipts.',
+  'Passports, visas and entry records, such as Form I-94.',
+  'A list of dates: each entry, each exit, each address.',
+  'Papers of every arrest and every court case, also old or closed ones.',
+  'Your questions, in writing.',
+] as const
+
 /** The warm block: when to talk to an attorney, and where the official lists are. */
 export function attorneyHelp(reasons: readonly string[]): Html {
   return html`<section class="attorney" aria-labelledby="attorney">

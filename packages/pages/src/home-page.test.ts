@@ -7,6 +7,7 @@ const home: HomePage = {
   guides: [{ slug: 'renew-green-card', title: 'Renew your green card', summary: 'What to file.' }],
   commands: [{ does: 'Sign up.', line }],
   links: [{ href: '/auth.md', text: 'How agents sign up' }],
+  contact: false,
 }
 
 describe('the home page', () => {
@@ -30,5 +31,10 @@ describe('the home page', () => {
 
   test('leaves the list of links out when there are none', () => {
     expect(markupOf(homePage({ ...home, links: [] }))).not.toContain('To read on')
+  })
+
+  test('leads to the form for messages only while they are taken', () => {
+    expect(markupOf(homePage(home))).not.toContain('href="/contact"')
+    expect(markupOf(homePage({ ...home, contact: true }))).toContain('<a href="/contact">Write to us</a>')
   })
 })

@@ -1,7 +1,21 @@
-export { attorneyHelp, OFFICIAL_LISTS, officialLists } from './attorney-help.ts'
+export { attorneyHelp, OFFICIAL_LISTS, officialLists, PREPARE_FOR_ATTORNEY } from './attorney-help.ts'
+export {
+  type AgentOnPage,
+  type ClaimQuestionPage,
+  type ClosedClaim,
+  claimCodePage,
+  claimQuestionPage,
+  closedClaimPage,
+  closedClaimTitle,
+  endClaimPage,
+  endedClaimPage,
+  noClaimPage,
+} from './claim-pages.ts'
+export { type ContactField, type ContactForm, contactMailedPage, contactPage } from './contact-page.ts'
 export { type GuideOnPage, guidePage } from './guide-page.ts'
 export { type HomePage, homePage } from './home-page.ts'
-export { type Html, type HtmlValue, html, rawHtml } from './html.ts'
+export { type Html, type HtmlValue, html, markupOf, rawHtml } from './html.ts'
+export { type LinkPage, linkDonePage, linkPage } from './link-page.ts'
 export {
   type ChangelogPage,
   changelogPage,

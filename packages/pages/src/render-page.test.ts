@@ -28,6 +28,7 @@ function pagesWith(text: string): string[] {
     talkToAnAttorneyWhen: [text, text],
   }
   const home = {
+    contact: true,
     guides: [{ slug: text, title: text, summary: text }],
     commands: [{ does: text, line: text }],
     links: [{ href: text, text }],

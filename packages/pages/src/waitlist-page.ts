@@ -20,7 +20,7 @@ ${
     : html`<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}" aria-invalid="true" aria-describedby="email-mistake">`
 }
 ${referredBySlug !== undefined && html`<input name="referredBySlug" type="hidden" value="${referredBySlug}">`}
-<p><strong>What happens next:</strong> we keep your address encrypted, and show you a link that you can share. We do not send mail yet. There is no way yet to take an address off the list. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> we keep your address encrypted, show you a link that you can share, and send you one mail. In it you confirm, or take your address off the list. <a href="/privacy">What we keep</a></p>
 <button type="submit">Join the waitlist</button>
 </form>`
 }
@@ -49,13 +49,14 @@ const summaryOf = (mistake: string) => html`<div class="summary" role="alert" ta
 /** The body of `/waitlist` for somebody new. @param referralUrl is shown here and never again */
 export function joinedPage({ referralUrl }: { referralUrl: string }): Html {
   return html`<h1>You are on the waitlist</h1>
-<p>This is your own link. Copy it now: we show it once.</p>
+<p>This is your own link to share. We show it here once.</p>
 <pre><code id="referral">${referralUrl}</code></pre>
-<p>When somebody joins through it, we keep that you led them here. The link does not say who you are.</p>
+<p>When somebody joins through it and confirms, we keep that you led them here. The link does not say who you are.</p>
+<p>We sent you a mail with the same link. Open it to confirm your address, or to take it off the list.</p>
 <p><a href="/">Back to the guides</a></p>`
 }
 
 /** The body of `/waitlist` for an address that is on it. It says nothing of the entry. */
 export const alreadyJoinedPage = (): Html => html`<h1>This address is on the waitlist already</h1>
-<p>You do not need to do anything. We showed the link to share when the address joined, and cannot show it again.</p>
+<p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the mail that we sent when it joined.</p>
 <p><a href="/">Back to the guides</a></p>`

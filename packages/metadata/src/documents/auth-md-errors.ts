@@ -27,6 +27,13 @@ const ERRORS = [
     'unsupported_grant_type',
     'Send `grant_type=client_credentials`, as a form.',
   ],
+  [
+    'otp-invalid',
+    400,
+    'otp_invalid',
+    'Ask the person to read the code again. `attempts_remaining` says how often you still can.',
+  ],
+  ['claim-unknown', 400, 'invalid_claim_token', 'Begin a claim first.'],
   ['invalid-scope', 400, 'invalid_scope', 'None of the scopes can be yours: leave `scope` out.'],
   ['invalid-target', 400, 'invalid_target', 'Leave `resource` out, or send the one above.'],
   [
@@ -35,8 +42,35 @@ const ERRORS = [
     'invalid_client',
     'Unknown client, wrong secret, or a registration that has ended: check them, else register again.',
   ],
+  [
+    'client-expired',
+    401,
+    'invalid_client',
+    'The registration was not used for too long and has ended: register again.',
+  ],
   ['invalid-token', 401, 'invalid_token', 'The token has ended: get a new one.'],
   ['insufficient-scope', 403, 'insufficient_scope', 'Get a token with the scope that the challenge names.'],
+  ['last-secret', 409, 'last_secret', 'Get another secret first, or end the registration.'],
+  ['too-many-secrets', 409, 'too_many_secrets', 'End one of the two secrets first.'],
+  ['client-has-keys', 409, 'client_has_keys', 'Replace your keys instead: you have no secret.'],
+  [
+    'code-not-shown',
+    409,
+    'authorization_pending',
+    'The person has not pressed the button yet: ask them, then try again.',
+  ],
+  [
+    'claim-completed',
+    409,
+    'previously_claimed',
+    'A code works once. If the answer was lost, begin a new claim.',
+  ],
+  ['otp-expired', 410, 'otp_expired', 'Ask the person to open the link again and press for a new code.'],
+  ['otp-locked', 410, 'otp_locked', 'Begin a new claim. Never guess a code.'],
+  ['claim-expired', 410, 'claim_expired', 'The link was not used for 24 hours: begin a new claim.'],
+  ['claim-superseded', 410, 'claim_superseded', 'Use the code of your newest attempt.'],
+  ['claim-declined', 410, 'access_denied', 'The person said no: do not ask again.'],
+  ['claim-failed', 410, 'claim_failed', 'The mail was not taken: check the address with the person.'],
   ['rate-limited', 429, 'rate_limited', 'Wait for the seconds in `Retry-After`.'],
   ['unavailable', 503, 'temporarily_unavailable', 'Nothing was done: try again after `Retry-After`.'],
 ] as const
@@ -45,8 +79,12 @@ const ERRORS = [
 export const authMdErrorCodes = (features: Features) =>
   rowsOf(features).map(([code, status, error]) => ({ code, status, error }))
 
-/** Nothing asks for a scope until contact messages run. */
-const rowsOf = ({ contact }: Features) => ERRORS.filter(([code]) => code !== 'insufficient-scope' || contact)
+/** Nothing asks for a scope until contact messages run, and nobody meets the errors of claims until those do. */
+const rowsOf = ({ contact, verifiedEmail }: Features) =>
+  ERRORS.filter(
+    ([code]) =>
+      (code !== 'insufficient-scope' || contact) && (!/^(claim|otp)-|^code-/.test(code) || verifiedEmail),
+  )
 
 /** The table of errors that an agent can meet on its way to a guide. */
 export function authMdErrors({ origin, features }: DocumentConfig): string {

@@ -1,21 +1,29 @@
 import { SCOPE_MEANINGS } from '@plainpath/domain'
 import { API_TITLE } from '../api-version.ts'
 import { authorizationServerMetadata } from '../authorization-server.ts'
-import { scopesOf } from '../features.ts'
+import { grantTypesOf, scopesOf } from '../features.ts'
 import { protectedResourceMetadata } from '../protected-resource.ts'
 import { serviceUrls } from '../service-urls.ts'
 import { agentCommands } from './agent-commands.ts'
+import { authMdClaim } from './auth-md-claim.ts'
 import { authMdErrors } from './auth-md-errors.ts'
+import { authMdKeys } from './auth-md-keys.ts'
 import type { DocumentConfig } from './document-config.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
 /** `/auth.md`: an agent that reads it from top to bottom gets a token and reads a guide. */
 export function authMd(config: DocumentConfig): ServedDocument {
-  const parts = [preamble, discovery, method, registration, token, use, upkeep, authMdErrors, closing]
+  const parts = [
+    ...[preamble, discovery, method, registration, token, use, authMdClaim],
+    ...[upkeep, authMdKeys, authMdErrors, closing],
+  ]
   return {
     path: '/auth.md',
     contentType: MARKDOWN_TYPE,
-    content: `${parts.map((part) => part(config).trim()).join('\n\n')}\n`,
+    content: `${parts
+      .map((part) => part(config).trim())
+      .filter(Boolean)
+      .join('\n\n')}\n`,
   }
 }
 
@@ -64,12 +72,19 @@ The names are those of auth.md 0.1 (\`register_uri\`). \`identity_endpoint\` of 
 }
 
 /** A registration that offers more says so here. */
-const method = () => `
+const method = ({ features }: DocumentConfig) =>
+  features.verifiedEmail
+    ? `
+## 2. Pick a method
+
+- \`anonymous\`: no person, no e-mail address and no prior credential is needed. Every agent begins so.
+- \`verified_email\`: later, a person confirms by mail that you act for them. Section 6 says how.`
+    : `
 ## 2. Pick a method
 
 \`anonymous\` is the only one: no person, no e-mail address and no prior credential is needed.`
 
-function registration({ origin }: DocumentConfig): string {
+function registration({ origin, features }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
 ## 3. Register
@@ -91,18 +106,21 @@ ${pretty({
   client_secret: 'pps_…',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: ['client_credentials'],
+  grant_types: grantTypesOf(features),
   scopes: ['guides:read', 'waitlist:write'],
   token_endpoint: urls.token,
   token_endpoint_auth_method: 'client_secret_basic',
   client_secret_expires_at: 0,
   resource: urls.base,
+  idle_expiry: '2026-11-27T14:00:00.000Z',
 })}
 \`\`\`
 
-The secret is shown once. Keep it out of logs, prompts and answers. If the answer is lost, register again.
+\`idle_expiry\` says when the registration ends unless you get a token before. The secret is shown once. Keep it out of logs, prompts and answers. If the answer is lost, register again.
 
-${shell(origin, 0)}`
+${shell(origin, 0)}
+
+If you can keep a private key, you need no secret: section 7.`
 }
 
 function token({ origin }: DocumentConfig): string {
@@ -118,7 +136,7 @@ Content-Type: application/x-www-form-urlencoded
 grant_type=client_credentials
 \`\`\`
 
-\`client_id\` and \`client_secret\` may be form fields instead of the header. Without \`scope\` the token has all your scopes; what you may not have is left out, and \`scope\` in the answer says what you got. \`resource\` may be left out; if sent it is exactly ${urls.base}. The token is opaque and lasts 3600 seconds; get the next one the same way.
+\`client_id\` and \`client_secret\` may be form fields instead of the header. Without \`scope\` the token has all your scopes; what you may not have is left out, and \`scope\` in the answer says what you got. \`resource\` may be left out; if sent it is exactly ${urls.base}. The token is opaque and lasts 3600 seconds; get the next one the same way. \`client_expires_at\` in the answer is not about the token: it says when your registration ends unless you get another token before.
 
 ${shell(origin, 1)}`
 }
@@ -137,18 +155,21 @@ All operations: ${urls.openapi}
 A 401 with \`WWW-Authenticate: Bearer\` means that the token has ended: get a new one. A 401 from the token endpoint means a wrong secret or a registration that has ended: register again.`
 }
 
-function upkeep({ origin }: DocumentConfig): string {
+function upkeep({ origin, features }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
-## 6. End it
+## ${features.verifiedEmail ? 7 : 6}. End it
 
-A registration is active from its answer on, until you end it or the operator does. Then its tokens have ended too.
+A registration is active from its answer on, until you end it or the operator does, or until it expires. Then its tokens have ended too.
+
+It expires when you do not use it: 7 days after you registered if you never got a token, else 90 days after the last one. In a flood of registrations those that never got a token may end sooner, an hour after they were made. \`idle_expiry\` and \`client_expires_at\` tell you when. Who then shows the right secret gets \`invalid_client\` with an \`error_uri\` that ends in \`client-expired\`: register again.
 
 - See what is known of it: \`GET ${urls.agent}\` with HTTP Basic.
 - End one token: \`POST ${urls.revoke}\` with HTTP Basic and the form field \`token\`. Once that is answered 200, the token is dead.
 
 ${shell(origin, 3)}
 
+- Change the secret: \`POST ${urls.agent}/secrets\` with HTTP Basic and no body. The answer, 201, has a second \`client_secret\`, shown once, and its \`secret_id\`. The old one works for 7 more days, or until \`DELETE ${urls.agent}/secrets/{id}\`, which also ends all your tokens. \`GET ${urls.agent}\` lists your secrets by \`secret_id\`; you have at most two, and the last one cannot be ended. If the answer is lost, end the secret that you do not know and ask again.
 - End the registration and all its tokens: \`DELETE ${urls.agent}\` with HTTP Basic. Your name is erased. The answer is 204.
 
 \`\`\`sh

@@ -87,7 +87,6 @@ const NAMES = {
   policies: /\/privacy|\/terms/,
   changelog: /\/changelog/,
   homeMarkdown: /index\.md/,
-  verifiedEmail: /claim_uri|jwt-bearer/,
 } as const
 
 test.for(Object.entries(NAMES))('nothing names %s until it runs', ([name, words]) => {

@@ -6,7 +6,7 @@ import { skillsOf } from './skills.ts'
 /** `/llms.txt`: one page that leads a language model to everything else. */
 export function llmsTxt(config: ResourceDocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
   const urls = serviceUrls(config.origin)
-  const { mcp, reference, policies, changelog } = config.features
+  const { contact, mcp, reference, policies, changelog } = config.features
   const content = `# Plainpath
 
 > Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents. Information, not legal advice; not a law firm and not the government.
@@ -50,6 +50,7 @@ ${skillsOf(config)
 - [Sitemap](${urls.sitemap})
 ${lines(
   changelog && `- [Changes](${urls.changelog})`,
+  contact && `- [Write to us](${urls.contact}): the form for people`,
   policies && `- [Privacy](${urls.privacy})`,
   policies && `- [Terms](${urls.terms})`,
 )}`

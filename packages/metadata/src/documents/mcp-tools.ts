@@ -1,5 +1,14 @@
-import { Guide, GuideList, GuideSlug, JoinedWaitlist, JoinWaitlistRequest } from '@plainpath/domain'
+import {
+  ContactReceived,
+  ContactRequest,
+  Guide,
+  GuideList,
+  GuideSlug,
+  JoinedWaitlist,
+  JoinWaitlistRequest,
+} from '@plainpath/domain'
 import { z } from 'zod'
+import type { Features } from '../features.ts'
 import { LONGEST_SEARCH, MOST_GUIDES } from '../operations/guides.ts'
 
 /** One tool of the MCP server, said once: the server registers it, and the server card lists it. */
@@ -37,7 +46,7 @@ const Limit = (most: number) =>
     .nullish()
     .meta({ description: `How many guides to list; ${most} unless given.` })
 
-/** The tools by name, in the order of `tools/list`. */
+/** Every tool by name, also of features that do not run yet, in the order of `tools/list`. */
 export const MCP_TOOLS = {
   list_guides: defineTool({
     title: 'List guides',
@@ -95,6 +104,21 @@ export const MCP_TOOLS = {
     }),
     annotations: ADDS,
   }),
+  send_contact_message: defineTool({
+    title: 'Send a message',
+    description:
+      'Send a message to the people behind Plainpath, for a person who verified their e-mail address with you. ' +
+      'Needs a token with contact:write. Ask the person before you send; leave out numbers of documents.',
+    inputSchema: ContactRequest,
+    outputSchema: ContactReceived,
+    annotations: { ...ADDS, idempotentHint: false },
+  }),
 }
+
+/** The tools that run with `features`. */
+export const mcpToolsOf = (features: Features): [McpToolName, McpTool][] =>
+  Object.entries<McpTool>(MCP_TOOLS)
+    .map(([name, tool]): [McpToolName, McpTool] => [name as McpToolName, tool])
+    .filter(([name]) => name !== 'send_contact_message' || features.contact)
 
 export type McpToolName = keyof typeof MCP_TOOLS

@@ -4,8 +4,9 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { documentsByPath, FEATURE_SETS, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
+import { FEATURES } from '../features.ts'
 import { mcpServerInfo } from './mcp-server-info.ts'
-import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
+import { MCP_TOOLS, type McpTool, mcpToolsOf } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
 
@@ -39,7 +40,9 @@ describe('checkers', () => {
   test('ora.ai mcp-server-card: flat name, description, version, serverUrl, and tools as an array', () => {
     for (const member of ['name', 'description', 'version', 'serverUrl'])
       expect(card).toHaveProperty(member, expect.stringMatching(/./))
-    expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(MCP_TOOLS))
+    expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(
+      mcpToolsOf(FEATURES).map(([name]) => name),
+    )
     for (const tool of card.tools) expect(tool.description).toMatch(/./)
   })
 
@@ -72,7 +75,7 @@ test('it is served as a server card, the same bytes at each place, and only whil
 
 describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {
   test('is described so that a model can choose it and clients of every age can read it', () => {
-    expect(name).toMatch(/^[a-z]+_[a-z]+$/)
+    expect(name).toMatch(/^[a-z]+(_[a-z]+)+$/)
     expect(tool.description.length).toBeLessThan(250)
     const [input, output] = [
       z.toJSONSchema(tool.inputSchema, { io: 'input' }),

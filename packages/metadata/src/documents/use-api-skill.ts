@@ -67,7 +67,7 @@ Content-Type: application/json
 
 ## Limits and tokens
 
-Requests without a token share the limits of their network address. For limits of your own, register once and send a token: ${urls.authMd} leads through it. On 429 wait for the seconds in \`Retry-After\`.
+Requests without a token share the limits of their network address. For limits of your own, register once, with a secret or with a key of your own, and send a token: ${urls.authMd} leads through it. On 429 wait for the seconds in \`Retry-After\`.
 
 ## When something fails
 

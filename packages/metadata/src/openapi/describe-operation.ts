@@ -27,7 +27,7 @@ export function describeOperation(operation: Operation, urls: ServiceUrls): ZodO
 /** A client may also authenticate in a form, for which OpenAPI has no scheme. */
 function securityOf({ access, bodyType }: Operation): Record<string, string[]>[] {
   if (access === 'open' || access === 'public') return []
-  if (access === 'client') return [{ client: [] }, ...(bodyType ? [{}] : [])]
+  if (access === 'client') return [{ client: [] }, bodyType ? {} : { clientAssertion: [] }]
   return [{ oauth2: [...access.scopes] }]
 }
 

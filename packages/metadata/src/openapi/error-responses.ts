@@ -60,12 +60,12 @@ export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResp
     type: urls.problem('invalid-client'),
     title: 'Client authentication failed',
     status: 401,
-    detail: 'The client is unknown, or its secret does not match.',
+    detail: 'The client is unknown, or its secret or assertion is not accepted.',
     instance: '/api/agent',
     code: 'invalid-client',
     request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11',
     error: 'invalid_client',
-    error_description: 'The client is unknown, or its secret does not match.',
+    error_description: 'The client is unknown, or its secret or assertion is not accepted.',
   }
   const oauth = {
     error: 'invalid_scope',

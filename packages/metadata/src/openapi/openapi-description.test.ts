@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { FEATURE_SETS } from '../../test/document-config.ts'
 import { FEATURES, scopesOf } from '../features.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { OPERATIONS, operationsOf } from '../operations/operations.ts'
 import { openApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
@@ -13,9 +13,11 @@ interface DescribedOperation {
   security: unknown[]
 }
 
-const operationsOf = (document: { paths: Record<string, Record<string, DescribedOperation>> }) =>
+const describedIn = (document: { paths: Record<string, Record<string, DescribedOperation>> }) =>
   Object.entries(document.paths).flatMap(([path, item]) =>
-    ['get', 'post', 'delete'].flatMap((method) => (item[method] ? [{ path, method, ...item[method] }] : [])),
+    ['get', 'post', 'put', 'delete'].flatMap((method) =>
+      item[method] ? [{ path, method, ...item[method] }] : [],
+    ),
   )
 
 describe('the four operations of the specification (seed §4) stand with its statuses by number', () => {
@@ -51,7 +53,7 @@ test('it declares OpenAPI 3.1.0 and version 0.1.0, and names the API root as its
   expect(described.servers.map(({ url }: { url: string }) => url)).toEqual([`${ORIGIN}/api`])
 })
 
-describe.for(operationsOf(described))('$operationId', (operation) => {
+describe.for(describedIn(described))('$operationId', (operation) => {
   test('answers every failure that has no number as one problem of its shape', () => {
     const shape = operation.path.startsWith('/oauth/')
       ? 'OAuthError'
@@ -66,6 +68,7 @@ describe.for(operationsOf(described))('$operationId', (operation) => {
     const access = OPERATIONS.find(({ operationId }) => operationId === operation.operationId)?.access
     const open = access === 'open' || access === 'public'
     if (open) expect(operation.security).toEqual([])
+    else if (typeof access === 'object') expect(operation.security[0]).toEqual({ oauth2: access.scopes })
     else expect(operation.security[0]).toEqual({ client: [] })
   })
 
@@ -76,10 +79,18 @@ describe.for(operationsOf(described))('$operationId', (operation) => {
   })
 })
 
-test('every operation is described, and none that is not there', () => {
-  const ids = operationsOf(described).map(({ operationId }) => operationId)
-  expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
-})
+test.for(Object.entries(FEATURE_SETS))(
+  'every operation that runs is described, and none that does not (%s)',
+  ([, features]) => {
+    const document = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features })))
+    const ids = describedIn(document).map(({ operationId }) => operationId)
+    expect(ids.toSorted()).toEqual(
+      operationsOf(features)
+        .map(({ operationId }) => operationId)
+        .toSorted(),
+    )
+  },
+)
 
 test.for(Object.entries(FEATURE_SETS))('the scopes are those that a token can have (%s)', ([, features]) => {
   const { components } = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features })))

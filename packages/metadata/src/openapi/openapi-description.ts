@@ -1,6 +1,10 @@
 import {
   AgentDescription,
   AlreadyOnWaitlist,
+  BeginClaimRequest,
+  BegunClaim,
+  CompleteClaimRequest,
+  CompletedClaim,
   Guide,
   GuideList,
   GuideListing,
@@ -10,6 +14,7 @@ import {
   JoinWaitlistRequest,
   RegisterAgentRequest,
   RegisteredAgent,
+  RegisteredKeyAgent,
   SCOPE_MEANINGS,
 } from '@plainpath/domain'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
@@ -17,7 +22,7 @@ import { API_TITLE, API_VERSION } from '../api-version.ts'
 import { type Features, scopesOf } from '../features.ts'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { type Operation, TAGS } from '../operations/operation.ts'
-import { OPERATIONS } from '../operations/operations.ts'
+import { operationsOf } from '../operations/operations.ts'
 import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
 import { ERROR_SCHEMAS, errorResponses, HEADERS } from './error-responses.ts'
@@ -33,6 +38,7 @@ const SCHEMAS = {
   AlreadyOnWaitlist,
   RegisterAgentRequest,
   RegisteredAgent,
+  RegisteredKeyAgent,
   AgentDescription,
   TokenRequest,
   TokenResponse,
@@ -40,6 +46,8 @@ const SCHEMAS = {
   Health,
   ...ERROR_SCHEMAS,
 }
+
+const CLAIM_SCHEMAS = { BeginClaimRequest, BegunClaim, CompleteClaimRequest, CompletedClaim }
 
 /** The API description (OpenAPI 3.1.0) of every public operation of both apps. */
 export function openApiDescription(config: { origin: string; features: Features }) {
@@ -49,13 +57,13 @@ export function openApiDescription(config: { origin: string; features: Features 
       openapi: '3.1.0',
       info: infoOf(urls, config.features),
       servers: [{ url: urls.base, description: 'The API root' }],
-      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
+      tags: tagsOf(config.features),
       // Of an operation that does not say otherwise; every public one does.
       security: [{ oauth2: [] }],
       externalDocs: { url: urls.authMd, description: 'How an agent registers and gets a token' },
-      paths: pathsOf(OPERATIONS, urls),
+      paths: pathsOf(operationsOf(config.features), urls),
       components: {
-        schemas: SCHEMAS,
+        schemas: { ...SCHEMAS, ...(config.features.verifiedEmail && CLAIM_SCHEMAS) },
         responses: errorResponses(urls),
         headers: HEADERS,
         securitySchemes: securitySchemes(urls, config.features),
@@ -72,6 +80,11 @@ export function openApiDescription(config: { origin: string; features: Features 
     },
   )
 }
+
+const tagsOf = (features: Features) =>
+  Object.entries(TAGS)
+    .filter(([name]) => name !== 'Contact' || features.contact)
+    .map(([name, description]) => ({ name, description }))
 
 const infoOf = (urls: ServiceUrls, features: Features) => ({
   title: API_TITLE,
@@ -113,6 +126,12 @@ const securitySchemes = (urls: ServiceUrls, features: Features) => ({
     type: 'http' as const,
     scheme: 'basic',
     description: `\`client_id\` and \`client_secret\` of a registered agent. How to register: ${urls.authMd}`,
+  },
+  clientAssertion: {
+    type: 'apiKey' as const,
+    in: 'header' as const,
+    name: 'Client-Assertion',
+    description: `A client assertion (RFC 7523) of an agent that registered keys: ${urls.authMd}`,
   },
   oauth2: {
     type: 'oauth2' as const,

@@ -1,4 +1,13 @@
-import { AgentDescription, RegisterAgentRequest, RegisteredAgent } from '@plainpath/domain'
+import {
+  AddedSecret,
+  AgentDescription,
+  RegisterAgentRequest,
+  RegisteredAgent,
+  RegisteredKeyAgent,
+  ReplaceAgentKeysRequest,
+} from '@plainpath/domain'
+import { z } from 'zod'
+import { FEATURES, grantTypesOf } from '../features.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation } from './operation.ts'
 
@@ -6,15 +15,46 @@ const example = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: ['client_credentials'],
+  grant_types: grantTypesOf(FEATURES),
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
   client_id_issued_at: 1_795_183_200,
-  client_secret_expires_at: 0,
   token_endpoint: urls.token,
-  token_endpoint_auth_method: 'client_secret_basic',
+  claim_url: urls.claim,
+  post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   resource: urls.base,
+  idle_expiry: '2026-11-27T14:00:00.000Z',
 })
+
+const withSecret = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
+
+const SECRETS = [
+  {
+    secret_id: '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10',
+    created_at: '2026-11-20T14:00:00.000Z',
+    ends_at: '2026-11-27T15:00:00.000Z',
+  },
+  { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: '2026-11-20T15:00:00.000Z' },
+]
+
+const POINT = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU',
+  y: 'x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0',
+}
+
+const withKeys = {
+  token_endpoint_auth_method: 'private_key_jwt',
+  token_endpoint_auth_signing_alg: 'ES256',
+  jwks: { keys: [{ ...POINT, kid: '2026-11', alg: 'ES256', use: 'sig' }] },
+}
+
+const LIMITS = [{ policy: 'token-client', quota: 120, window_seconds: 60 }]
+
+const CLIENT_AUTHENTICATION =
+  'Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion ' +
+  '(RFC 7523) in the header `Client-Assertion` instead.'
 
 export const registerAgent = defineOperation({
   method: 'post',
@@ -24,7 +64,8 @@ export const registerAgent = defineOperation({
   summary: 'Register an AI agent client for client_credentials access',
   description:
     'No prior credential is needed. Register once for each person served and keep the answer: the secret is shown ' +
-    'once. If the answer is lost, register again. The service chooses id, secret, scopes and grants.',
+    'once. If the answer is lost, register again. The service chooses id, secret, scopes and grants. With `jwks` ' +
+    'the agent has no secret and authenticates by `private_key_jwt`.',
   access: 'open',
   errors: 'agent',
   request: { body: RegisterAgentRequest },
@@ -32,13 +73,15 @@ export const registerAgent = defineOperation({
   bodyExamples: {
     named: () => ({ client_name: 'Example Agent' }),
     nameless: () => ({}),
+    keyed: () => ({ client_name: 'Example Agent', jwks: { keys: [{ ...POINT, kid: '2026-11' }] } }),
   },
-  responses: { 201: RegisteredAgent },
+  responses: { 201: z.union([RegisteredAgent, RegisteredKeyAgent]) },
   outcomes: {
     201: {
       description: 'The agent is registered.',
       example: (urls) => ({
         ...example(urls),
+        ...withSecret,
         client_secret: 'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
       }),
     },
@@ -51,7 +94,7 @@ export const getAgent = defineOperation({
   operationId: 'getAgent',
   tag: 'Agents',
   summary: 'What is known of the client that asks: identity, scopes and limits',
-  description: 'Authenticate with `client_id` and `client_secret` by HTTP Basic.',
+  description: CLIENT_AUTHENTICATION,
   access: 'client',
   errors: 'agent',
   responses: { 200: AgentDescription },
@@ -60,7 +103,9 @@ export const getAgent = defineOperation({
       description: 'The client, without its secret.',
       example: (urls) => ({
         ...example(urls),
-        limits: [{ policy: 'token-client', quota: 120, window_seconds: 60 }],
+        ...withSecret,
+        secrets: SECRETS,
+        limits: LIMITS,
       }),
     },
   },
@@ -72,11 +117,76 @@ export const deleteAgent = defineOperation({
   operationId: 'deleteAgent',
   tag: 'Agents',
   summary: 'End the client and all its tokens at once, and erase its name',
-  description:
-    'Authenticate with `client_id` and `client_secret` by HTTP Basic. No request that begins after the answer ' +
-    'succeeds with a token of this client.',
+  description: `${CLIENT_AUTHENTICATION} No request that begins after the answer succeeds with a token of this client.`,
   access: 'client',
   errors: 'agent',
   responses: { 204: null },
   outcomes: { 204: { description: 'The client and its tokens have ended.' } },
+})
+
+export const replaceAgentKeys = defineOperation({
+  method: 'put',
+  path: '/api/agent/jwks',
+  operationId: 'replaceAgentKeys',
+  tag: 'Agents',
+  summary: 'Replace the public keys of the client; its secret ends',
+  description:
+    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to three public keys. From the answer on the client ` +
+    'authenticates with these keys only, by `private_key_jwt`; its tokens live on. If the answer is lost, try the new key.',
+  access: 'client',
+  errors: 'agent',
+  request: { body: ReplaceAgentKeysRequest },
+  bodyExamples: { key: () => ({ keys: [{ ...POINT, kid: '2026-11' }] }) },
+  responses: { 200: AgentDescription },
+  outcomes: {
+    200: {
+      description: 'The client, with its new keys.',
+      example: (urls) => ({ ...example(urls), ...withKeys, limits: LIMITS }),
+    },
+  },
+})
+
+export const createAgentSecret = defineOperation({
+  method: 'post',
+  path: '/api/agent/secrets',
+  operationId: 'createAgentSecret',
+  tag: 'Agents',
+  summary: 'Get a second secret; the first ends 7 days later',
+  description:
+    `${CLIENT_AUTHENTICATION} No body is read. Both secrets work until the old one ends, after 7 days or by ` +
+    '`DELETE /api/agent/secrets/{id}`. A client has at most two: 409 `too-many-secrets`. If the answer is lost, find ' +
+    'the new secret in `GET /api/agent`, end it, and ask again. An agent with keys has no secrets: 409 `client-has-keys`.',
+  access: 'client',
+  errors: 'agent',
+  responses: { 201: AddedSecret },
+  outcomes: {
+    201: {
+      description: 'The new secret, and when the old one ends.',
+      example: (urls) => ({
+        client_id: example(urls).client_id,
+        secret_id: SECRETS[1]?.secret_id,
+        client_secret: 'pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk',
+        client_secret_expires_at: 0,
+        created_at: SECRETS[1]?.created_at,
+        secrets: SECRETS,
+      }),
+    },
+  },
+})
+
+export const deleteAgentSecret = defineOperation({
+  method: 'delete',
+  path: '/api/agent/secrets/{id}',
+  operationId: 'deleteAgentSecret',
+  tag: 'Agents',
+  summary: 'End a secret of the client, and its tokens, at once',
+  description:
+    `${CLIENT_AUTHENTICATION} Once this is answered the secret opens nothing. All tokens of the client end with it, ` +
+    'since nobody knows which were got with which secret: get another with the secret that is left, which has no end ' +
+    'any more. The last secret cannot be ended: 409 `last-secret`.',
+  access: 'client',
+  errors: 'agent',
+  request: { params: z.object({ id: z.uuid() }) },
+  responses: { 204: null },
+  outcomes: { 204: { description: 'The secret has ended.' } },
 })

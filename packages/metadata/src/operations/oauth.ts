@@ -4,11 +4,22 @@ import { defineOperation } from './operation.ts'
 const FORM = 'application/x-www-form-urlencoded'
 const CLIENT_AUTHENTICATION =
   'Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields ' +
-  '(`client_secret_post`), not both.'
+  '(`client_secret_post`), or, as an agent with keys, `client_assertion` and `client_assertion_type` ' +
+  '(`private_key_jwt`). Not two of them.'
+
+/** RFC 7523 §2.2. */
+export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const ClientFields = {
   client_id: z.string().optional().meta({ description: 'With `client_secret`, instead of HTTP Basic.' }),
   client_secret: z.string().optional(),
+  client_assertion: z.string().optional().meta({
+    description: 'A JWT signed with a key of the client (RFC 7523), used once, at most five minutes old.',
+  }),
+  client_assertion_type: z
+    .literal(CLIENT_ASSERTION_TYPE)
+    .optional()
+    .meta({ description: 'Goes with `client_assertion`.' }),
 }
 
 export const TokenRequest = z.object({
@@ -30,6 +41,10 @@ export const TokenResponse = z.object({
   token_type: z.literal('Bearer'),
   expires_in: z.int().min(1).meta({ description: 'Seconds.' }),
   scope: z.string().meta({ description: 'What the token may be used for; always told.' }),
+  client_expires_at: z.iso.datetime().meta({
+    description:
+      'When the client, not the token, ends unless it gets another token before. Register again after that.',
+  }),
 })
 
 export const createToken = defineOperation({
@@ -56,6 +71,7 @@ export const createToken = defineOperation({
         token_type: 'Bearer',
         expires_in: 3600,
         scope: 'guides:read waitlist:write',
+        client_expires_at: '2027-02-19T14:04:00.000Z',
       }),
     },
   },

@@ -1,10 +1,12 @@
 import type { z } from 'zod'
+import type { Features } from '../features.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
 /** The tags of the API description, in the order in which a reader meets them. */
 export const TAGS = {
   Guides: 'Plain-English guides to U.S. immigration, each backed by official sources.',
   Waitlist: 'Joining the product waitlist.',
+  Contact: 'Messages to the people behind Plainpath.',
   Agents: 'How an agent registers itself, looks at its registration and ends it.',
   OAuth: 'Tokens (RFC 6749) and their revocation (RFC 7009).',
   Health: 'Whether the service works.',
@@ -29,7 +31,7 @@ interface Outcome {
  * description is made from it.
  */
 export interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
-  readonly method: 'get' | 'post' | 'delete'
+  readonly method: 'get' | 'post' | 'put' | 'delete'
   /** Absolute, parameters as `/{slug}`. */
   readonly path: `/${string}`
   /** Also the name of the method in a generated client. */
@@ -38,6 +40,8 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
   /** Markdown. */
   readonly description: string
   readonly tag: keyof typeof TAGS
+  /** The part of the service that it belongs to, where that may be off: then it is neither answered nor described. */
+  readonly runsWith?: keyof Features
   /** As in `packages/http`: who may call. */
   readonly access: A
   readonly errors: ErrorShape

@@ -8,7 +8,9 @@ const urls = serviceUrls('https://plainpath.example')
 test('every operation stands under its own name, which is a verb and what it acts on', () => {
   for (const [name, operation] of Object.entries(operations)) {
     expect(operation.operationId).toBe(name)
-    expect(name).toMatch(/^(get|list|join|register|delete|create|revoke)[A-Z][A-Za-z]+$/)
+    expect(name).toMatch(
+      /^(get|list|join|forget|send|register|delete|create|replace|revoke|begin|complete|end)[A-Z][A-Za-z]+$/,
+    )
   }
 })
 

@@ -1,22 +1,48 @@
-import { deleteAgent, getAgent, registerAgent } from './agents.ts'
+import { FEATURES, type Features } from '../features.ts'
+import {
+  createAgentSecret,
+  deleteAgent,
+  deleteAgentSecret,
+  getAgent,
+  registerAgent,
+  replaceAgentKeys,
+} from './agents.ts'
+import { createAssertion } from './assertions.ts'
+import { beginClaim, completeClaim, endClaim } from './claims.ts'
+import { deleteContactMessage, getContactMessage, sendContactMessage } from './contact.ts'
 import { getGuide, listGuides } from './guides.ts'
 import { getHealth } from './health.ts'
 import { createToken, revokeToken } from './oauth.ts'
 import type { Operation } from './operation.ts'
-import { joinWaitlist } from './waitlist.ts'
+import { forgetWaitlist, joinWaitlist } from './waitlist.ts'
 
-/** Every public operation of both apps, in the order of the API description. */
+/** Every operation of both apps, also of features that do not run yet, in the order of the API description. */
 export const operations = {
   listGuides,
   getGuide,
   joinWaitlist,
+  forgetWaitlist,
+  sendContactMessage,
+  getContactMessage,
+  deleteContactMessage,
   registerAgent,
   getAgent,
   deleteAgent,
+  replaceAgentKeys,
+  createAgentSecret,
+  deleteAgentSecret,
+  beginClaim,
+  completeClaim,
+  endClaim,
+  createAssertion,
   createToken,
   revokeToken,
   getHealth,
 }
 
-/** The same with their types forgotten. */
-export const OPERATIONS: readonly Operation[] = Object.values(operations)
+/** Those that run with `features`, with their types forgotten. */
+export const operationsOf = (features: Features): readonly Operation[] =>
+  Object.values<Operation>(operations).filter(({ runsWith }) => runsWith === undefined || features[runsWith])
+
+/** Those that run in this version. */
+export const OPERATIONS: readonly Operation[] = operationsOf(FEATURES)

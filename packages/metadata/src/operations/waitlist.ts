@@ -1,4 +1,11 @@
-import { AlreadyOnWaitlist, JoinedWaitlist, JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
+import {
+  AlreadyOnWaitlist,
+  ForgetWaitlistAccepted,
+  ForgetWaitlistRequest,
+  JoinedWaitlist,
+  JoinWaitlistRequest,
+  ReferralSlug,
+} from '@plainpath/domain'
 import { defineOperation } from './operation.ts'
 
 const EXAMPLE_SLUG = ReferralSlug.parse('k3v7q2mzt5ndw4ha')
@@ -11,7 +18,8 @@ export const joinWaitlist = defineOperation({
   summary: 'Join the product waitlist',
   description:
     'Ask the person before you send their address. Addresses compare without regard to case; of any number of ' +
-    'simultaneous requests with one address exactly one is answered 201. Public: no token is needed.',
+    'simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, ' +
+    'and pages to confirm and to leave. Referrals count once confirmed. Public: no token is needed.',
   access: 'public',
   errors: 'problem',
   request: { body: JoinWaitlistRequest },
@@ -35,4 +43,26 @@ export const joinWaitlist = defineOperation({
     },
   },
   numberedErrors: { 400: 'Invalid request: `errors` names each mistake.' },
+})
+
+export const forgetWaitlist = defineOperation({
+  method: 'post',
+  path: '/api/waitlist/forget',
+  operationId: 'forgetWaitlist',
+  tag: 'Waitlist',
+  summary: 'Ask to be taken off the waitlist',
+  description:
+    'If the address is on the list, a mail with a link to a page that takes it off follows. The answer is the same for ' +
+    'every address. Public: no token is needed.',
+  access: 'public',
+  errors: 'problem',
+  request: { body: ForgetWaitlistRequest },
+  bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },
+  responses: { 202: ForgetWaitlistAccepted },
+  outcomes: {
+    202: {
+      description: 'Accepted. A mail follows if the address is on the waitlist.',
+      example: () => ({ status: 'accepted' }),
+    },
+  },
 })

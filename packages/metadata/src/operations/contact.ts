@@ -1,0 +1,72 @@
+import { ContactId, ContactReceived, ContactRequest, ContactState } from '@plainpath/domain'
+import { z } from 'zod'
+import { defineOperation } from './operation.ts'
+
+const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
+const ACCESS = { scopes: ['contact:write'] } as const
+const Params = z.object({ id: ContactId })
+
+export const sendContactMessage = defineOperation({
+  method: 'post',
+  path: '/api/contact',
+  operationId: 'sendContactMessage',
+  tag: 'Contact',
+  runsWith: 'contact',
+  summary: 'Send a message to the people behind Plainpath',
+  description:
+    'For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. ' +
+    'Ask the person before you send. With `Idempotency-Key` (1 to 200 characters, good for 24 hours) a repeated ' +
+    'request sends nothing again: the same answer comes, 409 while the first is under way, 422 for another body.',
+  access: ACCESS,
+  errors: 'problem',
+  request: { body: ContactRequest },
+  bodyExamples: {
+    question: () => ({
+      topic: 'question',
+      message: 'My work permit ends in March. When do I renew it?',
+      guideSlug: 'work-permit',
+    }),
+  },
+  responses: { 202: ContactReceived },
+  outcomes: {
+    202: {
+      description: 'Received. It is delivered by mail.',
+      example: () => ({ id: EXAMPLE_ID, status: 'received' }),
+    },
+  },
+})
+
+export const getContactMessage = defineOperation({
+  method: 'get',
+  path: '/api/contact/{id}',
+  operationId: 'getContactMessage',
+  tag: 'Contact',
+  runsWith: 'contact',
+  summary: 'See what became of a message',
+  description: 'Only for the registration that sent it; for any other it is 404.',
+  access: ACCESS,
+  errors: 'problem',
+  request: { params: Params },
+  responses: { 200: ContactState },
+  outcomes: {
+    200: {
+      description: 'Whether it was delivered or erased.',
+      example: () => ({ id: EXAMPLE_ID, status: 'delivered' }),
+    },
+  },
+})
+
+export const deleteContactMessage = defineOperation({
+  method: 'delete',
+  path: '/api/contact/{id}',
+  operationId: 'deleteContactMessage',
+  tag: 'Contact',
+  runsWith: 'contact',
+  summary: 'Take a message back before it is delivered',
+  description: 'Its text is erased at once. A message that was delivered cannot be taken back: 409.',
+  access: ACCESS,
+  errors: 'problem',
+  request: { params: Params },
+  responses: { 204: null },
+  outcomes: { 204: { description: 'Erased.' } },
+})

@@ -1,0 +1,11 @@
+import type { Tracing, TracingOptions } from './tracing.ts'
+
+/** @returns undefined without a URL; then nothing of OpenTelemetry is loaded. */
+export async function openTracing(
+  options: Omit<TracingOptions, 'url'> & { readonly url: string | undefined },
+): Promise<Tracing | undefined> {
+  const { url } = options
+  if (url === undefined) return undefined
+  const { otlpTracing } = await import('./otlp-tracing.ts')
+  return otlpTracing({ ...options, url })
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto'
+import {
+  type Attributes,
+  type Context,
+  isSpanContextValid,
+  ROOT_CONTEXT,
+  type Span,
+  type SpanContext,
+  SpanKind,
+  SpanStatusCode,
+  TraceFlags,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { resourceFromAttributes } from '@opentelemetry/resources'
+import {
+  AlwaysOnSampler,
+  BatchSpanProcessor,
+  ParentBasedSampler,
+  TracerProvider,
+} from '@opentelemetry/sdk-trace'
+import { boundedExporter, DELIVERY_MS } from './bounded-exporter.ts'
+import type { RunningSpan } from './running-span.ts'
+import type { RequestSpan, Tracing, TracingOptions } from './tracing.ts'
+
+/** Beyond these, spans are dropped. */
+const MOST_WAITING = 2_048
+const MOST_IN_A_BATCH = 512
+const BATCH_EVERY_MS = 1_000
+/** Calls of one request; of a longer one the first are told. */
+const MOST_CALLS = 200
+
+/**
+ * Spans by hand, delivered in batches beside the requests. No provider or context of OpenTelemetry is set for the
+ * process: two apps may run in one.
+ */
+export function otlpTracing(options: TracingOptions): Tracing {
+  const provider = new TracerProvider({
+    sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
+    resource: resourceFromAttributes({
+      'service.name': options.service,
+      'service.version': options.version,
+      'service.instance.id': randomUUID(),
+    }),
+    spanProcessors: [
+      new BatchSpanProcessor({
+        exporter: boundedExporter(options),
+        maxQueueSize: MOST_WAITING,
+        maxExportBatchSize: MOST_IN_A_BATCH,
+        scheduledDelayMillis: BATCH_EVERY_MS,
+        exportTimeoutMillis: DELIVERY_MS,
+      }),
+    ],
+  })
+  const tracer = provider.getTracer('plainpath')
+  return {
+    request: (traceparent) => requestSpan(tracer, traceparent),
+    async [Symbol.asyncDispose]() {
+      const { promise: late, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, DELIVERY_MS)
+      await Promise.race([provider.shutdown().catch(() => undefined), late])
+      clearTimeout(timer)
+    },
+  }
+}
+
+function requestSpan(tracer: Tracer, traceparent: string | undefined): RequestSpan {
+  const remote = remoteSpan(traceparent)
+  const context = remote ? trace.setSpanContext(ROOT_CONTEXT, remote) : ROOT_CONTEXT
+  // The sampler sees this name; the route is known at the end.
+  const span = tracer.startSpan('request', { kind: SpanKind.SERVER }, context)
+  const request = { open: true, calls: 0 }
+  return {
+    span: runningSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), request }),
+    answered({ method, route, status }) {
+      request.open = false
+      span.updateName(`${method} ${route}`)
+      span.setAttributes({
+        'http.request.method': method,
+        'http.route': route,
+        'http.response.status_code': status,
+      })
+      if (status >= 500) span.setStatus({ code: SpanStatusCode.ERROR })
+      span.end()
+    },
+  }
+}
+
+interface Made {
+  readonly span: Span
+  readonly context: Context
+  /** Shared by all spans of the request. */
+  readonly request: { open: boolean; calls: number }
+}
+
+function runningSpan(tracer: Tracer, { span, context, request }: Made): RunningSpan {
+  const { traceId, spanId, traceFlags } = span.spanContext()
+  return {
+    traceId,
+    traceparent: `00-${traceId}-${spanId}-${traceFlags & TraceFlags.SAMPLED ? '01' : '00'}`,
+    isOpen: () => request.open,
+    call({ name, attributes }) {
+      if (request.calls >= MOST_CALLS) return undefined
+      request.calls += 1
+      const child = tracer.startSpan(name, { kind: SpanKind.CLIENT, attributes: { ...attributes } }, context)
+      return runningSpan(tracer, { span: child, context: trace.setSpan(ROOT_CONTEXT, child), request })
+    },
+    failed(error) {
+      span.setStatus({ code: SpanStatusCode.ERROR })
+      span.setAttributes(kindOf(error))
+    },
+    end: () => span.end(),
+  }
+}
+
+const KIND = /^\w{1,40}$/
+
+function kindOf(error: unknown): Attributes {
+  if (!(error instanceof Error)) return { 'error.type': typeof error }
+  const { code } = error as { code?: unknown }
+  const kind = [code, error.name].filter((each) => typeof each === 'string').find((each) => KIND.test(each))
+  return { 'error.type': kind ?? 'Error' }
+}
+
+/** W3C Trace Context §3.2, version 00; of a later version what 00 knows would be enough, but nobody here sends one. */
+const TRACEPARENT = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/
+
+function remoteSpan(traceparent: string | undefined): SpanContext | undefined {
+  const { traceId = '', spanId = '', flags = '' } = TRACEPARENT.exec(traceparent ?? '')?.groups ?? {}
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED
+  const context = { traceId, spanId, traceFlags, isRemote: true }
+  return isSpanContextValid(context) ? context : undefined
+}

@@ -1,0 +1,86 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface CollectedSpan {
+  readonly service: string
+  readonly name: string
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId: string | undefined
+  readonly attributes: Readonly<Record<string, unknown>>
+  readonly failed: boolean
+}
+
+/** Takes OTLP over HTTP with JSON, and keeps it. */
+export interface Collector extends AsyncDisposable {
+  readonly url: string
+  /** Every body as it came. */
+  readonly bodies: readonly string[]
+  spans(): CollectedSpan[]
+}
+
+interface Exported {
+  resourceSpans: {
+    resource: { attributes: Attribute[] }
+    scopeSpans: {
+      spans: {
+        name: string
+        traceId: string
+        spanId: string
+        parentSpanId?: string
+        attributes: Attribute[]
+        status: { code: number }
+      }[]
+    }[]
+  }[]
+}
+interface Attribute {
+  key: string
+  value: Record<string, unknown>
+}
+
+/** @param options.answers false for one that takes everything and never answers */
+export async function startCollector(options: { answers?: boolean } = {}): Promise<Collector> {
+  const bodies: string[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    request.on('end', () => {
+      bodies.push(Buffer.concat(chunks).toString('utf8'))
+      if (options.answers !== false) response.writeHead(200, { 'content-type': 'application/json' }).end('{}')
+    })
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    bodies,
+    spans: () => bodies.flatMap(readSpans),
+    [Symbol.asyncDispose]: () => close(server),
+  }
+}
+
+async function close(server: Server): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeAllConnections()
+  await closed
+}
+
+function readSpans(body: string): CollectedSpan[] {
+  const { resourceSpans } = JSON.parse(body) as Exported
+  return resourceSpans.flatMap(({ resource, scopeSpans }) =>
+    scopeSpans.flatMap(({ spans }) =>
+      spans.map(({ name, traceId, spanId, parentSpanId, attributes, status }) => ({
+        service: String(valuesOf(resource.attributes)['service.name']),
+        ...{ name, traceId, spanId, parentSpanId: parentSpanId || undefined },
+        attributes: valuesOf(attributes),
+        failed: status.code === 2,
+      })),
+    ),
+  )
+}
+
+const valuesOf = (attributes: readonly Attribute[]) =>
+  Object.fromEntries(attributes.map(({ key, value }) => [key, Object.values(value)[0]]))

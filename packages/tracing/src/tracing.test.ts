@@ -1,0 +1,169 @@
+import { execFile } from 'node:child_process'
+import { promisify } from 'node:util'
+import { expect, test } from 'vitest'
+import {
+  openTracing,
+  runUnder,
+  type Tracing,
+  type TracingLog,
+  traced,
+  traceFields,
+  traceHeaders,
+} from './index.ts'
+import { startCollector } from './testing/collector.ts'
+
+const silent = { info: () => undefined, warn: () => undefined }
+
+async function open(url: string, log: TracingLog = silent): Promise<Tracing> {
+  const tracing = await openTracing({ url, service: 'plainpath-test', version: '0.1.0', log })
+  if (!tracing) throw new Error('no tracing')
+  return tracing
+}
+
+const CALL = { name: 'select', attributes: { 'db.query.text': 'select $1' } }
+const ANSWER = { method: 'GET', route: '/guides/{slug}', status: 200 }
+const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
+const PARENT = '00f067aa0ba902b7'
+
+test('calls are children of their request, and what comes after the answer is nobody’s', async () => {
+  await using collector = await startCollector()
+  {
+    await using tracing = await open(collector.url)
+    const { span, answered } = tracing.request(undefined)
+    let inner = {}
+    await runUnder(span, async () => {
+      await traced(
+        () => CALL,
+        async () => {
+          inner = traceHeaders()
+        },
+      )
+      await expect(
+        traced(
+          () => CALL,
+          () => Promise.reject(Object.assign(new Error('secret text'), { code: '23505' })),
+        ),
+      ).rejects.toThrow('secret text')
+      expect(traceFields()).toEqual({ trace_id: span.traceId })
+      answered(ANSWER)
+      await traced(
+        () => CALL,
+        async () => undefined,
+      )
+      expect([traceHeaders(), traceFields()]).toEqual([{}, {}])
+    })
+    expect(inner).not.toEqual({ traceparent: span.traceparent })
+  }
+  const [first, second, request, ...others] = collector.spans()
+  expect(others).toEqual([])
+  expect(request).toMatchObject({ name: 'GET /guides/{slug}', parentSpanId: undefined, failed: false })
+  expect(request?.attributes).toEqual({
+    'http.request.method': 'GET',
+    'http.route': '/guides/{slug}',
+    'http.response.status_code': 200,
+  })
+  expect(first).toMatchObject({
+    ...CALL,
+    service: 'plainpath-test',
+    parentSpanId: request?.spanId,
+    failed: false,
+  })
+  expect(second).toMatchObject({ parentSpanId: request?.spanId, failed: true })
+  expect(second?.attributes).toEqual({ ...CALL.attributes, 'error.type': '23505' })
+  expect(collector.bodies.join()).not.toContain('secret text')
+})
+
+test('where no request is traced, work runs alone', async () => {
+  expect(
+    await traced(
+      () => {
+        throw new Error('asked for a call')
+      },
+      async () => 7,
+    ),
+  ).toBe(7)
+  expect([traceHeaders(), traceFields()]).toEqual([{}, {}])
+})
+
+test.for([
+  ['one that is sampled', `00-${TRACE}-${PARENT}-01`, TRACE],
+  ['one that says nothing', undefined, undefined],
+  ['one of all zeros', `00-${'0'.repeat(32)}-${PARENT}-01`, undefined],
+  ['one in capitals', `00-${TRACE.toUpperCase()}-${PARENT}-01`, undefined],
+  ['two at once', `00-${TRACE}-${PARENT}-01, 00-${TRACE}-${PARENT}-01`, undefined],
+  ['one that goes on', `00-${TRACE}-${PARENT}-01-${'x'.repeat(10_000)}`, undefined],
+] as const)('goes on with a traceparent, or begins a trace: %s', async ([, traceparent, expected]) => {
+  await using collector = await startCollector()
+  {
+    await using tracing = await open(collector.url)
+    tracing.request(traceparent).answered(ANSWER)
+  }
+  const [span] = collector.spans()
+  expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
+  expect(span?.traceId === TRACE).toBe(expected === TRACE)
+  expect(span?.parentSpanId).toBe(expected && PARENT)
+})
+
+test('what the caller does not sample is not delivered', async () => {
+  await using collector = await startCollector()
+  {
+    await using tracing = await open(collector.url)
+    const { span, answered } = tracing.request(`00-${TRACE}-${PARENT}-00`)
+    expect(span.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
+    answered(ANSWER)
+  }
+  expect(collector.spans()).toEqual([])
+})
+
+test('no more waits than the queue holds, and a request has no more calls than its bound', async () => {
+  await using collector = await startCollector()
+  {
+    await using tracing = await open(collector.url)
+    for (let each = 0; each < 10_000; each++) tracing.request(undefined).answered(ANSWER)
+  }
+  expect(collector.spans().length).toBeGreaterThan(0)
+  expect(collector.spans().length).toBeLessThanOrEqual(2_048 + 512)
+
+  await using other = await startCollector()
+  {
+    await using tracing = await open(other.url)
+    const { span, answered } = tracing.request(undefined)
+    await runUnder(span, async () => {
+      for (let each = 0; each < 300; each++)
+        await traced(
+          () => CALL,
+          async () => undefined,
+        )
+    })
+    answered(ANSWER)
+  }
+  expect(other.spans()).toHaveLength(201)
+})
+
+test('a collector that is away, or never answers, is said once and holds nobody up', async () => {
+  await using mute = await startCollector({ answers: false })
+  for (const url of ['http://127.0.0.1:1', mute.url]) {
+    const said: string[] = []
+    const log = { info: () => undefined, warn: (message: string) => void said.push(message) }
+    {
+      await using tracing = await open(url, log)
+      for (let each = 0; each < 2_000; each++) tracing.request(undefined).answered(ANSWER)
+    }
+    await expect.poll(() => said, { timeout: 10_000 }).toEqual(['traces cannot be delivered'])
+  }
+})
+
+test.for([
+  ['without a URL', '', false],
+  ['with one', 'http://127.0.0.1:1', true],
+] as const)('OpenTelemetry is loaded only where it is used: %s', async ([, url, loaded]) => {
+  const program = `
+    import { registerHooks } from 'node:module'
+    const loaded = []
+    registerHooks({ resolve(name, context, next) { loaded.push(name); return next(name, context) } })
+    const { openTracing } = await import(${JSON.stringify(new URL('index.ts', import.meta.url).href)})
+    await openTracing({ url: process.argv[1] || undefined, service: 'x', version: '0', log: console })
+    console.log(loaded.some((name) => name.startsWith('@opentelemetry/')))`
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', program, url])
+  expect(stdout.trim()).toBe(String(loaded))
+})
