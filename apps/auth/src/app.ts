@@ -1,19 +1,28 @@
 import {
+  ANYBODY,
   answerErrors,
   crossOrigin,
+  type ErrorForm,
   type Limiter,
   type Log,
   type Metrics,
   mountRoutes,
+  onlyReadsByWrongClock,
+  pageHeaders,
   type Route,
   requestContext,
   requireHost,
   type TrustedProxies,
+  traceRequests,
+  type WatchedClock,
 } from '@plainpath/http'
+import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable } from '@plainpath/postgres'
+import type { Tracing } from '@plainpath/tracing'
 import Koa from 'koa'
 import type { AuthenticateClient } from './clients/authenticate-client.ts'
 import { INTERNAL_OAUTH, type OAuthRouteDeps, oauthRoutes, PUBLIC_OAUTH } from './oauth/oauth-routes.ts'
+import { errorPage } from './pages/error-page.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
@@ -23,8 +32,10 @@ export interface AppDeps {
   trustedProxies: TrustedProxies
   log: Log
   metrics: Metrics
+  tracing: Tracing | undefined
+  clock: WatchedClock
   limiter: Limiter
-  authenticate: AuthenticateClient
+  authenticateAnew: AuthenticateClient
   routes: readonly Route[]
   oauth: OAuthRouteDeps
 }
@@ -39,7 +50,7 @@ export function publicApp(deps: AppDeps): Koa {
   app.use(
     mountRoutes(deps.routes, {
       limiter: deps.limiter,
-      authenticators: { client: async (ctx) => (await deps.authenticate(ctx)).caller },
+      authenticators: { client: async (ctx) => (await deps.authenticateAnew(ctx)).caller },
     }),
   )
   app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
@@ -48,24 +59,34 @@ export function publicApp(deps: AppDeps): Koa {
 
 /** What resource servers reach, on loopback or the pod network: introspection and the keys it is signed with. */
 export function internalApp(deps: AppDeps): Koa {
-  const app = base(deps)
+  const app = base(deps, ANYBODY)
   app.use(oauthRoutes(INTERNAL_OAUTH, deps.oauth))
   return app
 }
 
-function base(deps: AppDeps): Koa {
+function formOf(path: string): ErrorForm {
+  if (path === '/claim') return 'page'
+  if (path.startsWith('/oauth/')) return 'oauth'
+  return path.startsWith('/api/agent') ? 'agent' : 'problem'
+}
+
+/** @param continues whose traces are gone on with */
+function base(deps: AppDeps, continues = deps.trustedProxies): Koa {
   const app = new Koa()
   app.on('error', (error: Error) => deps.log.warn('a response could not be sent', { error }))
+  if (deps.tracing) app.use(traceRequests({ tracing: deps.tracing, continues }))
   app.use(requestContext({ ...deps, onAnswer: deps.metrics.answered }))
+  app.use(pageHeaders(PAGE_CSP))
   app.use(
     answerErrors({
       origin: deps.origin,
       log: deps.log,
-      formOf: (path) =>
-        path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem',
+      formOf,
+      page: (problem) => errorPage(deps.origin, problem),
       isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
     }),
   )
+  app.use(onlyReadsByWrongClock(deps.clock))
   return app
 }
 

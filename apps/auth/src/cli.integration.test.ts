@@ -4,6 +4,7 @@ import path from 'node:path'
 import { serve } from '@plainpath/http'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../test/example-agent.ts'
+import { exampleKey } from '../test/example-key.ts'
 import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
 import { runAuthCommand } from './cli.ts'
 import { loadConfig } from './config.ts'
@@ -13,6 +14,7 @@ let stores: AuthStores
 let env: Record<string, string>
 let folder: string
 const agent = exampleAgent({ name: 'Atlas of the terminal' })
+const keyed = exampleAgent({ keys: [exampleKey('one')] }).agent
 const { id } = agent.agent
 beforeAll(async () => {
   stores = await openAuthStores()
@@ -20,6 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-cli-'))
   await using opened = await openStores(loadConfig(env), { log: silent, now: () => new Date() })
   await opened.store.add(agent)
+  await opened.store.add({ agent: keyed, secrets: [] })
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })
@@ -57,8 +60,13 @@ describe('help', () => {
     ['keys list --help', '--json'],
     ['agents --help', 'disable'],
     ['agents list --help', '--limit'],
-    ['agents delete --help', 'client_id'],
+    ['agents delete --help', '--dry-run'],
+    ['agents stats --help', '--json'],
+    ['claims list --help', '--json'],
+    ['claims revoke --help', 'registration_id'],
     ['resource-servers create --help', '--audience'],
+    ['stop --help', '--all-tokens'],
+    ['stops --help', '--verify'],
   ] satisfies [string, string][])('auth %s', async ([args, word]) => {
     const { code, printed, errors } = await run(args)
     expect([code, errors]).toEqual([0, ''])
@@ -82,11 +90,24 @@ describe('what is no command of ours is wrong usage, exit code 2:', () => {
     'agents show x',
     'agents disable agt_short',
     'agents delete',
+    'claims',
+    'claims list --limit 0',
+    'claims revoke',
+    'claims revoke agt_short',
     'keys',
     'keys list extra',
     'config',
     'serve extra',
     'resource-servers create',
+    'stop',
+    'stop --all-tokens',
+    'stop --reason x',
+    'stop --all-tokens --client agt_AAAAAAAAAAAAAAAAAAAAAA --reason x',
+    'stop --client x --reason x',
+    'stop --issued-before yesterday --reason x',
+    'stop --issued-before 2026-11-20T09:00:00.5Z --reason x',
+    'stop --issued-before 2026-13-40T09:00:00Z --reason x',
+    'stops --head x',
     'resource-servers create rs_x --audience https://a.example',
   ])('auth %s', async (args) => {
     const { code, printed, errors } = await run(args)
@@ -134,13 +155,18 @@ describe('agents', () => {
   test('list shows them, names quoted', async () => {
     const { code, printed } = await run('agents list')
     expect(code).toBe(0)
-    expect(printed).toMatch(new RegExp(`^${id}  active    20.*Z  "Atlas of the terminal"$`, 'm'))
+    expect(printed).toMatch(
+      new RegExp(`^${id}  active    20.*Z  client_secret_basic  never used +"Atlas of the terminal"$`, 'm'),
+    )
     expect(await listed()).toEqual({
       client_id: id,
       client_name: 'Atlas of the terminal',
       status: 'active',
       scopes: ['guides:read', 'waitlist:write'],
       registered_at: agent.agent.registeredAt.toISOString(),
+      last_used_at: null,
+      idle_expiry: '2026-11-27T09:00:00.000Z',
+      token_endpoint_auth_method: 'client_secret_basic',
     })
   })
 
@@ -163,10 +189,67 @@ describe('agents', () => {
     expect(again).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
   })
 
+  test('with --dry-run they say what they would do, and do nothing; with --json for programs', async () => {
+    for (const verb of ['disable', 'delete']) {
+      expect(await run(`agents ${verb} ${id} --dry-run`)).toMatchObject({
+        code: 0,
+        printed: `Would ${verb} ${id}.`,
+      })
+      const { printed } = await run(`agents ${verb} ${id} --dry-run --json`)
+      expect(JSON.parse(printed)).toEqual({ ok: true, done: false, client_id: id, status: 'active' })
+    }
+    expect(await listed()).toMatchObject({ status: 'active' })
+    expect((await run(`agents enable ${id} --dry-run`)).code).toBe(1)
+    const { printed } = await run(`agents disable ${id} --json`)
+    expect(JSON.parse(printed)).toEqual({ ok: true, done: true, client_id: id, status: 'disabled' })
+    expect((await run(`agents enable ${id} --dry-run`)).printed).toBe(`Would enable ${id}.`)
+    expect(await listed()).toMatchObject({ status: 'disabled' })
+    expect(JSON.parse((await run(`agents enable ${id} --json`)).printed)).toMatchObject({ done: true })
+    const refused = await run(`agents enable ${id} --json`)
+    expect(refused).toMatchObject({ code: 1, errors: `${id} is not disabled.` })
+    expect(JSON.parse(refused.printed)).toEqual({ ok: false, reason: `${id} is not disabled.` })
+  })
+
+  test('stats counts each kind', async () => {
+    const { code, printed } = await run('agents stats --json')
+    expect(code).toBe(0)
+    expect(JSON.parse(printed)).toMatchObject({
+      active: 2,
+      disabled: 0,
+      deleted: 0,
+      expired: 0,
+      with_keys: 1,
+    })
+    expect((await run('agents stats')).printed).toMatch(/^active +2\n +never used +1\n/)
+  })
+
+  test('show shows one that has expired', async () => {
+    const gone = exampleAgent().agent.id
+    await stores.db.query(
+      `insert into expired_agents (id, cause, secret_hashes, hash_key_ids, expired_at) values ($1, 'idle', '{}', '{}', now())`,
+      [gone],
+    )
+    expect((await run(`agents show ${gone}`)).printed).toMatch(/expired .*no token for 90 days$/)
+    expect(JSON.parse((await run(`agents show ${gone} --json`)).printed)).toMatchObject({
+      ...{ client_id: gone, status: 'expired', cause: 'idle' },
+    })
+  })
+
+  test('list and show tell how the agent authenticates', async () => {
+    expect(await listed()).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
+    expect(JSON.parse((await run(`agents show ${keyed.id} --json`)).printed)).toMatchObject({
+      token_endpoint_auth_method: 'private_key_jwt',
+    })
+    expect((await run('agents list')).printed).toMatch(
+      new RegExp(`^${keyed.id}  active .*Z  private_key_jwt +never used$`, 'm'),
+    )
+  })
+
   test('delete, once', async () => {
     expect((await run(`agents delete ${id}`)).code).toBe(0)
     expect(await listed()).toMatchObject({ status: 'deleted' })
     expect(await listed()).not.toHaveProperty('client_name')
+    expect(await listed()).not.toHaveProperty('token_endpoint_auth_method')
     for (const verb of ['delete', 'disable'])
       expect(await run(`agents ${verb} ${id}`)).toMatchObject({
         code: 1,
@@ -235,14 +318,14 @@ describe('migrate', () => {
     const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
     expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
-      'drop table tokens, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
+      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
     )
     await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
     const { code, printed } = await run('migrate', owner)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life',
     ])
     expect((await run('keys list')).code).toBe(0)
   })
@@ -257,7 +340,7 @@ describe('migrate', () => {
 
 describe('a failure is one clear line, exit code 1:', () => {
   const nowhere = 'postgres://auth:Canary-pw@127.0.0.1:1/auth'
-  test.for(['agents list', 'keys list', 'serve'])('no database for %s', async (args) => {
+  test.for(['agents list', 'keys list'])('no database for %s', async (args) => {
     const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: nowhere })
     expect([code, printed]).toEqual([1, ''])
     expect(errors.split('\n').at(-1)).toBe('PostgreSQL or Redis does not answer (ECONNREFUSED).')
@@ -279,12 +362,5 @@ describe('a failure is one clear line, exit code 1:', () => {
     const ports = { AUTH_OPERATIONS_PORT: String(taken.port), AUTH_INTERNAL_PORT: '0', AUTH_PORT: '0' }
     const { code, errors } = await run('serve', ports)
     expect([code, errors]).toEqual([1, `The port is taken: ${taken.port}.`])
-  })
-
-  test('serving without a key', async () => {
-    await stores.db.query('delete from signing_keys')
-    const { code, errors } = await run('serve')
-    expect(code).toBe(1)
-    expect(errors).toContain('no signing key: run')
   })
 })

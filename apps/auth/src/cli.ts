@@ -2,15 +2,19 @@ import { createLog } from '@plainpath/http'
 import { migrate } from '@plainpath/postgres'
 import { Command, CommanderError } from 'commander'
 import { addAgentsCommand } from './agents/agents-command.ts'
+import { addClaimsCommand } from './claims/claims-command.ts'
 import { commandFailure, Refusal } from './command-failure.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { addConfigCommand } from './config-command.ts'
 import { initKeys, thisActor } from './keys/init-keys.ts'
 import { keyOperations } from './keys/key-operations.ts'
 import { addKeysCommand } from './keys/keys-command.ts'
-import { addResourceServersCommand } from './resource-servers/resource-servers-command.ts'
 import { serveAuth } from './serve.ts'
+import { addStoreCommands } from './wire-commands.ts'
 import { MIGRATIONS, openStores } from './wire-stores.ts'
+
+/** Longer than in the server: an operator waits rather than does it again. */
+const REDIS_TIMEOUT_MS = 2_000
 
 export interface CommandIo {
   print(line: string): void
@@ -32,7 +36,7 @@ export async function runAuthCommand(
   const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
   const config = () => loadConfig(env)
   const stores = async <T>(work: (opened: Awaited<ReturnType<typeof openStores>>) => Promise<T>) => {
-    await using opened = await openStores(config(), { log, now })
+    await using opened = await openStores(config(), { log, now, redisTimeoutMs: REDIS_TIMEOUT_MS })
     return await work(opened)
   }
 
@@ -65,13 +69,22 @@ export async function runAuthCommand(
     init: () => stores((opened) => initKeys({ keys: opened.keys })),
     refuse,
     rewrapNames: (options) => stores((opened) => opened.rewrapNames(options)),
+    rewrapClaims: (options) => stores((opened) => opened.rewrapClaims(options)),
     operations: (work) =>
       stores((opened) =>
-        work(keyOperations({ keys: opened.keys, settings: config().keys, by: thisActor() })),
+        work(
+          keyOperations({
+            keys: opened.keys,
+            settings: config().keys,
+            by: thisActor(),
+            announceEnd: () => opened.announceEnd({ kind: 'everything' }),
+          }),
+        ),
       ),
   })
-  addAgentsCommand(program, { io, refuse, stores })
-  addResourceServersCommand(program, { io, refuse })
+  addAgentsCommand(program, { io, refuse, stores, now })
+  addClaimsCommand(program, { io, refuse, stores, now })
+  addStoreCommands(program, { io, refuse, config, stores })
 
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -21,6 +21,7 @@ beforeAll(() => {
     AUTH_KEK_FILE: file('kek', newKeyEncryptionKey()),
     AUTH_HASH_KEY_FILE: file('hash', newHashKey()),
     AUTH_RESOURCE_SERVERS_FILE: file('servers.json', JSON.stringify([server])),
+    AUTH_SMTP_URL: 'smtp://mail.example.org',
   }
   file('bad.json', '[{"client_id":"rs_api","audience":"Canary-7f3","secrets":["Canary-7f3"]}]')
 })
@@ -67,12 +68,14 @@ test('reads every setting', () => {
     AUTH_ALSO_ACCEPT_HOSTS: '127.0.0.1:8080,[::1]:8080',
     AUTH_LIMITS_FACTOR: '0.5',
     AUTH_REDIS_URL: 'redis://127.0.0.1:6379/1',
+    AUTH_OTLP_URL: 'http://collector:4318',
   })
   expect(config).toMatchObject({
     public: { port: 0 },
     corsOrigins: ['https://a.example', 'https://b.example'],
     alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
     limitsFactor: 0.5,
+    otlpUrl: 'http://collector:4318',
   })
   expect(['10.1.2.3', '::1', '11.0.0.1'].map((address) => config.trustedProxies.has(address))).toEqual([
     true,
@@ -86,7 +89,24 @@ test('leaves the variables of others alone', () => {
 })
 
 test('names everything that is missing at once', () => {
-  expect(mistakes({})).toEqual(Object.keys(good).map((name) => `${name} is missing`))
+  const { AUTH_SMTP_URL: _smtp, ...required } = good
+  expect(mistakes({})).toEqual(Object.keys(required).map((name) => `${name} is missing`))
+})
+
+test('an https origin needs a mail server, one on this machine has its outbox', () => {
+  const { AUTH_SMTP_URL: _smtp, ...without } = good
+  expect(mistakes(without)).toEqual([
+    expect.stringMatching(/^AUTH_SMTP_URL is missing: mail of an https origin/),
+  ])
+  expect(loadConfig({ ...without, AUTH_ORIGIN: 'http://localhost:8080' }).mail).toEqual({
+    smtpUrl: undefined,
+    from: 'no-reply@localhost',
+    outboxDirectory: '.data/outbox',
+  })
+  expect(loadConfig({ ...good, AUTH_MAIL_FROM: 'help@plainpath.example' }).mail).toMatchObject({
+    smtpUrl: 'smtp://mail.example.org',
+    from: 'help@plainpath.example',
+  })
 })
 
 describe('N-132 refuses, without showing the value,', () => {
@@ -117,6 +137,18 @@ describe('N-132 refuses, without showing the value,', () => {
     ['AUTH_LIMITS_FACTOR', '-1'],
     ['AUTH_LIMITS_FACTOR', 'Infinity'],
     ['AUTH_LIMITS_FACTOR', ''],
+    ['AUTH_OTLP_URL', 'grpc://Canary-7f3:4317'],
+    ['AUTH_OTLP_URL', 'http://Canary-7f3@collector:4318'],
+    ['AUTH_OTLP_URL', 'http://collector:4318/?Canary-7f3'],
+    ['AUTH_OTLP_URL', 'http://collector:4318/'],
+    ['AUTH_OTLP_URL', ''],
+    ['AUTH_SMTP_URL', 'http://Canary-7f3'],
+    ['AUTH_SMTP_URL', 'smtp://Canary-7f3@mail.example.org'],
+    ['AUTH_SMTP_URL', ''],
+    ['AUTH_MAIL_FROM', 'Canary-7f3'],
+    ['AUTH_MAIL_FROM', 'a@example.org\r\nBcc: Canary-7f3@example.org'],
+    ['AUTH_OUTBOX_DIR', ''],
+    ['AUTH_DRAIN_DELAY_SECONDS', '100'],
     ['AUTH_DRAIN_SECONDS', '601'],
     ['AUTH_SECRET', 'Canary-7f3'],
     ['AUTH_', 'Canary-7f3'],
@@ -144,5 +176,12 @@ test('all mistakes are told at once', () => {
     'AUTH_PORT',
     'AUTH_LIMITS_FACTOR',
     'AUTH_OTHER',
+  ])
+  const together = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
+  const withoutMail = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
+  expect(mistakes({ ...good, ...together, ...withoutMail }).map((mistake) => mistake.split(' ')[0])).toEqual([
+    'AUTH_PORT',
+    'AUTH_KEYS_LEASE_SECONDS',
+    'AUTH_SMTP_URL',
   ])
 })

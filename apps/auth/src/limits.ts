@@ -12,8 +12,24 @@ export const LIMITS = {
   /** Every request that shows client credentials, at whatever endpoint. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
-  documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE }],
+  /** Pages of people, who may share an address; what is behind a link is bounded by itself. */
+  pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
+  documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
+
+/** Claim mails that a client may cause, and those for one address; closed, since each may reach a person. */
+export const CLAIM_MAIL: LimitPolicy = {
+  name: 'claim-client',
+  quota: 10,
+  windowSeconds: 24 * HOUR,
+  closed: true,
+}
+export const CLAIM_RESEND: LimitPolicy = {
+  name: 'claim-resend',
+  quota: 1,
+  windowSeconds: MINUTE,
+  closed: true,
+}
 
 /** Failed client authentications, for each address and client id together; refuses only further failures. */
 export const FAILED_AUTHENTICATION: LimitPolicy = {

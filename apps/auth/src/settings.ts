@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { parseTrustedProxies, type TrustedProxies } from '@plainpath/http'
+import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
 import { type HashKey, parseHashKey, parseKeyEncryptionKeys, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { KEY_SETTINGS } from './keys/key-settings.ts'
-import { ResourceServers } from './resource-servers/resource-servers.ts'
+import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
 /** Digits only: `Number` would read an empty text as 0, and port 0 as any port. */
 const number = z
@@ -83,12 +84,27 @@ export const SETTINGS = {
   ),
   AUTH_HASH_KEY_FILE: setting(file<HashKey>(parseHashKey), 'File of the hash key'),
   AUTH_RESOURCE_SERVERS_FILE: setting(
-    file((text) => ResourceServers.parse(JSON.parse(text))),
-    'JSON file of the resource servers that may introspect',
+    z
+      .string()
+      .transform((path) => ({ path, servers: path }))
+      .pipe(z.object({ path: z.string(), servers: file(parseResourceServers) })),
+    'JSON file of the resource servers that may introspect; read again every second',
+  ),
+  AUTH_SMTP_URL: setting(
+    SmtpUrl.optional(),
+    'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`; an `https` AUTH_ORIGIN needs one',
+  ),
+  AUTH_MAIL_FROM: setting(
+    MailFrom.optional(),
+    'Address that mail comes from; without it `no-reply@` the host of AUTH_ORIGIN',
+  ),
+  AUTH_OUTBOX_DIR: setting(
+    z.string().min(1).prefault('.data/outbox'),
+    'Directory where mail becomes files for a day, without AUTH_SMTP_URL',
   ),
   AUTH_TRUSTED_PROXIES: setting(
     trustedProxies.prefault(''),
-    'Addresses and networks of gateways whose `X-Forwarded-For` is believed',
+    'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are believed',
   ),
   AUTH_CORS_ORIGINS: setting(list(Origin).prefault(''), 'Origins whose scripts may POST'),
   AUTH_ALSO_ACCEPT_HOSTS: setting(
@@ -96,9 +112,24 @@ export const SETTINGS = {
     'Further values of Host that are accepted, such as `127.0.0.1:8080`',
   ),
   AUTH_LIMITS_FACTOR: setting(positive(1_000_000).prefault('1'), 'Multiplies every rate limit'),
+  AUTH_OTLP_URL: setting(
+    z
+      .url({ protocol: /^https?$/, hostname: /./, error: 'must be a http:// or https:// URL' })
+      .refine((text) => !/[@?#]|\/$/.test(text), 'must have no user, query or trailing slash')
+      .optional(),
+    'Collector of traces, OTLP over HTTP, such as `http://collector:4318`; without it there are none',
+  ),
+  AUTH_NEVER_USED_CLIENTS: setting(
+    number.pipe(z.int().min(1).max(10_000_000)).prefault('100000'),
+    'So many clients that never got a token may be registered at once; over it the oldest go, none younger than an hour',
+  ),
+  AUTH_DRAIN_DELAY_SECONDS: setting(
+    number.refine((value) => value <= 99, 'must be at most 99').prefault('5'),
+    'How long requests are still taken after SIGTERM, unready, until every gateway has looked away',
+  ),
   AUTH_DRAIN_SECONDS: setting(
     positive(600).prefault('20'),
-    'How long requests in flight may take after SIGTERM',
+    'How long requests in flight may take after that',
   ),
   ...KEY_SETTINGS,
 }

@@ -1,31 +1,41 @@
 import { fileURLToPath } from 'node:url'
-import type { AgentId } from '@plainpath/domain'
-import type { Log } from '@plainpath/http'
+import { AgentId, RegistrationId } from '@plainpath/domain'
+import { mailQueue } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { cachedAgents } from './agents/cached-agents.ts'
 import { endAgent } from './agents/end-agent.ts'
+import { countAgents } from './agents/postgres-agent-counts.ts'
 import { rewrapNames } from './agents/postgres-agent-names.ts'
+import { postgresAgentSecrets } from './agents/postgres-agent-secrets.ts'
 import { postgresAgentStore } from './agents/postgres-agent-store.ts'
+import { postgresExpiredAgents } from './agents/postgres-expired-agents.ts'
+import {
+  postgresIdentityAssertionStore,
+  sweepIdentityAssertions,
+} from './assertions/postgres-identity-assertion-store.ts'
+import { type Claim, isLive } from './claims/claim.ts'
+import { rewrapClaims } from './claims/postgres-claim-addresses.ts'
+import { postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
+import { endClaimsOfAgent, postgresClaims, removeClaimsOfAgents } from './claims/postgres-claims.ts'
+import { postgresAssertionStore, sweepAssertions } from './clients/postgres-assertion-store.ts'
 import type { Config } from './config.ts'
 import { postgresKeyFollowers } from './keys/postgres-key-followers.ts'
 import { postgresKeyStore } from './keys/postgres-key-store.ts'
+import { postgresResourceServerFollowers } from './resource-servers/postgres-resource-server-followers.ts'
+import type { Surroundings } from './surroundings.ts'
+import { sweepRegularly } from './sweep-regularly.ts'
 import { openRedis } from './tokens/open-redis.ts'
+import { postgresStopStore, readStop } from './tokens/postgres-stop-store.ts'
 import { postgresTokenStore } from './tokens/postgres-token-store.ts'
 import { redisTokenStore } from './tokens/redis-token-store.ts'
-import { sweepTokensRegularly } from './tokens/sweep-tokens.ts'
+import { sweepTokens } from './tokens/sweep-tokens.ts'
+import { STANDING } from './tokens/token-store.ts'
+import { traceRedis } from './tokens/trace-redis.ts'
+import { wireRevoker } from './wire-revoker.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 /** Of every key in Redis; the Redis user of this app may touch nothing else. */
 const REDIS_PREFIX = 'auth:'
-
-export interface Surroundings {
-  log: Log
-  now: () => Date
-  /** Of every key in Redis, where it is to be another than `auth:`. */
-  redisPrefix?: string
-  /** How long Redis may take to answer, where it is to be another time than 200 ms. */
-  redisTimeoutMs?: number
-}
 
 /** Opens the stores: what the server and the command line both need. Disposing closes them. */
 export async function openStores(config: Config, surroundings: Surroundings) {
@@ -35,18 +45,45 @@ export async function openStores(config: Config, surroundings: Surroundings) {
   const redis = config.redisUrl
     ? opening.use(await openRedis(config.redisUrl, log, redisTimeoutMs))
     : undefined
-  const store = postgresAgentStore(db, config.sealingKeys)
+  if (redis && config.otlpUrl) traceRedis(redis)
+  const { sealingKeys, hashKey } = config
+  const store = postgresAgentStore(db, sealingKeys, {
+    onDeleted: (tx, id) => endClaimsOfAgent(tx, id, now()),
+  })
+  const claimDeps = { db, sealingKeys, hashKey, addMail: mailQueue(sealingKeys).add }
   const agents = cachedAgents(store)
-  const generationOf = async (id: AgentId) => {
-    const record = await store.find(id)
+  const generationOf = async (id: string) => {
+    if (RegistrationId.safeParse(id).success) return standing(await claims.find(id))
+    const record = await store.find(AgentId.parse(id))
     return record?.agent.status === 'active' ? record.agent.generation : undefined
   }
+  const standing = (claim: Claim | undefined) => (claim && isLive(claim, now()) ? STANDING : undefined)
   const tokens = redis
-    ? redisTokenStore(redis, { prefix: redisPrefix, generationOf: (id) => generationOf(id as AgentId), now })
+    ? redisTokenStore(redis, {
+        prefix: redisPrefix,
+        generationOf,
+        stopOf: () => readStop(db),
+        now,
+      })
     : postgresTokenStore(db, { now })
-  if (!redis) opening.use(sweepTokensRegularly({ db, now, log }))
-  const end = endAgent({ agents: store, raiseGeneration: tokens.raiseGeneration, forget: agents.forget })
-  const keys = postgresKeyStore(db, config.sealingKeys)
+  if (!redis) opening.use(sweepRegularly('expired tokens', sweepTokens, { db, now, log }))
+  opening.use(sweepRegularly('identity assertions', sweepIdentityAssertions, { db, now, log }))
+  opening.use(sweepRegularly('spent assertions', sweepAssertions, { db, now, log }))
+  const revoker = await wireRevoker(redis, surroundings, opening)
+  const { announceEnd } = revoker
+  const tellOfClient = (id: string) => announceEnd({ kind: 'client', id })
+  const claims = postgresClaims({
+    ...claimDeps,
+    endTokens: (id) => tokens.raiseGeneration(id, STANDING + 1),
+    announceEnd: tellOfClient,
+  })
+  const end = endAgent({
+    agents: store,
+    raiseGeneration: tokens.raiseGeneration,
+    announceEnd: tellOfClient,
+    forget: agents.forget,
+  })
+  const keys = postgresKeyStore(db, sealingKeys)
   const resources = opening.move()
   return {
     db,
@@ -54,11 +91,23 @@ export async function openStores(config: Config, surroundings: Surroundings) {
     redisPrefix,
     store,
     agents,
+    secrets: postgresAgentSecrets(db),
+    expiring: postgresExpiredAgents(db, { removeClaims: removeClaimsOfAgents }),
+    countAgents: () => countAgents(db, now()),
     tokens,
+    claims,
+    identityAssertions: postgresIdentityAssertionStore(db),
+    stops: postgresStopStore(db),
     keys,
+    attempts: postgresClaimAttempts(claimDeps),
     followers: postgresKeyFollowers(db),
-    rewrapNames: (options: { trial: boolean }) => rewrapNames(db, config.sealingKeys, options),
+    resourceServerFollowers: postgresResourceServerFollowers(db),
+    rewrapNames: (options: { trial: boolean }) => rewrapNames(db, sealingKeys, options),
+    rewrapClaims: (options: { trial: boolean }) => rewrapClaims(db, sealingKeys, options),
     endAgent: end,
+    assertions: postgresAssertionStore(db),
+    announceEnd,
+    revocationMark: () => revoker.mark,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -1,74 +1,57 @@
-import type { AgentId } from '@plainpath/domain'
-import {
-  createLimiter,
-  createMetrics,
-  createReadiness,
-  memoryLimitStore,
-  operationsApp,
-  redisLimitStore,
-} from '@plainpath/http'
-import { serviceUrls } from '@plainpath/metadata'
+import { createReadiness, operationsApp } from '@plainpath/http'
+import { FEATURES, serviceUrls } from '@plainpath/metadata'
 import { listen, schemaIsCurrent } from '@plainpath/postgres'
-import { agentRoutes } from './agents/agent-routes.ts'
-import { registerAgent } from './agents/register-agent.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
-import { authenticateClient, invalidClient } from './clients/authenticate-client.ts'
+import { assertionRoutes } from './assertions/assertion-routes.ts'
+import { invalidClient } from './clients/authenticate-client.ts'
 import type { Config } from './config.ts'
 import { openKeyFollower } from './keys/key-follower.ts'
-import { keyMetrics } from './keys/key-metrics.ts'
-import { limitRedis } from './limit-redis.ts'
-import { FAILED_AUTHENTICATION, LIMITS } from './limits.ts'
+import { LIMITS } from './limits.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
-import { clientAdapter } from './oauth/client-adapter.ts'
-import { createProvider } from './oauth/create-provider.ts'
-import { providerSlot } from './oauth/provider-slot.ts'
-import { readOnlyAdapter, tokenAdapter } from './oauth/token-adapter.ts'
-import { MIGRATIONS, openStores, type Surroundings } from './wire-stores.ts'
+import { withSecurityEvents } from './security-events.ts'
+import type { Surroundings } from './surroundings.ts'
+import { wireAgentLife } from './wire-agent-life.ts'
+import { wireAgents } from './wire-agents.ts'
+import { openClaims } from './wire-claims.ts'
+import { wireClients } from './wire-clients.ts'
+import { wireClock } from './wire-clock.ts'
+import { wireLimiter } from './wire-limiter.ts'
+import { openMetrics } from './wire-metrics.ts'
+import { wireOAuth } from './wire-oauth.ts'
+import { wireResourceServers } from './wire-resource-servers.ts'
+import { MIGRATIONS, openStores } from './wire-stores.ts'
+import { openTraces } from './wire-tracing.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
-// oxlint-disable-next-line max-lines-per-function -- a list of all objects reads best in one piece
 export async function openAuth(config: Config, surroundings: Surroundings) {
-  const { log, now } = surroundings
+  const { log, now, features = FEATURES, announce = () => undefined } = surroundings
   await using opening = new AsyncDisposableStack()
-  const stores = opening.use(await openStores(config, surroundings))
+  const metrics = openMetrics()
+  const tracing = opening.use(await openTraces(config, log))
+  const opened = opening.use(await openStores(config, { ...surroundings, onAnnounced: metrics.onAnnounced }))
+  const stores = withSecurityEvents(opened, log)
   const { db, redis, agents } = stores
+  const clock = opening.use(wireClock(db, { log, metrics }))
   const urls = serviceUrls(config.origin)
-  const metrics = createMetrics('auth')
-  const limitStore = redis ? redisLimitStore(limitRedis(redis), stores.redisPrefix) : memoryLimitStore(now)
-  const limiter = createLimiter({
-    store: limitStore,
-    factor: config.limitsFactor,
-    now,
-    log,
-    onDecision: metrics.limited,
-  })
-  const { hashKey, resourceServers } = config
-  const authenticate = authenticateClient({
-    find: agents.find,
-    hashKey,
-    limiter,
-    failures: FAILED_AUTHENTICATION,
-    now,
-  })
+  const limiter = wireLimiter(config, { ...stores, metrics, log, now })
+  const resourceServers = opening.use(wireResourceServers(config, { ...stores, metrics, log }))
+  const { authenticate, authenticateAnew, vouch } = wireClients({ config, stores, limiter, clock, now })
 
-  const active = async (id: AgentId) => (await agents.find(id))?.agent
-  const generationOf = async (id: AgentId) => {
-    const agent = await active(id)
-    return agent?.status === 'active' ? agent.generation : undefined
-  }
-  const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
-    Client: clientAdapter({ find: agents.find, resourceServers }),
-    ClientCredentials: tokenAdapter({ tokens: stores.tokens, generationOf }),
-  }
-  const adapter = (model: string) => models[model] ?? readOnlyAdapter(`no ${model} is ever made here`)
   const signing = opening.use(
-    await openKeyFollower({ ...config.keys, ...stores, log, onStatus: keyMetrics(metrics) }),
+    await openKeyFollower({ ...config.keys, ...stores, log, onStatus: metrics.onKeyStatus }),
   )
-  const provider = providerSlot(
-    (next) => createProvider({ urls, adapter, ring: next, hashKey, resourceServers }),
-    signing.keys,
-  )
-  signing.start(provider.swap)
+  const { provider, clientExpiry, ...assertions } = wireOAuth({
+    config,
+    stores,
+    signing,
+    vouch,
+    resourceServers: resourceServers.current,
+    urls,
+    features,
+    onIssued: metrics.onIssued,
+    now,
+  })
+  metrics.watchPool(db)
   const channels = { agents_changed: agents.forget, key_ring_changed: signing.hear }
   const onReconnected = () => {
     agents.forgetAll()
@@ -76,44 +59,42 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   }
   opening.use(await listen(config.databaseUrl, channels, { onReconnected, log }))
 
-  const limits = { ...LIMITS, manage: LIMITS.address, factor: config.limitsFactor }
-  const register = registerAgent({ agents: stores.store, hashKey, now })
+  const limits = { ...LIMITS, manage: LIMITS.address }
+  const noSuchClient = () => invalidClient()
+  const around = { stores, agents, noSuchClient, urls, log, metrics, now, announce }
+  const claims = features.verifiedEmail && opening.use(openClaims(config, { ...around, ...assertions }))
+  opening.use(wireAgentLife(config, { stores, metrics, log, now }))
   const routes = [
-    ...agentRoutes({
-      registerAgent: register,
-      endAgent: stores.endAgent,
-      noSuchClient: () => invalidClient(),
-      agents,
-      urls,
-      limits,
-    }),
-    ...metadataRoutes({ origin: config.origin, limits: LIMITS.documents }),
+    ...wireAgents(config, { stores, ...assertions, noSuchClient, urls, now }),
+    ...(claims ? [...claims.routes, ...assertionRoutes({ ...assertions, limits })] : []),
+    ...metadataRoutes({ origin: config.origin, features, limits: LIMITS.documents }),
   ]
   const oauth = {
     provider,
-    signing: { ...config.keys, requireCurrent: signing.requireCurrent },
+    signing: { ...config.keys, requireCurrent: signing.requireCurrent, isCurrent: signing.isCurrent },
     resource: urls.base,
     authenticate,
     resourceServers,
+    requireSoundClock: clock.requireSound,
+    announceEnd: (hash: string) => stores.announceEnd({ kind: 'token', hash }),
+    clientExpiry,
     limiter,
-    limits,
+    limits: LIMITS,
   }
-  const deps = { ...config, log, metrics, limiter, authenticate, routes, oauth }
+  const deps = { ...config, log, metrics, tracing, clock, limiter, authenticateAnew, routes, oauth }
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
     keys: async () => signing.isSound(),
+    clock: async () => clock.isSound(),
     ...(redis && { redis: async () => (await redis.ping()) === 'PONG' }),
   })
+  const details = () => ({ keys: signing.status, resource_servers: resourceServers.status() })
   const resources = opening.move()
   return {
     publicApp: publicApp(deps),
     surface: publicSurface(deps),
     internalApp: internalApp(deps),
-    operationsApp: operationsApp({
-      readiness,
-      registry: metrics.registry,
-      details: () => ({ keys: signing.status }),
-    }),
+    operationsApp: operationsApp({ readiness, registry: metrics.registry, details }),
     readiness,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -50,7 +50,7 @@ describe('POST /api/agent/register', () => {
       client_secret: expect.stringMatching(/^pps_[A-Za-z0-9_-]{43}$/),
       client_name: 'Atlas the guide',
       identity_type: 'anonymous',
-      grant_types: ['client_credentials'],
+      grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       scopes: ['guides:read', 'waitlist:write'],
       scope: 'guides:read waitlist:write',
       client_id_issued_at: expect.closeTo(Date.now() / 1000, -1),
@@ -58,6 +58,9 @@ describe('POST /api/agent/register', () => {
       token_endpoint: 'https://plainpath.example/oauth/token',
       token_endpoint_auth_method: 'client_secret_basic',
       resource: 'https://plainpath.example/api',
+      idle_expiry: expect.stringMatching(/^20.*Z$/),
+      claim_url: 'https://plainpath.example/api/agent/claim',
+      post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
     })
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
     expect(answer.headers.get('cache-control')).toBe('no-store')
@@ -94,7 +97,7 @@ describe('POST /api/agent/register', () => {
     expect(JSON.parse(shown.text)).toMatchObject({ client_name: name })
   })
 
-  test('N-005 to N-016, N-021 the client chooses neither id, secret, scopes, grants nor keys', async () => {
+  test('N-005 to N-011, N-016, N-021 the client chooses neither id, secret, scopes nor grants', async () => {
     const other = await register(auth)
     const { agent } = await registered(
       json({
@@ -105,8 +108,6 @@ describe('POST /api/agent/register', () => {
         grant_types: ['password', 'implicit', 'authorization_code'],
         token_endpoint_auth_method: 'none',
         redirect_uris: ['java\tscript:alert(1)', 'https://evil.example/'],
-        jwks_uri: 'http://169.254.169.254/latest',
-        jwks: { keys: [{ kty: 'oct', k: 'AAAA' }] },
         software_statement: 'e30.e30.',
         is_admin: true,
         generation: 99,
@@ -116,7 +117,7 @@ describe('POST /api/agent/register', () => {
       }),
     )
     expect(agent).toMatchObject({
-      grant_types: ['client_credentials'],
+      grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       scope: 'guides:read waitlist:write',
       token_endpoint_auth_method: 'client_secret_basic',
     })

@@ -37,6 +37,8 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     const { client_secret: _secret, ...known } = agent
     expect(JSON.parse(answer.text)).toEqual({
       ...known,
+      idle_expiry: expect.stringMatching(/^20.*Z$/),
+      secrets: [{ secret_id: expect.any(String), created_at: expect.stringMatching(/^20.*Z$/) }],
       limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
     })
     expect(answer.headers.get('cache-control')).toBe('no-store')

@@ -1,6 +1,7 @@
 import * as oauth from 'oauth4webapi'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { isActive, type Registered, register } from './agent-client.ts'
+import { isActive, json, type Registered, register } from './agent-client.ts'
+import { send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 /** http is for loopback only, which this is. */
@@ -52,6 +53,30 @@ describe('a client library that knows nothing of us', () => {
       )
       expect(await oauth.processRevocationResponse(response)).toBeUndefined()
       expect(await isActive(auth, token.access_token)).toBe(false)
+    },
+  )
+
+  test.for(['ES256', 'Ed25519'])(
+    'registers a key, gets a token with private_key_jwt (%s) and ends it',
+    async (alg) => {
+      const { privateKey, publicKey } = await oauth.generateKeyPair(alg, { extractable: true })
+      const jwk = await crypto.subtle.exportKey('jwk', publicKey)
+      const body = json({ jwks: { keys: [jwk] } })
+      const registered = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+      const client = (await JSON.parse(registered.text)) as oauth.Client & {
+        jwks: { keys: { kid: string }[] }
+      }
+      expect(client).toMatchObject({ token_endpoint_auth_method: 'private_key_jwt' })
+      const kid = client.jwks.keys[0]?.kid ?? ''
+      for (const key of [privateKey, { key: privateKey, kid }]) {
+        const how = oauth.PrivateKeyJwt(key)
+        const asked = await oauth.clientCredentialsGrantRequest(server, client, how, {}, insecure)
+        const token = await oauth.processClientCredentialsResponse(server, client, asked)
+        expect(await isActive(auth, token.access_token)).toBe(true)
+        const response = await oauth.revocationRequest(server, client, how, token.access_token, insecure)
+        expect(await oauth.processRevocationResponse(response)).toBeUndefined()
+        expect(await isActive(auth, token.access_token)).toBe(false)
+      }
     },
   )
 

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { deleteAgent, getToken, register, revoke } from './agent-client.ts'
+import { registerKeys, tokenByKey } from './key-agent.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
 let auth: RunningAuth
@@ -16,6 +17,7 @@ beforeAll(async () => {
         return null;
       end $$;
     create constraint trigger noted after delete on tokens deferrable initially deferred for each row execute function note.commit();
+    create constraint trigger noted after insert on client_assertions deferrable initially deferred for each row execute function note.commit();
     create constraint trigger noted after update on agents deferrable initially deferred for each row execute function note.commit();`)
   await auth.stores.asAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,
@@ -29,7 +31,7 @@ const noted = async () => {
   return rows
 }
 
-test('N-107 a revocation and a deletion are on disk before they are answered, whatever the server’s default', async () => {
+test('N-107 that an agent is used, a revocation, a deletion and the use of an assertion are on disk before they are answered, whatever the server’s default', async () => {
   const registered = () =>
     register(auth).then(
       () => true,
@@ -41,7 +43,14 @@ test('N-107 a revocation and a deletion are on disk before they are answered, wh
   expect((await revoke(auth, agent, token)).status).toBe(200)
   expect((await deleteAgent(auth, agent)).status).toBe(204)
   expect(await noted()).toEqual([
+    { tables: 'agents', synchronous_commit: 'on' },
     { tables: 'tokens', synchronous_commit: 'on' },
+    { tables: 'agents', synchronous_commit: 'on' },
+  ])
+  const keyed = await registerKeys(auth)
+  expect((await tokenByKey(auth, keyed)).status).toBe(200)
+  expect((await noted()).slice(3)).toEqual([
+    { tables: 'client_assertions', synchronous_commit: 'on' },
     { tables: 'agents', synchronous_commit: 'on' },
   ])
 })

@@ -19,7 +19,7 @@ import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Request, rawRequest, send, sendRaw } from './send.ts'
-import { type RunningAuth, startAuth } from './start-auth.ts'
+import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
 const invalid: Refusal = { status: 400, code: 'invalid-request' }
 const media: Refusal = { status: 415, code: 'unsupported-media-type' }
@@ -66,6 +66,8 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       aud: 'rs_api',
       iat: expect.closeTo(now, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
+      // Only what APIs will be told the end of may be kept by them.
+      ...(tokens === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,
         client_id: agent.client_id,
@@ -146,6 +148,21 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     token = await getToken(auth, agent)
   })
 
+  test.for([
+    [-1, true],
+    [0, false],
+    [1, false],
+  ] as const)('N-252 %i s after its end a token is active: %s', async ([after, active]) => {
+    const clock = { now: new Date() }
+    await using timed = await startInstance(auth.stores, { now: () => clock.now })
+    const timely = await getToken(timed, agent)
+    const { payload } = await introspect(timed, timely)
+    const { exp = 0 } = payload.token_introspection as { exp?: number }
+    clock.now = new Date((exp + after) * 1000)
+    expect(await isActive(timed, timely)).toBe(active)
+    expect(await isActive(auth, timely)).toBe(true)
+  })
+
   test.for(['access_token', 'refresh_token', CANARY])('N-095 the hint %o does not matter', async (hint) => {
     const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
     expect(answer.status).toBe(200)
@@ -159,7 +176,20 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     await expectSound(auth, answer)
   })
 
-  test('N-081 nobody but a resource server is answered', async () => {
+  test('N-093 an answer of ours is no token, and no credential', async () => {
+    const answer = (await askAbout(auth, token)).text
+    await expectInactive(answer)
+    await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${answer}` } }), nobody)
+    const assertion = new URLSearchParams({
+      token,
+      client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+      client_assertion: answer,
+    })
+    await expectRefusal(auth, () => post({ body: assertion, headers: { authorization: '' } }), nobody)
+    expect(await isActive(auth, token)).toBe(true)
+  })
+
+  test('N-081, N-085 nobody but a resource server is answered', async () => {
     const callers: Record<string, string>[] = [
       { authorization: '' },
       { authorization: `Bearer ${token}` },
@@ -232,7 +262,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expectProblem(answer!, nobody)
   })
 
-  test('N-082 GET is 405, and the token in its address is logged by nobody', async () => {
+  test('N-082, N-174 GET is 405, and the token in its address is logged by nobody', async () => {
     const request = { path: `/oauth/introspect?token=${CANARY}`, headers: { ...SIGNED, ...asApi(auth) } }
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.internalUrl, request), expected)

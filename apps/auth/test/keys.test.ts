@@ -102,9 +102,13 @@ test('a rotation by its steps: every instance follows each, and the token lives 
   expect((await ready(one)).body['keys']).toEqual({
     ring_version: (await ring()).ring_version,
     signing_kid: next,
+    signing_since: expect.any(String),
+    audit: { head: expect.any(String), number: 5 },
   })
   const metrics = (await send(one.operationsUrl, { path: '/metrics' })).text
   expect(metrics).toContain(`signing_key{kid="${next}",service="auth"} 1`)
+  const since = Number(/^signing_key_since_seconds\{.*\} (\S+)$/m.exec(metrics)?.[1])
+  expect(Math.abs(Date.now() / 1000 - since)).toBeLessThan(60)
   expect(metrics).not.toContain(old)
 })
 
@@ -138,6 +142,47 @@ test('rotate does what is due until nothing is, and a dry run does nothing', asy
       })
       .toContain(`Done: ${step}`)
   expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
+})
+
+test('N-170 the head of the audit is in the log, in /ready and in a metric, at the start and after each change', async () => {
+  const headNow = async () =>
+    (JSON.parse((await keys('audit --verify --json')).printed) as { head: string }).head
+  const first = await headNow()
+  const one = await start()
+  const logged = () =>
+    one.logged
+      .map((line) => JSON.parse(line) as { msg: string; head?: string; number?: number })
+      .filter(({ msg }) => msg === 'key audit head')
+      .map(({ head, number }) => [head, number])
+  const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
+  expect(logged()).toEqual([[first, 1]])
+  expect(await metric()).toContain(`key_audit_number{head="${first}",service="auth"} 1`)
+  await keys('generate')
+  const second = await headNow()
+  await expect.poll(logged).toEqual([
+    [first, 1],
+    [second, 2],
+  ])
+  expect((await ready(one)).body['keys']).toMatchObject({ audit: { head: second, number: 2 } })
+  expect(await metric()).toContain(`key_audit_number{head="${second}",service="auth"} 2`)
+  expect(await metric()).not.toContain(first)
+})
+
+test('an audit whose end cannot be read is a metric, and no reason to stop', async () => {
+  const one = await start()
+  const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
+  expect(await metric()).toContain('key_audit_readable{service="auth"} 1')
+  await using owner = openPool(stores.database.ownerUrl)
+  await owner.query('alter table key_audit rename to key_audit_away')
+  try {
+    await owner.query('update key_ring set version = version + 1')
+    await expect.poll(metric, { timeout: 10_000 }).toContain('key_audit_readable{service="auth"} 0')
+    expect((await ready(one)).body).toMatchObject({ status: 'ready', keys: { audit_unread: true } })
+  } finally {
+    await owner.query('alter table key_audit_away rename to key_audit')
+  }
+  await expect.poll(metric, { timeout: 10_000 }).toContain('key_audit_readable{service="auth"} 1')
+  expect((await ready(one)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
 test('what was rotated is in the audit, and an older head finds what was cut off', async () => {
@@ -226,7 +271,9 @@ describe('an instance that cannot know', () => {
     await writeFile(file, newKeyEncryptionKey())
     const revoked = await keys(`revoke ${leaked} --reason a+test`, { AUTH_KEK_FILE: file })
     expect(await signsWith(one, token)).toBe(503)
-    expect((await send(one.url, { path: '/oauth/jwks.json' })).status).toBe(503)
+    const published = await send(one.url, { path: '/oauth/jwks.json' })
+    expect([published.status, published.headers.get('cache-control')]).toEqual([200, 'no-store'])
+    expect((await send(one.internalUrl, { path: '/oauth/jwks.json' })).status).toBe(503)
     expect((await ready(one)).status).toBe(503)
     expect(revoked).toMatchObject({ code: 0 })
   })

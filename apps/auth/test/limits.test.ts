@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { asAgent, askAbout, basic, GRANT, getToken, register, requestToken, revoke } from './agent-client.ts'
 import { CANARY, expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { asserted, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
+import { countRows } from './open-authority.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -90,7 +92,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await signUp(auth, '2001:db8:1:3::1')).status).toBe(201)
   })
 
-  test('a client gets its tokens a minute, and another client at the same address its own', async () => {
+  test('N-161 a client gets its tokens a minute, and another client at the same address its own', async () => {
     await using auth = await start('0.1')
     const [busy, other] = [await register(auth), await register(auth)]
     const answers = await times(17, () => requestToken(auth, busy))
@@ -114,6 +116,18 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await tryAs(auth, agent.client_id, 'wrong')).status).toBe(429)
   })
 
+  test('failed and repeated assertions are counted with them, and a right one is never refused', async () => {
+    await using auth = await start('1')
+    const agent = await registerKeys(auth)
+    const spent = asserted(await assertionOf(auth, agent))
+    expect((await tokenFor(auth, spent)).status).toBe(200)
+    const wrong = asserted(await assertionOf(auth, agent, { aud: 'https://other.example' }))
+    const answers = await times(25, (n) => tokenFor(auth, n % 2 ? spent : wrong))
+    expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
+    expectProblem(answers.find(({ status }) => status === 429)!, limited('client-authentication'))
+    expect((await tokenByKey(auth, agent)).status).toBe(200)
+  })
+
   test('failures over one IPv6 network are counted together', async () => {
     await using auth = await start('1')
     const { client_id } = await register(auth)
@@ -121,6 +135,29 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
       tryAs(auth, client_id, 'wrong', `2001:db8:1:2::${(n + 1).toString(16)}`),
     )
     expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
+  })
+
+  test('N-158 a flood of registrations from three hundred networks costs those who are here nothing', {
+    timeout: 60_000,
+  }, async () => {
+    await using auth = await start('0.05')
+    const here = JSON.parse((await signUp(auth, '192.0.2.1')).text) as {
+      client_id: string
+      client_secret: string
+    }
+    const served: number[] = []
+    const flood = await times(300, async (n) => {
+      const answer = await signUp(auth, `2001:db8:${n.toString(16)}::1`)
+      if (n % 60 === 0) served.push((await tryAs(auth, here.client_id, here.client_secret)).status)
+      return answer
+    })
+    // Each network has one a minute: 20, times the factor.
+    expect(statuses(flood)).toEqual({ 201: 300 })
+    expect(statuses(await times(300, (n) => signUp(auth, `2001:db8:${n.toString(16)}::2`)))).toEqual({
+      429: 300,
+    })
+    expect(served).toEqual([200, 200, 200, 200, 200])
+    expect(await countRows(auth.stores.db)).toMatchObject({ agents: 301 })
   })
 
   test('N-242 an unknown client is counted like a known one', async () => {
@@ -134,7 +171,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(seen).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
-  test('every endpoint announces and keeps its limits', async () => {
+  test('N-146 every endpoint announces and keeps its limits', async () => {
     await using auth = await start('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<Answer>, Refusal][] = [

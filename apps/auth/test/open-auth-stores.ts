@@ -73,11 +73,16 @@ export async function openAuthStores(tokens: TokenPlace = 'Postgres'): Promise<A
           JSON.stringify(servers),
         ),
         AUTH_LIMITS_FACTOR: '10000',
+        AUTH_OUTBOX_DIR: path.join(folder, 'outbox'),
+        ...(origin.startsWith('https:') && { AUTH_SMTP_URL: NO_MAIL_SERVER }),
       }
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+
+/** Where nobody listens. */
+const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
 async function runAs(url: string, sql: string): Promise<void> {
   await using db = openPool(url, { max: 1 })

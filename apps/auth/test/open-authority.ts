@@ -3,6 +3,9 @@ import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing
 import type { SealingKeys } from '@plainpath/sealing'
 import type { AgentStore } from '../src/agents/agent-store.ts'
 import { postgresAgentStore } from '../src/agents/postgres-agent-store.ts'
+import { postgresStopStore, readStop } from '../src/tokens/postgres-stop-store.ts'
+import type { StopStore } from '../src/tokens/stop-store.ts'
+import { STANDING, type StopOf } from '../src/tokens/token-store.ts'
 import { MIGRATIONS } from '../src/wire-stores.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
@@ -12,8 +15,10 @@ export interface Authority extends AsyncDisposable {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
   readonly agents: AgentStore
-  /** Of an active agent, as `wire-stores.ts` asks for it. */
+  /** Of an active agent or a standing claim, as `wire-stores.ts` asks for it. */
   generationOf(id: string): Promise<number | undefined>
+  readonly stops: StopStore
+  stopOf: StopOf
 }
 
 export async function openAuthority(): Promise<Authority> {
@@ -28,9 +33,12 @@ export async function openAuthority(): Promise<Authority> {
     db,
     sealingKeys,
     agents,
+    stops: postgresStopStore(db),
+    stopOf: () => readStop(db),
     async generationOf(id) {
       const { rows } = await db.query<{ generation: number }>(
-        `select generation from agents where id = $1 and status = 'active'`,
+        `select generation from agents where id = $1 and status = 'active'
+         union all select ${STANDING} from claims where id = $1 and ended_at is null`,
         [id],
       )
       return rows[0]?.generation
@@ -61,7 +69,10 @@ const readableBytes = (row: string) =>
 
 /** How many rows each table holds. */
 export async function countRows(db: Pool): Promise<Record<string, number>> {
-  const tables = ['agents', 'agent_secrets', 'signing_keys', 'tokens']
+  const tables = [
+    ...['agents', 'agent_secrets', 'expired_agents', 'client_assertions', 'signing_keys', 'tokens'],
+    ...['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails'],
+  ]
   const { rows } = await db.query<Record<string, number>>(
     `select ${tables.map((table) => `(select count(*) from ${table}) as ${table}`).join(', ')}`,
   )

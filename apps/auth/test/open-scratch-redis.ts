@@ -40,7 +40,9 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
     lose,
     async dump() {
       const found = await keys()
-      return (await Promise.all(found.map(async (key) => `${key} ${await redis.get(key)}`))).join('\n')
+      const read = async (key: string) =>
+        (await redis.type(key)) === 'hash' ? JSON.stringify(await redis.hgetall(key)) : redis.get(key)
+      return (await Promise.all(found.map(async (key) => `${key} ${await read(key)}`))).join('\n')
     },
     async [Symbol.asyncDispose]() {
       await lose()

@@ -14,6 +14,7 @@ import {
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { inHeader, type KeyAgent, registerKeys, tokenByKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -34,6 +35,7 @@ let auth: RunningAuth
 let known: Registered
 let another: Registered
 let token: string
+let keyed: KeyAgent
 beforeAll(async () => {
   stores = await openAuthStores()
   proxy = await startFaultProxy(stores.database.appUrl, 5432)
@@ -41,6 +43,7 @@ beforeAll(async () => {
   known = await register(auth)
   token = await getToken(auth, known)
   another = await register(auth)
+  keyed = await registerKeys(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
@@ -54,6 +57,12 @@ const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
     'agent',
   ],
   ['a token for a client in memory', () => requestToken(auth, known), 'oauth'],
+  ['a token for a client in memory that has keys', () => tokenByKey(auth, keyed), 'oauth'],
+  [
+    'what such a client is told',
+    async () => send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) }),
+    'agent',
+  ],
   ['a token for any other client', () => requestToken(auth, unknown()), 'oauth'],
   ['an introspection', () => askAbout(auth, token), 'oauth'],
   ['a revocation', () => revoke(auth, known, token), 'oauth'],
@@ -93,6 +102,7 @@ describe.for([
     // A new connection on which changes are heard makes the server forget what it knew.
     await vi.waitFor(expectEar, { timeout: 5_000 })
     await getToken(auth, another)
+    await tokenByKey(auth, keyed)
     await fail()
   })
   afterAll(() => proxy.restore())

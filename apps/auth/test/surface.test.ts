@@ -1,8 +1,11 @@
-import { AuthorizationServerMetadata } from '@plainpath/metadata'
+import { ANONYMOUS_SCOPES } from '@plainpath/domain'
+import { AuthorizationServerMetadata, JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
+import { claimMailbox, getAssertion } from './claim-mailbox.ts'
 import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { type Algorithm, asserted, assertionOf, newKey, registerKeys } from './key-agent.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -19,8 +22,15 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const PUBLIC: Record<string, string[]> = {
   '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
   '/api/agent': ['DELETE', 'GET', 'HEAD'],
+  '/api/agent/assertion': ['POST'],
+  '/api/agent/claim': ['DELETE', 'POST'],
+  '/api/agent/claim/complete': ['POST'],
+  '/api/agent/jwks': ['PUT'],
   '/api/agent/register': ['POST'],
+  '/api/agent/secrets': ['POST'],
+  '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10': ['DELETE'],
   '/auth.md': ['GET', 'HEAD'],
+  '/claim': ['GET', 'HEAD', 'POST'],
   '/oauth/authorize': ['GET', 'HEAD', 'POST'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
   '/oauth/revoke': ['POST'],
@@ -76,21 +86,12 @@ const NOWHERE = [
   ...['/api', '/api/', '/api/agent/', '/api/Agent', '/api/agents', '/api/agent/x', '/api/agent/register/'],
   ...[
     '/api/agent/Register',
-    '/api/agent/claim',
-    '/api/agent/secrets',
+    '/api/agent/secrets/',
+    '/api/agent/secrets/x/y',
     '/api/agent/%72egister',
     '/agent/register',
   ],
-  ...[
-    '/claim',
-    '/live',
-    '/ready',
-    '/metrics',
-    '/favicon.ico',
-    '/__proto__',
-    '/constructor',
-    '/oauth/__proto__',
-  ],
+  ...['/live', '/ready', '/metrics', '/favicon.ico', '/__proto__', '/constructor', '/oauth/__proto__'],
 ]
 
 describe.for([
@@ -100,7 +101,9 @@ describe.for([
   test.for(Object.entries(served))('answers at %s', async ([path, allowed]) => {
     for (const method of METHODS) {
       const { status, headers } = await send(url(), { method, path })
-      expect([method, status === 405 || status === 404]).toEqual([method, !allowed.includes(method)])
+      // A page says that it has nothing for this link.
+      const nothing = status === 404 && !headers.get('content-type')?.startsWith('text/html')
+      expect([method, status === 405 || nothing]).toEqual([method, !allowed.includes(method)])
       if (status === 405) expect(headers.get('allow')?.split(', ').sort()).toEqual(allowed)
     }
   })
@@ -120,7 +123,8 @@ describe.for([
 const formOf = (path: string): NonNullable<Refusal['form']> =>
   path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
 
-test('the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
+test('N-180 the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
+  await getToken(auth, agent)
   const answers = await Promise.all(
     ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
   )
@@ -128,6 +132,8 @@ test('the operations listener answers /live, /ready and /metrics, and tells no s
   expect(JSON.parse(answers[1]!.text)).toMatchObject({ status: 'ready', checks: { database: 'ok' } })
   for (const secret of auth.confidential) expect(answers[2]!.text).not.toContain(secret)
   expect(answers[2]!.text).toContain('route="/oauth/token"')
+  expect(answers[2]!.text).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
+  expect(answers[2]!.text).toContain('database_pool{state="max",service="auth"} 10')
   expect(answers[2]!.text).not.toContain(agent.client_id)
 })
 
@@ -154,11 +160,17 @@ describe('/.well-known/oauth-authorization-server', () => {
       document.revocation_endpoint,
       document.jwks_uri,
       document.agent_auth.register_uri,
+      String(document.agent_auth.claim_uri),
+      String(document.agent_auth.claim_complete_uri),
       document.service_documentation,
     ]
     expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
-    // The client's own page is told by registration, this document by RFC 8414.
-    const unnamed = ['/api/agent', '/.well-known/oauth-authorization-server']
+    // The client's own page is told by registration, the rest by auth.md, this document by RFC 8414, a page by a mail.
+    const unnamed = [
+      ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
+      ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),
+      '/.well-known/oauth-authorization-server',
+    ]
     expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
   })
 
@@ -176,14 +188,36 @@ describe('/.well-known/oauth-authorization-server', () => {
       client_secret_basic: [asAgent(agent), {}],
       client_secret_post: [{}, { client_id, client_secret }],
     }
-    expect(document.revocation_endpoint_auth_methods_supported.sort()).toEqual(Object.keys(ways))
-    expect(document.token_endpoint_auth_methods_supported.sort()).toEqual(Object.keys(ways))
-    for (const [headers, fields] of Object.values(ways))
-      for (const grant_type of document.grant_types_supported)
-        for (const scope of document.scopes_supported) {
-          const answer = await post(headers, { ...fields, grant_type, scope })
-          expect(JSON.parse(answer.text)).toMatchObject({ scope, token_type: 'Bearer' })
-        }
+    const methods = [...Object.keys(ways), 'private_key_jwt']
+    expect(document.revocation_endpoint_auth_methods_supported.sort()).toEqual(methods)
+    expect(document.token_endpoint_auth_methods_supported.sort()).toEqual(methods)
+    const algorithms = document.token_endpoint_auth_signing_alg_values_supported
+    expect(document.revocation_endpoint_auth_signing_alg_values_supported).toEqual(algorithms)
+    const signers = await Promise.all(
+      algorithms.map(async (each) => registerKeys(auth, await newKey(each as Algorithm))),
+    )
+    await claimMailbox(auth, agent)
+    const assertion = await getAssertion(auth, agent)
+    const grants: Record<string, { scopes: readonly string[]; more: Record<string, string> }> = {
+      client_credentials: { scopes: ANONYMOUS_SCOPES, more: {} },
+      [JWT_BEARER_GRANT]: { scopes: document.scopes_supported, more: { assertion } },
+    }
+    expect(Object.keys(grants)).toEqual(document.grant_types_supported)
+    const granted = async (
+      way: readonly [Record<string, string>, Record<string, string>],
+      fields: Record<string, string>,
+    ) => JSON.parse((await post(way[0], { ...way[1], ...fields })).text) as unknown
+    for (const [grant_type, { scopes, more }] of Object.entries(grants))
+      for (const scope of scopes)
+        for (const way of Object.values(ways))
+          expect(await granted(way, { grant_type, scope, ...more })).toMatchObject({
+            scope,
+            token_type: 'Bearer',
+          })
+    for (const signer of signers) {
+      const fields = { ...asserted(await assertionOf(auth, signer)), grant_type: 'client_credentials' }
+      expect(await granted([{}, fields], {})).toMatchObject({ scope: ANONYMOUS_SCOPES.join(' ') })
+    }
   })
 })
 

@@ -32,7 +32,7 @@ const media: Refusal = {
 }
 const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
 
-const JWT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+const SAML = 'urn:ietf:params:oauth:grant-type:saml2-bearer'
 const fields = (more: Record<string, string> | string = {}) => ({
   body: typeof more === 'string' ? more : new URLSearchParams({ ...GRANT, ...more }),
 })
@@ -85,6 +85,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       token_type: 'Bearer',
       expires_in: 3600,
       scope: 'guides:read waitlist:write',
+      client_expires_at: expect.stringMatching(/^20.*Z$/),
     })
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -130,7 +131,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['N-026 implicit', fields({ grant_type: 'implicit' }), grant],
     ['N-026 authorization_code', fields({ grant_type: 'authorization_code' }), grant],
     ['N-026 refresh_token', fields({ grant_type: 'refresh_token' }), grant],
-    ['N-026 a grant that does not run yet', fields({ grant_type: JWT }), grant],
+    ['N-026 a grant of another kind of assertion', fields({ grant_type: SAML }), grant],
     ['N-026 an unknown grant', fields({ grant_type: CANARY }), grant],
     ['N-026 another case', fields({ grant_type: 'Client_Credentials' }), grant],
     ['N-028 grant_type twice', form('grant_type=client_credentials&grant_type=client_credentials'), invalid],

@@ -1,16 +1,23 @@
-import { type Agent, type AgentDescription, AgentId } from '@plainpath/domain'
+import { AgentId, type AgentKey, type SentJwks, type StandingClaim } from '@plainpath/domain'
 import { type Caller, defineRoute, type LimitPolicy, Problem, type Route } from '@plainpath/http'
-import { GRANT_TYPES, operations, type ServiceUrls } from '@plainpath/metadata'
+import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
-import type { CachedAgents } from './cached-agents.ts'
+import { type AgentRecord, type AgentStore, isAccepted } from './agent-store.ts'
+import { describeAgent, describeWithMethod, keyMembers, SECRET_MEMBERS } from './describe-agent.ts'
 import type { EndAgent } from './end-agent.ts'
+import { nameKeys } from './name-keys.ts'
 import type { RegisterAgent } from './register-agent.ts'
+import type { ReplaceKeys } from './replace-keys.ts'
 
 export interface AgentRouteDeps {
   registerAgent: RegisterAgent
   endAgent: EndAgent
-  agents: Pick<CachedAgents, 'find'>
+  replaceKeys: ReplaceKeys
+  agents: Pick<AgentStore, 'find'>
+  /** The claim of an agent, while it stands. */
+  standingClaim(id: AgentId): Promise<StandingClaim | undefined>
   urls: ServiceUrls
+  now: () => Date
   /** For a client that ended after it was authenticated: the same answer as before that. */
   noSuchClient(): Problem
   limits: {
@@ -21,7 +28,7 @@ export interface AgentRouteDeps {
   }
 }
 
-/** `POST /api/agent/register`, `GET` and `DELETE /api/agent` (contract §4). */
+/** `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks` (contract §4). */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
     ...operations.registerAgent,
@@ -29,21 +36,27 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     bodyProblem: 'invalid-client-metadata',
     async handle({ body }) {
       if (body.type && body.type !== 'anonymous') throw new Problem('unsupported-credential-type')
-      const { agent, secret } = await deps.registerAgent(body.client_name ? { name: body.client_name } : {})
-      return { status: 201, body: { ...describe(agent, deps.urls), client_secret: secret } }
+      const { agent, secret } = await deps.registerAgent({
+        ...(body.client_name && { name: body.client_name }),
+        ...(body.jwks && { keys: await namedKeys(body.jwks, '#/jwks/keys') }),
+      })
+      const described = describeAgent(agent, deps.urls)
+      if (secret === undefined) return { status: 201, body: { ...described, ...keyMembers(agent) } }
+      return { status: 201, body: { ...described, ...SECRET_MEMBERS, client_secret: secret } }
     },
   }),
   defineRoute({
     ...operations.getAgent,
     limits: { address: deps.limits.manage, client: deps.limits.client },
     async handle({ caller }) {
-      const agent = await found(caller, deps)
-      const limits = deps.limits.client.map(({ name, quota, windowSeconds }) => ({
-        policy: name,
-        quota: Math.max(1, Math.floor(quota * deps.limits.factor)),
-        window_seconds: windowSeconds,
-      }))
-      return { status: 200, body: { ...describe(agent, deps.urls), limits } }
+      const record = await found(caller, deps)
+      return {
+        status: 200,
+        body: {
+          ...describeWithMethod(record, deps.urls, await deps.standingClaim(record.agent.id)),
+          limits: limitsOf(deps),
+        },
+      }
     },
   }),
   defineRoute({
@@ -54,26 +67,44 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       return { status: 204 }
     },
   }),
+  defineRoute({
+    ...operations.replaceAgentKeys,
+    limits: { address: deps.limits.manage, client: deps.limits.client },
+    bodyProblem: 'invalid-client-metadata',
+    async handle({ body, caller }) {
+      const agent = await deps.replaceKeys(AgentId.parse(caller.clientId), await namedKeys(body, '#/keys'))
+      if (!agent) throw deps.noSuchClient()
+      return {
+        status: 200,
+        body: {
+          ...describeWithMethod({ agent, secrets: [] }, deps.urls, await deps.standingClaim(agent.id)),
+          limits: limitsOf(deps),
+        },
+      }
+    },
+  }),
 ]
 
-async function found(caller: Caller, deps: AgentRouteDeps): Promise<Agent> {
-  const record = await deps.agents.find(AgentId.parse(caller.clientId))
-  if (!record) throw deps.noSuchClient()
-  return record.agent
+async function namedKeys(sent: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
+  const named = await nameKeys(sent)
+  if (named.ok) return named.value
+  const detail = 'holds two keys of one kid; give each its own, or leave kid out of keys that differ'
+  throw new Problem('invalid-client-metadata', {
+    detail: `${pointer}: ${detail}.`,
+    errors: [{ pointer, detail }],
+  })
 }
 
-function describe(agent: Agent, urls: ServiceUrls): Omit<z.input<typeof AgentDescription>, 'limits'> {
-  return {
-    client_id: agent.id,
-    ...(agent.name && { client_name: agent.name }),
-    identity_type: 'anonymous',
-    grant_types: [...GRANT_TYPES],
-    scopes: [...agent.scopes],
-    scope: agent.scopes.join(' '),
-    client_id_issued_at: Math.floor(agent.registeredAt.getTime() / 1000),
-    client_secret_expires_at: 0,
-    token_endpoint: urls.token,
-    token_endpoint_auth_method: 'client_secret_basic',
-    resource: urls.base,
-  }
+const limitsOf = ({ limits }: AgentRouteDeps) =>
+  limits.client.map(({ name, quota, windowSeconds }) => ({
+    policy: name,
+    quota: Math.max(1, Math.floor(quota * limits.factor)),
+    window_seconds: windowSeconds,
+  }))
+
+async function found(caller: Caller, deps: AgentRouteDeps): Promise<AgentRecord> {
+  const record = await deps.agents.find(AgentId.parse(caller.clientId))
+  if (!record) throw deps.noSuchClient()
+  const now = deps.now()
+  return { ...record, secrets: record.secrets.filter((secret) => isAccepted(secret, now)) }
 }

@@ -1,89 +1,125 @@
-import { type Agent, AgentId } from '@plainpath/domain'
-import { type Command, InvalidArgumentError } from 'commander'
+import type { AgentId } from '@plainpath/domain'
+import type { Command } from 'commander'
+import { agentIdArgument } from '../agent-id-argument.ts'
+import { listLimit } from '../list-limit.ts'
+import type { AgentCounts } from './agent-counts.ts'
+import { agentJson, agentText, countsJson, countsText, expiredJson, expiredText } from './agent-report.ts'
 import type { AgentStore } from './agent-store.ts'
 import type { EndAgent } from './end-agent.ts'
+import type { ExpiringAgents } from './expired-agents.ts'
 
 interface Stores {
   readonly store: AgentStore
+  readonly expiring: Pick<ExpiringAgents, 'find'>
   readonly endAgent: EndAgent
+  countAgents(): Promise<AgentCounts>
 }
 
 export interface AgentsCommandDeps {
   io: { print(line: string): void }
   refuse(text: string): Error
   stores<T>(work: (opened: Stores) => Promise<T>): Promise<T>
+  now: () => Date
 }
 
-/** `auth agents list | show | disable | enable | delete`. Names are agents' own words and shown quoted. */
-export function addAgentsCommand(program: Command, { io, refuse, stores }: AgentsCommandDeps): void {
-  const agents = program.command('agents').description('registered agents')
-  const print = (agent: Agent, json: boolean | undefined) =>
-    io.print(json ? JSON.stringify(view(agent)) : sentence(agent))
+interface Options {
+  json?: boolean
+  dryRun?: boolean
+}
 
+/** `auth agents list | show | stats | disable | enable | delete`. Names are agents' own words and shown quoted. */
+export function addAgentsCommand(program: Command, deps: AgentsCommandDeps): void {
+  const agents = program.command('agents').description('registered agents')
+  addLooking(agents, deps)
+  addChanging(agents, deps)
+}
+
+const sayWith =
+  ({ io }: AgentsCommandDeps) =>
+  (options: Options, json: unknown, text: string) =>
+    io.print(options.json ? JSON.stringify(json) : text)
+const refuseWith = (deps: AgentsCommandDeps) => (options: Options, reason: string) => {
+  if (options.json) deps.io.print(JSON.stringify({ ok: false, reason }))
+  return deps.refuse(reason)
+}
+
+function addLooking(agents: Command, deps: AgentsCommandDeps): void {
+  const { stores, now } = deps
+  const [say, refuse] = [sayWith(deps), refuseWith(deps)]
   agents
     .command('list')
     .description('the newest agents')
-    .option('--limit <number>', 'how many, 1 to 1000', limitOf, 50)
+    .option('--limit <number>', 'how many, 1 to 1000', listLimit, 50)
     .option('--json', 'for programs')
     .action(async (options: { limit: number; json?: boolean }) => {
       const found = await stores(({ store }) => store.list(options.limit))
-      if (options.json) return io.print(JSON.stringify(found.map(view)))
-      if (found.length === 0) return io.print('No agent has registered yet.')
-      for (const agent of found) print(agent, false)
+      const text = found.length > 0 ? found.map(agentText).join('\n') : 'No agent has registered yet.'
+      say(options, found.map(agentJson), text)
     })
   agents
     .command('show')
-    .argument('<client_id>', 'agt_ and 22 characters', idOf)
-    .description('one agent')
+    .argument('<client_id>', 'agt_ and 22 characters', agentIdArgument)
+    .description('one agent, and when it expires; also one that has expired')
     .option('--json', 'for programs')
-    .action(async (id: AgentId, options: { json?: boolean }) => {
-      const record = await stores(({ store }) => store.find(id))
-      if (!record) throw refuse(`There is no agent ${id}.`)
-      print(record.agent, options.json)
+    .action((id: AgentId, options: Options) =>
+      stores(async ({ store, expiring }) => {
+        const agent = (await store.find(id))?.agent
+        if (agent) return say(options, agentJson(agent), agentText(agent))
+        const expired = await expiring.find(id, now())
+        if (!expired) throw refuse(options, `There is no agent ${id}.`)
+        say(options, expiredJson(expired), expiredText(expired))
+      }),
+    )
+  agents
+    .command('stats')
+    .description('how many agents there are of each kind')
+    .option('--json', 'for programs')
+    .action(async (options: Options) => {
+      const counts = await stores((opened) => opened.countAgents())
+      say(options, countsJson(counts), countsText(counts))
     })
+}
+
+function addChanging(agents: Command, deps: AgentsCommandDeps): void {
+  const { stores, now } = deps
+  const [say, refuse] = [sayWith(deps), refuseWith(deps)]
+  const change = (verb: string, description: string) =>
+    agents
+      .command(verb)
+      .argument('<client_id>', 'agt_ and 22 characters', agentIdArgument)
+      .description(description)
+      .option('--json', 'for programs')
+      .option('--dry-run', 'say what would be done, and change nothing')
   for (const [verb, status, done] of [
     ['disable', 'disabled', 'is disabled; all its tokens have ended'],
     ['delete', 'deleted', 'is deleted; its tokens have ended and its name is erased'],
   ] as const) {
-    agents
-      .command(verb)
-      .argument('<client_id>', 'agt_ and 22 characters', idOf)
-      .description(`${verb} an agent and end all its tokens before returning`)
-      .action(async (id: AgentId) => {
-        if (!(await stores(({ endAgent }) => endAgent(id, status))))
-          throw refuse(`There is no agent ${id}, or it was deleted.`)
-        io.print(`${id} ${done}.`)
-      })
+    change(verb, `${verb} an agent and end all its tokens before returning`).action(
+      (id: AgentId, options: Options) =>
+        stores(async ({ store, endAgent }) => {
+          const known = async () => (await store.find(id))?.agent.status
+          const isThere = async () => ![undefined, 'deleted'].includes(await known())
+          if (!(await (options.dryRun ? isThere() : endAgent(id, status))))
+            throw refuse(options, `There is no agent ${id}, or it was deleted.`)
+          if (options.dryRun) return say(options, changed(id, await known(), false), `Would ${verb} ${id}.`)
+          say(options, changed(id, status, true), `${id} ${done}.`)
+        }),
+    )
   }
-  agents
-    .command('enable')
-    .argument('<client_id>', 'agt_ and 22 characters', idOf)
-    .description('let a disabled agent get tokens again')
-    .action(async (id: AgentId) => {
-      if (!(await stores(({ store }) => store.enable(id)))) throw refuse(`${id} is not disabled.`)
-      io.print(`${id} is active.`)
-    })
+  change('enable', 'let a disabled agent get tokens again').action((id: AgentId, options: Options) =>
+    stores(async ({ store }) => {
+      const isDisabled = async () => (await store.find(id))?.agent.status === 'disabled'
+      if (!(await (options.dryRun ? isDisabled() : store.enable(id, now()))))
+        throw refuse(options, `${id} is not disabled.`)
+      if (options.dryRun) return say(options, changed(id, 'disabled', false), `Would enable ${id}.`)
+      say(options, changed(id, 'active', true), `${id} is active.`)
+    }),
+  )
 }
 
-function idOf(text: string): AgentId {
-  const id = AgentId.safeParse(text)
-  if (!id.success) throw new InvalidArgumentError('A client_id is agt_ and 22 characters.')
-  return id.data
-}
-
-function limitOf(text: string): number {
-  const limit = /^\d{1,4}$/.test(text) ? Number(text) : 0
-  if (limit < 1 || limit > 1000) throw new InvalidArgumentError('It must be a number from 1 to 1000.')
-  return limit
-}
-
-const view = ({ id, name, status, scopes, registeredAt }: Agent) => ({
+const changed = (id: AgentId, status: string | undefined, done: boolean) => ({
+  ok: true,
+  done,
   client_id: id,
-  ...(name !== undefined && { client_name: name }),
   status,
-  scopes,
-  registered_at: registeredAt.toISOString(),
 })
-
-const sentence = (agent: Agent) =>
-  `${agent.id}  ${agent.status.padEnd(8)}  ${agent.registeredAt.toISOString()}${agent.name === undefined ? '' : `  ${JSON.stringify(agent.name)}`}`

@@ -5,12 +5,13 @@ export type EndAgent = (id: AgentId, status: 'disabled' | 'deleted') => Promise<
 
 /**
  * Disables or deletes an agent; when it returns, no token of the agent is active anywhere, not even one that a
- * process issues later because it had not heard (R-LIN, contract §4).
+ * process issues later because it had not heard, or that an API knows from memory (R-LIN, contract §4).
  *
  * The generation is raised beside the tokens before the change commits, and again after it, since the tokens' store may
  * have lost the number in between and been told the old one. Should the commit fail, the agent lives on with its
  * tokens ended, until the number expires there: closed, and rare. Should the second raise fail, the agent has ended
- * although the caller is told that nobody knows.
+ * although the caller is told that nobody knows. APIs are told last; of an agent that has ended already they are told
+ * again, since that may be what failed the first time.
  *
  * @returns false when there is no such agent, or it is deleted already
  */
@@ -18,14 +19,17 @@ export const endAgent =
   (deps: {
     agents: Pick<AgentStore, 'end'>
     raiseGeneration: (id: AgentId, generation: number) => Promise<void>
+    announceEnd: (id: AgentId) => Promise<void>
     forget: (id: AgentId) => void
   }): EndAgent =>
   async (id, status) => {
     try {
       const generation = await deps.agents.end(id, status, (raised) => deps.raiseGeneration(id, raised))
-      if (generation === undefined) return false
-      await deps.raiseGeneration(id, generation)
-      return true
+      if (generation !== undefined) await deps.raiseGeneration(id, generation)
+      // Before APIs are told: what they ask from now on must not be answered from memory.
+      deps.forget(id)
+      await deps.announceEnd(id)
+      return generation !== undefined
     } finally {
       deps.forget(id)
     }

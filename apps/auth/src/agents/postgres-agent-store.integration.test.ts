@@ -82,15 +82,15 @@ test('what is deleted cannot be ended or enabled again, nor can what never was',
   for (const id of [agent.id, exampleAgent().agent.id]) {
     expect(await authority.agents.end(id, 'disabled', silent)).toBeUndefined()
     expect(await authority.agents.end(id, 'deleted', silent)).toBeUndefined()
-    expect(await authority.agents.enable(id)).toBe(false)
+    expect(await authority.agents.enable(id, new Date())).toBe(false)
   }
 })
 
 test('enabling lets the generation stay, and works for a disabled agent only', async () => {
   const { agent } = await added()
-  expect(await authority.agents.enable(agent.id)).toBe(false)
+  expect(await authority.agents.enable(agent.id, new Date())).toBe(false)
   await authority.agents.end(agent.id, 'disabled', silent)
-  expect(await authority.agents.enable(agent.id)).toBe(true)
+  expect(await authority.agents.enable(agent.id, new Date())).toBe(true)
   expect((await authority.agents.find(agent.id))?.agent).toMatchObject({ status: 'active', generation: 2 })
 })
 

@@ -1,8 +1,9 @@
-import { Agent } from '@plainpath/domain'
+import { Agent, type AgentId } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import type { AgentRecord, AgentSecret, AgentStore } from './agent-store.ts'
+import type { AgentRecord, AgentStore } from './agent-store.ts'
+import { secretsOf } from './postgres-agent-secrets.ts'
 
 const AgentRow = z.object({
   id: z.string(),
@@ -11,59 +12,79 @@ const AgentRow = z.object({
   status: z.string(),
   generation: z.int(),
   registered_at: z.date(),
-})
-const SecretRow = z.object({
-  id: z.string(),
-  secret_hash: z.instanceof(Buffer),
-  hash_key_id: z.string(),
-  created_at: z.date(),
-  ends_at: z.date().nullable(),
+  last_used_at: z.date().nullable(),
+  jwks: z.array(z.unknown()).nullable(),
 })
 
-const AGENT_COLUMNS = 'id, name_sealed, scopes, status, generation, registered_at'
+const AGENT_COLUMNS = Object.keys(AgentRow.shape).join(', ')
 /** What a name is sealed for. */
 export const nameContext = (id: string) => `agents/${id}/name`
 
-/** Agents in Postgres; names are sealed with the agent's id as context. */
-export function postgresAgentStore(db: Pool, keys: SealingKeys): AgentStore {
+/**
+ * Agents in Postgres; names are sealed with the agent's id as context.
+ *
+ * @param hooks.onDeleted ends what hangs on an agent, in the transaction that deletes it
+ */
+export function postgresAgentStore(
+  db: Pool,
+  keys: SealingKeys,
+  hooks: { onDeleted?: (tx: Database, id: AgentId) => Promise<void> } = {},
+): AgentStore {
   const toAgent = (row: unknown): Agent => {
-    const { name_sealed: sealed, registered_at: registeredAt, ...rest } = AgentRow.parse(row)
+    const {
+      name_sealed: sealed,
+      registered_at: registeredAt,
+      last_used_at,
+      jwks,
+      ...rest
+    } = AgentRow.parse(row)
     const name = sealed ? keys.open(sealed, nameContext(rest.id)).toString('utf8') : undefined
-    return Agent.parse({ ...rest, registeredAt, ...(name !== undefined && { name }) })
+    return Agent.parse({
+      ...{ ...rest, registeredAt, keys: jwks ?? [] },
+      ...(last_used_at && { lastUsedAt: last_used_at }),
+      ...(name !== undefined && { name }),
+    })
   }
   return {
-    add: (record) => db.transaction((tx) => insert(tx, record, keys)),
+    add: (record) => insert(db, record, keys),
     async find(id) {
       const { rows } = await db.query(`select ${AGENT_COLUMNS} from agents where id = $1`, [id])
       if (!rows[0]) return undefined
-      const secrets = await db.query(
-        'select id, secret_hash, hash_key_id, created_at, ends_at from agent_secrets where agent_id = $1 order by created_at',
-        [id],
-      )
-      return { agent: toAgent(rows[0]), secrets: secrets.rows.map(toSecret) }
+      return { agent: toAgent(rows[0]), secrets: await secretsOf(db, id) }
     },
     end: (id, status, announce) =>
       db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         const { rows } = await tx.query<{ generation: number }>(
           `update agents set status = $2, generation = generation + 1,
-                  name_sealed = case when $2 = 'deleted' then null else name_sealed end
+                  name_sealed = case when $2 = 'deleted' then null else name_sealed end,
+                  jwks = case when $2 = 'deleted' then null else jwks end
            where id = $1 and status <> 'deleted' returning generation`,
           [id, status],
         )
         const generation = rows[0]?.generation
         if (generation === undefined) return undefined
-        if (status === 'deleted') await tx.query('delete from agent_secrets where agent_id = $1', [id])
+        if (status === 'deleted') {
+          await tx.query('delete from agent_secrets where agent_id = $1', [id])
+          await hooks.onDeleted?.(tx, id)
+        }
         await announce(generation)
         return generation
       }),
-    async enable(id) {
-      const { rowCount } = await db.query(
-        `update agents set status = 'active' where id = $1 and status = 'disabled'`,
-        [id],
-      )
-      return rowCount === 1
-    },
+    replaceKeys: (id, jwks) =>
+      db.transaction(async (tx) => {
+        await tx.query('set local synchronous_commit = on')
+        const { rows } = await tx.query(
+          `update agents set jwks = $2::jsonb where id = $1 and status = 'active' returning ${AGENT_COLUMNS}`,
+          [id, JSON.stringify(jwks)],
+        )
+        if (!rows[0]) return undefined
+        await tx.query('delete from agent_secrets where agent_id = $1', [id])
+        return toAgent(rows[0])
+      }),
+
+    enable: (id, now) => changesOne(db, ENABLE, [id, now]),
+    markUsed: (id, now) => changesOne(db, MARK_USED, [id, now]),
     async list(limit) {
       const { rows } = await db.query(
         `select ${AGENT_COLUMNS} from agents order by registered_at desc, id limit $1`,
@@ -74,27 +95,32 @@ export function postgresAgentStore(db: Pool, keys: SealingKeys): AgentStore {
   }
 }
 
-async function insert(tx: Database, { agent, secrets }: AgentRecord, keys: SealingKeys): Promise<void> {
-  const name = agent.name === undefined ? null : keys.seal(agent.name, nameContext(agent.id))
-  await tx.query(
-    'insert into agents (id, name_sealed, scopes, status, generation, registered_at) values ($1, $2, $3, $4, $5, $6)',
-    [agent.id, name, agent.scopes, agent.status, agent.generation, agent.registeredAt],
-  )
-  for (const secret of secrets) {
-    await tx.query(
-      'insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at) values ($1, $2, $3, $4, $5, $6)',
-      [secret.id, agent.id, secret.digest, secret.keyId, secret.createdAt, secret.endsAt ?? null],
-    )
-  }
-}
+const ENABLE = `update agents set status = 'active', last_used_at = $2 where id = $1 and status = 'disabled'`
+const MARK_USED = `update agents set last_used_at = greatest(last_used_at, $2) where id = $1 and status = 'active'
+  and set_config('synchronous_commit', 'on', true) = 'on'`
 
-function toSecret(row: unknown): AgentSecret {
-  const {
-    id,
-    secret_hash: digest,
-    hash_key_id: keyId,
-    created_at: createdAt,
-    ends_at: endsAt,
-  } = SecretRow.parse(row)
-  return { id, digest, keyId, createdAt, endsAt: endsAt ?? undefined }
+const changesOne = async (db: Database, statement: string, values: readonly unknown[]): Promise<boolean> =>
+  (await db.query(statement, values)).rowCount === 1
+
+/** One statement, so one round trip: all rows are kept or none. */
+async function insert(db: Database, { agent, secrets }: AgentRecord, keys: SealingKeys): Promise<void> {
+  const name = agent.name === undefined ? null : keys.seal(agent.name, nameContext(agent.id))
+  await db.query(
+    `with agent as (
+       insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, jwks)
+       values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb) returning id)
+     insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at)
+     select secret.id, agent.id, secret.hash, secret.key_id, secret.created_at, secret.ends_at
+     from agent, unnest($9::uuid[], $10::bytea[], $11::text[], $12::timestamptz[], $13::timestamptz[])
+       as secret (id, hash, key_id, created_at, ends_at)`,
+    [
+      ...[agent.id, name, agent.scopes, agent.status, agent.generation, agent.registeredAt],
+      ...[agent.lastUsedAt ?? null, agent.keys.length > 0 ? JSON.stringify(agent.keys) : null],
+      secrets.map(({ id }) => id),
+      secrets.map(({ digest }) => digest),
+      secrets.map(({ keyId }) => keyId),
+      secrets.map(({ createdAt }) => createdAt),
+      secrets.map(({ endsAt }) => endsAt ?? null),
+    ],
+  )
 }

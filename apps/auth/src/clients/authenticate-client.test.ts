@@ -5,7 +5,8 @@ import type { HashKey } from '@plainpath/sealing'
 import Koa, { type Context } from 'koa'
 import { expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { authenticateClient, type KnownClient } from './authenticate-client.ts'
+import { exampleKey } from '../../test/example-key.ts'
+import { authenticateClient, type ExpiredClient, type KnownClient } from './authenticate-client.ts'
 
 const NOW = new Date('2026-11-20T09:00:00Z')
 const key = exampleHashKey()
@@ -21,7 +22,7 @@ function request(id: string, secret: string): Context {
 }
 
 /** @returns who was let in, or the problem's code; and how much work it was */
-async function authenticate(client: KnownClient | undefined, secret = SECRET) {
+async function authenticate(client: KnownClient | undefined, secret = SECRET, expired?: ExpiredClient) {
   const work = { looks: 0, hashes: 0 }
   const hashKey: HashKey = {
     id: key.id,
@@ -36,7 +37,11 @@ async function authenticate(client: KnownClient | undefined, secret = SECRET) {
       work.looks += 1
       return client
     },
+    findExpired: async () => expired,
     hashKey,
+    verifyAssertion: async () => false,
+    recogniseAssertion: async () => false,
+    vouch: () => 'voucher',
     limiter: createLimiter({ store: memoryLimitStore(now), factor: 1, now, log: silent }),
     failures: { name: 'failures', quota: 10, windowSeconds: 60 },
     now,
@@ -72,6 +77,19 @@ test('N-236 an unknown, a wrong, a disabled and a deleted client are the same wo
   ])
   for (const each of refused)
     expect(each).toEqual({ outcome: 'invalid-client', work: { looks: 1, hashes: 1 } })
+})
+
+test('who shows the secret of an expired client is told so, and nobody else is told that there was one', async () => {
+  const { id } = exampleAgent().agent
+  const secrets = [{ digest: key.hash('client-secret', SECRET), keyId: key.id }]
+  const expired = { id, keys: [], secrets }
+  expect((await authenticate(undefined, SECRET, expired)).outcome).toBe('client-expired')
+  for (const left of [
+    { ...expired, secrets: [] },
+    { ...expired, keys: [exampleKey('one')] },
+  ])
+    expect((await authenticate(undefined, SECRET, left)).outcome).toBe('invalid-client')
+  expect((await authenticate(undefined, 'pps_wrong', expired)).outcome).toBe('invalid-client')
 })
 
 test.for([

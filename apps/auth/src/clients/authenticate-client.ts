@@ -1,4 +1,4 @@
-import { AgentId } from '@plainpath/domain'
+import { AgentId, type AgentKey } from '@plainpath/domain'
 import {
   addressNetworks,
   type Caller,
@@ -7,13 +7,26 @@ import {
   Problem,
   spendLimits,
 } from '@plainpath/http'
+import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import { type ClientCredentials, type CredentialsFault, readCredentials } from './read-credentials.ts'
+import type { GateVoucher } from './gate-voucher.ts'
+import {
+  type AuthenticationFault,
+  type ClientAuthentication,
+  readClientAuthentication,
+} from './read-client-authentication.ts'
+import type { ClientCredentials } from './read-credentials.ts'
+import type { VerifyAssertion } from './verify-assertion.ts'
 
 /** What authentication needs to know of a client; the agents' cache gives it. */
 export interface KnownClient {
-  readonly agent: { readonly id: string; readonly status: string; readonly scopes: readonly string[] }
+  readonly agent: {
+    readonly id: AgentId
+    readonly status: string
+    readonly scopes: readonly string[]
+    readonly keys: readonly AgentKey[]
+  }
   readonly secrets: readonly {
     readonly digest: Buffer
     readonly keyId: string
@@ -21,15 +34,27 @@ export interface KnownClient {
   }[]
 }
 
+/** What is left of a client that was not used. */
+export interface ExpiredClient {
+  readonly id: AgentId
+  readonly keys: readonly AgentKey[]
+  readonly secrets: readonly { readonly digest: Buffer; readonly keyId: string }[]
+}
+
 export interface AuthenticateClientDeps {
   find(id: AgentId): Promise<KnownClient | undefined>
+  findExpired(id: AgentId): Promise<ExpiredClient | undefined>
   hashKey: HashKey
+  verifyAssertion: VerifyAssertion
+  /** The same for a client that expired, which can use nothing up. */
+  recogniseAssertion: VerifyAssertion
+  vouch: GateVoucher
   limiter: Limiter
   failures: LimitPolicy
   now: () => Date
 }
 
-/** The client, and the credentials by which it was known. */
+/** The client, and the credentials by which oidc-provider knows it: its own, or a voucher of the gate. */
 export type AuthenticateClient = (
   ctx: Context,
   form?: URLSearchParams,
@@ -40,66 +65,96 @@ export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", c
 
 /**
  * Authenticates an agent, for every endpoint that asks for client credentials. An unknown, wrong, deleted or disabled
- * client is one identical 401, after the same work. Failures are counted per address (IPv6 by /64) and client id; once
- * there are too many, further failures (never a right secret) are 429.
+ * client is one identical 401, after the same work; only who shows the secret or key of an expired one is told so.
+ * Failures are counted per address (IPv6 by /64) and client id; once there are too many, further failures (never a right
+ * secret) are 429.
  *
- * @throws {Problem} `invalid-client`, `invalid-request` or `rate-limited`
+ * @throws {Problem} `invalid-client`, `client-expired`, `invalid-request` or `rate-limited`
  */
 export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateClient {
   const nobody = [
-    {
-      digest: deps.hashKey.hash('client-secret', 'no client has this secret'),
-      keyId: deps.hashKey.id,
-      endsAt: undefined,
-    },
+    { digest: deps.hashKey.hash('client-secret', 'no client has this secret'), keyId: deps.hashKey.id },
   ]
 
+  const hasSecret = (
+    client: Pick<ExpiredClient, 'keys' | 'secrets'> | undefined,
+    secret: string,
+  ): boolean => {
+    const digest = deps.hashKey.hash('client-secret', secret)
+    const matches = (client?.secrets.length ? client.secrets : nobody).filter(
+      (kept) => kept.keyId === deps.hashKey.id && equalBytes(kept.digest, digest),
+    )
+    // One way for each client: beside keys a secret is none (RFC 7591 §2).
+    return client?.keys.length === 0 && matches.length > 0
+  }
+  const provesItself = async (
+    shown: ClientAuthentication,
+    client: ExpiredClient | undefined,
+    verify: VerifyAssertion,
+  ): Promise<boolean> =>
+    shown.method === 'secret'
+      ? hasSecret(client, shown.credentials.secret)
+      : shown.assertion !== undefined && (await verify(shown.assertion, client))
+  const usableOf = (known: KnownClient | undefined): (ExpiredClient & KnownClient['agent']) | undefined =>
+    known?.agent.status === 'active'
+      ? { ...known.agent, secrets: known.secrets.filter(({ endsAt }) => !endsAt || endsAt > deps.now()) }
+      : undefined
+
   return async (ctx, form) => {
-    const read = readCredentials(authorizationHeaders(ctx), form)
+    const sent = {
+      authorization: headersNamed(ctx, 'authorization'),
+      clientAssertion: headersNamed(ctx, 'client-assertion'),
+    }
+    const read = readClientAuthentication(sent, form)
     if (!read.ok) throw faultProblem(read.error)
-    const { clientId, secret } = read.value
+    const shown = read.value
+    const clientId = shown.method === 'secret' ? shown.credentials.clientId : shown.clientId
     const id = AgentId.safeParse(clientId)
     const client = id.success ? await deps.find(id.data) : undefined
-    const usable = client?.agent.status === 'active' ? client : undefined
-    const digest = deps.hashKey.hash('client-secret', secret)
-    const now = deps.now()
-    const matches = (usable?.secrets.length ? usable.secrets : nobody).filter(
-      (kept) =>
-        kept.keyId === deps.hashKey.id &&
-        (!kept.endsAt || kept.endsAt > now) &&
-        equalBytes(kept.digest, digest),
-    )
-    if (!usable || matches.length === 0) {
+    const usable = usableOf(client)
+    const isProven = await provesItself(shown, usable, deps.verifyAssertion)
+    if (!usable || !isProven) {
+      // Asked for whoever it is, so that an id that is known takes no other time than one that is not.
+      const looking = id.success ? deps.findExpired(id.data) : undefined
+      // One that is known has not expired, and what is wrong stays wrong while the store is away.
+      const expired = await (client ? looking?.catch(() => undefined) : looking)
+      if (!client && expired && (await provesItself(shown, expired, deps.recogniseAssertion)))
+        throw clientExpired()
       const [nearest] = addressNetworks(String(ctx.state['address']))
       spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
-    const caller = { clientId: usable.agent.id, scopes: new Set(usable.agent.scopes) }
-    return { caller, credentials: read.value }
+    const caller = { clientId: usable.id, scopes: new Set(usable.scopes) }
+    const credentials =
+      shown.method === 'secret' ? shown.credentials : { clientId, secret: deps.vouch(clientId) }
+    return { caller, credentials }
   }
 }
 
-export const authorizationHeaders = (ctx: Context): string[] =>
+/** Every header of a name, also where Node would join or drop some. */
+export const headersNamed = (ctx: Context, name: string): string[] =>
   ctx.req.rawHeaders.filter(
-    (_value, index) => index % 2 === 1 && ctx.req.rawHeaders[index - 1]?.toLowerCase() === 'authorization',
+    (_value, index) => index % 2 === 1 && ctx.req.rawHeaders[index - 1]?.toLowerCase() === name,
   )
+
+const clientExpired = () => new Problem('client-expired', { headers: BASIC_CHALLENGE })
 
 export const invalidClient = (detail?: string) =>
   new Problem('invalid-client', { ...(detail && { detail }), headers: BASIC_CHALLENGE })
 
-const FAULTS: Record<Exclude<CredentialsFault, 'several' | 'mismatch'>, string> = {
+const CHALLENGED: Partial<Record<AuthenticationFault, string>> = {
   none: 'Send client_id and client_secret with HTTP Basic, or as form fields of the body.',
   malformed: 'The Authorization header is not "Basic" followed by base64 of client_id:client_secret.',
 }
 
-export function faultProblem(fault: CredentialsFault): Problem {
-  if (fault === 'several')
-    return new Problem('invalid-request', {
-      detail: 'Authenticate in one way only: HTTP Basic or form fields.',
-    })
-  if (fault === 'mismatch')
-    return new Problem('invalid-request', {
-      detail: 'client_id in the body is not the one in the Authorization header.',
-    })
-  return invalidClient(FAULTS[fault])
+const REFUSED: Partial<Record<AuthenticationFault, string>> = {
+  several: 'Authenticate in one way only: HTTP Basic, form fields or a client assertion.',
+  mismatch: 'client_id in the body is not the one that the credentials are of.',
+  'assertion-type': `Send client_assertion with client_assertion_type=${CLIENT_ASSERTION_TYPE}`,
+  'assertion-place': 'Send the assertion as the form field client_assertion here, not in a header.',
+}
+
+function faultProblem(fault: AuthenticationFault): Problem {
+  const detail = REFUSED[fault]
+  return detail ? new Problem('invalid-request', { detail }) : invalidClient(CHALLENGED[fault])
 }

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 import { err, ok } from '@plainpath/domain'
-import type { Actor } from './key-audit.ts'
+import type { Actor } from '../audit-chain.ts'
 import { first } from './key-ring.ts'
 import type { KeyStore } from './key-store.ts'
 import { generateKeyPair } from './signing-key.ts'

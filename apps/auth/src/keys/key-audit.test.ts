@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AuditEntry, type AuditRow, checkChain, nextAuditRow, statesByAudit } from './key-audit.ts'
+import type { AuditRow } from '../audit-chain.ts'
+import { type AuditEntry, checkChain, nextAuditRow, statesByAudit } from './key-audit.ts'
 
 const entry = (n: number): AuditEntry => ({
   at: '2026-11-20T09:00:00.000Z',

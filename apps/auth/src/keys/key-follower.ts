@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import { type Log, Problem } from '@plainpath/http'
 import { isUnavailable } from '@plainpath/postgres'
+import { headOf } from '../audit-chain.ts'
 import { type InstanceKeys, instanceKeys } from './instance-keys.ts'
 import { signProof } from './key-proof.ts'
 import { type KeyFollowers, type KeyStore, UnreadableKey } from './key-store.ts'
@@ -11,7 +12,13 @@ import { type KeyFollowers, type KeyStore, UnreadableKey } from './key-store.ts'
 export interface FollowerStatus {
   readonly ring_version: number
   readonly signing_kid: string
+  /** RFC 3339, by the database's clock. */
+  readonly signing_since?: string
   readonly problem?: string
+  /** Where the audit of the keys ended when this instance followed its last change. */
+  readonly audit?: { readonly head: string; readonly number: number }
+  /** That the end of the audit could not be read after the last change. */
+  readonly audit_unread?: true
 }
 
 export interface KeyFollower extends AsyncDisposable {
@@ -23,12 +30,14 @@ export interface KeyFollower extends AsyncDisposable {
   hear(): void
   /** Whether every key can be read and this instance knows that it is up to date. */
   isSound(): boolean
+  /** False when this instance may have missed a change for longer than the lease. */
+  isCurrent(): boolean
   /** @throws {Problem} `unavailable` when this instance may have missed a change for longer than the lease. */
   requireCurrent(): void
 }
 
 export interface KeyFollowerDeps {
-  readonly keys: Pick<KeyStore, 'read'>
+  readonly keys: Pick<KeyStore, 'read' | 'auditEnd'>
   readonly followers: KeyFollowers
   readonly pollMs: number
   /** How long what was read may be relied on. */
@@ -43,6 +52,7 @@ export interface KeyFollowerDeps {
 interface Followed {
   readonly version: number
   readonly keys: InstanceKeys
+  readonly since: Date | undefined
   readonly proof: string
 }
 
@@ -61,10 +71,14 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   let problem: string | undefined
   let goodUntil = 0
   let followed: Followed | undefined
+  let audit: FollowerStatus['audit']
+  let auditedVersion: number | undefined
+
+  const isCurrent = () => clock.now() < goodUntil
 
   /** An instance that may not sign says so, since nobody need wait for it. */
   function report(): Promise<void> {
-    const signs = clock.now() < goodUntil ? followed : undefined
+    const signs = isCurrent() ? followed : undefined
     return followers.report({
       instanceId,
       host,
@@ -84,14 +98,31 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
     if (known?.version !== version || !isDeepStrictEqual(known.keys, keys)) {
       const proof = await signProof(keys.signing, { instanceId, ringVersion: version })
       onChange(keys)
-      followed = { version, keys, proof }
+      const since = found.find(({ kid }) => kid === keys.signing.kid)?.stateSince
+      followed = { version, keys, proof, since }
     }
     goodUntil = startedAt + deps.leaseMs
     const recovered = problem !== undefined
     problem = undefined
+    await tellAudit(version)
     if (followed === known && !recovered) return
     log.info('follows the key ring', { ring_version: version, signing_kid: keys.signing.kid })
     await report()
+  }
+
+  /** Once for each change, so that the head is also where the owner of the database cannot write. */
+  async function tellAudit(version: number): Promise<void> {
+    if (auditedVersion === version) return
+    try {
+      const end = await deps.keys.auditEnd()
+      if (end) {
+        audit = { head: headOf(end), number: end.number }
+        log.info('key audit head', audit)
+      }
+      auditedVersion = version
+    } catch (error) {
+      log.warn('the end of the key audit could not be read', { error })
+    }
   }
 
   function fail(error: unknown, startedAt: number): void {
@@ -107,7 +138,10 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   const status = (): FollowerStatus => ({
     ring_version: followed?.version ?? 0,
     signing_kid: followed?.keys.signing.kid ?? '',
+    ...(followed?.since && { signing_since: followed.since.toISOString() }),
     ...(problem !== undefined && { problem }),
+    ...(audit && { audit }),
+    ...(followed && auditedVersion !== followed.version && { audit_unread: true as const }),
   })
 
   let onChange: (keys: InstanceKeys) => void = () => undefined
@@ -156,9 +190,10 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
       timer = setInterval(follow, deps.pollMs)
     },
     hear: follow,
-    isSound: () => problem === undefined && clock.now() < goodUntil,
+    isSound: () => problem === undefined && isCurrent(),
+    isCurrent,
     requireCurrent() {
-      if (clock.now() >= goodUntil) throw new Problem('unavailable')
+      if (!isCurrent()) throw new Problem('unavailable')
     },
     async [Symbol.asyncDispose]() {
       stopped = true

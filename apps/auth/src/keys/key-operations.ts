@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Actor } from './key-audit.ts'
+import type { Actor } from '../audit-chain.ts'
 import {
   activate,
   type Circumstances,
@@ -27,6 +27,8 @@ export interface KeyOperationsDeps {
   readonly keys: KeyStore
   readonly settings: KeySettings
   readonly by: Actor
+  /** Returns when no API uses an answer from before any more. */
+  readonly announceEnd: () => Promise<void>
 }
 
 export interface StepOptions {
@@ -47,7 +49,7 @@ const ASK_MS = 50
 const SLACK_MS = 5_000
 
 /** What the security team does with keys: one step each, safe to ask for at any time. */
-export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
+export function keyOperations({ keys, settings, by, announceEnd }: KeyOperationsDeps) {
   const circumstances = ({ now, followers }: RingView): Circumstances => ({
     now,
     followers,
@@ -123,8 +125,14 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
         await sleep(ASK_MS)
       }
     },
-    /** Until no API can believe a key set from before. */
-    distrusted: () => sleep(settings.trustMs),
+    /**
+     * Until no API can believe a key set from before, and then until none has an answer in memory that it believed by
+     * one. @throws when APIs cannot be told
+     */
+    async distrusted(): Promise<void> {
+      await sleep(settings.trustMs)
+      await announceEnd()
+    },
     rewrap: (options: { trial?: boolean }) => keys.rewrap(by, options),
     inspect: () => keys.inspect(),
     audit: () => keys.audit(),

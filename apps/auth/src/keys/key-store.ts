@@ -1,5 +1,5 @@
 import type { Result } from '@plainpath/domain'
-import type { Actor, AuditRow } from './key-audit.ts'
+import type { Actor, AuditRow } from '../audit-chain.ts'
 import type { Follower, KeyRefusal, KeyRing, Transition } from './key-ring.ts'
 import type { KeyPair, SigningKey } from './signing-key.ts'
 
@@ -69,6 +69,8 @@ export interface KeyStore {
    */
   rewrap(by: Actor, options?: { trial?: boolean }): Promise<readonly string[]>
   audit(): Promise<readonly AuditRow[]>
+  /** The last row of the audit; undefined while it is empty. */
+  auditEnd(): Promise<AuditRow | undefined>
 }
 
 /** Where every instance says what it signs with. */

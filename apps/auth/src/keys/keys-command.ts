@@ -1,5 +1,6 @@
 import { SealError } from '@plainpath/sealing'
-import { type Command, InvalidArgumentError, Option } from 'commander'
+import { type Command, Option } from 'commander'
+import { reasonArgument } from '../reason-argument.ts'
 import { AuditEntry, checkChain } from './key-audit.ts'
 import type { Followed, KeyOperations } from './key-operations.ts'
 import * as report from './key-report.ts'
@@ -15,6 +16,7 @@ export interface KeysCommandDeps {
   init(): Promise<string | undefined>
   /** Seals agents' names under the newest key-encryption key; how many were under another. */
   rewrapNames(options: { trial: boolean }): Promise<number>
+  rewrapClaims(options: { trial: boolean }): Promise<number>
   operations<T>(work: (operations: KeyOperations) => Promise<T>): Promise<T>
 }
 
@@ -152,7 +154,7 @@ export function addKeysCommand(program: Command, deps: KeysCommandDeps): void {
     )
   define('revoke', 'end a leaked key everywhere before returning')
     .argument('<kid>', 'the key that leaked')
-    .requiredOption('--reason <text>', 'why, for the audit; up to 200 characters', reasonOf)
+    .requiredOption('--reason <text>', 'why, for the audit; up to 200 characters', reasonArgument)
     .action((kid: string, options: Options & { reason: string }) =>
       operations(async (all) => {
         const done = await all.revoke(kid, { reason: options.reason, trial: options.dryRun })
@@ -177,19 +179,21 @@ export function addKeysCommand(program: Command, deps: KeysCommandDeps): void {
         await tell(all, options, done.value, [evidence])
       }),
     )
-  define('rewrap', 'seal every private part and every name under the newest key-encryption key').action(
+  define('rewrap', 'seal every private part, name and address under the newest key-encryption key').action(
     (options: Options) =>
       operations(async (all) => {
         const trial = options.dryRun ?? false
         try {
           const moved = await all.rewrap({ trial })
           const names = await deps.rewrapNames({ trial })
-          const done = !trial && moved.length + names > 0
-          const text = `${trial ? 'Would seal anew' : 'Sealed anew'}: ${moved.length} keys and the names of ${names} agents.`
-          say(options, { ok: true, done, keys: moved, names }, text)
+          const claims = await deps.rewrapClaims({ trial })
+          const done = !trial && moved.length + names + claims > 0
+          const text = `${trial ? 'Would seal anew' : 'Sealed anew'}: ${moved.length} keys, the names of ${names} agents and ${claims} values of claims.`
+          say(options, { ok: true, done, keys: moved, names, claims }, text)
         } catch (error) {
           if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
-          const what = error instanceof UnreadableKey ? `Key ${error.kid}` : "An agent's name"
+          const what =
+            error instanceof UnreadableKey ? `Key ${error.kid}` : "An agent's name, or a value of a claim,"
           throw refuse(options, {
             reason: `${what} cannot be opened with the key-encryption keys there are.`,
           })
@@ -254,9 +258,3 @@ const followersText = ({ live }: Followed) =>
         live.map((each) => [each.host, each.signingKid ?? 'nothing']),
       )
     : 'No instance of the server runs.'
-
-function reasonOf(text: string): string {
-  if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))
-    throw new InvalidArgumentError('1 to 200 characters on one line.')
-  return text.trim()
-}

@@ -2,14 +2,14 @@ import { err, ok } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { type Actor, type AuditRow, nextAuditRow } from './key-audit.ts'
+import { type Actor, AuditRow } from '../audit-chain.ts'
+import { nextAuditRow } from './key-audit.ts'
 import { changed, type KeyRing } from './key-ring.ts'
 import { KEY_COLUMNS, privateContext, SECRET_STATES, toRecord, toSigningKey } from './key-row.ts'
 import { type KeyStore, type RingChange, type RingView, UnreadableKey } from './key-store.ts'
 import { readFollowers } from './postgres-key-followers.ts'
 
 const Version = z.object({ version: z.int(), now: z.date() })
-const Audit = z.object({ number: z.int(), entry: z.string(), hash: z.instanceof(Buffer) })
 type Row = Record<string, unknown>
 
 /**
@@ -83,9 +83,10 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys): KeyStore {
           await record(tx, by, change, { ring: { ...ring, version: ring.version + 1 }, now })
         return moved
       }),
+    auditEnd: () => readAuditEnd(db),
     async audit() {
       const { rows } = await db.query('select number, entry, hash from key_audit order by number')
-      return rows.map((row) => Audit.parse(row))
+      return rows.map((row) => AuditRow.parse(row))
     },
   }
 }
@@ -118,6 +119,11 @@ async function applyTransitions(tx: Database, { transitions }: RingChange, now: 
   }
 }
 
+async function readAuditEnd(db: Database): Promise<AuditRow | undefined> {
+  const { rows } = await db.query('select number, entry, hash from key_audit order by number desc limit 1')
+  return rows[0] && AuditRow.parse(rows[0])
+}
+
 /** Writes the audit and counts the change. @returns the head of the audit */
 async function record(
   tx: Database,
@@ -125,8 +131,7 @@ async function record(
   change: RingChange,
   { ring, now }: { ring: KeyRing; now: Date },
 ): Promise<string> {
-  const { rows } = await tx.query('select number, entry, hash from key_audit order by number desc limit 1')
-  const previous: AuditRow | undefined = rows[0] && Audit.parse(rows[0])
+  const previous = await readAuditEnd(tx)
   const { step, reason, transitions } = change
   const row = nextAuditRow(previous, {
     at: now.toISOString(),

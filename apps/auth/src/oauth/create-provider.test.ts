@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import { err } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
@@ -9,13 +10,19 @@ import { readOnlyAdapter } from './token-adapter.ts'
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
 const signing = { ...privateKey.export({ format: 'jwk' }), kid: 'key-1', alg: 'ES256', use: 'sig' }
-const provider = createProvider({
+const deps: ProviderDeps = {
   urls: serviceUrls('https://plainpath.example'),
   adapter: () => readOnlyAdapter('nothing is written here'),
   ring: { signing, published: [] } as unknown as ProviderDeps['ring'],
   hashKey: exampleHashKey(),
-  resourceServers: [],
-})
+  vouch: () => 'voucher',
+  resourceServers: () => [],
+  exchangeAssertion: async () => err('invalid-grant'),
+  emailOf: async () => undefined,
+  now: () => new Date(),
+  revocationMark: () => undefined,
+}
+const provider = createProvider(deps)
 
 test('N-118 the library makes its addresses from our origin, whatever Host says', () => {
   const request = new IncomingMessage(new Socket())
@@ -33,4 +40,27 @@ test('writes nothing of its own accord', async () => {
     'nothing is written',
   )
   expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
+})
+
+test('keeps a client as long as its metadata is the same object, and not a moment longer', async () => {
+  const metadataWith = (scope: string) => ({
+    client_id: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
+    client_secret: 'hmac:kept',
+    grant_types: ['client_credentials'],
+    response_types: [],
+    redirect_uris: [],
+    scope,
+  })
+  let known: ReturnType<typeof metadataWith> | undefined = metadataWith('guides:read')
+  const { Client } = createProvider({
+    ...deps,
+    adapter: () => ({ ...readOnlyAdapter('nothing is written here'), find: async () => known }),
+  })
+  const first = await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA')
+  expect(first?.scope).toBe('guides:read')
+  expect(await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA')).toBe(first)
+  known = metadataWith('waitlist:write')
+  expect((await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA'))?.scope).toBe('waitlist:write')
+  known = undefined
+  expect(await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA')).toBeUndefined()
 })

@@ -3,18 +3,28 @@ import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
-import Provider, { type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
+import Provider, { type Adapter, type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
+import type { ExchangeAssertion } from '../assertions/exchange-assertion.ts'
+import type { GateVoucher } from '../clients/gate-voucher.ts'
 import type { InstanceKeys } from '../keys/instance-keys.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import { matchesKeptSecret } from './client-adapter.ts'
 import { grantScope } from './grant-scope.ts'
+import { registerJwtBearerGrant } from './jwt-bearer-grant.ts'
 
 export interface ProviderDeps {
   urls: ServiceUrls
   adapter: AdapterFactory
   ring: InstanceKeys
   hashKey: HashKey
-  resourceServers: readonly ResourceServer[]
+  vouch: GateVoucher
+  resourceServers: () => readonly ResourceServer[]
+  exchangeAssertion: ExchangeAssertion
+  /** The address of a claim that stands. */
+  emailOf(claimId: string): Promise<string | undefined>
+  now: () => Date
+  /** Of the store through which APIs are told of ends; undefined where they are not. */
+  revocationMark: () => string | undefined
 }
 
 export const TOKEN_SECONDS = 3600
@@ -35,9 +45,11 @@ export function createProvider(deps: ProviderDeps): Provider {
   makeTokensOurs(provider)
   const client = provider.Client.prototype as Client & { compareClientSecret(presented: string): boolean }
   client.compareClientSecret = function compareClientSecret(presented) {
-    return matchesKeptSecret(this.clientSecret ?? '', presented, deps.hashKey)
+    return matchesKeptSecret(this, presented, deps)
   }
-  bindIntrospectionToToken(provider)
+  keepClients(provider)
+  addOurClaims(provider, deps)
+  registerJwtBearerGrant(provider, { ...deps, resource: deps.urls.base, tokenSeconds: TOKEN_SECONDS })
   return provider
 }
 
@@ -51,23 +63,59 @@ function makeTokensOurs(provider: Provider): void {
   }
 }
 
-/** The state member in which the introspection gate leaves the SHA-256 of the token that was asked about. */
+/**
+ * The library makes a client from its metadata for each request, but for the 100 seen last, and that takes longer than all
+ * else a token takes. Ours is kept exactly as long as the adapter gives the same metadata object, so it is never older
+ * than what this process knows of the agent.
+ */
+function keepClients(provider: Provider): void {
+  type Finding = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
+  const clients = provider.Client as unknown as Finding
+  const find = clients.find.bind(clients)
+  const kept = new WeakMap<object, Client>()
+  clients.find = async (id) => {
+    const metadata = typeof id === 'string' && id ? await clients.adapter.find(id) : undefined
+    if (!metadata) return find(id)
+    const client = kept.get(metadata) ?? (await find(id))
+    if (client) kept.set(metadata, client)
+    return client
+  }
+}
+
+/** State members in which the introspection gate leaves the SHA-256 of the token, and whether the address is asked for. */
 export const INTROSPECTED_HASH = 'introspectedTokenHash'
+export const WITH_EMAIL = 'introspectedWithEmail'
 
 /**
  * RFC 9701 answers do not say which token they are about, so two of them could be swapped on the way; `token_hash`
- * beside `token_introspection` says it.
+ * beside `token_introspection` says it. `revocation_mark` says that an API which follows that store may keep the answer.
+ * The address of a claim is looked up last, and only for who asked for it; such an answer is not to be kept.
  */
-function bindIntrospectionToToken(provider: Provider): void {
+function addOurClaims(
+  provider: Provider,
+  { emailOf, revocationMark }: Pick<ProviderDeps, 'emailOf' | 'revocationMark'>,
+): void {
   type Issuing = {
     ctx: { state: Record<string, unknown> }
+    /** Its claims. */
+    extra: { token_introspection?: { active?: boolean; registration_id?: string; email?: string } }
     set(name: string, value: unknown): void
     issue(options: { use?: string }): Promise<string>
   }
   const prototype = provider.IdToken.prototype as unknown as Issuing
   const { issue } = prototype
-  prototype.issue = function issueBound(options) {
-    if (options.use === 'introspection') this.set('token_hash', this.ctx.state[INTROSPECTED_HASH])
+  prototype.issue = async function issueBound(options) {
+    if (options.use !== 'introspection') return issue.call(this, options)
+    const { state } = this.ctx
+    const about = this.extra.token_introspection
+    const mark = revocationMark()
+    this.set('token_hash', state[INTROSPECTED_HASH])
+    if (state[WITH_EMAIL]) {
+      const email = about?.registration_id && (await emailOf(about.registration_id))
+      if (about && email) about.email = email
+    } else if (about?.active === true && mark !== undefined) {
+      this.set('revocation_mark', mark)
+    }
     return issue.call(this, options)
   }
 }
@@ -99,7 +147,8 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
       ctx.type = 'json'
       ctx.body = out
     },
-    extraTokenClaims: async () => undefined,
+    // What the jwt-bearer grant put there.
+    extraTokenClaims: async (_ctx, token) => ('extra' in token ? token.extra : undefined),
     features: {
       devInteractions: { enabled: false },
       userinfo: { enabled: false },
@@ -112,7 +161,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
         enabled: true,
         // The library's own policy lets any client introspect any token.
         allowedPolicy: async (_ctx, client, token) => {
-          const server = resourceServers.find((each) => each.client_id === client.clientId)
+          const server = resourceServers().find((each) => each.client_id === client.clientId)
           return (
             server !== undefined &&
             [(token as { aud?: string | string[] }).aud].flat().includes(server.audience)

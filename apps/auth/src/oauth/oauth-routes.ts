@@ -8,14 +8,15 @@ import {
 } from '@plainpath/http'
 import { sha256 } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
-import { type AuthenticateClient, authorizationHeaders } from '../clients/authenticate-client.ts'
+import { type AuthenticateClient, headersNamed } from '../clients/authenticate-client.ts'
 import { type ClientCredentials, readCredentials } from '../clients/read-credentials.ts'
 import {
   notAResourceServer,
   type ResourceServer,
+  type VerifiedServer,
   verifyResourceServer,
 } from '../resource-servers/resource-servers.ts'
-import { INTROSPECTED_HASH, otherResource, ROUTES } from './create-provider.ts'
+import { INTROSPECTED_HASH, otherResource, ROUTES, WITH_EMAIL } from './create-provider.ts'
 import { throwProviderFailure } from './provider-answer.ts'
 import type { ProviderSlot } from './provider-slot.ts'
 import { replayForm } from './replay-form.ts'
@@ -25,14 +26,25 @@ export interface OAuthRouteDeps {
   /** The only resource that tokens are issued for (RFC 8707). */
   resource: string
   authenticate: AuthenticateClient
-  resourceServers: readonly ResourceServer[]
+  resourceServers: {
+    current(): readonly ResourceServer[]
+    /** Told of each credential that was right. */
+    used(verified: VerifiedServer): void
+  }
   signing: {
     /** @throws {Problem} when this instance may not sign now, since it may have missed a change of keys */
     requireCurrent(): void
+    isCurrent(): boolean
     /** How long an API may believe the key set. */
     trustMs: number
     publicMaxAgeSeconds: number
   }
+  /** @throws {Problem} when the clock of this instance is too wrong to say what has ended */
+  requireSoundClock(): void
+  /** Returns when no API uses an answer about the token any more. @param hash base64url of its SHA-256 */
+  announceEnd(hash: string): Promise<void>
+  /** When a client that has just got a token ends unless it gets another. */
+  clientExpiry(clientId: string): Date | undefined
   limiter: Limiter
   limits: {
     address: readonly LimitPolicy[]
@@ -90,6 +102,8 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (resources.length > 1 || (resources[0] ?? deps.resource) !== deps.resource)
     throw otherResource(deps.resource)
   await passToProvider(ctx, deps, form, credentials)
+  const expiry = deps.clientExpiry(credentials.clientId)
+  if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -97,7 +111,13 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const { form, credentials } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   // RFC 7009 §2.2: a token that never was is no error.
-  if (TOKEN.test(presented)) await passToProvider(ctx, deps, form, credentials)
+  if (TOKEN.test(presented)) {
+    await passToProvider(ctx, deps, form, credentials)
+    // A clock that was put forward meanwhile made the token seem to have ended, and so not be revoked.
+    deps.requireSoundClock()
+    // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
+    await deps.announceEnd(sha256(presented).toString('base64url'))
+  }
   ctx.status = 200
   ctx.body = ''
   ctx.remove('content-type')
@@ -129,9 +149,10 @@ async function authenticatedForm(
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const credentials = readCredentials(authorizationHeaders(ctx))
-  if (!credentials.ok || !verifyResourceServer(deps.resourceServers, credentials.value))
-    throw notAResourceServer()
+  const credentials = readCredentials(headersNamed(ctx, 'authorization'))
+  const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
+  if (!credentials.ok || !verified) throw notAResourceServer()
+  deps.resourceServers.used(verified)
   if (!ctx.get('accept').toLowerCase().includes(JWT_ANSWER)) {
     throw new Problem('not-acceptable', { detail: `Introspection is answered as ${JWT_ANSWER} only.` })
   }
@@ -139,6 +160,7 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const form = await readForm(ctx, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
+  ctx.state[WITH_EMAIL] = form.getAll('claims').some((claims) => claims.split(' ').includes('email'))
   ctx.req.headers.accept = JWT_ANSWER
   // The library refuses what looks like a JWT; RFC 7662 §2.2 wants "not active" for anything that is no token of ours.
   await passToProvider(
@@ -174,15 +196,16 @@ async function passToProvider(
   throwProviderFailure(ctx)
 }
 
+/** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   await countForAddress(ctx, deps, deps.limits.documents)
-  deps.signing.requireCurrent()
   const content = JSON.stringify({ keys: deps.provider.ring.published })
   ctx.type = 'application/json'
   ctx.body = content
   publicCaching(ctx, content)
   const age = `public, max-age=${deps.signing.publicMaxAgeSeconds}`
-  if (!ctx.get('authorization')) ctx.set('cache-control', age)
+  if (!deps.signing.isCurrent()) ctx.set('cache-control', 'no-store')
+  else if (!ctx.get('authorization')) ctx.set('cache-control', age)
 }
 
 /** For APIs: they ask often, and `trust_seconds` bounds how long they believe a key that was revoked meanwhile. */

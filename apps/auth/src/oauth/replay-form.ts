@@ -14,8 +14,8 @@ export function replayForm(
   form: URLSearchParams,
   { clientId, secret }: ClientCredentials,
 ): void {
-  form.delete('client_id')
-  form.delete('client_secret')
+  for (const name of ['client_id', 'client_secret', 'client_assertion', 'client_assertion_type'])
+    form.delete(name)
   const basic = `${encodeURIComponent(clientId)}:${encodeURIComponent(secret)}`
   request.headers.authorization = `Basic ${Buffer.from(basic).toString('base64')}`
   const body = Buffer.from(form.toString())

@@ -1,6 +1,7 @@
-import { AgentId } from '@plainpath/domain'
+import { AgentId, RegistrationId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
+import { z } from 'zod'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
 
@@ -8,27 +9,39 @@ export interface TokenAdapterDeps {
   tokens: TokenStore
   /** The generation of an active agent, as this process knows it. */
   generationOf(id: AgentId): Promise<number | undefined>
+  /** Runs before a token is kept. @returns false when the agent is not active any more */
+  markUse(id: AgentId): Promise<boolean>
+  /** Told the scopes of each token that was stored. */
+  onIssued?: ((scopes: readonly string[]) => void) | undefined
 }
+
+/** What the jwt-bearer grant says of a token. */
+const Extra = z.object({ registration_id: RegistrationId }).optional()
 
 /**
  * oidc-provider's ClientCredentials model over our token store. The library hands us the token itself as id and `jti`;
  * only its SHA-256 goes further.
  */
-export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapter {
+export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenAdapterDeps): Adapter {
   return {
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
       const clientId = AgentId.parse(payload.clientId)
+      const { epoch } = await tokens.stop()
       const generation = await generationOf(clientId)
-      if (generation === undefined) throw invalidClient()
+      if (generation === undefined || !(await markUse(clientId))) throw invalidClient()
+      const scope = payload['scope'] ?? ''
       await tokens.save(sha256(token), {
         clientId,
         generation,
-        scope: payload['scope'] ?? '',
+        epoch,
+        scope,
         audience: String([payload['aud']].flat()[0]),
         issuedAt: new Date(Number(payload.iat) * 1000),
         expiresAt: new Date(Number(payload.exp) * 1000),
+        claimId: Extra.parse(payload['extra'])?.registration_id,
       })
+      onIssued?.(scope.split(' ').filter(Boolean))
     },
     async find(token): Promise<AdapterPayload | undefined> {
       const found = await tokens.find(sha256(token))
@@ -45,7 +58,9 @@ export function tokenAdapter({ tokens, generationOf }: TokenAdapterDeps): Adapte
         aud: found.audience,
         iat: Math.floor(found.issuedAt.getTime() / 1000),
         exp: Math.floor(found.expiresAt.getTime() / 1000),
-        extra: { identity_type: 'anonymous' },
+        extra: found.claimId
+          ? { identity_type: 'verified_email', registration_id: found.claimId }
+          : { identity_type: 'anonymous' },
       }
     },
     destroy: (token) => tokens.revoke(sha256(token)),

@@ -1,14 +1,105 @@
 import { writeFile } from 'node:fs/promises'
-import type { Command } from 'commander'
+import { type Command, InvalidArgumentError } from 'commander'
 import { createResourceServer } from './create-resource-server.ts'
+import type { CredentialOperations } from './credential-operations.ts'
+import { credentialsJson, credentialsText } from './credential-report.ts'
 import { ResourceServer } from './resource-servers.ts'
 
-/** `auth resource-servers create`: an entry for AUTH_RESOURCE_SERVERS_FILE and the secret for the API that it names. */
-export function addResourceServersCommand(
-  program: Command,
-  { io, refuse }: { io: { print(line: string): void }; refuse(text: string): Error },
-): void {
+export interface ResourceServersCommandDeps {
+  io: { print(line: string): void }
+  refuse(text: string): Error
+  /** @param options.exclusive while nobody else changes the file */
+  operations<T>(
+    work: (operations: CredentialOperations) => Promise<T>,
+    options: { exclusive: boolean },
+  ): Promise<T>
+}
+
+interface Options {
+  json?: boolean
+  dryRun?: boolean
+  secretFile: string
+  replace?: boolean
+  callOff?: boolean
+}
+
+/** `auth resource-servers create | list | rotate | finish`: the credentials with which APIs introspect. */
+export function addResourceServersCommand(program: Command, deps: ResourceServersCommandDeps): void {
+  const { io, refuse, operations } = deps
   const command = program.command('resource-servers').description('APIs that may introspect tokens')
+  addCreate(command, deps)
+  const say = (options: Options, json: object, text: string) =>
+    io.print(options.json ? JSON.stringify({ ok: true, ...json }) : text)
+  const refused = (options: Options, reason: string) => {
+    if (options.json) io.print(JSON.stringify({ ok: false, reason }))
+    return refuse(reason)
+  }
+  const running = (hosts: readonly string[], what: string) =>
+    hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server runs.'
+
+  command
+    .command('list')
+    .description('each of them, how old its secrets are, when they were used, and which instance follows')
+    .option('--json', 'for programs')
+    .action(async (options: Options) => {
+      const view = await operations((all) => all.view(), { exclusive: false })
+      io.print(options.json ? JSON.stringify(credentialsJson(view)) : credentialsText(view))
+    })
+  command
+    .command('rotate')
+    .argument('<client_id>', 'rs_ and more', idOf)
+    .description('add a second secret; when every instance accepts it, write it where the API reads it')
+    .requiredOption('--secret-file <path>', 'the file that the API reads')
+    .option('--replace', 'when there is such a file')
+    .option('--dry-run', 'say what would be done, and change nothing')
+    .option('--json', 'for programs')
+    .action(async (clientId: string, options: Options) => {
+      const { secretFile, replace = false, dryRun: trial = false } = options
+      const done = await operations((all) => all.rotate(clientId, { secretFile, replace, trial }), {
+        exclusive: true,
+      })
+      if (!done.ok) throw refused(options, done.error)
+      const { fingerprint, instances, resumed } = done.value
+      if (trial)
+        return say(
+          options,
+          { done: false, resumes: resumed, instances },
+          `Would ${resumed ? 'go on to ' : ''}give ${clientId} a second secret. ${running(instances, 'Running')}`,
+        )
+      say(
+        options,
+        { done: true, fingerprint, resumed, instances },
+        [
+          `${clientId} has a second secret, ${fingerprint}, in ${secretFile}. Both are good.`,
+          running(instances, 'Accepted by'),
+          `When the API uses it: resource-servers finish ${clientId}`,
+        ].join('\n'),
+      )
+    })
+  command
+    .command('finish')
+    .argument('<client_id>', 'rs_ and more', idOf)
+    .description('take the older secret away, once nobody uses it')
+    .option('--call-off', 'take the newer one away instead')
+    .option('--dry-run', 'say what would be done, and change nothing')
+    .option('--json', 'for programs')
+    .action(async (clientId: string, options: Options) => {
+      const { callOff, dryRun: trial = false } = options
+      const which = callOff ? 'newer' : 'older'
+      const done = await operations((all) => all.finish(clientId, { which, trial }), { exclusive: true })
+      if (!done.ok) throw refused(options, done.error)
+      const { fingerprint, instances } = done.value
+      say(
+        options,
+        { done: !trial, fingerprint, instances },
+        trial
+          ? `Would leave ${clientId} its secret ${fingerprint}.`
+          : `The only secret of ${clientId} is ${fingerprint}.\n${running(instances, 'Followed by')}`,
+      )
+    })
+}
+
+function addCreate(command: Command, { io, refuse }: ResourceServersCommandDeps): void {
   command
     .command('create <client_id>')
     .description('make a credential; prints the entry for AUTH_RESOURCE_SERVERS_FILE')
@@ -28,4 +119,10 @@ export function addResourceServersCommand(
       )
       io.print(JSON.stringify([checked.data], null, 2))
     })
+}
+
+function idOf(text: string): string {
+  const id = ResourceServer.shape.client_id.safeParse(text)
+  if (!id.success) throw new InvalidArgumentError('It must be rs_ and up to 60 of A-Z a-z 0-9 _ -.')
+  return id.data
 }

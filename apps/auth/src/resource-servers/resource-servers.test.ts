@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { createResourceServer } from './create-resource-server.ts'
-import { ResourceServers, verifyResourceServer } from './resource-servers.ts'
+import { ResourceServers, secretDigest, verifyResourceServer } from './resource-servers.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
 const { server, secret } = createResourceServer('rs_api', AUDIENCE)
@@ -8,14 +8,19 @@ const { server, secret } = createResourceServer('rs_api', AUDIENCE)
 test('a resource server is known by its secret, whose hash alone is kept', () => {
   expect(secret).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
   expect(JSON.stringify(server)).not.toContain(secret.slice('rss_'.length))
-  expect(verifyResourceServer([server], { clientId: 'rs_api', secret })).toBe(server)
+  expect(verifyResourceServer([server], { clientId: 'rs_api', secret })).toEqual({
+    server,
+    digest: server.secrets[0],
+  })
 })
 
 test('two secrets live while one is being changed', () => {
   const next = createResourceServer('rs_api', AUDIENCE)
   const both = { ...server, secrets: [...server.secrets, ...next.server.secrets] }
   for (const each of [secret, next.secret])
-    expect(verifyResourceServer([both], { clientId: 'rs_api', secret: each })).toBe(both)
+    expect(verifyResourceServer([both], { clientId: 'rs_api', secret: each })?.digest).toBe(
+      secretDigest(each),
+    )
 })
 
 test.for([

@@ -25,16 +25,25 @@ export const ResourceServers = z
 
 export const secretDigest = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`
 
-/** @returns the resource server, or undefined for an unknown id or a wrong secret, after the same work */
+/** The beginning of a secret's hash: names it to people, and helps nobody to find it. */
+export const fingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
+
+/** A resource server, and which of its secrets was shown. */
+export interface VerifiedServer {
+  readonly server: ResourceServer
+  readonly digest: string
+}
+
+/** @returns undefined for an unknown id or a wrong secret, after the same work */
 export function verifyResourceServer(
   servers: readonly ResourceServer[],
   credentials: { clientId: string; secret: string },
-): ResourceServer | undefined {
+): VerifiedServer | undefined {
   const presented = Buffer.from(secretDigest(credentials.secret))
   const server = servers.find((each) => each.client_id === credentials.clientId)
   const kept = server?.secrets ?? [secretDigest('no resource server has this secret')]
-  const matches = kept.filter((digest) => equalBytes(Buffer.from(digest), presented))
-  return server && matches.length > 0 ? server : undefined
+  const [digest] = kept.filter((each) => equalBytes(Buffer.from(each), presented))
+  return server && digest !== undefined ? { server, digest } : undefined
 }
 
 /** For a caller that no resource server's credentials came from: the same answer whoever it was. */

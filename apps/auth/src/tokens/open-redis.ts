@@ -48,13 +48,24 @@ const CLIENT_GAVE_UP =
 /** Error codes of Redis itself (redis.io, "Redis serialization protocol", errors) that say "not now". */
 const SERVER_CANNOT_NOW = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
 
+const LOST: ReadonlySet<unknown> = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ETIMEDOUT',
+  'EPIPE',
+  'EHOSTUNREACH',
+])
+/** However these fail, no connection came of it: a name that is not resolved, a machine that can open nothing more. */
+const REACHING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+
 /** True when Redis did not answer, as opposed to answering that we asked for nonsense. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
-  const { code } = error as NodeJS.ErrnoException
+  const { code, syscall } = error as NodeJS.ErrnoException
   return (
     CLIENT_GAVE_UP.test(error.message) ||
     SERVER_CANNOT_NOW.test(error.message) ||
-    ['ECONNREFUSED', 'ECONNRESET', 'ETIMEDOUT', 'EPIPE', 'EHOSTUNREACH', 'ENOTFOUND'].includes(code ?? '')
+    LOST.has(code) ||
+    REACHING.has(syscall)
   )
 }

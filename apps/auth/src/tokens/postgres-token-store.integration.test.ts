@@ -3,7 +3,9 @@ import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, dumpTables } from '../../test/open-authority.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
+import { describeTokenStop } from './token-stop.contract.ts'
 import { describeTokenStore, newToken, openUnderTest } from './token-store.contract.ts'
+import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 
 const open = async ({ db }: Authority, now: () => Date) => ({
@@ -13,6 +15,8 @@ const open = async ({ db }: Authority, now: () => Date) => ({
 })
 
 describeTokenStore('Postgres', open)
+describeTokensOfClaims('Postgres', open)
+describeTokenStop('Postgres', open)
 describeTokenStoreModel('Postgres', open)
 
 test('a client that somebody disabled by hand has no active token', async () => {
@@ -22,7 +26,15 @@ test('a client that somebody disabled by hand has no active token', async () => 
   await store.authority.agents.add(record)
   const [hash, issuedAt] = [sha256(newToken()), store.clock.now]
   const expiresAt = new Date(issuedAt.getTime() + 1_000)
-  await store.tokens.save(hash, { clientId, generation: 1, scope: '', audience: '', issuedAt, expiresAt })
+  await store.tokens.save(hash, {
+    clientId,
+    generation: 1,
+    epoch: 0,
+    scope: '',
+    audience: '',
+    issuedAt,
+    expiresAt,
+  })
   expect(await store.tokens.find(hash)).toBeDefined()
   await store.authority.db.query(`update agents set status = 'disabled' where id = $1`, [clientId])
   expect(await store.tokens.find(hash)).toBeUndefined()

@@ -1,55 +1,58 @@
+import { RegistrationId } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import type { TokenStore } from './token-store.ts'
+import { readStop } from './postgres-stop-store.ts'
+import type { TokenRecord, TokenStore } from './token-store.ts'
 
 const Row = z.object({
   client_id: z.string(),
   generation: z.int(),
+  epoch: z.int(),
   scope: z.string(),
   audience: z.string(),
   issued_at: z.date(),
   expires_at: z.date(),
+  claim_id: RegistrationId.nullable(),
 })
+const COLUMNS =
+  'client_id, tokens.generation, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id'
+const BATCH = 1_000
 
 /**
- * Tokens in Postgres, for where there is no Redis. They stand beside the authority on generations, the table
- * `agents`, so nothing is mirrored and ending an agent ends its tokens in the same commit.
+ * Tokens in Postgres, for where there is no Redis. They stand beside the authority on generations and stops, the tables
+ * `agents` and `token_stop`, so nothing is mirrored and whatever ends tokens ends them in the same commit.
  */
 export function postgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
   return {
     async save(hash, token) {
       await db.query(
-        `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
-         values ($1, $2, $3, $4, $5, $6, $7)`,
+        `insert into tokens
+           (token_hash, client_id, generation, epoch, scope, audience, issued_at, expires_at, claim_id)
+         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
         [
           hash,
           token.clientId,
           token.generation,
+          token.epoch,
           token.scope,
           token.audience,
           token.issuedAt,
           token.expiresAt,
+          token.claimId ?? null,
         ],
       )
     },
     async find(hash) {
       const { rows } = await db.query(
-        `select client_id, tokens.generation, scope, audience, issued_at, expires_at
-         from tokens join agents on agents.id = client_id
-         where token_hash = $1 and expires_at > $2
-           and agents.status = 'active' and agents.generation = tokens.generation`,
+        `select ${COLUMNS}
+         from tokens join agents on agents.id = client_id cross join token_stop left join claims on claims.id = claim_id
+         where token_hash = $1 and tokens.expires_at > $2
+           and (claim_id is null or (claims.ended_at is null and claims.expires_at > $2))
+           and agents.status = 'active' and agents.generation = tokens.generation
+           and tokens.epoch >= token_stop.epoch and issued_at >= coalesce(token_stop.issued_before, issued_at)`,
         [hash, deps.now()],
       )
-      if (!rows[0]) return undefined
-      const row = Row.parse(rows[0])
-      return {
-        clientId: row.client_id,
-        generation: row.generation,
-        scope: row.scope,
-        audience: row.audience,
-        issuedAt: row.issued_at,
-        expiresAt: row.expires_at,
-      }
+      return rows[0] && toRecord(rows[0])
     },
     async revoke(hash) {
       // Whatever the server's default: a revocation that was answered survives a crash.
@@ -59,5 +62,33 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
       )
     },
     async raiseGeneration() {},
+    stop: () => readStop(db),
+    async raiseStop() {},
+    async *all() {
+      for (let after: Buffer = Buffer.alloc(0); ; ) {
+        const { rows } = await db.query<{ token_hash: Buffer }>(
+          `select token_hash, ${COLUMNS} from tokens where token_hash > $1 order by token_hash limit ${BATCH}`,
+          [after],
+        )
+        yield rows.map(toRecord)
+        const last = rows.at(-1)
+        if (!last || rows.length < BATCH) return
+        after = last.token_hash
+      }
+    },
+  }
+}
+
+function toRecord(found: unknown): TokenRecord {
+  const row = Row.parse(found)
+  return {
+    clientId: row.client_id,
+    generation: row.generation,
+    epoch: row.epoch,
+    scope: row.scope,
+    audience: row.audience,
+    issuedAt: row.issued_at,
+    expiresAt: row.expires_at,
+    ...(row.claim_id && { claimId: row.claim_id }),
   }
 }

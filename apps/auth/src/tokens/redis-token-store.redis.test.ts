@@ -1,25 +1,36 @@
 import { sha256 } from '@plainpath/sealing'
+import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { startRedis } from '../../test/start-redis.ts'
 import { endAgent } from '../agents/end-agent.ts'
 import { redisTokenStore } from './redis-token-store.ts'
+import { describeTokenStop } from './token-stop.contract.ts'
 import { describeTokenStore, newToken } from './token-store.contract.ts'
-import type { GenerationOf } from './token-store.ts'
+import type { GenerationOf, StopOf } from './token-store.ts'
+import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 
-async function open({ generationOf }: Authority, now: () => Date) {
+const announceEnd = async () => undefined
+
+async function open({ generationOf, stopOf }: Authority, now: () => Date) {
   const scratch = await openScratchRedis()
   return {
-    tokens: redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, now }),
+    tokens: redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, stopOf, now }),
     dump: scratch.dump,
-    lose: (what: 'generations' | 'everything') => scratch.lose(what === 'generations' ? 'generation:*' : '*'),
+    async lose(what: 'mirrors' | 'everything') {
+      await scratch.lose(what === 'mirrors' ? 'generation:*' : '*')
+      await scratch.lose('stop')
+    },
     [Symbol.asyncDispose]: () => scratch[Symbol.asyncDispose](),
   }
 }
 
 describeTokenStore('Redis', open)
+describeTokensOfClaims('Redis', open)
+describeTokenStop('Redis', open)
 describeTokenStoreModel('Redis', open)
 
 describe('the generations beside the tokens in Redis', () => {
@@ -34,23 +45,23 @@ describe('the generations beside the tokens in Redis', () => {
     await authority[Symbol.asyncDispose]()
   })
 
-  const storeThatAsks = (generationOf: GenerationOf) =>
-    redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, now: () => new Date() })
+  const storeThatAsks = (generationOf: GenerationOf, stopOf: StopOf = authority.stopOf) =>
+    redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, stopOf, now: () => new Date() })
   const store = () => storeThatAsks(authority.generationOf)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
     return record.agent.id
   }
-  async function issue(clientId: string, generation = 1) {
+  async function issue(clientId: string, generation = 1, epoch = 0) {
     const hash = sha256(newToken())
     const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-    await store().save(hash, { clientId, generation, scope: '', audience: '', issuedAt, expiresAt })
+    await store().save(hash, { clientId, generation, epoch, scope: '', audience: '', issuedAt, expiresAt })
     return hash
   }
   const isActive = async (hash: Buffer) => (await store().find(hash)) !== undefined
   const ending = (raiseGeneration = store().raiseGeneration) =>
-    endAgent({ agents: authority.agents, raiseGeneration, forget: () => undefined })
+    endAgent({ agents: authority.agents, raiseGeneration, announceEnd, forget: () => undefined })
   const mirrored = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
   test('are asked of the authority once, then kept', async () => {
@@ -163,4 +174,24 @@ describe('the generations beside the tokens in Redis', () => {
       await scratch.redis.ttl(`${scratch.prefix}token:${hash.toString('base64url')}`),
     ).toBeLessThanOrEqual(3600)
   })
+})
+
+test('N-110 a token is not found in another life of its Redis, such as after a replica took over', async () => {
+  await using server = await startRedis()
+  const redis = new Redis(server.url)
+  const generationOf = async () => 1
+  const stopOf = async () => ({ epoch: 0, issuedBefore: undefined })
+  const store = redisTokenStore(redis, { prefix: 'auth:', generationOf, stopOf, now: () => new Date() })
+  const hash = sha256(newToken())
+  const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
+  const token = { clientId: 'agt_1', generation: 1, epoch: 0, scope: '', audience: '', issuedAt, expiresAt }
+  await store.save(hash, token)
+  expect(await store.find(hash)).toEqual(token)
+  await redis.replicaof('127.0.0.1', 9)
+  await redis.replicaof('NO', 'ONE')
+  expect(await redis.dbsize()).toBeGreaterThan(0)
+  expect(await store.find(hash)).toBeUndefined()
+  await store.save(hash, token)
+  expect(await store.find(hash)).toEqual(token)
+  redis.disconnect()
 })

@@ -1,7 +1,18 @@
-import { randomUUID } from 'node:crypto'
+import { RegistrationId } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import type { GenerationOf, TokenHash, TokenRecord, TokenStore } from './token-store.ts'
+import { redisMirror } from './redis-mirror.ts'
+import { runRedisScript } from './run-redis-script.ts'
+import {
+  type GenerationOf,
+  isStopped,
+  STANDING,
+  type StopOf,
+  type TokenHash,
+  type TokenRecord,
+  type TokenStop,
+  type TokenStore,
+} from './token-store.ts'
 
 const Stored = z
   .string()
@@ -10,92 +21,142 @@ const Stored = z
     z.object({
       client: z.string(),
       generation: z.int(),
+      epoch: z.int(),
       scope: z.string(),
       audience: z.string(),
       issued: z.int(),
       expires: z.int(),
+      claim: RegistrationId.optional(),
     }),
   )
-const Found = z.tuple([Stored, z.string().nullable()]).nullable()
+const Mirrored = z.string().nullable()
+const Found = z.tuple([Stored, Mirrored, Mirrored, Mirrored]).nullable()
 
-/** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
-const GENERATION_TTL_SECONDS = 2 * 3600
-/** Longer than the authority may take to answer. */
-const CLAIM_TTL_SECONDS = 10
+/**
+ * New whenever a Redis starts, and whenever a replica takes over. What was revoked last may be missing there, or be back;
+ * so a token is good only in the life of the store in which it was saved.
+ */
+const LIFE = `local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
-/** One round trip: the token, and the mirrored generation of the client it names. */
-const FIND = `
-local token = redis.call('GET', KEYS[1])
-if not token then return false end
-return { token, redis.call('GET', ARGV[1] .. cjson.decode(token)['client']) }`
+/** KEYS: the token's. ARGV: the token, when it expires. */
+const SAVE = `${LIFE}
+redis.call('SET', KEYS[1], life .. ' ' .. ARGV[1], 'PXAT', ARGV[2])`
+
+/** One round trip: the token, the mirrored stop, and the mirrored generations of the client and the claim it names. */
+const FIND = `${LIFE}
+local saved, token = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (.*)$')
+if saved ~= life then return false end
+local named = cjson.decode(token)
+local claim = named['claim'] and redis.call('GET', ARGV[1] .. named['claim']) or false
+return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. named['client']), claim }`
 
 /** The mirror only ever rises, whatever order the writers come in. A claim counts as no number. */
 const RAISE = `
 local known = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
 redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])`
+const RAISE_STOP = `
+local epoch, before = string.match(redis.call('GET', KEYS[1]) or '', '^(%d+) (%d+)$')
+epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
+before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
+redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
-/** Writes the number only where the claim still stands: nobody raised, and nothing was lost, since it was made. */
-const SETTLE = `
-if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
+/** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
+const MIRROR_TTL_SECONDS = 2 * 3600
+const SCAN_BATCH = 1_000
 
 /**
- * Tokens in Redis, each with its time to live. Beside them stands a mirror of the clients' generations; where it has
- * no number (Redis was flushed, the entry expired) the authority is asked, and a client it does not know has no token.
+ * Tokens in Redis, each with its time to live; a Redis that starts, or takes over, has none. Beside them stand mirrors of
+ * the clients' generations and of the stop; where one has no number (Redis was flushed, the entry expired) the authority
+ * is asked, and a client it does not know has no token.
  *
  * @param prefix of every key, such as `auth:`
  */
 export function redisTokenStore(
   redis: Redis,
-  deps: { prefix: string; generationOf: GenerationOf; now: () => Date },
+  deps: { prefix: string; generationOf: GenerationOf; stopOf: StopOf; now: () => Date },
 ): TokenStore {
   const tokenKey = (hash: TokenHash) => `${deps.prefix}token:${hash.toString('base64url')}`
   const generationPrefix = `${deps.prefix}generation:`
+  const stopKey = `${deps.prefix}stop`
+  const mirror = redisMirror(redis, MIRROR_TTL_SECONDS)
 
-  /** The authority may answer late, so its number is kept only under a claim made before it was asked. */
-  async function askAuthority(clientId: string): Promise<number | undefined> {
-    const key = generationPrefix + clientId
-    const claim = `claimed ${randomUUID()}`
-    const claimed = await redis.set(key, claim, 'EX', CLAIM_TTL_SECONDS, 'NX')
-    const generation = await deps.generationOf(clientId)
-    if (claimed && generation !== undefined)
-      await redis.eval(SETTLE, 1, key, claim, generation, GENERATION_TTL_SECONDS)
-    return generation
-  }
+  const generationFrom = async (mirrored: string | null, id: string) =>
+    /^\d+$/.test(mirrored ?? '')
+      ? Number(mirrored)
+      : mirror.askAuthority(generationPrefix + id, () => deps.generationOf(id), String)
+  const stopFrom = async (mirrored: string | null) =>
+    readStop(mirrored) ?? mirror.askAuthority(stopKey, deps.stopOf, writeStop)
 
   return {
     async save(hash, token) {
       const stored = {
         client: token.clientId,
         generation: token.generation,
+        epoch: token.epoch,
         scope: token.scope,
         audience: token.audience,
         issued: token.issuedAt.getTime(),
         expires: token.expiresAt.getTime(),
+        ...(token.claimId && { claim: token.claimId }),
       }
-      await redis.set(tokenKey(hash), JSON.stringify(stored), 'PXAT', stored.expires)
+      await runRedisScript(redis, SAVE, [tokenKey(hash)], [JSON.stringify(stored), stored.expires])
     },
     async find(hash) {
-      const found = Found.parse(await redis.eval(FIND, 1, tokenKey(hash), generationPrefix))
+      const found = Found.parse(
+        await runRedisScript(redis, FIND, [tokenKey(hash)], [generationPrefix, stopKey]),
+      )
       if (!found) return undefined
-      const [stored, mirrored] = found
-      if (stored.expires <= deps.now().getTime()) return undefined
-      const generation = /^\d+$/.test(mirrored ?? '') ? Number(mirrored) : await askAuthority(stored.client)
-      return generation === stored.generation ? toRecord(stored) : undefined
+      const [stored, mirroredStop, mirroredGeneration, mirroredClaim] = found
+      const token = toRecord(stored)
+      if (token.expiresAt <= deps.now()) return undefined
+      const [stop, generation, claim] = await Promise.all([
+        stopFrom(mirroredStop),
+        generationFrom(mirroredGeneration, token.clientId),
+        token.claimId ? generationFrom(mirroredClaim, token.claimId) : STANDING,
+      ])
+      return generation === token.generation && claim === STANDING && !isStopped(token, stop)
+        ? token
+        : undefined
     },
     async revoke(hash) {
       await redis.del(tokenKey(hash))
     },
-    async raiseGeneration(clientId, generation) {
-      await redis.eval(RAISE, 1, generationPrefix + clientId, generation, GENERATION_TTL_SECONDS)
+    async raiseGeneration(id, generation) {
+      await redis.eval(RAISE, 1, generationPrefix + id, generation, MIRROR_TTL_SECONDS)
+    },
+    stop: async () => stopFrom(await redis.get(stopKey)),
+    async raiseStop({ epoch, issuedBefore }) {
+      await redis.eval(RAISE_STOP, 1, stopKey, epoch, issuedBefore?.getTime() ?? 0, MIRROR_TTL_SECONDS)
+    },
+    async *all() {
+      let cursor = '0'
+      do {
+        const [next, keys] = await redis.scan(cursor, 'MATCH', `${deps.prefix}token:*`, 'COUNT', SCAN_BATCH)
+        cursor = next
+        const found = keys.length > 0 ? await redis.mget(keys) : []
+        yield found.flatMap((text) =>
+          text === null ? [] : toRecord(Stored.parse(text.slice(text.indexOf(' ') + 1))),
+        )
+      } while (cursor !== '0')
     },
   }
 }
 
+/** `<epoch> <milliseconds>`; 0 stands for no time. Undefined for a claim, and where nothing is mirrored. */
+function readStop(mirrored: string | null): TokenStop | undefined {
+  const [, epoch, before] = /^(\d+) (\d+)$/.exec(mirrored ?? '') ?? []
+  if (epoch === undefined) return undefined
+  return { epoch: Number(epoch), issuedBefore: before === '0' ? undefined : new Date(Number(before)) }
+}
+const writeStop = ({ epoch, issuedBefore }: TokenStop) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
+
 const toRecord = (stored: z.infer<typeof Stored>): TokenRecord => ({
   clientId: stored.client,
   generation: stored.generation,
+  epoch: stored.epoch,
   scope: stored.scope,
   audience: stored.audience,
   issuedAt: new Date(stored.issued),
   expiresAt: new Date(stored.expires),
+  ...(stored.claim && { claimId: stored.claim }),
 })

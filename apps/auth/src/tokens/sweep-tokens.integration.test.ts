@@ -3,8 +3,9 @@ import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { sweepRegularly } from '../sweep-regularly.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
-import { sweepTokens, sweepTokensRegularly } from './sweep-tokens.ts'
+import { sweepTokens } from './sweep-tokens.ts'
 import { newToken } from './token-store.contract.ts'
 
 let authority: Authority
@@ -21,7 +22,7 @@ const now = new Date('2026-11-20T09:00:00Z')
 async function save(secondsLeft: number) {
   const hash = sha256(newToken())
   const expiresAt = new Date(now.getTime() + secondsLeft * 1000)
-  const token = { clientId, generation: 1, scope: '', audience: '', issuedAt: now, expiresAt }
+  const token = { clientId, generation: 1, epoch: 0, scope: '', audience: '', issuedAt: now, expiresAt }
   await postgresTokenStore(authority.db, { now: () => now }).save(hash, token)
   return hash
 }
@@ -59,7 +60,12 @@ test('sweeps by itself until it is disposed, and survives a database that does n
       broken ? Promise.reject(new Error('no database')) : authority.db.query(...args),
   } as typeof authority.db
   {
-    await using _sweeping = sweepTokensRegularly({ db, now: () => now, log, everyMs: 5 })
+    await using _sweeping = sweepRegularly('expired tokens', sweepTokens, {
+      db,
+      now: () => now,
+      log,
+      everyMs: 5,
+    })
     await save(0)
     await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
     broken = false
@@ -67,4 +73,28 @@ test('sweeps by itself until it is disposed, and survives a database that does n
   }
   await save(0)
   expect(await kept()).toHaveLength(2)
+})
+
+test('F-17 sweeps nothing while the clock of this machine is wrong', async () => {
+  const lines: string[] = []
+  const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
+  let hoursAhead = 1
+  const db = {
+    query: (text: string, values?: readonly unknown[]) =>
+      text.includes('clock_timestamp')
+        ? authority.db.query(`select clock_timestamp() - $1 * interval '1 hour' as at`, [hoursAhead])
+        : authority.db.query(text, values),
+  } as typeof authority.db
+  await using _sweeping = sweepRegularly('expired tokens', sweepTokens, {
+    db,
+    now: () => now,
+    log,
+    everyMs: 5,
+  })
+  await save(0)
+  const before = await kept()
+  await expect.poll(() => lines.join()).toContain('expired tokens were not swept: the clock is wrong')
+  expect(await kept()).toEqual(before)
+  hoursAhead = 0
+  await expect.poll(kept).toHaveLength(1)
 })

@@ -1,4 +1,3 @@
-import type { Log } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 
 const BATCH = 1_000
@@ -11,34 +10,4 @@ export async function sweepTokens(db: Database, now: Date): Promise<number> {
     [now],
   )
   return rowCount
-}
-
-/** Sweeps once a minute until disposed, in batches while there is more. Postgres has no time to live of its own. */
-export function sweepTokensRegularly(deps: {
-  db: Database
-  now: () => Date
-  log: Log
-  everyMs?: number
-}): AsyncDisposable {
-  let stopped = false
-  let sweeping: Promise<void> | undefined
-  const sweep = async () => {
-    try {
-      while ((await sweepTokens(deps.db, deps.now())) === BATCH && !stopped);
-    } catch (error) {
-      deps.log.warn('expired tokens were not swept', { error })
-    }
-  }
-  const timer = setInterval(() => {
-    sweeping ??= sweep().finally(() => {
-      sweeping = undefined
-    })
-  }, deps.everyMs ?? 60_000)
-  return {
-    async [Symbol.asyncDispose]() {
-      stopped = true
-      clearInterval(timer)
-      await sweeping
-    },
-  }
 }

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
+import type { StopScope } from './stop-store.ts'
 import {
   newToken,
   type OpenedTokenStore,
@@ -14,13 +15,24 @@ import {
 /** What should be true, kept as simply as can be. */
 interface Model {
   readonly clients: { id: AgentId; status: 'active' | 'disabled' | 'deleted'; generation: number }[]
-  readonly tokens: { hash: Buffer; client: number; generation: number; expiresAt: number; gone: boolean }[]
+  readonly tokens: {
+    hash: Buffer
+    client: number
+    generation: number
+    epoch: number
+    issuedAt: number
+    expiresAt: number
+    gone: boolean
+  }[]
+  /** What was stopped; the second in milliseconds. */
+  epoch: number
+  issuedBefore: number
   now: number
 }
 interface Real {
   readonly store: TokenStoreUnderTest
-  /** Makes the store forget: its copy of the generations, or all it holds. Absent where nothing can be lost. */
-  lose?(what: 'generations' | 'everything'): Promise<void>
+  /** Makes the store forget: its copies of generations and stops, or all it holds. Absent where nothing can be lost. */
+  lose?(what: 'mirrors' | 'everything'): Promise<void>
 }
 type Command = fc.AsyncCommand<Model, Real>
 
@@ -30,7 +42,9 @@ const shouldBeActive = (model: Readonly<Model>, token: Model['tokens'][number]) 
     !token.gone &&
     token.expiresAt > model.now &&
     client?.status === 'active' &&
-    client.generation === token.generation
+    client.generation === token.generation &&
+    token.epoch >= model.epoch &&
+    token.issuedAt >= model.issuedBefore
   )
 }
 const command = (name: string, parts: Omit<Command, 'toString'>): Command => ({
@@ -48,9 +62,12 @@ const register = () =>
     },
   })
 
-/** @param behind how many generations the issuing process has not heard of */
-const issue = (which: number, behind: number, seconds: number) =>
-  command(`issue(${which}, ${behind} behind, ${seconds} s)`, {
+/**
+ * @param behind how many generations the issuing process has not heard of
+ * @param late whether a stop came while the token was being issued
+ */
+const issue = (which: number, behind: number, seconds: number, late: boolean) =>
+  command(`issue(${which}, ${behind} behind, ${seconds} s${late ? ', while all is stopped' : ''})`, {
     check: (model) => {
       const client = model.clients[which]
       // Disabling raises the generation, so nobody ever saw a disabled client active in its present one.
@@ -60,16 +77,21 @@ const issue = (which: number, behind: number, seconds: number) =>
       const client = model.clients[which]!
       const generation = client.generation - behind
       const hash = sha256(newToken())
+      const issuedAt = wholeSecond(model.now)
       const expiresAt = model.now + seconds * 1000
+      const { epoch } = await store.tokens.stop()
+      expect(epoch).toBe(model.epoch)
+      if (late) await stopAll(model, store)
       await store.tokens.save(hash, {
         clientId: client.id,
         generation,
+        epoch,
         scope: 'guides:read',
         audience: 'https://a.example/api',
-        issuedAt: new Date(model.now),
+        issuedAt: new Date(issuedAt),
         expiresAt: new Date(expiresAt),
       })
-      model.tokens.push({ hash, client: which, generation, expiresAt, gone: false })
+      model.tokens.push({ hash, client: which, generation, epoch, issuedAt, expiresAt, gone: false })
     },
   })
 
@@ -97,12 +119,58 @@ const enable = (which: number) =>
   command(`enable(${which})`, {
     check: (model) => model.clients[which]?.status === 'disabled',
     async run(model, { store }) {
-      expect(await store.authority.agents.enable(model.clients[which]!.id)).toBe(true)
+      expect(await store.authority.agents.enable(model.clients[which]!.id, new Date())).toBe(true)
       model.clients[which]!.status = 'active'
     },
   })
 
-const lose = (what: 'generations' | 'everything') =>
+const wholeSecond = (ms: number) => Math.floor(ms / 1000) * 1000
+const stopped = async (store: TokenStoreUnderTest, scope: StopScope) => (await store.stop(scope)).ok
+
+async function stopAll(model: Model, store: TokenStoreUnderTest): Promise<void> {
+  expect(await stopped(store, { kind: 'all-tokens' })).toBe(true)
+  // An attempt that failed took an epoch too, so it may have risen by more than one.
+  const { epoch } = await store.authority.stopOf()
+  expect(epoch).toBeGreaterThan(model.epoch)
+  model.epoch = epoch
+}
+
+const stopEverything = () =>
+  command('stop everything', { check: () => true, run: (model, { store }) => stopAll(model, store) })
+
+const stopBefore = (secondsAgo: number) =>
+  command(`stop what was issued before ${secondsAgo} s ago`, {
+    check: () => true,
+    async run(model, { store }) {
+      const at = wholeSecond(model.now) - secondsAgo * 1000
+      const earlier = Date.now()
+      const done = await stopped(store, { kind: 'issued-before', at: new Date(at) })
+      if (at <= earlier) expect(done).toBe(true)
+      if (at > Date.now()) expect(done).toBe(false)
+      if (done) model.issuedBefore = Math.max(model.issuedBefore, at)
+    },
+  })
+
+const stopClient = (which: number) =>
+  command(`stop the tokens of ${which}`, {
+    check: (model) => model.clients[which] !== undefined,
+    async run(model, { store }) {
+      const client = model.clients[which]!
+      const done = await stopped(store, { kind: 'client', clientId: client.id })
+      expect(done).toBe(client.status !== 'deleted')
+      if (done) client.generation += 1
+    },
+  })
+
+const dieBeforeStopping = () =>
+  command('die before stopping everything', {
+    check: () => true,
+    async run(_model, { store }) {
+      await store.authority.stops.claimEpoch()
+    },
+  })
+
+const lose = (what: 'mirrors' | 'everything') =>
   command(`lose(${what})`, {
     check: () => true,
     async run(model, real) {
@@ -135,11 +203,17 @@ const findAll = () =>
 const which = fc.nat({ max: 2 })
 const COMMANDS = [
   fc.constant(register()),
-  fc.tuple(which, fc.nat({ max: 2 }), fc.integer({ min: 5, max: 3600 })).map((args) => issue(...args)),
+  fc
+    .tuple(which, fc.nat({ max: 2 }), fc.integer({ min: 5, max: 3600 }), fc.boolean())
+    .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
   fc.tuple(which, fc.constantFrom('disabled' as const, 'deleted' as const)).map((args) => end(...args)),
   which.map(enable),
-  fc.constantFrom('generations' as const, 'everything' as const).map(lose),
+  fc.constant(stopEverything()),
+  fc.integer({ min: -2, max: 600 }).map(stopBefore),
+  which.map(stopClient),
+  fc.constant(dieBeforeStopping()),
+  fc.constantFrom('mirrors' as const, 'everything' as const).map(lose),
   fc.integer({ min: 1, max: 600 }).map(wait),
   fc.constant(findAll()),
   fc.constant(findAll()),
@@ -151,7 +225,7 @@ export function describeTokenStoreModel(
   open: (
     authority: Authority,
     now: () => Date,
-  ) => Promise<OpenedTokenStore & { lose?(what: 'generations' | 'everything'): Promise<void> }>,
+  ) => Promise<OpenedTokenStore & { lose?(what: 'mirrors' | 'everything'): Promise<void> }>,
 ): void {
   describe(`${kind} token store against a model`, () => {
     let store: TokenStoreUnderTest & AsyncDisposable
@@ -167,10 +241,18 @@ export function describeTokenStoreModel(
 
     test('exactly the tokens are active that should be', { timeout: 60_000 }, async () => {
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
-        fc.asyncModelRun(() => {
+        fc.asyncModelRun(async () => {
           const now = Date.now()
+          const { epoch, issuedBefore } = await store.authority.stopOf()
           store.clock.now = new Date(now)
-          return { model: { clients: [], tokens: [], now }, real: { store, ...(lost && { lose: lost }) } }
+          const model: Model = {
+            clients: [],
+            tokens: [],
+            now,
+            epoch,
+            issuedBefore: issuedBefore?.getTime() ?? 0,
+          }
+          return { model, real: { store, ...(lost && { lose: lost }) } }
         }, commands),
       )
       await fc.assert(property, {

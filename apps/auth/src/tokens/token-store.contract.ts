@@ -4,6 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { type EndAgent, endAgent } from '../agents/end-agent.ts'
+import type { StopScope } from './stop-store.ts'
+import { stopTokens } from './stop-tokens.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
 
 export interface OpenedTokenStore extends AsyncDisposable {
@@ -16,6 +18,7 @@ export interface TokenStoreUnderTest {
   readonly authority: Authority
   readonly tokens: TokenStore
   readonly endAgent: EndAgent
+  stop(scope: StopScope): ReturnType<typeof stopTokens>
   readonly clock: { now: Date }
   dump(): Promise<string>
 }
@@ -31,6 +34,7 @@ export async function openUnderTest(
   const end = endAgent({
     agents: authority.agents,
     raiseGeneration: tokens.raiseGeneration,
+    announceEnd: async () => undefined,
     forget: () => undefined,
   })
   const resources = opening.move()
@@ -38,6 +42,19 @@ export async function openUnderTest(
     authority,
     tokens,
     endAgent: end,
+    stop: (scope) =>
+      stopTokens(
+        {
+          announceEnd: async () => undefined,
+          stops: authority.stops,
+          tokens,
+          by: { user: 'rosa', host: 'desk' },
+        },
+        scope,
+        {
+          reason: 'a test',
+        },
+      ),
     clock,
     dump,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
@@ -64,12 +81,13 @@ export function describeTokenStore(
       await store.authority.agents.add(record)
       return record.agent.id
     }
-    function tokenOf(clientId: string, generation = 1): TokenRecord {
-      const issuedAt = new Date(store.clock.now)
+    function tokenOf(clientId: string, generation = 1, epoch = 0): TokenRecord {
+      const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + HOUR_MS)
       return {
         clientId,
         generation,
+        epoch,
         scope: 'guides:read',
         audience: 'https://a.example/api',
         issuedAt,
@@ -97,14 +115,15 @@ export function describeTokenStore(
       expect(await store.tokens.find(sha256(newToken()))).toBeUndefined()
     })
 
-    test('a token is active until the moment it expires', async () => {
+    test('N-252 a token is active until the moment it expires', async () => {
       const hash = await issue(await register())
-      const issuedAt = store.clock.now
-      store.clock.now = new Date(issuedAt.getTime() + HOUR_MS - 1)
+      const { expiresAt } = tokenOf('')
+      const before = store.clock.now
+      store.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)
-      store.clock.now = new Date(issuedAt.getTime() + HOUR_MS)
+      store.clock.now = expiresAt
       expect(await isActive(hash)).toBe(false)
-      store.clock.now = issuedAt
+      store.clock.now = before
     })
 
     test('a revoked token is not active, and the others of its client are', async () => {
@@ -156,7 +175,7 @@ export function describeTokenStore(
       const id = await register()
       const before = await issue(id)
       await store.endAgent(id, 'disabled')
-      await store.authority.agents.enable(id)
+      await store.authority.agents.enable(id, new Date())
       const [stale, after] = [await issue(id, 1), await issue(id, 2)]
       expect([await isActive(before), await isActive(stale), await isActive(after)]).toEqual([
         false,
@@ -206,7 +225,7 @@ export function describeTokenStore(
       const id = await register()
       const hash = await issue(id)
       await Promise.all([store.endAgent(id, 'disabled'), store.endAgent(id, 'disabled')])
-      await store.authority.agents.enable(id)
+      await store.authority.agents.enable(id, new Date())
       const generation = (await store.authority.agents.find(id))?.agent.generation
       const hashes = [hash, await issue(id, 1), await issue(id, 2), await issue(id, generation)]
       expect(generation).toBe(3)

@@ -1,0 +1,65 @@
+import {
+  type Agent,
+  type AgentDescription,
+  authenticationMethod,
+  type StandingClaim,
+} from '@plainpath/domain'
+import { FEATURES, GRANT_TYPES, type ServiceUrls, scopesOf } from '@plainpath/metadata'
+import type { z } from 'zod'
+import { idleExpiry } from './agent-life.ts'
+import type { AgentRecord, AgentSecret } from './agent-store.ts'
+
+/** What every agent may know of itself, in the words of RFC 7591 where that has them. */
+export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
+  client_id: agent.id,
+  ...(agent.name && { client_name: agent.name }),
+  identity_type: 'anonymous' as const,
+  grant_types: [...GRANT_TYPES],
+  scopes: [...agent.scopes],
+  scope: agent.scopes.join(' '),
+  client_id_issued_at: Math.floor(agent.registeredAt.getTime() / 1000),
+  token_endpoint: urls.token,
+  resource: urls.base,
+  idle_expiry: idleExpiry(agent).toISOString(),
+  claim_url: urls.claim,
+  post_claim_scopes: scopesOf(FEATURES),
+})
+
+export const SECRET_MEMBERS = {
+  client_secret_expires_at: 0 as const,
+  token_endpoint_auth_method: 'client_secret_basic' as const,
+}
+
+export function keyMembers({ keys }: Agent) {
+  const [algorithm, another] = new Set(keys.map(({ alg }) => alg))
+  return {
+    token_endpoint_auth_method: 'private_key_jwt' as const,
+    ...(algorithm && !another && { token_endpoint_auth_signing_alg: algorithm }),
+    jwks: { keys: [...keys] },
+  }
+}
+
+/** Secrets as their owner sees them. */
+export const describeSecrets = (secrets: readonly AgentSecret[]) =>
+  secrets.map(({ id, createdAt, endsAt }) => ({
+    secret_id: id,
+    created_at: createdAt.toISOString(),
+    ...(endsAt && { ends_at: endsAt.toISOString() }),
+  }))
+
+/** The answer of `GET /api/agent`, but for its limits. @param secrets those that are accepted */
+export const describeWithMethod = (
+  { agent, secrets }: AgentRecord,
+  urls: ServiceUrls,
+  claim?: StandingClaim,
+): Omit<z.input<typeof AgentDescription>, 'limits'> => ({
+  ...describeAgent(agent, urls),
+  ...(claim && {
+    identity_type: 'verified_email',
+    registration_id: claim.id,
+    claim_expires_at: claim.expiresAt.toISOString(),
+  }),
+  ...(authenticationMethod(agent) === 'private_key_jwt'
+    ? keyMembers(agent)
+    : { ...SECRET_MEMBERS, secrets: describeSecrets(secrets) }),
+})

@@ -1,0 +1,56 @@
+import type { AgentId } from '@plainpath/domain'
+import { LRUCache } from 'lru-cache'
+import { idleExpiry, LIFE } from './agent-life.ts'
+import type { AgentStore } from './agent-store.ts'
+import type { CachedAgents } from './cached-agents.ts'
+
+/** Writes down that agents are used: at most once a day for each, whatever this process remembers of it. */
+export interface UseMarks {
+  /**
+   * Runs before a token is kept, so that no agent with a token that lives counts as unused.
+   *
+   * @returns false when the agent is not active any more: then it may have no token
+   */
+  mark(id: AgentId): Promise<boolean>
+  /** When an agent that was marked here ends unless it gets another token. */
+  expiryOf(id: string): Date | undefined
+}
+
+const MAX_MARKS = 10_000
+
+export function useMarks(deps: {
+  agents: Pick<CachedAgents, 'find'>
+  store: Pick<AgentStore, 'markUsed'>
+  now: () => Date
+}): UseMarks {
+  const marks = new LRUCache<string, Date>({ max: MAX_MARKS })
+  const underWay = new Map<string, Promise<boolean>>()
+
+  async function write(id: AgentId, now: Date): Promise<boolean> {
+    const isActive = await deps.store.markUsed(id, now)
+    if (isActive) marks.set(id, now)
+    return isActive
+  }
+
+  return {
+    async mark(id) {
+      const now = deps.now()
+      const agent = (await deps.agents.find(id))?.agent
+      const known = later(agent?.lastUsedAt, marks.get(id))
+      if (known && now.getTime() - known.getTime() < LIFE.markMs) {
+        marks.set(id, known)
+        return true
+      }
+      const writing = underWay.get(id) ?? write(id, now).finally(() => underWay.delete(id))
+      underWay.set(id, writing)
+      return await writing
+    },
+    expiryOf(id) {
+      const lastUsedAt = marks.get(id)
+      return lastUsedAt && idleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
+    },
+  }
+}
+
+const later = (one: Date | undefined, other: Date | undefined) =>
+  one && other ? (one > other ? one : other) : (one ?? other)

@@ -1,0 +1,249 @@
+import type { AgentId } from '@plainpath/domain'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { exampleKey } from '../../test/example-key.ts'
+import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
+import type { ExpiringAgents } from './expired-agents.ts'
+import { countAgents, countUnused } from './postgres-agent-counts.ts'
+import { postgresExpiredAgents } from './postgres-expired-agents.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+const START = new Date('2026-11-20T09:00:00Z')
+const after = (ms: number, from = START) => new Date(from.getTime() + ms)
+const MANY = { neverUsed: 1_000_000, expired: 1_000_000 }
+
+let authority: Authority
+let expiring: ExpiringAgents
+beforeAll(async () => {
+  authority = await openAuthority()
+  expiring = postgresExpiredAgents(authority.db, { removeClaims: removeClaimsOfAgents })
+})
+afterAll(() => authority[Symbol.asyncDispose]())
+
+const forgetAll = () =>
+  authority.db.query('with left_over as (delete from expired_agents) delete from agents')
+beforeEach(async () => {
+  await authority.db.query('delete from agent_secrets')
+  await forgetAll()
+})
+
+const silent = async () => {}
+async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
+  const record = exampleAgent({ registeredAt: START, ...members })
+  await authority.agents.add(record)
+  return record
+}
+const expire = (now: Date, bounds = MANY) => expiring.expire(now, bounds, silent)
+const idsOf = (ended: readonly { id: AgentId }[]) => ended.map(({ id }) => id)
+const alive = async () => {
+  const { rows } = await authority.db.query<{ id: AgentId }>('select id from agents order by id')
+  return idsOf(rows)
+}
+
+const tombstones = async () => (await authority.db.query('select id from expired_agents')).rowCount
+
+describe('an agent expires', () => {
+  test.for([
+    ['N-024 that never got a token, after 7 days', 7 * DAY_MS, {}],
+    [
+      'that got one and then none, 90 days after the day of its last',
+      96 * DAY_MS,
+      { lastUsedAt: after(5 * DAY_MS) },
+    ],
+  ] satisfies [string, number, Parameters<typeof exampleAgent>[0]][])(
+    '%s, and not a moment before',
+    async ([_which, ms, members]) => {
+      const { agent } = await added({ name: 'Canary of the idle', ...members })
+      expect(await expire(after(ms - 1))).toEqual([])
+      expect(idsOf(await expire(after(ms)))).toEqual([agent.id])
+      expect(await authority.agents.find(agent.id)).toBeUndefined()
+      expect(await authority.agents.markUsed(agent.id, after(ms))).toBe(false)
+      expect(await dumpTables(authority.db)).not.toContain('Canary of the idle')
+      const { rows } = await authority.db.query('select * from agent_secrets')
+      expect(rows).toEqual([])
+    },
+  )
+
+  test('and leaves what tells its owner, for 90 days', async () => {
+    const { agent, secrets } = await added()
+    const [mine] = secrets
+    const ended = { ...mine!, id: crypto.randomUUID(), digest: Buffer.alloc(32, 9), endsAt: after(DAY_MS) }
+    await authority.db.query(
+      'insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at) values ($1, $2, $3, $4, $5, $6)',
+      [ended.id, agent.id, ended.digest, ended.keyId, ended.createdAt, ended.endsAt],
+    )
+    const keyed = await added({ keys: [exampleKey('one')] })
+    await authority.db.query('delete from agent_secrets where agent_id = $1', [keyed.agent.id])
+    const now = after(7 * DAY_MS)
+    expect(await expire(now)).toHaveLength(2)
+    const left = { cause: 'never-used', expiredAt: now }
+    expect(await expiring.find(agent.id, now)).toEqual({
+      ...{ ...left, id: agent.id, keys: [] },
+      secrets: [{ digest: mine!.digest, keyId: mine!.keyId }],
+    })
+    expect(await expiring.find(keyed.agent.id, now)).toEqual({
+      ...{ ...left, id: keyed.agent.id, secrets: [] },
+      keys: keyed.agent.keys,
+    })
+    const over = after(90 * DAY_MS, now)
+    expect(await expiring.find(agent.id, after(-1, over))).toBeDefined()
+    expect(await expiring.find(agent.id, over)).toBeUndefined()
+    expect(await expiring.forget(after(-1, over), MANY)).toBe(0)
+    expect(await expiring.forget(over, MANY)).toBe(2)
+  })
+
+  test('unless it is disabled; enabling it counts as use', async () => {
+    const { agent } = await added()
+    await authority.agents.end(agent.id, 'disabled', silent)
+    expect(await expire(after(1_000 * DAY_MS))).toEqual([])
+    await authority.agents.enable(agent.id, after(1_000 * DAY_MS))
+    expect(await expire(after(1_001 * DAY_MS))).toEqual([])
+    expect(await expire(after(1_091 * DAY_MS))).toHaveLength(1)
+  })
+
+  test('not, when what must be told beside the tokens cannot be', async () => {
+    const { agent } = await added()
+    const unheard = expiring.expire(after(7 * DAY_MS), MANY, () => Promise.reject(new Error('no Redis')))
+    await expect(unheard).rejects.toThrow('no Redis')
+    expect(await alive()).toEqual([agent.id])
+    expect(await expiring.find(agent.id, START)).toBeUndefined()
+  })
+
+  test('or gets a token in the same moment: one of the two, never both', async () => {
+    const records = await Promise.all(Array.from({ length: 40 }, () => added()))
+    const now = after(7 * DAY_MS)
+    const [marked] = await Promise.all([
+      Promise.all(
+        records.map(({ agent }) => authority.agents.markUsed(agent.id, now).catch(() => undefined)),
+      ),
+      expire(now),
+      expire(now),
+    ])
+    const left = new Set(await alive())
+    expect(marked).toHaveLength(left.size + (await tombstones()))
+    for (const [index, { agent }] of records.entries())
+      if (marked[index] !== undefined) expect(left.has(agent.id)).toBe(marked[index])
+  })
+})
+
+test('of what is left of expired agents the oldest goes when it is too much', async () => {
+  for (const hours of [0, 1, 2]) await added({ registeredAt: after(hours * HOUR_MS) })
+  for (const hours of [0, 1, 2]) expect(await expire(after(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
+  const now = after(8 * DAY_MS)
+  expect(await expiring.forget(now, { expired: 3 })).toBe(0)
+  expect(await expiring.forget(now, { expired: 2 })).toBe(1)
+  const { rows } = await authority.db.query<{ expired_at: Date }>(
+    'select expired_at from expired_agents order by expired_at',
+  )
+  expect(rows.map(({ expired_at }) => expired_at)).toEqual([1, 2].map((n) => after(7 * DAY_MS + n * HOUR_MS)))
+})
+
+test('a great many go in batches, and several processes may do it at once', async () => {
+  await authority.db.query(
+    `insert into agents (id, scopes, status, registered_at, last_used_at)
+     select 'agt_' || lpad(number::text, 22, '0'), '{guides:read}', 'active', $1, null from generate_series(1, 450) number`,
+    [START],
+  )
+  const now = after(7 * DAY_MS)
+  const [one, other] = await Promise.all([expire(now), expire(now)])
+  expect(Math.max(one.length, other.length)).toBeLessThanOrEqual(200)
+  expect(new Set([...idsOf(one), ...idsOf(other)]).size).toBe(one.length + other.length)
+  while ((await expire(now)).length > 0);
+  expect(await alive()).toEqual([])
+})
+
+/** What an agent is to the model: when it registered and was used, in milliseconds after the start. */
+interface Modelled {
+  readonly id: AgentId
+  readonly registered: number
+  used: number | undefined
+}
+
+/** Who must be there after everything due has gone. */
+function survivors(agents: readonly Modelled[], now: number, bound: number): Modelled[] {
+  const young = agents.filter(({ registered, used }) =>
+    used === undefined ? now - registered < 7 * DAY_MS : now - used < 91 * DAY_MS,
+  )
+  const neverUsed = young.filter(({ used }) => used === undefined)
+  const tooMany = neverUsed.slice(0, Math.max(0, neverUsed.length - bound))
+  const gone = new Set(tooMany.filter(({ registered }) => now - registered >= HOUR_MS))
+  return young.filter((agent) => !gone.has(agent))
+}
+
+const Step = fc.oneof(
+  {
+    weight: 5,
+    arbitrary: fc.record({ do: fc.constant('register' as const), count: fc.integer({ min: 1, max: 4 }) }),
+  },
+  { weight: 3, arbitrary: fc.record({ do: fc.constant('use' as const), which: fc.nat(20) }) },
+  {
+    weight: 4,
+    arbitrary: fc.record({
+      do: fc.constant('wait' as const),
+      ms: fc.constantFrom(10 * 60_000, HOUR_MS, DAY_MS, 3 * DAY_MS, 30 * DAY_MS),
+    }),
+  },
+  {
+    weight: 4,
+    arbitrary: fc.record({ do: fc.constant('expire' as const), times: fc.integer({ min: 1, max: 3 }) }),
+  },
+)
+
+test('N-159 in a flood the oldest that were never used go, none younger than an hour, nobody with a token, and all can register', async () => {
+  const bound = 3
+  await fc.assert(
+    fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 25 }), async (steps) => {
+      await authority.db.query('delete from agent_secrets')
+      await forgetAll()
+      let model: Modelled[] = []
+      let now = 0
+      for (const step of steps) {
+        now += 1
+        if (step.do === 'wait') now += step.ms
+        else if (step.do === 'register')
+          for (let each = 0; each < step.count; each += 1) {
+            now += 1
+            const { agent } = await added({ registeredAt: after(now) })
+            model.push({ id: agent.id, registered: now, used: undefined })
+          }
+        else if (step.do === 'use') {
+          const agent = model[step.which % Math.max(1, model.length)]
+          if (!agent) continue
+          expect(await authority.agents.markUsed(agent.id, after(now))).toBe(true)
+          agent.used = now
+        } else {
+          const bounds = { ...MANY, neverUsed: bound }
+          const at = after(now)
+          await Promise.all(Array.from({ length: step.times }, () => expire(at, bounds)))
+          while ((await expire(at, bounds)).length > 0);
+          model = survivors(model, now, bound)
+          expect(await alive()).toEqual(model.map(({ id }) => id).sort())
+          const never = model.filter(({ used }) => used === undefined)
+          expect((await countUnused(authority.db, at)).neverUsed).toBe(never.length)
+          expect(never.filter(({ registered }) => now - registered >= HOUR_MS).length).toBeLessThanOrEqual(
+            bound,
+          )
+        }
+      }
+    }),
+    { numRuns: 60, interruptAfterTimeLimit: 60_000 },
+  )
+}, 120_000)
+
+test('the counts of all kinds', async () => {
+  await added()
+  await added({ lastUsedAt: START })
+  const disabled = await added()
+  await authority.agents.end(disabled.agent.id, 'disabled', silent)
+  const deleted = await added()
+  await authority.agents.end(deleted.agent.id, 'deleted', silent)
+  await expire(after(7 * DAY_MS))
+  await added({ registeredAt: after(7 * DAY_MS) })
+  expect(await countAgents(authority.db, after(30 * DAY_MS))).toEqual({
+    ...{ active: 2, neverUsed: 1, idle: 1, disabled: 1, deleted: 1, expired: 1, withKeys: 0, confirmed: 0 },
+  })
+  expect(await countUnused(authority.db, after(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
+})

@@ -1,0 +1,49 @@
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import type { EndedSecret } from './agent-secret-store.ts'
+import { endSecret } from './rotate-secret.ts'
+
+const { id } = exampleAgent().agent
+
+/** What is done, in its order, when the store finds this. */
+async function ending(ended: EndedSecret, failing?: string) {
+  const done: string[] = []
+  const note = async (what: string) => {
+    done.push(what)
+    if (what === failing) throw new Error(failing)
+  }
+  const end = endSecret({
+    secrets: {
+      async endSecret(_id, _secretId, _now, announce) {
+        if (ended.outcome === 'gone') await announce(ended.generation)
+        await note('commit')
+        return ended
+      },
+    },
+    raiseGeneration: (_id, generation) => note(`raise ${generation}`),
+    announceEnd: () => note('announce'),
+    forget: () => void done.push('forget'),
+    now: () => new Date(),
+  })
+  const outcome = await end(id, 'any').catch(() => 'failed')
+  return [...done, outcome]
+}
+
+test('the number is raised before the commit and after it, then all forget, then APIs are told', async () => {
+  expect(await ending({ outcome: 'gone', generation: 2 })).toEqual([
+    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'gone'],
+  ])
+})
+
+test('of a secret that had gone all are told again, since that may be what failed', async () => {
+  const failed = await ending({ outcome: 'gone', generation: 2 }, 'announce')
+  expect(failed.at(-1)).toBe('failed')
+  expect(await ending({ outcome: 'unknown', generation: 2 })).toEqual([
+    ...['commit', 'raise 2', 'forget', 'announce', 'forget', 'unknown'],
+  ])
+})
+
+test('when nothing ended nobody is told', async () => {
+  for (const outcome of ['last', 'ended'] as const)
+    expect(await ending({ outcome })).toEqual(['commit', 'forget', outcome])
+})

@@ -1,0 +1,26 @@
+import { AgentId, type StandingClaim } from '@plainpath/domain'
+import { defineRoute, type LimitPolicy, Problem, type Route } from '@plainpath/http'
+import { operations } from '@plainpath/metadata'
+import type { AnswerAssertion } from './answer-assertion.ts'
+
+export interface AssertionRouteDeps {
+  /** The claim of a client, while it stands. */
+  standingClaim(id: AgentId): Promise<StandingClaim | undefined>
+  answerAssertion: AnswerAssertion
+  limits: { manage: readonly LimitPolicy[]; client: readonly LimitPolicy[] }
+}
+
+/** `POST /api/agent/assertion` (contract §5). */
+export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
+  defineRoute({
+    ...operations.createAssertion,
+    limits: { address: deps.limits.manage, client: deps.limits.client },
+    async handle({ caller }) {
+      const id = AgentId.parse(caller.clientId)
+      const claim = await deps.standingClaim(id)
+      const answer = claim && (await deps.answerAssertion(id, claim))
+      if (!answer) throw new Problem('no-claim')
+      return { status: 200, body: answer }
+    },
+  }),
+]

@@ -1,0 +1,79 @@
+import { AgentId, err, ok, RegistrationId, type Result } from '@plainpath/domain'
+import { createLocalJWKSet, importJWK, type JWK, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose'
+import { z } from 'zod'
+import type { InstanceKeys } from '../keys/instance-keys.ts'
+
+/** Keeps an identity assertion apart from every other JWT under the same keys (RFC 8725 §3.11). */
+const TYPE = 'identity-assertion+jwt'
+const CLOCK_TOLERANCE_SECONDS = 5
+
+/** A statement that the person behind a client controls a mailbox. It holds no address. */
+export interface IdentityAssertion {
+  readonly jti: string
+  readonly claimId: RegistrationId
+  /** The only client that may exchange it. */
+  readonly clientId: AgentId
+  readonly issuedAt: Date
+  readonly expiresAt: Date
+}
+
+const Payload = z.object({
+  jti: z.uuid(),
+  sub: RegistrationId,
+  client_id: AgentId,
+  aud: z.string(),
+  iat: z.int(),
+  exp: z.int(),
+})
+
+const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
+
+/** @param issuer ORIGIN, which is also the audience: only we exchange it */
+export async function signAssertion(
+  { jti, claimId, clientId, issuedAt, expiresAt }: IdentityAssertion,
+  { signing }: InstanceKeys,
+  issuer: string,
+): Promise<string> {
+  return new SignJWT({ client_id: clientId, identity_type: 'verified_email' })
+    .setProtectedHeader({ typ: TYPE, alg: signing.alg, kid: signing.kid })
+    .setIssuer(issuer)
+    .setAudience(issuer)
+    .setSubject(claimId)
+    .setJti(jti)
+    .setIssuedAt(seconds(issuedAt))
+    .setExpirationTime(seconds(expiresAt))
+    .sign(await importJWK(signing as JWK, signing.alg))
+}
+
+/** @returns what a published key of ours has signed, `invalid` for everything else (RFC 7523 §3) */
+export async function readAssertion(
+  jwt: string,
+  { published }: InstanceKeys,
+  expected: { issuer: string; now: Date },
+): Promise<Result<IdentityAssertion, 'invalid'>> {
+  const findKey = createLocalJWKSet({ keys: published as readonly JWK[] as JWK[] })
+  const named: JWTVerifyGetKey = async (header, input) => {
+    if (!header.kid) throw new Error('it names no key')
+    return findKey(header, input)
+  }
+  const verified = await jwtVerify(jwt, named, {
+    typ: TYPE,
+    algorithms: ['ES256', 'EdDSA'],
+    issuer: expected.issuer,
+    audience: expected.issuer,
+    requiredClaims: ['iat', 'exp', 'jti', 'sub', 'client_id'],
+    clockTolerance: CLOCK_TOLERANCE_SECONDS,
+    currentDate: expected.now,
+  }).catch(() => undefined)
+  const payload = Payload.safeParse(verified?.payload)
+  if (!payload.success) return err('invalid')
+  const { jti, sub, client_id: clientId, iat, exp } = payload.data
+  if (iat > seconds(expected.now) + CLOCK_TOLERANCE_SECONDS) return err('invalid')
+  return ok({
+    jti,
+    claimId: sub,
+    clientId,
+    issuedAt: new Date(iat * 1000),
+    expiresAt: new Date(exp * 1000),
+  })
+}

@@ -1,0 +1,50 @@
+import type { Database, Pool } from '@plainpath/postgres'
+import { z } from 'zod'
+import type { AssertionStore } from './assertion-store.ts'
+
+/** Of one claim. A client uses one for a day; more are for those that lost theirs. */
+const KEPT = 20
+const BATCH = 1_000
+
+export function postgresIdentityAssertionStore(db: Pool): AssertionStore {
+  return {
+    add: (assertion) =>
+      db.transaction(async (tx) => {
+        const { rowCount } = await tx.query(
+          `insert into identity_assertions (jti, claim_id, issued_at, expires_at)
+           select $1, id, $3, $4 from claims where id = $2 and ended_at is null and expires_at > $3`,
+          [assertion.jti, assertion.claimId, assertion.issuedAt, assertion.expiresAt],
+        )
+        if (rowCount !== 1) return false
+        await endOldest(tx, assertion.claimId)
+        return true
+      }),
+    async claimOf({ jti, claimId, clientId }, now) {
+      const { rows } = await db.query(
+        `select claims.expires_at from identity_assertions join claims on claims.id = claim_id
+         where jti = $1 and claim_id = $2 and agent_id = $3
+           and identity_assertions.expires_at > $4 and claims.expires_at > $4 and ended_at is null`,
+        [jti, claimId, clientId, now],
+      )
+      return rows[0] && z.object({ expires_at: z.date() }).parse(rows[0]).expires_at
+    },
+  }
+}
+
+async function endOldest(tx: Database, claimId: string): Promise<void> {
+  await tx.query(
+    `delete from identity_assertions where jti in
+       (select jti from identity_assertions where claim_id = $1 order by issued_at desc, jti offset ${KEPT})`,
+    [claimId],
+  )
+}
+
+/** Deletes at most 1 000 that have expired. @returns how many went */
+export async function sweepIdentityAssertions(db: Database, now: Date): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from identity_assertions where jti in
+       (select jti from identity_assertions where expires_at <= $1 limit ${BATCH} for update skip locked)`,
+    [now],
+  )
+  return rowCount
+}

@@ -1,0 +1,101 @@
+import { mailQueue } from '@plainpath/mail'
+import type { Database, Pool } from '@plainpath/postgres'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
+import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { beginClaim } from './begin-claim.ts'
+import { claimLink } from './claim-link.ts'
+import { completeClaim } from './complete-claim.ts'
+import { endClaim } from './end-claim.ts'
+import { postgresClaimAttempts } from './postgres-claim-attempts.ts'
+import { postgresClaims } from './postgres-claims.ts'
+
+const now = () => new Date('2026-11-20T09:00:00Z')
+let authority: Authority
+beforeAll(async () => {
+  authority = await openAuthority()
+})
+afterAll(() => authority[Symbol.asyncDispose]())
+
+/** The same database, which keeps the text of every statement. */
+function recording(db: Pool) {
+  const statements: string[] = []
+  const noting = (inner: Database): Database => ({
+    query(text, values) {
+      statements.push(text)
+      return inner.query(text, values)
+    },
+  })
+  const pool: Pool = {
+    ...noting(db),
+    transaction: (work) => db.transaction((tx) => work(noting(tx))),
+    usage: db.usage,
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+  return { pool, statements }
+}
+
+async function newAgent() {
+  const record = exampleAgent()
+  await authority.agents.add(record)
+  return { id: record.agent.id, registeredAt: record.agent.registeredAt }
+}
+
+test('N-239 N-276 N-273 a claim begins with the same statements and the same answer for every address', async () => {
+  const { pool, statements } = recording(authority.db)
+  const hashKey = exampleHashKey()
+  const deps = {
+    db: pool,
+    sealingKeys: authority.sealingKeys,
+    hashKey,
+    addMail: mailQueue(authority.sealingKeys).add,
+  }
+  const [attempts, claims] = [
+    postgresClaimAttempts(deps),
+    postgresClaims({ ...deps, endTokens: async () => undefined, announceEnd: async () => undefined }),
+  ]
+  let secret = ''
+  const linkUrl = (made: string) => {
+    secret = made
+    return `https://plainpath.example/claim?attempt=${made}`
+  }
+  const begin = beginClaim({ attempts, linkUrl, now })
+  const link = claimLink({ attempts, claims, endClaim: endClaim({ claims, now }), hashKey, now })
+  const complete = completeClaim({ attempts, claims, hashKey, endUrl: linkUrl, now })
+
+  const known = await newAgent()
+  await begin({ agentId: known.id, email: 'known@example.org' })
+  const shown = await link.showCode(secret)
+  if (!shown.ok) throw new Error(shown.error)
+  expect((await complete({ agent: known, code: shown.value.code })).ok).toBe(true)
+
+  await begin({ agentId: (await newAgent()).id, email: 'blocked@example.org' })
+  expect((await link.decline(secret)).ok).toBe(true)
+
+  for (let n = 0; n < 12; n++) await begin({ agentId: (await newAgent()).id, email: 'capped@example.org' })
+
+  const asked = async (agentId: string, email: string) => {
+    statements.length = 0
+    const begun = await begin({ agentId, email })
+    return { statements: [...statements], shape: Object.keys(begun ?? {}) }
+  }
+  const stranger = async (email: string) => asked((await newAgent()).id, email)
+  const fresh = await stranger('fresh@example.org')
+  expect(fresh.statements.length).toBeGreaterThan(3)
+  expect(fresh.statements.join()).not.toMatch(/claim_blocks|claim_tries|from claims/)
+  for (const email of ['known@example.org', 'blocked@example.org', 'capped@example.org', 'FRESH@Example.org'])
+    expect(await stranger(email)).toEqual(fresh)
+  expect(await asked(known.id, 'known@example.org')).toEqual(fresh)
+  expect(await asked(known.id, 'other@example.org')).toEqual(fresh)
+})
+
+test('nothing is begun for an agent that is gone', async () => {
+  const attempts = postgresClaimAttempts({
+    db: authority.db,
+    sealingKeys: authority.sealingKeys,
+    hashKey: exampleHashKey(),
+    addMail: mailQueue(authority.sealingKeys).add,
+  })
+  const begin = beginClaim({ attempts, linkUrl: (secret) => secret, now })
+  expect(await begin({ agentId: exampleAgent().agent.id, email: 'a@example.org' })).toBeUndefined()
+})

@@ -1,0 +1,145 @@
+import { describe, expect, test } from 'vitest'
+import {
+  ATTEMPT,
+  type AttemptState,
+  afterMail,
+  CLOSED_STATES,
+  type ClaimAttempt,
+  countTry,
+  decline,
+  OPEN_STATES,
+  press,
+  redeem,
+  stateAt,
+} from './claim-attempt.ts'
+
+const start = new Date('2026-11-20T09:00:00Z')
+const after = (ms: number) => new Date(start.getTime() + ms)
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+
+const hash = Buffer.alloc(32, 1)
+const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): ClaimAttempt => ({
+  id: 'cla_x',
+  registrationId: 'clm_x',
+  agentId: 'agt_x',
+  state,
+  linkExpiresAt: after(ATTEMPT.linkMs),
+  presses: state === 'code_shown' ? 1 : 0,
+  tries: 0,
+  code: state === 'code_shown' ? { hash, expiresAt: after(ATTEMPT.codeMs) } : undefined,
+  ...change,
+})
+const FREE = { blocked: false, tries: 0 }
+const error = (reason: string) => ({ ok: false, error: reason })
+
+describe.for(CLOSED_STATES)('N-267 what is %s stays so:', (state) => {
+  const attempt = attemptIn(state, { code: { hash, expiresAt: after(ATTEMPT.codeMs) } })
+  test('no code, no answer, no try, no claim, no mail changes it', () => {
+    expect(stateAt(attempt, start)).toBe(state)
+    expect(press(attempt, FREE, start)).toEqual(error(state))
+    expect(decline(attempt, start)).toEqual(error(state))
+    expect(countTry(attempt, FREE, start)).toEqual(error(state))
+    expect(redeem(attempt, { hash, blocked: false }, start)).toEqual(error(state))
+    for (const outcome of ['sent', 'dropped', 'dead'] as const)
+      expect(afterMail(state, outcome)).toBeUndefined()
+  })
+})
+
+describe.for(OPEN_STATES)('what is %s', (state) => {
+  const attempt = attemptIn(state)
+  test('gives a code that lasts ten minutes', () => {
+    const presses = attempt.presses + 1
+    expect(press(attempt, FREE, start)).toEqual({
+      ok: true,
+      value: { presses, codeExpiresAt: after(10 * MINUTE_MS) },
+    })
+  })
+
+  test('can be declined, which blocks the mailbox for thirty days', () => {
+    expect(decline(attempt, start)).toEqual({ ok: true, value: { blockedUntil: after(30 * 24 * HOUR_MS) } })
+  })
+
+  test.for([
+    [ATTEMPT.linkMs - 1, state],
+    [ATTEMPT.linkMs, 'expired'],
+    [ATTEMPT.linkMs + 1, 'expired'],
+  ] as const)('%i ms after its mail it is %s', ([ms, now]) => {
+    expect(stateAt(attempt, after(ms))).toBe(now)
+    expect(press(attempt, FREE, after(ms)).ok).toBe(now === state)
+    expect(decline(attempt, after(ms)).ok).toBe(now === state)
+    if (now === 'expired') {
+      expect(countTry(attempt, FREE, after(ms))).toEqual(error('expired'))
+      expect(redeem(attempt, { hash, blocked: false }, after(ms))).toEqual(error('expired'))
+    }
+  })
+
+  test('N-268 goes no further when its mailbox is blocked', () => {
+    const blocked = { blocked: true, tries: 0 }
+    expect(press(attempt, blocked, start)).toEqual(error('declined'))
+    const untold = state === 'code_shown' ? 'declined' : 'code-not-shown'
+    expect(countTry(attempt, blocked, start)).toEqual(error(untold))
+    expect(redeem(attempt, { hash, blocked: true }, start)).toEqual(error('declined'))
+  })
+
+  test('N-261 is locked by five tries', () => {
+    expect(stateAt({ ...attempt, tries: 4 }, start)).toBe(state)
+    expect(stateAt({ ...attempt, tries: 5 }, start)).toBe('locked')
+    expect(press({ ...attempt, tries: 5 }, FREE, start)).toEqual(error('locked'))
+    expect(countTry({ ...attempt, tries: 5 }, FREE, start)).toEqual(error('locked'))
+  })
+})
+
+test('there are three codes, and none after the link has expired', () => {
+  const attempt = attemptIn('code_shown', { presses: 2 })
+  expect(press(attempt, FREE, start).ok).toBe(true)
+  expect(press({ ...attempt, presses: 3 }, FREE, start)).toEqual(error('no-codes-left'))
+  const late = after(ATTEMPT.linkMs - MINUTE_MS)
+  expect(press(attempt, FREE, late)).toMatchObject({ value: { codeExpiresAt: attempt.linkExpiresAt } })
+})
+
+test.for(['initiated', 'sent'] as const)('N-267 before a code was shown no try counts (%s)', (state) => {
+  expect(countTry(attemptIn(state), FREE, start)).toEqual(error('code-not-shown'))
+  expect(redeem(attemptIn(state), { hash, blocked: false }, start)).toEqual(error('code-not-shown'))
+})
+
+test.for([
+  [10 * MINUTE_MS - 1_000, true],
+  [10 * MINUTE_MS, false],
+  [10 * MINUTE_MS + 1_000, false],
+] as const)('N-256 N-259 a code entered %i ms after it was shown: %s', ([ms, good]) => {
+  const attempt = attemptIn('code_shown')
+  const expected = good ? { ok: true } : error('code-expired')
+  expect(countTry(attempt, FREE, after(ms))).toMatchObject(expected)
+  expect(redeem(attempt, { hash, blocked: false }, after(ms))).toMatchObject(expected)
+})
+
+test('N-263 tries left are those of the attempt and of the mailbox, whichever is fewer', () => {
+  const remaining = (tries: number, ofMailbox: number) => {
+    const counted = countTry(attemptIn('code_shown', { tries }), { blocked: false, tries: ofMailbox }, start)
+    return counted.ok ? counted.value.remaining : counted.error
+  }
+  expect([0, 1, 2, 3, 4].map((tries) => remaining(tries, tries))).toEqual([4, 3, 2, 1, 0])
+  expect([5, 6, 8, 9, 10].map((tries) => remaining(0, tries))).toEqual([4, 3, 1, 0, 'locked'])
+})
+
+test('the right code of an earlier press, or of another attempt, makes no claim', () => {
+  const other = Buffer.alloc(32, 2)
+  expect(redeem(attemptIn('code_shown'), { hash: other, blocked: false }, start)).toEqual(
+    error('code-expired'),
+  )
+})
+
+test('the fifth try may be the right one', () => {
+  expect(redeem(attemptIn('code_shown', { tries: 5 }), { hash, blocked: false }, start).ok).toBe(true)
+})
+
+test.for([
+  ['initiated', 'sent', 'sent'],
+  ['initiated', 'dead', 'failed'],
+  ['initiated', 'dropped', undefined],
+  ['sent', 'dead', undefined],
+  ['code_shown', 'sent', undefined],
+] as const)('%s, and its mail %s: %s', ([state, outcome, next]) => {
+  expect(afterMail(state, outcome)).toBe(next)
+})

@@ -1,0 +1,140 @@
+import { err, ok, type Result } from '@plainpath/domain'
+import { equalBytes } from '@plainpath/sealing'
+
+const MINUTE_MS = 60_000
+const DAY_MS = 24 * 60 * MINUTE_MS
+
+/** The numbers of a claim attempt (contract §5). */
+export const ATTEMPT = {
+  linkMs: DAY_MS,
+  codeMs: 10 * MINUTE_MS,
+  codeLength: 6,
+  presses: 3,
+  tries: 5,
+  /** Codes entered for one mailbox within 24 hours, over all agents and attempts. */
+  triesOfMailbox: 10,
+  blockMs: 30 * DAY_MS,
+} as const
+
+export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
+export const CLOSED_STATES = ['completed', 'locked', 'declined', 'expired', 'superseded', 'failed'] as const
+export type OpenState = (typeof OPEN_STATES)[number]
+export type ClosedState = (typeof CLOSED_STATES)[number]
+export type AttemptState = OpenState | ClosedState
+
+/** A code as it is kept: `hash` is keyed and bound to the attempt. */
+export interface KeptCode {
+  readonly hash: Buffer
+  readonly expiresAt: Date
+}
+
+export interface ClaimAttempt {
+  readonly id: string
+  /** The id of the claim it may become. */
+  readonly registrationId: string
+  readonly agentId: string
+  /** As it is stored; `stateAt` says what it is at a time. */
+  readonly state: AttemptState
+  readonly linkExpiresAt: Date
+  /** How many codes were made, and how many were entered. */
+  readonly presses: number
+  readonly tries: number
+  /** In state `code_shown` only. */
+  readonly code: KeptCode | undefined
+}
+
+/** What is known of the mailbox beside the attempt. */
+export interface MailboxFacts {
+  /** Its owner said no within 30 days, and has not confirmed this agent before. */
+  readonly blocked: boolean
+  /** Codes entered for it within 24 hours that were not the right one. */
+  readonly tries: number
+}
+
+export const isOpen = (state: AttemptState): state is OpenState =>
+  (OPEN_STATES as readonly string[]).includes(state)
+
+/** What the attempt is at `now`: time and tries close it, whether or not anybody has written so. */
+export function stateAt(attempt: ClaimAttempt, now: Date): AttemptState {
+  if (!isOpen(attempt.state)) return attempt.state
+  if (attempt.tries >= ATTEMPT.tries) return 'locked'
+  return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
+}
+
+/** @returns nothing while it is open, and else why it is not; a mailbox that is blocked has declined. */
+function closedAt(
+  attempt: ClaimAttempt,
+  { blocked }: { blocked: boolean },
+  now: Date,
+): ClosedState | undefined {
+  const state = stateAt(attempt, now)
+  if (!isOpen(state)) return state
+  return blocked ? 'declined' : undefined
+}
+
+/** The person says yes: a code is made, and the one before it is dead. It lasts 10 minutes, and no longer than the link. */
+export function press(
+  attempt: ClaimAttempt,
+  mailbox: Pick<MailboxFacts, 'blocked'>,
+  now: Date,
+): Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'> {
+  const closed = closedAt(attempt, mailbox, now)
+  if (closed) return err(closed)
+  if (attempt.presses >= ATTEMPT.presses) return err('no-codes-left')
+  const expiresAt = Math.min(now.getTime() + ATTEMPT.codeMs, attempt.linkExpiresAt.getTime())
+  return ok({ presses: attempt.presses + 1, codeExpiresAt: new Date(expiresAt) })
+}
+
+/** The person says no. @returns until when agents that they have not confirmed do not reach the mailbox */
+export function decline(attempt: ClaimAttempt, now: Date): Result<{ blockedUntil: Date }, ClosedState> {
+  const state = stateAt(attempt, now)
+  return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + ATTEMPT.blockMs) }) : err(state)
+}
+
+export type TryRefusal = ClosedState | 'code-not-shown' | 'code-expired'
+
+/**
+ * Whether a code that is entered may be compared. If so, this try counts before it is. Until a code was shown, an agent
+ * learns nothing of whether the mailbox is blocked.
+ */
+export function countTry(
+  attempt: ClaimAttempt,
+  mailbox: MailboxFacts,
+  now: Date,
+): Result<{ tries: number; remaining: number }, TryRefusal> {
+  const state = stateAt(attempt, now)
+  if (!isOpen(state)) return err(state)
+  if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
+  if (mailbox.blocked) return err('declined')
+  if (now >= attempt.code.expiresAt) return err('code-expired')
+  if (mailbox.tries >= ATTEMPT.triesOfMailbox) return err('locked')
+  const tries = attempt.tries + 1
+  const remaining = Math.min(ATTEMPT.tries - tries, ATTEMPT.triesOfMailbox - mailbox.tries - 1)
+  return ok({ tries, remaining })
+}
+
+/**
+ * Whether an attempt for which the right code was entered becomes a claim: asked again, of the row as it is by now.
+ * Its own last try has been counted, so five tries do not lock it here.
+ */
+export function redeem(
+  attempt: ClaimAttempt,
+  entered: { hash: Buffer; blocked: boolean },
+  now: Date,
+): Result<void, TryRefusal> {
+  if (!isOpen(attempt.state)) return err(attempt.state)
+  if (now >= attempt.linkExpiresAt) return err('expired')
+  if (entered.blocked) return err('declined')
+  if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
+  const isNewest = equalBytes(attempt.code.hash, entered.hash)
+  return isNewest && now < attempt.code.expiresAt ? ok(undefined) : err('code-expired')
+}
+
+/** What the fate of its mail makes of an attempt; undefined for no change. A mail that is not wanted any more tells nothing. */
+export function afterMail(
+  state: AttemptState,
+  outcome: 'sent' | 'dropped' | 'dead',
+): AttemptState | undefined {
+  if (state !== 'initiated' || outcome === 'dropped') return undefined
+  return outcome === 'sent' ? 'sent' : 'failed'
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { exampleHashKey } from '../../test/example-agent.ts'
+import type { Claim } from './claim.ts'
+import { claimLink } from './claim-link.ts'
+
+const START = new Date('2026-11-20T09:00:00Z')
+const never = () => Promise.reject(new Error('nothing is asked here'))
+
+test('a person who ends a claim again, since the first answer was a failure, has it told again', async () => {
+  const ended: Claim = {
+    ...{ id: 'clm_1', agentId: 'agt_1', verifiedAt: START },
+    expiresAt: new Date(START.getTime() + 1_000),
+    ended: { at: START, by: 'person' },
+  }
+  const told: string[] = []
+  const link = claimLink({
+    attempts: { findByLink: never, press: never, decline: never },
+    claims: { findByEndLink: async () => ended },
+    endClaim: async (id) => {
+      told.push(id)
+      return false
+    },
+    hashKey: exampleHashKey(),
+    now: () => START,
+  })
+  expect(await link.findClaim('secret')).toBeUndefined()
+  expect(await link.end('secret')).toBe(false)
+  expect(told).toEqual([ended.id])
+})

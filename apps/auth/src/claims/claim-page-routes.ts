@@ -1,0 +1,123 @@
+import { AgentId, type Result } from '@plainpath/domain'
+import { defineRoute, type LimitPolicy, type Route } from '@plainpath/http'
+import {
+  type AgentOnPage,
+  claimCodePage,
+  claimQuestionPage,
+  closedClaimPage,
+  closedClaimTitle,
+  endClaimPage,
+  endedClaimPage,
+  type Html,
+  noClaimPage,
+  renderPage,
+} from '@plainpath/pages'
+import { z } from 'zod'
+import type { ClaimLink, ClaimQuestion, LinkRefusal } from './claim-link.ts'
+import type { ClaimRouteDeps } from './claim-routes.ts'
+
+export interface ClaimPageDeps extends Pick<ClaimRouteDeps, 'findAgent'> {
+  readonly link: ClaimLink
+  readonly origin: string
+  readonly limits: readonly LimitPolicy[]
+}
+
+/** Of a name that comes twice the first; what cannot be a secret of ours is none. */
+const secret = z
+  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+  .optional()
+  .transform((text) => (text !== undefined && /^[A-Za-z0-9_-]{43}$/.test(text) ? text : undefined))
+const answer = z.enum(['yes', 'no']).optional().catch(undefined)
+const LinkQuery = z.object({ attempt: secret, end: secret })
+const LinkForm = LinkQuery.extend({ answer })
+
+const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': 'no-referrer' } } as const
+type Status = 200 | 404 | 410
+
+/** `/claim`, behind the links of our mails: `?attempt=` asks, `?end=` ends. Only what a button sends changes anything. */
+export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
+  const { link } = deps
+  const common = {
+    path: '/claim',
+    access: 'open',
+    limits: { address: deps.limits },
+    responses: { 200: z.string(), 404: z.string(), 410: z.string() },
+  } as const
+  const page = <S extends Status>(status: S, title: string, body: Html) => ({
+    status,
+    headers: PAGE.headers,
+    text: {
+      type: PAGE.type,
+      content: renderPage({ origin: deps.origin, path: '/claim', title, body, noindex: true }),
+    },
+  })
+  const closed = (why: LinkRefusal) =>
+    why === 'unknown'
+      ? page(404, closedClaimTitle(why), closedClaimPage(why))
+      : page(410, closedClaimTitle(why), closedClaimPage(why))
+  const nothingToEnd = () => page(404, 'There is nothing to end', noClaimPage())
+
+  async function agentOnPage(id: string): Promise<AgentOnPage | undefined> {
+    const agent = await deps.findAgent(AgentId.parse(id))
+    return agent && { name: agent.name, registered: dayOf(agent.registeredAt) }
+  }
+
+  /** An agent that ends takes its attempts with it. */
+  async function withQuestion<T extends ClaimQuestion>(
+    found: Result<T, LinkRefusal>,
+    titleOf: string,
+    bodyOf: (question: T, agent: AgentOnPage) => Html,
+  ) {
+    if (!found.ok) return closed(found.error)
+    const agent = await agentOnPage(found.value.agentId)
+    return agent ? page(200, titleOf, bodyOf(found.value, agent)) : closed('unknown')
+  }
+
+  const look = defineRoute({
+    ...common,
+    method: 'get',
+    operationId: 'claimPage',
+    summary: 'What a mailed link asks; it changes nothing',
+    request: { query: LinkQuery },
+    async handle({ query: { attempt, end } }) {
+      if (end !== undefined) {
+        const claim = await link.findClaim(end)
+        const agent = claim && (await agentOnPage(claim.agentId))
+        if (!agent) return nothingToEnd()
+        const body = endClaimPage({ secret: end, agent, until: dayOf(claim.expiresAt) })
+        return page(200, 'End what an agent may do', body)
+      }
+      if (attempt === undefined) return closed('unknown')
+      return withQuestion(await link.ask(attempt), 'Is this your agent?', (question, agent) =>
+        claimQuestionPage({ secret: attempt, agent, ...question }),
+      )
+    },
+  })
+
+  const press = defineRoute({
+    ...common,
+    method: 'post',
+    operationId: 'answerClaim',
+    summary: 'Takes a button of the page',
+    form: 'unguessable',
+    request: { body: LinkForm },
+    async handle({ body: { attempt, end, answer: given } }) {
+      if (end !== undefined)
+        return (await link.end(end)) ? page(200, 'It has ended', endedClaimPage()) : nothingToEnd()
+      if (attempt === undefined || given === undefined) return closed('unknown')
+      if (given === 'no') {
+        const declined = await link.decline(attempt)
+        return declined.ok
+          ? page(200, closedClaimTitle('declined'), closedClaimPage('declined'))
+          : closed(declined.error)
+      }
+      return withQuestion(await link.showCode(attempt), 'Your code', (shown, agent) =>
+        claimCodePage({ secret: attempt, agent, ...shown }),
+      )
+    },
+  })
+
+  return [look, press]
+}
+
+const dayOf = (date: Date) => date.toISOString().slice(0, 10)

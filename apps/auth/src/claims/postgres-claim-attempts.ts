@@ -1,0 +1,170 @@
+import { err, ok, type Result } from '@plainpath/domain'
+import type { Database, Pool } from '@plainpath/postgres'
+import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import {
+  type AttemptRow,
+  attemptOf,
+  ERASED,
+  emailContext,
+  findAttempt,
+  matchPhraseContext,
+  OPEN,
+} from './attempt-row.ts'
+import { afterMail, type ClaimAttempt, countTry, decline, press, stateAt } from './claim-attempt.ts'
+import type { AddMail, ClaimAttemptStore, ClaimMail, NewAttempt } from './claim-store.ts'
+import { isBlocked, triesOf } from './mailbox-facts.ts'
+
+export interface PostgresClaimDeps {
+  readonly db: Pool
+  readonly sealingKeys: SealingKeys
+  readonly hashKey: HashKey
+  readonly addMail: AddMail
+}
+
+const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN}`
+
+/** Attempts in Postgres. Each change is decided on the locked row, by the functions of `claim-attempt.ts`. */
+export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStore {
+  const { db, sealingKeys } = deps
+
+  /** Locks the row, so that of several changes each sees what the one before it made. */
+  const change = <T, E>(
+    id: string,
+    work: (tx: Database, attempt: ClaimAttempt, row: AttemptRow) => Promise<Result<T, E>>,
+  ): Promise<Result<T, E | 'expired'>> =>
+    db.transaction(async (tx) => {
+      await tx.query('set local synchronous_commit = on')
+      const row = await findAttempt(tx, 'id = $1', [id], 'for update')
+      // Attempts are deleted when they have been over for long.
+      return row ? work(tx, attemptOf(row), row) : err('expired')
+    })
+
+  return {
+    begin: (attempt, mail) => db.transaction((tx) => beginIn(tx, deps, attempt, mail)),
+
+    async findByLink(linkHash, now) {
+      const row = await findAttempt(db, 'link_hash = $1', [linkHash])
+      if (!row) return undefined
+      const attempt = attemptOf(row)
+      const sealed = row.match_phrase_sealed
+      return {
+        attempt,
+        matchPhrase: sealed
+          ? sealingKeys.open(sealed, matchPhraseContext(attempt.id)).toString('utf8')
+          : undefined,
+        blocked: await isBlocked(db, row, now),
+      }
+    },
+
+    press: (id, codeHash, now) =>
+      change(id, async (tx, attempt, row) => {
+        const pressed = press(attempt, { blocked: await isBlocked(tx, row, now) }, now)
+        if (!pressed.ok) return pressed
+        const { presses, codeExpiresAt } = pressed.value
+        await tx.query(
+          `update claim_attempts set state = 'code_shown', presses = $2, code_hash = $3, code_expires_at = $4 where id = $1`,
+          [id, presses, codeHash, codeExpiresAt],
+        )
+        return pressed
+      }),
+
+    decline: (id, now) =>
+      change(id, async (tx, attempt, row) => {
+        const declined = decline(attempt, now)
+        if (!declined.ok) return declined
+        await tx.query(
+          `insert into claim_blocks (mailbox_hash, hash_key_id, until) values ($1, $2, $3)
+           on conflict (mailbox_hash) do update set until = greatest(claim_blocks.until, excluded.until)`,
+          [row.mailbox_hash, row.hash_key_id, declined.value.blockedUntil],
+        )
+        await tx.query(`update claim_attempts set state = 'declined', ${ERASED} where id = $1`, [id])
+        return ok(undefined)
+      }),
+
+    countTry: (of, now) => db.transaction((tx) => countTryIn(tx, of, now)),
+
+    async lockIfSpent(id) {
+      await db.query(
+        `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= 5`,
+        [id],
+      )
+    },
+
+    async withdraw(agentId) {
+      await db.query(SUPERSEDE, [agentId])
+    },
+
+    async wantsMail(id, now) {
+      const row = await findAttempt(db, 'id = $1', [id])
+      if (!row) return false
+      return stateAt(attemptOf(row), now) === 'initiated' && !(await isBlocked(db, row, now))
+    },
+
+    async mailSettled(tx, id, outcome) {
+      const row = await findAttempt(tx, 'id = $1', [id], 'for update')
+      const next = row && afterMail(attemptOf(row).state, outcome)
+      if (!next) return
+      await tx.query(
+        `update claim_attempts set state = $2${next === 'failed' ? `, ${ERASED}` : ''} where id = $1`,
+        [id, next],
+      )
+    },
+  }
+}
+
+async function beginIn(tx: Database, deps: PostgresClaimDeps, attempt: NewAttempt, mail: ClaimMail) {
+  const { sealingKeys, hashKey } = deps
+  const { rowCount } = await tx.query(
+    `select id from agents where id = $1 and status = 'active' for no key update`,
+    [attempt.agentId],
+  )
+  if (rowCount === 0) return false
+  await tx.query(SUPERSEDE, [attempt.agentId])
+  await tx.query(
+    `insert into claim_attempts (id, registration_id, agent_id, state, link_hash, link_expires_at, created_at,
+       email_sealed, email_hash, mailbox_hash, match_phrase_sealed, hash_key_id)
+     values ($1, $2, $3, 'initiated', $4, $5, $6, $7, $8, $9, $10, $11)`,
+    [
+      attempt.id,
+      attempt.registrationId,
+      attempt.agentId,
+      attempt.linkHash,
+      attempt.linkExpiresAt,
+      attempt.createdAt,
+      sealingKeys.seal(attempt.email, emailContext(attempt.registrationId)),
+      hashKey.hash('email-index/claims', attempt.canonicalEmail),
+      hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
+      sealingKeys.seal(attempt.matchPhrase, matchPhraseContext(attempt.id)),
+      hashKey.id,
+    ],
+  )
+  await deps.addMail(tx, mail, attempt.createdAt)
+  return true
+}
+
+async function countTryIn(
+  tx: Database,
+  { agentId, attemptId }: { agentId: string; attemptId?: string | undefined },
+  now: Date,
+): ReturnType<ClaimAttemptStore['countTry']> {
+  await tx.query('set local synchronous_commit = on')
+  const row = await findAttempt(
+    tx,
+    `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)
+           order by state in ${OPEN} desc, created_at desc, id limit 1)`,
+    [agentId, attemptId ?? null],
+    'for update',
+  )
+  if (!row) return err('unknown')
+  const attempt = attemptOf(row)
+  const facts = { blocked: await isBlocked(tx, row, now), tries: await triesOf(tx, row, now) }
+  const counted = countTry(attempt, facts, now)
+  if (!counted.ok) return counted
+  const { tries, remaining } = counted.value
+  await tx.query('update claim_attempts set tries = $2 where id = $1', [attempt.id, tries])
+  await tx.query(
+    'insert into claim_tries (attempt_id, mailbox_hash, hash_key_id, tried_at) values ($1, $2, $3, $4)',
+    [attempt.id, row.mailbox_hash, row.hash_key_id, now],
+  )
+  return ok({ attempt: { ...attempt, tries }, remaining })
+}

@@ -1,0 +1,45 @@
+import type { Database } from '@plainpath/postgres'
+import { ERASED, OPEN } from './attempt-row.ts'
+
+const BATCH = 1_000
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** How long a closed attempt, which holds no address any more, can still be told apart from an unknown one. */
+const ATTEMPT_ROW_MS = 2 * DAY_MS
+const ENDED_CLAIM_MS = 30 * DAY_MS
+
+const batch = (table: string, key: string, where: string) =>
+  `${key} in (select ${key} from ${table} where ${where} limit ${BATCH} for update skip locked)`
+
+/** Each takes the time before which it reaches back. */
+const STATEMENTS: readonly { readonly sql: string; readonly ageMs: number }[] = [
+  {
+    sql: `update claim_attempts set state = 'expired', ${ERASED}
+          where ${batch('claim_attempts', 'id', `link_expires_at <= $1 and state in ${OPEN}`)}`,
+    ageMs: 0,
+  },
+  {
+    sql: `delete from claim_attempts where ${batch('claim_attempts', 'id', 'created_at <= $1')}`,
+    ageMs: ATTEMPT_ROW_MS,
+  },
+  { sql: `delete from claim_tries where ${batch('claim_tries', 'id', 'tried_at <= $1')}`, ageMs: DAY_MS },
+  {
+    sql: `delete from claim_blocks where ${batch('claim_blocks', 'mailbox_hash', 'until <= $1')}`,
+    ageMs: 0,
+  },
+  {
+    sql: `update claims set ended_at = expires_at, ended_by = 'expired',
+            email_sealed = null, email_hash = null, email_hash_key = null
+          where ${batch('claims', 'id', 'ended_at is null and expires_at <= $1')}`,
+    ageMs: 0,
+  },
+  { sql: `delete from claims where ${batch('claims', 'id', 'ended_at <= $1')}`, ageMs: ENDED_CLAIM_MS },
+]
+
+/** Erases what has been kept for long enough, at most 1 000 rows of each kind. @returns how many rows changed */
+export async function sweepClaims(db: Database, now: Date): Promise<number> {
+  let changed = 0
+  for (const { sql, ageMs } of STATEMENTS)
+    changed += (await db.query(sql, [new Date(now.getTime() - ageMs)])).rowCount
+  return changed
+}

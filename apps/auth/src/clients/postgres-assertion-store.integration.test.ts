@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { exampleKey } from '../../test/example-key.ts'
+import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { postgresAssertionStore, sweepAssertions } from './postgres-assertion-store.ts'
+
+const now = new Date('2026-11-20T09:00:00Z')
+const after = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
+const key = exampleKey('one')
+
+let authority: Authority
+beforeAll(async () => {
+  authority = await openAuthority()
+})
+afterAll(() => authority[Symbol.asyncDispose]())
+
+async function added(keys = [key]) {
+  const { agent } = exampleAgent({ keys })
+  await authority.agents.add({ agent, secrets: [] })
+  return agent.id
+}
+const spend = (clientId: Awaited<ReturnType<typeof added>>, jti: string, more = {}) =>
+  postgresAssertionStore(authority.db).spend({ clientId, jti, key, expiresAt: after(60), ...more })
+
+test('of any number of uses at once one is the first', async () => {
+  const id = await added()
+  const uses = await Promise.all(Array.from({ length: 20 }, () => spend(id, 'jti-once')))
+  expect(uses.filter(Boolean)).toHaveLength(1)
+  expect(await spend(id, 'jti-other')).toBe(true)
+  expect(await spend(await added(), 'jti-once')).toBe(true)
+})
+
+test('nothing is spent by a key that is not the client\u2019s, or for a client that is not active', async () => {
+  const id = await added()
+  for (const other of [exampleKey('two'), { ...key, x: exampleKey('two').x }])
+    expect(await spend(id, 'jti-key', { key: other })).toBe(false)
+  expect(await spend(exampleAgent().agent.id, 'jti-key')).toBe(false)
+  await authority.agents.end(id, 'disabled', async () => {})
+  expect(await spend(id, 'jti-key')).toBe(false)
+  await authority.agents.enable(id, new Date())
+  expect(await spend(id, 'jti-key')).toBe(true)
+})
+
+test('a jti is in no table in clear', async () => {
+  await spend(await added(), 'Canary-jti-58b1')
+  expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
+})
+
+test('N-245 marks go a minute after their assertions are over, in batches, and not before', async () => {
+  await authority.db.query('delete from client_assertions')
+  const id = await added()
+  for (const seconds of [-3_600, -60, -59, 0, 60])
+    await spend(id, `jti ${seconds}`, { expiresAt: after(seconds) })
+  expect(await sweepAssertions(authority.db, now)).toBe(2)
+  expect(await sweepAssertions(authority.db, now)).toBe(0)
+  await authority.db.query(
+    `insert into client_assertions select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
+    [after(-3_600)],
+  )
+  const swept = await Promise.all([sweepAssertions(authority.db, now), sweepAssertions(authority.db, now)])
+  expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
+  while ((await sweepAssertions(authority.db, now)) > 0);
+  const { rows } = await authority.db.query('select 1 from client_assertions')
+  expect(rows).toHaveLength(3)
+})

@@ -1,0 +1,118 @@
+import { randomUUID } from 'node:crypto'
+import { hostname } from 'node:os'
+import { isDeepStrictEqual } from 'node:util'
+import type { Log } from '@plainpath/http'
+import type { ResourceServerFollowers } from './resource-server-followers.ts'
+import { fingerprint, type ResourceServer, type VerifiedServer } from './resource-servers.ts'
+
+export interface FollowedResourceServers extends AsyncDisposable {
+  current(): readonly ResourceServer[]
+  /** What is wrong with the file, if it cannot be followed; then what it said before holds. */
+  problem(): string | undefined
+  /** A credential was shown and is right. */
+  used(verified: VerifiedServer): void
+}
+
+export interface FollowDeps {
+  /** What the file held at the start. */
+  readonly first: readonly ResourceServer[]
+  readonly read: () => Promise<readonly ResourceServer[]>
+  readonly followers: Pick<ResourceServerFollowers, 'report' | 'forget'>
+  /** How often the file is read. */
+  readonly readMs: number
+  /** How often this instance says what it follows; also at every change. */
+  readonly reportMs: number
+  readonly log: Log
+  /** Told after each reading: whether the file could be read. */
+  readonly onRead?: (readable: boolean) => void
+  /** Milliseconds that only rise. */
+  readonly clock?: { now(): number }
+}
+
+/**
+ * Keeps what AUTH_RESOURCE_SERVERS_FILE says, by reading it again and again: a mounted file is often replaced in ways
+ * that no notice of the system tells of. A content that is not valid changes nothing and is loud: a fault in one file
+ * must not close every API. It says in the database what it follows and which secret was shown when, so that an operator
+ * knows when a secret may go.
+ */
+export function followResourceServers(deps: FollowDeps): FollowedResourceServers {
+  const { read, followers, log, clock = performance } = deps
+  const instance = { instanceId: randomUUID(), host: `${hostname()}:${process.pid}` }
+  const uses = new Map<string, number>()
+  let servers = deps.first
+  let problem: string | undefined
+  let reportedAt = Number.NEGATIVE_INFINITY
+
+  async function readOnce(): Promise<boolean> {
+    try {
+      const found = await read()
+      const changed = !isDeepStrictEqual(found, servers)
+      if (problem !== undefined) log.info('the file of resource servers can be read again')
+      const recovered = problem !== undefined
+      problem = undefined
+      if (changed) {
+        servers = found
+        log.info('follows the file of resource servers', { secrets: found.map(described) })
+      }
+      return changed || recovered
+    } catch (error) {
+      const before = problem
+      problem = (error as NodeJS.ErrnoException).code ?? 'its content is not valid'
+      if (problem !== before)
+        log.error('the file of resource servers cannot be followed: what it said before holds', {
+          reason: problem,
+        })
+      return problem !== before
+    } finally {
+      deps.onRead?.(problem === undefined)
+    }
+  }
+
+  async function report(): Promise<void> {
+    const now = clock.now()
+    reportedAt = now
+    const secrets = servers.flatMap(({ client_id: clientId, secrets: digests }) =>
+      digests.map((digest) => {
+        const usedAt = uses.get(useKey(clientId, fingerprint(digest)))
+        return {
+          clientId,
+          fingerprint: fingerprint(digest),
+          ...(usedAt !== undefined && { usedMsAgo: Math.round(now - usedAt) }),
+        }
+      }),
+    )
+    await followers
+      .report({ ...instance, secrets, problem })
+      .catch((error: unknown) => log.warn('what this instance follows could not be said', { error }))
+  }
+
+  async function follow(): Promise<void> {
+    const news = await readOnce()
+    if (news || clock.now() >= reportedAt + deps.reportMs) await report()
+  }
+
+  let running: Promise<void> | undefined
+  const once = () => {
+    running ??= follow().finally(() => {
+      running = undefined
+    })
+  }
+  once()
+  const timer = setInterval(once, deps.readMs)
+  return {
+    current: () => servers,
+    problem: () => problem,
+    used: ({ server, digest }) => void uses.set(useKey(server.client_id, fingerprint(digest)), clock.now()),
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await running
+      await followers
+        .forget(instance.instanceId)
+        .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))
+    },
+  }
+}
+
+const useKey = (clientId: string, print: string) => `${clientId} ${print}`
+const described = ({ client_id: id, secrets }: ResourceServer) =>
+  `${id}: ${secrets.map(fingerprint).join(', ')}`

@@ -1,0 +1,97 @@
+import { expect, test } from 'vitest'
+import { createResourceServer } from './create-resource-server.ts'
+import { fingerprint, type ResourceServer } from './resource-servers.ts'
+import { behind, type CredentialView, withoutSecret, withSecret } from './rotate-credential.ts'
+
+const AUDIENCE = 'https://plainpath.example/api'
+const [one, two] = [
+  createResourceServer('rs_api', AUDIENCE).server,
+  createResourceServer('rs_api', AUDIENCE).server,
+]
+const [older = '', newer = ''] = [one.secrets[0], two.secrets[0]]
+const both: ResourceServer = { ...one, secrets: [older, newer] }
+
+/** Two instances that accept both; the newer secret is used, the older one was not for a while. */
+const view = (change: Partial<CredentialView> = {}): CredentialView => ({
+  servers: [both],
+  followers: ['auth-1', 'auth-2'].map((host) => follower(host, [older, newer])),
+  secrets: [used(older, 60_000), used(newer, 100)],
+  leaseMs: 15_000,
+  ...change,
+})
+const follower = (host: string, digests: string[], seenMsAgo = 1_000) => ({
+  host,
+  secrets: digests.map((digest) => ({ clientId: 'rs_api', fingerprint: fingerprint(digest) })),
+  problem: undefined,
+  seenMsAgo,
+})
+const used = (digest: string, usedMsAgo: number | undefined) => ({
+  clientId: 'rs_api',
+  fingerprint: fingerprint(digest),
+  firstSeenMsAgo: 100_000,
+  usedMsAgo,
+})
+
+test('a second secret stands behind the first, and a third is refused', () => {
+  expect(withSecret([one], 'rs_api', newer)).toEqual({ ok: true, value: [both] })
+  expect(withSecret([both], 'rs_api', newer)).toMatchObject({
+    ok: false,
+    error: expect.stringContaining('finish'),
+  })
+  expect(withSecret([one], 'rs_other', newer)).toMatchObject({ ok: false })
+})
+
+test('the older goes when it may, and the newer stays', () => {
+  expect(withoutSecret(view(), 'rs_api', 'older')).toEqual({
+    ok: true,
+    value: [{ ...one, secrets: [newer] }],
+  })
+})
+
+test('one that was never used goes too', () => {
+  const secrets = [used(older, undefined), used(newer, 0)]
+  expect(withoutSecret(view({ secrets }), 'rs_api', 'older').ok).toBe(true)
+})
+
+test.for<[why: string, change: Partial<CredentialView>, says: string]>([
+  ['one secret lives', { servers: [one] }, 'One secret'],
+  [
+    'the client is not in the file',
+    { servers: [{ ...both, client_id: 'rs_x' }] },
+    'There is no resource server',
+  ],
+  [
+    'the older was used a moment ago',
+    { secrets: [used(older, 14_999), used(newer, 0)] },
+    'was used 15 s ago',
+  ],
+  ['nobody used the newer', { secrets: [used(older, 60_000), used(newer, undefined)] }, 'Nobody has used'],
+  ['nobody knows of either', { secrets: [] }, 'has been known for 0 s'],
+  [
+    'the newer came a moment ago',
+    { secrets: [used(older, undefined), { ...used(newer, 0), firstSeenMsAgo: 14_900 }] },
+    'has been known for 14.9 s. It must be for 15 s',
+  ],
+  [
+    'an instance knows the older only',
+    { followers: [follower('auth-1', [older, newer]), follower('auth-2', [older])] },
+    'Not every instance follows the file yet: auth-2.',
+  ],
+])('the older stays when %s', ([, change, says]) => {
+  expect(withoutSecret(view(change), 'rs_api', 'older')).toEqual({
+    ok: false,
+    error: expect.stringContaining(says),
+  })
+})
+
+test('an instance that was not heard of for a lease hinders nobody', () => {
+  const followers = [follower('auth-1', [older, newer]), follower('auth-2', [older], 15_000)]
+  expect(behind(view({ followers }), 'rs_api')).toEqual([])
+  expect(withoutSecret(view({ followers }), 'rs_api', 'older').ok).toBe(true)
+})
+
+test('calling off takes the newer away, while the older one alone is used', () => {
+  expect(withoutSecret(view(), 'rs_api', 'newer').ok).toBe(false)
+  const secrets = [used(older, 0), used(newer, undefined)]
+  expect(withoutSecret(view({ secrets }), 'rs_api', 'newer')).toEqual({ ok: true, value: [one] })
+})

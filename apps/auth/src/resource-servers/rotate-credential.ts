@@ -1,0 +1,90 @@
+import { err, ok, type Result } from '@plainpath/domain'
+import type { ResourceServerFollower, SecretHistory } from './resource-server-followers.ts'
+import { fingerprint, type ResourceServer } from './resource-servers.ts'
+
+/** What a step is judged by. */
+export interface CredentialView {
+  readonly servers: readonly ResourceServer[]
+  readonly followers: readonly ResourceServerFollower[]
+  readonly secrets: readonly SecretHistory[]
+  /** An instance not heard of for so long answers no introspection any more. */
+  readonly leaseMs: number
+}
+
+type Refusable<T> = Result<T, string>
+
+/** The servers with one more secret for `clientId`, newest last. */
+export function withSecret(
+  servers: readonly ResourceServer[],
+  clientId: string,
+  digest: string,
+): Refusable<readonly ResourceServer[]> {
+  const server = servers.find((each) => each.client_id === clientId)
+  if (!server) return err(`There is no resource server ${clientId} in the file.`)
+  if (server.secrets.length > 1)
+    return err(`Two secrets of ${clientId} live already. Take one away: resource-servers finish ${clientId}`)
+  return ok(replaced(servers, { ...server, secrets: [...server.secrets, digest] }))
+}
+
+/** Live instances that do not accept a secret of the file, or accept one that is not in it. */
+export function behind(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
+  const wanted = printsOf(view.servers, clientId)
+  return liveFollowers(view).filter((each) => {
+    const accepted = each.secrets
+      .filter((secret) => secret.clientId === clientId)
+      .map((secret) => secret.fingerprint)
+    return accepted.length !== wanted.length || wanted.some((print) => !accepted.includes(print))
+  })
+}
+
+export const liveFollowers = ({ followers, leaseMs }: CredentialView) =>
+  followers.filter(({ seenMsAgo }) => seenMsAgo < leaseMs)
+
+/**
+ * The servers without one of the two secrets of `clientId`: the older, or the newer to call a rotation off. It may go
+ * when every live instance has known both for a lease, the one that stays is in use, and the one that goes was not shown
+ * for a lease. Uses are told a moment later, so a secret is judged only when its use would have been told.
+ */
+export function withoutSecret(
+  view: CredentialView,
+  clientId: string,
+  which: 'older' | 'newer',
+): Refusable<readonly ResourceServer[]> {
+  const server = view.servers.find((each) => each.client_id === clientId)
+  if (!server) return err(`There is no resource server ${clientId} in the file.`)
+  const [older, newer] = server.secrets
+  if (older === undefined || newer === undefined)
+    return err(`One secret of ${clientId} lives. There is nothing to take away.`)
+  const [goes, stays] = which === 'older' ? [older, newer] : [newer, older]
+  const late = behind(view, clientId)
+  if (late.length > 0)
+    return err(`Not every instance follows the file yet: ${late.map(({ host }) => host).join(', ')}.`)
+  const known = historyOf(view, clientId, newer)?.firstSeenMsAgo ?? 0
+  if (known < view.leaseMs)
+    return err(
+      `The secret ${fingerprint(newer)} has been known for ${seconds(known)} s. It must be for ${seconds(view.leaseMs)} s.`,
+    )
+  const idle = usedMsAgo(view, clientId, goes)
+  if (idle !== undefined && idle < view.leaseMs)
+    return err(
+      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It may go when it was not used for ${seconds(view.leaseMs)} s.`,
+    )
+  if (usedMsAgo(view, clientId, stays) === undefined)
+    return err(`Nobody has used the secret ${fingerprint(stays)} yet, which would be the only one.`)
+  return ok(replaced(view.servers, { ...server, secrets: [stays] }))
+}
+
+/** What is known of a secret; undefined when no instance has ever accepted it. */
+export const historyOf = ({ secrets }: CredentialView, clientId: string, digest: string) =>
+  secrets.find((each) => each.clientId === clientId && each.fingerprint === fingerprint(digest))
+
+const usedMsAgo = (view: CredentialView, clientId: string, digest: string) =>
+  historyOf(view, clientId, digest)?.usedMsAgo
+
+const seconds = (ms: number) => Math.round(ms / 100) / 10
+
+const printsOf = (servers: readonly ResourceServer[], clientId: string) =>
+  servers.find((each) => each.client_id === clientId)?.secrets.map(fingerprint) ?? []
+
+const replaced = (servers: readonly ResourceServer[], server: ResourceServer) =>
+  servers.map((each) => (each.client_id === server.client_id ? server : each))

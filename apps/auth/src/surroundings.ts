@@ -1,0 +1,20 @@
+import type { Log } from '@plainpath/http'
+import type { Features } from '@plainpath/metadata'
+import type { AnnounceDeps } from './revocation/announce-end.ts'
+
+/** What a process brings, beside its settings. */
+export interface Surroundings {
+  log: Log
+  now: () => Date
+  /** Of every key in Redis, where it is to be another than `auth:`. */
+  redisPrefix?: string
+  /** How long Redis may take to answer, where it is to be another time than 200 ms. */
+  redisTimeoutMs?: number
+  /** What runs, where it is to be something else than `FEATURES`. */
+  features?: Features
+  /** Gets a line with the link of each mail, where mail becomes files. */
+  announce?: (line: string) => void
+  /** Of what is shared with APIs in Redis, where it is to be another than `revocation`. */
+  revocationName?: string
+  onAnnounced?: AnnounceDeps['onAnnounced']
+}

@@ -1,0 +1,77 @@
+import type { Database, Pool } from '@plainpath/postgres'
+import { sha256 } from '@plainpath/sealing'
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { checkRows } from '../audit-chain.ts'
+import { postgresStopStore } from './postgres-stop-store.ts'
+import { postgresTokenStore } from './postgres-token-store.ts'
+import type { StopScope } from './stop-store.ts'
+import { stopTokens } from './stop-tokens.ts'
+import { newToken } from './token-store.contract.ts'
+
+/** The database ends the connection before statement `nth`, as it does when a process is killed. */
+function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
+  const state = { killed: false, statement: 0 }
+  const dying = (to: Database): Database => ({
+    async query(text, values) {
+      state.statement += 1
+      if (state.statement !== nth) return to.query(text, values)
+      state.killed = true
+      await to.query('select pg_terminate_backend(pg_backend_pid())')
+      throw new Error('killed')
+    },
+  })
+  const transaction: Pool['transaction'] = (work) => db.transaction((tx) => work(dying(tx)))
+  return Object.defineProperty({ ...db, ...dying(db), transaction }, 'killed', {
+    get: () => state.killed,
+  }) as never
+}
+
+async function issue({ db, agents }: Authority) {
+  const record = exampleAgent()
+  await agents.add(record)
+  const clientId = record.agent.id
+  const tokens = postgresTokenStore(db, { now: () => new Date() })
+  const hash = sha256(newToken())
+  const [issuedAt, expiresAt] = [new Date(Date.now() - 60_000), new Date(Date.now() + 60_000)]
+  const { epoch } = await tokens.stop()
+  await tokens.save(hash, { clientId, generation: 1, epoch, scope: '', audience: '', issuedAt, expiresAt })
+  return { clientId, isActive: async () => (await tokens.find(hash)) !== undefined, tokens }
+}
+
+test.for(['all-tokens', 'issued-before', 'client'] as const)(
+  'whatever statement of a stop (%s) is the last one, a repeat ends the tokens, and the audit holds',
+  async (kind) => {
+    await using authority = await openAuthority()
+    const by = { user: 'rosa', host: 'desk' }
+    for (let nth = 1, going = true; going; nth += 1) {
+      const { clientId, isActive, tokens } = await issue(authority)
+      const at = new Date(Math.floor(Date.now() / 1000) * 1000 - 30_000)
+      const scopes = { 'all-tokens': { kind: 'all-tokens' }, 'issued-before': { kind: 'issued-before', at } }
+      const scope = kind === 'client' ? { kind, clientId } : scopes[kind]
+      const dying = killedAt(authority.db, nth)
+      const stop = (db: Pool) =>
+        stopTokens(
+          { announceEnd: async () => undefined, stops: postgresStopStore(db), tokens, by },
+          scope as StopScope,
+          { reason: 'a test' },
+        )
+      const rows = (await authority.stops.audit()).length
+      const failed = await stop(dying).then(
+        () => false,
+        () => true,
+      )
+      going = dying.killed
+      if (going) {
+        expect(failed).toBe(true)
+        // By time, an earlier round has ended what is as old.
+        if (kind !== 'issued-before' || nth === 1) expect(await isActive()).toBe(true)
+        expect(await authority.stops.audit()).toHaveLength(rows)
+        expect((await stop(authority.db)).ok).toBe(true)
+      } else expect(nth).toBeGreaterThan(6)
+      expect(await isActive()).toBe(false)
+      expect(checkRows(await authority.stops.audit()).ok).toBe(true)
+    }
+  },
+)

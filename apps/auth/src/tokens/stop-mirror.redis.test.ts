@@ -1,0 +1,175 @@
+import { sha256 } from '@plainpath/sealing'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { redisTokenStore } from './redis-token-store.ts'
+import { stopTokens, type UnconfirmedStop } from './stop-tokens.ts'
+import { newToken } from './token-store.contract.ts'
+import type { StopOf, TokenStore } from './token-store.ts'
+
+const ALL = { kind: 'all-tokens' } as const
+const by = { user: 'rosa', host: 'desk' }
+
+let authority: Authority
+let scratch: ScratchRedis
+let clientId: string
+beforeAll(async () => {
+  authority = await openAuthority()
+  scratch = await openScratchRedis()
+})
+beforeEach(async () => {
+  await scratch.lose()
+  const record = exampleAgent()
+  await authority.agents.add(record)
+  clientId = record.agent.id
+})
+afterAll(async () => {
+  await scratch[Symbol.asyncDispose]()
+  await authority[Symbol.asyncDispose]()
+})
+
+const storeThatAsks = (stopOf: StopOf = authority.stopOf) =>
+  redisTokenStore(scratch.redis, {
+    prefix: scratch.prefix,
+    generationOf: authority.generationOf,
+    stopOf,
+    now: () => new Date(),
+  })
+async function issue(epoch?: number) {
+  const hash = sha256(newToken())
+  const stamp = epoch ?? (await storeThatAsks().stop()).epoch
+  const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
+  const token = { clientId, generation: 1, epoch: stamp, scope: '', audience: '', issuedAt, expiresAt }
+  await storeThatAsks().save(hash, token)
+  return hash
+}
+const isActive = async (hash: Buffer) => (await storeThatAsks().find(hash)) !== undefined
+const stop = (tokens: Partial<TokenStore> = {}) =>
+  stopTokens(
+    {
+      announceEnd: async () => undefined,
+      stops: authority.stops,
+      tokens: { ...storeThatAsks(), ...tokens },
+      by,
+    },
+    ALL,
+    {
+      reason: 'a test',
+    },
+  )
+const mirrored = () => scratch.redis.get(`${scratch.prefix}stop`)
+const failing = () => Promise.reject(new Error('Command timed out'))
+
+test('what was stopped is asked of the authority once, then kept', async () => {
+  let asked = 0
+  const counting = storeThatAsks(() => {
+    asked += 1
+    return authority.stopOf()
+  })
+  const hash = await issue(0)
+  await scratch.lose('stop')
+  await counting.find(hash)
+  await counting.find(hash)
+  await counting.stop()
+  expect(asked).toBe(1)
+})
+
+test('lost data is asked for again, and lets nothing in', async () => {
+  const hash = await issue()
+  await stop()
+  await scratch.lose('stop')
+  expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
+})
+
+test('an authority that does not answer makes find and issuing throw, never answer', async () => {
+  const hash = await issue()
+  await scratch.lose('stop')
+  const cut = storeThatAsks(() => Promise.reject(new Error('no database')))
+  await expect(cut.find(hash)).rejects.toThrow('no database')
+  await expect(cut.stop()).rejects.toThrow('no database')
+})
+
+test('a late answer of the authority does not undo a stop', async () => {
+  const hash = await issue()
+  await scratch.lose('stop')
+  const answer = Promise.withResolvers<void>()
+  const late = storeThatAsks(async () => {
+    const known = await authority.stopOf()
+    await answer.promise
+    return known
+  })
+  const finding = late.find(hash)
+  await expect.poll(mirrored).toMatch(/^claimed/)
+  await stop()
+  const { epoch } = await authority.stopOf()
+  answer.resolve()
+  await finding
+  expect(await mirrored()).toBe(`${epoch} 0`)
+  expect(await isActive(hash)).toBe(false)
+})
+
+test('what was lost while it was being stopped is told again', async () => {
+  const hash = await issue()
+  let raised = 0
+  await stop({
+    async raiseStop(what) {
+      await storeThatAsks().raiseStop(what)
+      raised += 1
+      if (raised > 1) return
+      await scratch.lose('stop')
+      // The change is not committed yet, so the authority still gives the old number.
+      expect(await isActive(hash)).toBe(true)
+    },
+  })
+  expect([raised, await isActive(hash)]).toEqual([2, false])
+})
+
+test('the mirror never falls, in either part', async () => {
+  const [early, later] = [new Date(1_000), new Date(1_790_000_000_000)]
+  await storeThatAsks().raiseStop({ epoch: 5, issuedBefore: early })
+  await storeThatAsks().raiseStop({ epoch: 3, issuedBefore: later })
+  await storeThatAsks().raiseStop({ epoch: 4, issuedBefore: undefined })
+  expect(await mirrored()).toBe('5 1790000000000')
+  expect(await storeThatAsks().stop()).toEqual({ epoch: 5, issuedBefore: later })
+})
+
+test('N-108 one that failed after Redis heard of it is over when it is repeated, with what was issued between', async () => {
+  const before = await issue()
+  let raised = 0
+  const raiseStop: TokenStore['raiseStop'] = async (what) => {
+    await storeThatAsks().raiseStop(what)
+    raised += 1
+    throw new Error('Command timed out')
+  }
+  await expect(stop({ raiseStop })).rejects.toMatchObject({
+    progress: 'unchanged',
+  } satisfies Partial<UnconfirmedStop>)
+  expect(raised).toBe(1)
+  const between = await issue()
+  expect([await isActive(before), await isActive(between)]).toEqual([false, true])
+  // The authority knows nothing of it, so where the mirror is lost as well, nothing was stopped.
+  await scratch.lose('stop')
+  expect([await isActive(before), await isActive(between)]).toEqual([true, true])
+  await stop()
+  expect([await isActive(before), await isActive(between)]).toEqual([false, false])
+})
+
+test('one that failed at its last word says that it is written, and repeating it is safe', async () => {
+  const hash = await issue()
+  const rows = (await authority.stops.audit()).length
+  let raised = 0
+  const raiseStop: TokenStore['raiseStop'] = (what) =>
+    (raised += 1) === 1 ? storeThatAsks().raiseStop(what) : failing()
+  await expect(stop({ raiseStop })).rejects.toMatchObject({ progress: 'written' })
+  expect(await authority.stops.audit()).toHaveLength(rows + 1)
+  await stop()
+  expect(await isActive(hash)).toBe(false)
+})
+
+test('the mirror ends by itself', async () => {
+  await stop()
+  const seconds = await scratch.redis.ttl(`${scratch.prefix}stop`)
+  expect(seconds).toBeGreaterThan(3_600)
+  expect(seconds).toBeLessThanOrEqual(2 * 3_600)
+})

@@ -1,0 +1,122 @@
+import { expect, test, vi } from 'vitest'
+import { register } from './agent-client.ts'
+import {
+  begin,
+  claim,
+  complete,
+  confirmed,
+  newAddress,
+  showCode,
+  startClaims,
+  wrongCode,
+} from './claim-client.ts'
+import { requestAssertion } from './claim-mailbox.ts'
+import { expectProblem, type Refusal } from './expect-refusal.ts'
+import { startFaultProxy } from './start-fault-proxy.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const RETRY = { 'retry-after': /^[1-9]\d*$/ }
+const limited = (says: RegExp): Refusal => ({
+  ...{ status: 429, code: 'rate-limited', error: 'rate_limited', says, headers: RETRY },
+  form: 'agent',
+})
+
+test('N-273 a client may cause ten mails a day, and one a minute to an address', async () => {
+  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth } = under
+  const agent = await register(auth)
+  const email = newAddress()
+  expect((await claim(auth, agent, { email })).status).toBe(202)
+  expectProblem(await claim(auth, agent, { email }), limited(/claim-resend/))
+  under.clock.now = new Date(under.clock.now.getTime() + 67_000)
+  expect((await claim(auth, agent, { email })).status).toBe(202)
+  for (let n = 2; n < 10; n++) expect((await claim(auth, agent, { email: newAddress() })).status).toBe(202)
+  expectProblem(await claim(auth, agent, { email: newAddress() }), limited(/claim-client/))
+  expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+})
+
+test('N-273 one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {
+  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth } = under
+  const email = newAddress()
+  const spellings = [email, email.replace('@', '+a@'), email.replace('@', '+b@'), email.toUpperCase()]
+  const answers: string[] = []
+  for (let n = 0; n < 8; n++) {
+    const answer = await claim(auth, await register(auth), { email: spellings[n % spellings.length] })
+    answers.push(`${answer.status} ${Object.keys(JSON.parse(answer.text)).join()}`)
+  }
+  expect(new Set(answers).size).toBe(1)
+  const states = async () => {
+    const { rows } = await under.stores.db.query<{ state: string }>('select state from mails order by state')
+    return rows.map(({ state }) => state)
+  }
+  await expect
+    .poll(states, { timeout: 10_000 })
+    .toEqual([...['dropped', 'dropped', 'dropped'], ...['sent', 'sent', 'sent', 'sent', 'sent']])
+  expect(under.mail.received).toHaveLength(5)
+})
+
+const DAY_MS = 24 * 3_600_000
+
+test('N-265 who only knows the address uses up no try, and keeps nobody out', async () => {
+  await using under = await startClaims()
+  const email = newAddress()
+  const stranger = await begin(under, { email })
+  for (let n = 0; n < 20; n++)
+    expect((await complete(under.auth, stranger.agent, { otp: '123456' })).status).toBe(409)
+  const own = await begin(under, { email })
+  expect((await complete(under.auth, own.agent, { otp: await showCode(under.auth, own) })).status).toBe(200)
+})
+
+test('N-265 a mailbox whose ten tries were used up is closed for a day, and its claims stand', async () => {
+  await using under = await startClaims()
+  const { auth, clock } = under
+  const email = newAddress()
+  const before = await confirmed(under, { email })
+  for (let round = 0; round < 2; round++) {
+    const stranger = await begin(under, { email })
+    const code = wrongCode(await showCode(auth, stranger))
+    for (let n = 0; n < 5; n++) expect((await complete(auth, stranger.agent, { otp: code })).status).toBe(400)
+  }
+  const own = await begin(under, { email })
+  const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
+  expectProblem(await complete(auth, own.agent, { otp: await showCode(auth, own) }), locked)
+  expect((await requestAssertion(auth, before.agent)).status).toBe(200)
+  clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
+  const next = await begin(under, { email, agent: own.agent })
+  expect((await complete(auth, next.agent, { otp: await showCode(auth, next) })).status).toBe(200)
+})
+
+test('N-265 a mailbox that strangers had filled gets mail again after a day', async () => {
+  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth, clock } = under
+  const email = newAddress()
+  for (let n = 0; n < 6; n++) expect((await claim(auth, await register(auth), { email })).status).toBe(202)
+  await expect.poll(() => under.mail.received.length, { timeout: 20_000 }).toBe(5)
+  clock.now = new Date(clock.now.getTime() + DAY_MS + 60_000)
+  const own = await begin(under, { email })
+  expect((await complete(auth, own.agent, { otp: await showCode(auth, own) })).status).toBe(200)
+})
+
+test('N-264 while the database is away nothing is answered but 503, and afterwards no try was given or lost', async () => {
+  await using under = await startClaims()
+  await using proxy = await startFaultProxy(under.stores.database.appUrl, 5432)
+  await using cut = await under.another({ AUTH_DATABASE_URL: proxy.url })
+  const attempt = await begin(under)
+  const otp = await showCode(under.auth, attempt)
+  expect((await complete(cut, attempt.agent, { otp: otp === '000000' ? '000001' : '000000' })).status).toBe(
+    400,
+  )
+  await proxy.refuse()
+  const away: Refusal = {
+    ...{ status: 503, code: 'unavailable', error: 'temporarily_unavailable', headers: RETRY },
+    form: 'agent',
+  }
+  expectProblem(await complete(cut, attempt.agent, { otp }), away)
+  expectProblem(await claim(cut, attempt.agent, { email: newAddress() }), away)
+  await proxy.restore()
+  await expect
+    .poll(async () => (await complete(cut, attempt.agent, { otp })).status, { timeout: 10_000 })
+    .toBe(200)
+})

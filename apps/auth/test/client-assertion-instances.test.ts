@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/client-assertion.ts'
+import { sweepAssertions } from '../src/clients/postgres-assertion-store.ts'
+import { asAgent, json, type Registered, register, requestToken } from './agent-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { expectProblem, type Refusal } from './expect-refusal.ts'
+import {
+  asserted,
+  assertionOf,
+  type KeyAgent,
+  newKey,
+  registerKeys,
+  tokenByKey,
+  tokenFor,
+} from './key-agent.ts'
+import { type AuthStores, openAuthStores, TOKEN_PLACES } from './open-auth-stores.ts'
+import { send } from './send.ts'
+import { type RunningAuth, startInstance } from './start-auth.ts'
+
+const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client' }
+
+describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens in %s:', (tokens) => {
+  let stores: AuthStores
+  let here: RunningAuth
+  let there: RunningAuth
+  beforeAll(async () => {
+    stores = await openAuthStores(tokens)
+    here = await startInstance(stores)
+    there = await startInstance(stores)
+  })
+  afterAll(async () => {
+    await expectNothingInClear(here)
+    for (const each of [here, there, stores]) await each[Symbol.asyncDispose]()
+  })
+
+  test('N-055 of ten uses at once of one assertion exactly one is good, at whichever instance', async () => {
+    const agent = await registerKeys(here)
+    for (let round = 0; round < 5; round++) {
+      const fields = asserted(await assertionOf(here, agent))
+      const uses = Array.from({ length: 10 }, (_, n) => tokenFor(n % 2 ? here : there, fields))
+      const answers = await Promise.all(uses)
+      expect(answers.map(({ status }) => status).toSorted()).toEqual([200, ...Array(9).fill(401)])
+      for (const refused of answers.filter(({ status }) => status === 401)) expectProblem(refused, nobody)
+    }
+  })
+
+  test('N-055, N-245 two clients may use one jti, and each of them one jti once', async () => {
+    const [one, other] = [await registerKeys(here), await registerKeys(here)]
+    const using = async (agent: KeyAgent, jti = 'the-same') =>
+      (await tokenFor(here, asserted(await assertionOf(here, agent, { jti })))).status
+    expect([await using(one), await using(other), await using(one)]).toEqual([200, 200, 401])
+    // Whatever is put before or behind it, it is another jti of the same client, and nobody else’s.
+    const alike = [`${other.client_id}the-same`, `${other.client_id}\nthe-same`, 'the-same\n', 'the-same ']
+    for (const jti of alike)
+      expect([jti, await using(one, jti), await using(one, jti)]).toEqual([jti, 200, 401])
+    expect(await using(other, 'the-same\n')).toBe(200)
+  })
+
+  test('N-245 a spent assertion stays spent for as long as another of its time is good, whatever is swept', async () => {
+    const clock = { now: new Date() }
+    await using timed = await startInstance(stores, { now: () => clock.now })
+    const agent = await registerKeys(timed)
+    const exp = Math.floor(clock.now.getTime() / 1000) + 60
+    const spent = asserted(await assertionOf(timed, agent, { exp }))
+    expect((await tokenFor(timed, spent)).status).toBe(200)
+    clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
+    await sweepAssertions(stores.db, clock.now)
+    expectProblem(await tokenFor(timed, spent), nobody)
+    expect((await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp })))).status).toBe(200)
+    clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)
+    expectProblem(await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp }))), nobody)
+  })
+
+  test('N-056 an assertion stays spent when the instance starts again and Redis forgets everything', async () => {
+    const agent = await registerKeys(here)
+    const first = await startInstance(stores)
+    const fields = asserted(await assertionOf(first, agent))
+    expect((await tokenFor(first, fields)).status).toBe(200)
+    await first[Symbol.asyncDispose]()
+    await stores.redis?.lose()
+    await using again = await startInstance(stores)
+    for (const each of [again, here, there]) expectProblem(await tokenFor(each, fields), nobody)
+    expect((await tokenByKey(again, agent)).status).toBe(200)
+  })
+
+  const replaceKeys = async (agent: KeyAgent | Registered, key: Awaited<ReturnType<typeof newKey>>) => {
+    const { headers, body } = json({ keys: [key.jwk] })
+    const authentication =
+      'key' in agent ? { 'client-assertion': await assertionOf(here, agent as KeyAgent) } : asAgent(agent)
+    return send(here.url, {
+      method: 'PUT',
+      path: '/api/agent/jwks',
+      headers: { ...headers, ...authentication },
+      body,
+    })
+  }
+
+  test('a key that was replaced is over at an instance that has not heard of it', async () => {
+    const agent = await registerKeys(here)
+    expect((await tokenByKey(there, agent)).status).toBe(200)
+    await stores.asOwner('alter table agents disable trigger agents_changed')
+    try {
+      expect((await replaceKeys(agent, await newKey())).status).toBe(200)
+      expectProblem(await tokenByKey(there, agent), nobody)
+    } finally {
+      await stores.asOwner('alter table agents enable trigger agents_changed')
+    }
+  })
+
+  test('keys in place of a secret are heard of at the other instance', async () => {
+    const agent = await register(here)
+    expect((await requestToken(there, agent)).status).toBe(200)
+    const key = await newKey()
+    expect((await replaceKeys(agent, key)).status).toBe(200)
+    await expect.poll(async () => (await requestToken(there, agent)).status).toBe(401)
+    await expect
+      .poll(async () => (await tokenByKey(there, { client_id: agent.client_id, key })).status)
+      .toBe(200)
+  })
+
+  test('of two replacements at once one wins, whole', async () => {
+    const agent = await register(here)
+    const keys = await Promise.all([newKey(), newKey()])
+    const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(
+      ({ status }) => status,
+    )
+    expect(statuses).toContain(200)
+    await expect.poll(async () => (await requestToken(here, agent)).status).toBe(401)
+    const good = await Promise.all(
+      keys.map(async (key) => (await tokenByKey(here, { client_id: agent.client_id, key })).status),
+    )
+    expect(good.toSorted()).toEqual([200, 401])
+  })
+})

@@ -1,0 +1,61 @@
+import { randomBytes } from 'node:crypto'
+import type { Database } from '@plainpath/postgres'
+import { sha256 } from '@plainpath/sealing'
+import { CLAIM_MS } from '../src/claims/claim.ts'
+import { ATTEMPT } from '../src/claims/claim-attempt.ts'
+import type { ClaimMail, NewAttempt, NewClaim } from '../src/claims/claim-store.ts'
+
+const random = () => randomBytes(16).toString('base64url')
+
+export const START = new Date('2026-11-20T09:00:00Z')
+export const at = (ms: number) => new Date(START.getTime() + ms)
+export const MINUTE_MS = 60_000
+export const HOUR_MS = 60 * MINUTE_MS
+export const DAY_MS = 24 * HOUR_MS
+
+export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
+  const createdAt = change.createdAt ?? START
+  const email = change.email ?? 'Ana@example.org'
+  return {
+    id: `cla_${random()}`,
+    registrationId: `clm_${random()}`,
+    agentId,
+    email,
+    canonicalEmail: email.toLowerCase(),
+    mailbox: email.toLowerCase(),
+    matchPhrase: 'amber river',
+    linkHash: sha256(random()),
+    linkExpiresAt: new Date(createdAt.getTime() + ATTEMPT.linkMs),
+    createdAt,
+    ...change,
+  }
+}
+
+export const linkMail = (attempt: NewAttempt): ClaimMail => ({
+  kind: 'claim-link',
+  about: attempt.id,
+  to: attempt.email,
+  subject: 'link',
+  text: 'link',
+})
+
+export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date): NewClaim => ({
+  attemptId,
+  codeHash,
+  endLinkHash: sha256(random()),
+  now,
+  expiresAt: new Date(now.getTime() + CLAIM_MS),
+  mail: (claim, to) => ({ kind: 'claim-confirmed', about: claim.id, to, subject: 'done', text: 'done' }),
+})
+
+/** Keeps in memory what the transaction would queue; `kept` has only what was committed if `tx` is. */
+export function mailbag() {
+  const mails: ClaimMail[] = []
+  return {
+    mails,
+    add: async (tx: Database, mail: ClaimMail) => {
+      await tx.query('select 1')
+      mails.push(mail)
+    },
+  }
+}

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
+import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { expect } from 'vitest'
+import { GRANT, json } from './agent-client.ts'
+import { type Answer, send } from './send.ts'
+import type { RunningAuth } from './start-auth.ts'
+
+export type Algorithm = 'ES256' | 'EdDSA' | 'Ed25519'
+export interface KeyPair {
+  readonly privateKey: CryptoKey
+  readonly jwk: JWK
+  readonly alg: Algorithm
+}
+
+/** @param kid none, for a key that is named by its thumbprint */
+export async function newKey(alg: Algorithm = 'ES256', kid: string | null = randomUUID()): Promise<KeyPair> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  return { privateKey, alg, jwk: { ...(await exportJWK(publicKey)), ...(kid !== null && { kid }) } }
+}
+
+export interface KeyAgent {
+  readonly client_id: string
+  readonly key: KeyPair
+}
+
+/** An agent that registered keys and has no secret; it signs with the first. */
+export async function registerKeys(auth: RunningAuth, ...keys: KeyPair[]): Promise<KeyAgent> {
+  const [key = await newKey()] = keys
+  const body = json({ jwks: { keys: (keys.length > 0 ? keys : [key]).map(({ jwk }) => jwk) } })
+  const answer = await send(auth.url, { method: 'POST', path: '/api/agent/register', ...body })
+  expect(answer.status, answer.text).toBe(201)
+  const { client_id } = JSON.parse(answer.text) as { client_id: string }
+  return { client_id, key }
+}
+
+export const seconds = () => Math.floor(Date.now() / 1000)
+
+/** What an honest client says; a claim that is given replaces it, undefined takes it away. */
+export const honestClaims = (auth: RunningAuth, { client_id }: Pick<KeyAgent, 'client_id'>) => ({
+  iss: client_id,
+  sub: client_id,
+  aud: auth.origin as unknown,
+  exp: seconds() + 60,
+  iat: seconds(),
+  jti: randomUUID() as unknown,
+})
+
+/** Signs anything, also what no library would. */
+export async function assertionOf(
+  auth: RunningAuth,
+  agent: KeyAgent,
+  claims: Record<string, unknown> = {},
+  header: Record<string, unknown> = {},
+): Promise<string> {
+  const { alg, jwk, privateKey } = agent.key
+  const signed = await new SignJWT({ ...honestClaims(auth, agent), ...claims } as never)
+    .setProtectedHeader({ alg, ...(jwk.kid && { kid: jwk.kid }), ...header })
+    .sign(privateKey)
+  auth.confidential.add(signed)
+  return signed
+}
+
+export const asserted = (assertion: string): Record<string, string> => ({
+  client_assertion: assertion,
+  client_assertion_type: CLIENT_ASSERTION_TYPE,
+})
+
+export const tokenFor = (auth: RunningAuth, fields: Record<string, string>): Promise<Answer> =>
+  send(auth.url, {
+    method: 'POST',
+    path: '/oauth/token',
+    body: new URLSearchParams({ ...GRANT, ...fields }),
+  })
+
+export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<Answer> =>
+  tokenFor(auth, asserted(await assertionOf(auth, agent)))
+
+/** Where there is no form. */
+export const inHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
+  'client-assertion': await assertionOf(auth, agent),
+})

@@ -1,0 +1,47 @@
+import { Redis } from 'ioredis'
+import { expect, test, vi } from 'vitest'
+import { deleteAgent, getToken, isActive, register, requestToken, revoke } from './agent-client.ts'
+import { openAuthStores } from './open-auth-stores.ts'
+import { send } from './send.ts'
+import { startInstance } from './start-auth.ts'
+import { startRedis } from './start-redis.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const ADDRESS = '203.0.113.77'
+
+test('N-178 what Redis shows to whoever watches it holds no token, secret, name or address', async () => {
+  await using stores = await openAuthStores()
+  await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
+  const admin = new Redis(redis.url)
+  const watcher = await new Redis(redis.url).monitor()
+  const seen: string[] = []
+  watcher.on('monitor', (_time: string, command: string[]) => void seen.push(command.join(' ')))
+  try {
+    await using auth = await startInstance(stores, {
+      env: { AUTH_REDIS_URL: redis.url, AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' },
+    })
+    await send(auth.url, { path: '/oauth/jwks.json', headers: { 'x-forwarded-for': ADDRESS } })
+    const agent = await register(auth, 'Canary of Redis')
+    const tokens = [await getToken(auth, agent), await getToken(auth, agent)]
+    expect(await isActive(auth, tokens[0]!)).toBe(true)
+    await requestToken(auth, { ...agent, client_secret: 'pps_a-wrong-canary' })
+    await revoke(auth, agent, tokens[0]!)
+    expect(await isActive(auth, tokens[0]!)).toBe(false)
+    await deleteAgent(auth, agent)
+    await expect.poll(() => seen.join('\n'), { timeout: 10_000 }).toMatch(/token:.*\n(.*\n)*.*generation:/)
+    const slow = JSON.stringify(await admin.slowlog('GET', 10_000))
+    expect(slow).toContain('token:')
+    const told = [...seen, slow, String(await admin.call('LATENCY', 'LATEST'))].join('\n')
+    const hidden = [
+      ...auth.confidential,
+      agent.client_secret,
+      ...tokens.map((each) => each.slice(4)),
+      'anary',
+    ]
+    expect([...hidden, ADDRESS].filter((each) => told.includes(each))).toEqual([])
+  } finally {
+    watcher.disconnect()
+    admin.disconnect()
+  }
+})

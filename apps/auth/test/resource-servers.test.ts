@@ -1,0 +1,212 @@
+import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { runAuthCommand } from '../src/cli.ts'
+import { secretDigest } from '../src/resource-servers/resource-servers.ts'
+import { basic, getToken, register, SIGNED } from './agent-client.ts'
+import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { send } from './send.ts'
+import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
+
+const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '1' }
+
+let resources: AsyncDisposableStack
+let stores: AuthStores
+let env: Record<string, string>
+let folder: string
+let serversFile: string
+let secretFile: string
+beforeEach(async () => {
+  resources = new AsyncDisposableStack()
+  stores = resources.use(await openAuthStores())
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-credential-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  env = { ...(await stores.settingsFor(ORIGIN)), ...SHORT }
+  serversFile = env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
+  secretFile = path.join(folder, 'client-secret')
+  await writeFile(secretFile, `${stores.secrets.rs_api}\n`, { mode: 0o600 })
+})
+afterEach(() => resources.disposeAsync())
+
+const start = async () =>
+  resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: serversFile } }))
+async function run(args: string) {
+  const [printed, errors]: [string[], string[]] = [[], []]
+  const io = {
+    print: (line: string) => void printed.push(line),
+    printError: (line: string) => void errors.push(line),
+  }
+  const words = ['resource-servers', ...args.replace('FILE', secretFile).split(' ')]
+  const code = await runAuthCommand(words, env, io)
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
+const secretNow = async () => (await readFile(secretFile, 'utf8')).trim()
+const textNow = () => readFile(serversFile, 'utf8')
+async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
+  const answer = await send(auth.internalUrl, {
+    method: 'POST',
+    path: '/oauth/introspect',
+    headers: { ...SIGNED, ...basic('rs_api', secret) },
+    body: new URLSearchParams({ token }),
+  })
+  return answer.status
+}
+const ROTATE = 'rotate rs_api --secret-file FILE --replace'
+
+test('both secrets are good after rotate, and the older is not after finish', async () => {
+  const [one, two] = [await start(), await start()]
+  const token = await getToken(one, await register(one))
+  const old = stores.secrets.rs_api
+  const rotated = await run(ROTATE)
+  expect(rotated).toMatchObject({ code: 0, errors: '' })
+  const next = await secretNow()
+  expect(next).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
+  for (const text of [rotated.printed, await textNow(), ...one.logged])
+    expect(text).not.toContain(next.slice(4))
+  for (const auth of [one, two])
+    expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([200, 200])
+  expect(await run('finish rs_api')).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/has been known for|was used .* s ago/),
+  })
+  await expect.poll(async () => (await run('finish rs_api')).code, { timeout: 10_000 }).toBe(0)
+  for (const auth of [one, two])
+    expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
+  expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('One secret') })
+})
+
+test('finish is refused while nobody uses the newer secret, which may be called off', async () => {
+  const one = await start()
+  const old = stores.secrets.rs_api
+  expect((await run(ROTATE)).code).toBe(0)
+  const next = await secretNow()
+  await expect
+    .poll(async () => (await run('finish rs_api --json')).printed, { timeout: 10_000 })
+    .toMatch(/^{"ok":false,"reason":"Nobody has used/)
+  expect((await run('finish rs_api --call-off')).code).toBe(1)
+  expect(await introspects(one, old)).toBe(200)
+  await expect.poll(async () => (await run('finish rs_api --call-off')).code, { timeout: 10_000 }).toBe(0)
+  expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
+})
+
+test('a rotation that was killed before it wrote the secret goes on with the same one', async () => {
+  await start()
+  const servers = JSON.parse(await textNow()) as { client_id: string; secrets: string[] }[]
+  const begun = `rss_${'B'.repeat(43)}`
+  await writeFile(`${secretFile}.next`, `${begun}\n`, { mode: 0o600 })
+  for (const each of servers) if (each.client_id === 'rs_api') each.secrets.push(secretDigest(begun))
+  await writeFile(serversFile, JSON.stringify(servers))
+  const resumed = await run(`${ROTATE} --json`)
+  expect(resumed.code).toBe(0)
+  expect(JSON.parse(resumed.printed)).toMatchObject({ done: true, resumed: true })
+  expect(await secretNow()).toBe(begun)
+  await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
+})
+
+test('one that was killed before it wrote anything but the secret begins anew', async () => {
+  await writeFile(`${secretFile}.next`, 'rss_of a rotation that came to nothing\n', { mode: 0o600 })
+  expect((await run(ROTATE)).code).toBe(0)
+  expect(await secretNow()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
+})
+
+test('files keep their mode, and a new secret is its owner’s alone', async () => {
+  await chmod(secretFile, 0o640)
+  await chmod(serversFile, 0o644)
+  expect((await run(ROTATE)).code).toBe(0)
+  expect([(await stat(secretFile)).mode & 0o777, (await stat(serversFile)).mode & 0o777]).toEqual([
+    0o640, 0o644,
+  ])
+  await run('rotate rs_other --secret-file FILE-other')
+  expect((await stat(`${secretFile}-other`)).mode & 0o777).toBe(0o600)
+})
+
+describe('is refused, exit code 1, and changes nothing:', () => {
+  test.for([
+    ['a secret file that is there', 'rotate rs_api --secret-file FILE', /is there already/],
+    [
+      'an API that is not in the file',
+      'rotate rs_none --secret-file FILE --replace',
+      /There is no resource server/,
+    ],
+    [
+      'a folder that is not there',
+      'rotate rs_api --secret-file FILE/none/x',
+      /A file cannot be written \(EN/,
+    ],
+    ['nothing to finish', 'finish rs_api', /One secret of rs_api lives/],
+    ['nothing to call off', 'finish rs_api --call-off', /One secret of rs_api lives/],
+  ] as const)('%s', async ([, args, says]) => {
+    const before = [await secretNow(), await textNow()]
+    const refused = await run(args)
+    expect([refused.code, refused.printed]).toEqual([1, ''])
+    expect(refused.errors).toMatch(says)
+    expect([await secretNow(), await textNow()]).toEqual(before)
+  })
+
+  test('a third secret', async () => {
+    expect((await run(ROTATE)).code).toBe(0)
+    expect(await run(ROTATE)).toMatchObject({ code: 1, errors: expect.stringContaining('Two secrets') })
+  })
+
+  test('an instance that cannot read its file, and the API keeps its secret', async () => {
+    const text = await textNow()
+    const elsewhere = path.join(folder, 'mounted-elsewhere.json')
+    await writeFile(elsewhere, text)
+    resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }))
+    const refused = await run(ROTATE)
+    expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('The API keeps the old one.') })
+    expect(await secretNow()).toBe(stores.secrets.rs_api)
+    await writeFile(elsewhere, await textNow())
+    expect((await run(ROTATE)).code).toBe(0)
+    expect(await secretNow()).not.toBe(stores.secrets.rs_api)
+  }, 30_000)
+
+  test.for(['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'])(
+    'wrong usage, exit code 2: %s',
+    async (args) => {
+      expect((await run(args)).code).toBe(2)
+    },
+  )
+})
+
+test('a dry run changes nothing', async () => {
+  const before = [await secretNow(), await textNow()]
+  expect(await run(`${ROTATE} --dry-run`)).toMatchObject({
+    code: 0,
+    printed: expect.stringMatching(/^Would give/),
+  })
+  expect([await secretNow(), await textNow()]).toEqual(before)
+})
+
+test('list shows how old each secret is and who follows, and no secret', async () => {
+  const auth = await start()
+  expect(await introspects(auth, stores.secrets.rs_api)).toBe(200)
+  await run(ROTATE)
+  const json = async () =>
+    JSON.parse((await run('list --json')).printed) as {
+      resource_servers: {
+        client_id: string
+        secrets: { used_seconds_ago: number | null }[]
+        behind: string[]
+      }[]
+      instances: unknown[]
+    }
+  await expect
+    .poll(async () =>
+      (await json()).resource_servers[0]?.secrets.map((each) => each.used_seconds_ago !== null),
+    )
+    .toEqual([true, false])
+  const listed = await json()
+  expect(listed.resource_servers.map(({ client_id, behind }) => [client_id, behind])).toEqual([
+    ['rs_api', []],
+    ['rs_other', []],
+  ])
+  expect(listed.instances).toHaveLength(1)
+  const { printed } = await run('list')
+  expect(printed).toMatch(
+    /rs_api {2}https:\/\/plainpath\.example\/api {2}2 secrets\n {4}[\w-]{12} {2}known since .* s ago, used .* s ago/,
+  )
+  for (const digest of (await textNow()).match(/sha256:[\w-]{43}/g) ?? [])
+    expect(printed).not.toContain(digest)
+})

@@ -1,0 +1,151 @@
+import { readFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { countUnused } from '../src/agents/postgres-agent-counts.ts'
+import { runAuthCommand } from '../src/cli.ts'
+import { loadConfig } from '../src/config.ts'
+import { SECURITY_EVENTS, withSecurityEvents } from '../src/security-events.ts'
+import { agentExpiry } from '../src/wire-agent-life.ts'
+import { openStores } from '../src/wire-stores.ts'
+import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
+import {
+  begin,
+  type ClaimsUnderTest,
+  complete,
+  confirmed,
+  endClaim,
+  sayNo,
+  showCode,
+  startClaims,
+  wrongCode,
+} from './claim-client.ts'
+import { expectNothingInClear } from './expect-nothing-in-clear.ts'
+import { inHeader, newKey, registerKeys, tokenByKey } from './key-agent.ts'
+import { send } from './send.ts'
+import { ORIGIN } from './start-auth.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+let under: ClaimsUnderTest
+beforeAll(async () => {
+  under = await startClaims()
+})
+afterAll(async () => {
+  await expectNothingInClear(under.auth)
+  await under[Symbol.asyncDispose]()
+})
+
+/** The events that were logged while `work` ran. */
+async function eventsOf(work: () => Promise<unknown>) {
+  const before = under.auth.logged.length
+  await work()
+  return under.auth.logged
+    .slice(before)
+    .map((line) => JSON.parse(line) as Record<string, unknown>)
+    .filter(({ msg }) => msg === 'security event')
+    .map(({ level: _level, time, service: _service, msg: _msg, ...event }) => {
+      expect(time).toMatch(/^\d{4}-.*Z$/)
+      return event
+    })
+}
+
+test('a claim that is made, and one that the agent ends', async () => {
+  const attempt = await begin(under)
+  const otp = await showCode(under.auth, attempt)
+  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp: wrongCode(otp) }))).toEqual([])
+  const ids = { client_id: attempt.agent.client_id, registration_id: attempt.registrationId }
+  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp }))).toEqual([
+    { event: 'claim-made', ...ids },
+  ])
+  expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([
+    { event: 'claim-ended', registration_id: attempt.registrationId, by: 'agent' },
+  ])
+  expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([])
+})
+
+test('an attempt that five wrong codes lock, and a code after that', async () => {
+  const attempt = await begin(under)
+  const otp = await showCode(under.auth, attempt)
+  const tryWrong = () => complete(under.auth, attempt.agent, { otp: wrongCode(otp) })
+  for (let n = 0; n < 4; n++) expect(await eventsOf(tryWrong)).toEqual([])
+  expect(await eventsOf(tryWrong)).toEqual([{ event: 'attempt-locked', claim_attempt_id: attempt.id }])
+  expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp }))).toEqual([
+    { event: 'locked-attempt-tried', client_id: attempt.agent.client_id },
+  ])
+})
+
+test('a person who says no', async () => {
+  const attempt = await begin(under)
+  expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([
+    { event: 'claim-declined', claim_attempt_id: attempt.id },
+  ])
+  expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([])
+})
+
+test('keys that are replaced, and a client that is deleted', async () => {
+  const agent = await registerKeys(under.auth)
+  expect(await eventsOf(() => tokenByKey(under.auth, agent))).toEqual([])
+  const replace = async (keys: unknown) => {
+    const { headers, body } = json({ keys })
+    return send(under.auth.url, {
+      method: 'PUT',
+      path: '/api/agent/jwks',
+      headers: { ...headers, ...(await inHeader(under.auth, agent)) },
+      body,
+    })
+  }
+  expect(await eventsOf(() => replace([]))).toEqual([])
+  const { jwk } = await newKey()
+  expect(await eventsOf(() => replace([jwk]))).toEqual([
+    { event: 'keys-changed', client_id: agent.client_id },
+  ])
+  const deleted = await confirmed(under)
+  const ended = { event: 'client-ended', client_id: deleted.agent.client_id, how: 'deleted' }
+  expect(await eventsOf(() => deleteAgent(under.auth, deleted.agent))).toEqual([ended])
+})
+
+test('a second secret, the end of one, and clients that expire', async () => {
+  const agent = await register(under.auth)
+  const post = () =>
+    send(under.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
+  const added = await eventsOf(async () => {
+    const { text } = await post()
+    under.auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
+  })
+  const [{ secret_id: id } = {}] = added
+  expect(added).toEqual([
+    { event: 'secret-added', client_id: agent.client_id, secret_id: expect.any(String) },
+  ])
+  expect(await eventsOf(post)).toEqual([])
+  const end = () =>
+    send(under.auth.url, {
+      method: 'DELETE',
+      path: `/api/agent/secrets/${String(id)}`,
+      headers: asAgent(agent),
+    })
+  expect(await eventsOf(end)).toEqual([{ event: 'secret-ended', client_id: agent.client_id, secret_id: id }])
+  expect(await eventsOf(end)).toEqual([])
+  const logged: unknown[] = []
+  const log = { info: (_msg: string, about?: object) => void logged.push(about), warn: never, error: never }
+  const config = loadConfig(await under.stores.settingsFor(ORIGIN))
+  await using opened = await openStores(config, { log, now: () => new Date() })
+  const { neverUsed: count } = await countUnused(opened.db, new Date())
+  const inAWeek = new Date(Date.now() + 8 * 24 * 3_600_000)
+  expect(await agentExpiry(config, withSecurityEvents(opened, log)).expire(inAWeek)).toBe(count)
+  expect(logged).toEqual([{ event: 'clients-expired', count }])
+})
+const never = () => undefined
+
+test('the emergency stop, once for each instance', async () => {
+  const agent = await register(under.auth)
+  await getToken(under.auth, agent)
+  const settings = await under.stores.settingsFor(ORIGIN)
+  const io = { print: () => undefined, printError: () => undefined }
+  expect(await runAuthCommand(['stop', '--all-tokens', '--reason', 'a drill'], settings, io)).toBe(0)
+  expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([{ event: 'tokens-stopped', epoch: 1 }])
+  expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([])
+})
+
+test('each event is in the documents', () => {
+  const page = readFileSync(new URL('../../../docs/telemetry.md', import.meta.url), 'utf8')
+  for (const event of SECURITY_EVENTS) expect(page).toContain(`\`${event}\``)
+})

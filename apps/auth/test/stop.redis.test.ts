@@ -1,0 +1,31 @@
+import { expect, test } from 'vitest'
+import { getToken, isActive, register } from './agent-client.ts'
+import { startFaultProxy } from './start-fault-proxy.ts'
+import { startRedis } from './start-redis.ts'
+import { describeStopCommand, openStopper } from './stop.contract.ts'
+
+describeStopCommand('Redis', async () => {
+  await using opening = new AsyncDisposableStack()
+  const redis = opening.use(await startRedis())
+  const stopper = opening.use(await openStopper({ AUTH_REDIS_URL: redis.url }))
+  const resources = opening.move()
+  return { ...stopper, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+})
+
+test('while Redis does not answer, auth stop fails, says what it wrote, and works when repeated', async () => {
+  await using redis = await startRedis()
+  await using proxy = await startFaultProxy(redis.url, 6379)
+  await using system = await openStopper({ AUTH_REDIS_URL: redis.url })
+  const [auth] = system.instances
+  const token = await getToken(auth, await register(auth))
+  const through = { AUTH_REDIS_URL: proxy.url }
+  const stop = (how: Record<string, string> = {}) =>
+    system.auth('stop --all-tokens --reason a+drill --json', how)
+  proxy.silence()
+  expect((await stop(through)).code).toBe(1)
+  expect((await system.auth('stops')).printed).toBe('Nothing was ever stopped.')
+  expect(await isActive(auth, token)).toBe(true)
+  await proxy.restore()
+  expect((await stop(through)).code).toBe(0)
+  expect(await isActive(auth, token)).toBe(false)
+})

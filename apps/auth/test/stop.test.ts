@@ -1,0 +1,3 @@
+import { describeStopCommand, openStopper } from './stop.contract.ts'
+
+describeStopCommand('PostgreSQL', () => openStopper({}))
