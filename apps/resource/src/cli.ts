@@ -3,6 +3,7 @@ import { isUnavailable, migrate } from '@plainpath/postgres'
 import { Command, CommanderError } from 'commander'
 import { type CommandIo, Refusal } from './commands/command-io.ts'
 import { configCommand } from './commands/config-command.ts'
+import { contactCommand } from './commands/contact-command.ts'
 import { guidesCommand } from './commands/guides-command.ts'
 import { waitlistCommand } from './commands/waitlist-command.ts'
 import { ConfigError, type Environment, loadConfig, loadMigrationConfig } from './config.ts'
@@ -55,7 +56,13 @@ function resourceProgram(env: Environment, io: CommandIo): Command {
         applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'Nothing to do: the tables are up to date.',
       )
     })
-  for (const command of [configCommand(env, io), guidesCommand(env, io, now), waitlistCommand(env, io)]) {
+  const commands = [
+    configCommand(env, io),
+    guidesCommand(env, io, now),
+    waitlistCommand(env, io, now),
+    contactCommand(env, io, now),
+  ]
+  for (const command of commands) {
     program.addCommand(command)
     for (const each of [command, ...command.commands]) each.copyInheritedSettings(program)
   }

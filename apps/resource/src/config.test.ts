@@ -16,6 +16,7 @@ const GOOD = {
   RESOURCE_CLIENT_SECRET_FILE: path.join(keys, 'client-secret'),
   RESOURCE_KEK_FILE: path.join(keys, 'kek'),
   RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+  RESOURCE_SMTP_URL: 'smtp://mail.example.org',
 }
 const mistakesOf = (change: Record<string, string | undefined>): string[] => {
   try {
@@ -50,17 +51,34 @@ describe('the settings', () => {
       RESOURCE_TRUSTED_PROXIES: '10.0.0.0/8, 2001:db8::/32',
       RESOURCE_LIMITS_FACTOR: '0.5',
       RESOURCE_REDIS_URL: '',
+      RESOURCE_OTLP_URL: 'http://collector:4318',
     })
     expect(config).toMatchObject({
       public: { port: 0 },
       corsOrigins: ['https://a.example', 'http://localhost:3000'],
       alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
       limitsFactor: 0.5,
+      otlpUrl: 'http://collector:4318',
       redisUrl: undefined,
     })
     expect(config.trustedProxies.has('10.1.2.3')).toBe(true)
     expect(config.clientSecret).toBe(readFileSync(path.join(keys, 'client-secret'), 'utf8').trim())
     expect(Object.isFrozen(config)).toBe(true)
+  })
+
+  test('of an https origin name a mail server; one on this machine has its outbox', () => {
+    expect(mistakesOf({ RESOURCE_SMTP_URL: undefined })).toEqual([
+      expect.stringMatching(/^RESOURCE_SMTP_URL is missing: mail of an https origin/),
+    ])
+    const local = { ...GOOD, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
+    expect(loadConfig(local)).toMatchObject({
+      mail: { smtpUrl: undefined, from: 'no-reply@localhost', outboxDirectory: '.data/outbox' },
+      deskAddress: 'desk@localhost.invalid',
+    })
+    expect(loadConfig(GOOD)).toMatchObject({
+      mail: { smtpUrl: 'smtp://mail.example.org', from: 'no-reply@plainpath.example' },
+      deskAddress: 'desk@plainpath.example',
+    })
   })
 
   test('are refused all at once, by name and without their values', () => {
@@ -77,6 +95,10 @@ describe('the settings', () => {
       'RESOURCE_PORT must be a whole number',
       'RESOURCE_KEK_FILE names a file that cannot be read (ENOENT)',
       'RESOURCE_CLIENT_ID is missing',
+    ])
+    expect(mistakesOf({ RESOURCE_PORT: 'canary', RESOURCE_SMTP_URL: undefined })).toEqual([
+      'RESOURCE_PORT must be a whole number',
+      expect.stringMatching(/^RESOURCE_SMTP_URL is missing/),
     ])
   })
 
@@ -97,14 +119,34 @@ describe('the settings', () => {
     ['RESOURCE_MIGRATION_DATABASE_URL', ['db']],
     ['RESOURCE_REDIS_URL', ['http://redis', 'redis']],
     [
+      'RESOURCE_OTLP_URL',
+      ['grpc://collector:4317', 'http://u:p@collector', 'http://collector/', 'collector:4318'],
+    ],
+    [
       'RESOURCE_AUTH_URL',
-      ['auth:8091', 'http://auth:8091/', 'http://auth?x', 'http://auth#x', 'http://u:p@auth', 'ftp://auth'],
+      [
+        'auth:8091',
+        'http://auth:8091/',
+        'http://auth?x',
+        'http://auth#x',
+        'http://u:p@auth',
+        'ftp://auth',
+        ',',
+        'http://auth,auth',
+      ],
     ],
     ['RESOURCE_CLIENT_ID', ['a b', 'a:b', 'x'.repeat(101)]],
     ['RESOURCE_TRUSTED_PROXIES', ['10.0.0.0/33', 'proxy', '10.0.0.0/8;::1']],
     ['RESOURCE_CORS_ORIGINS', ['*', 'https://a.example/', 'a.example', 'null']],
     ['RESOURCE_ALSO_ACCEPT_HOSTS', ['http://a', 'a b', '*']],
+    ['RESOURCE_SMTP_URL', ['http://mail', 'smtp://', 'smtp://u@mail', 'smtp://mail/x', 'mail']],
+    [
+      'RESOURCE_MAIL_FROM',
+      ['x', 'a@b\r\nBcc: c@d.example', 'A <a@example.org>', 'a@example.org,b@example.org'],
+    ],
+    ['RESOURCE_DESK_ADDRESS', ['x', 'a@localhost', 'a@example.org, b@example.org']],
     ['RESOURCE_LIMITS_FACTOR', ['0', '-1', 'x', 'Infinity', '1e9', '0x10']],
+    ['RESOURCE_DRAIN_DELAY_SECONDS', ['-1', '100', 'x', '1.5']],
     ['RESOURCE_DRAIN_SECONDS', ['-1', '301', 'x', '1.5']],
   ] as const)('N-132 refuse what is no %s', ([name, values]) => {
     for (const value of values) {

@@ -1,4 +1,6 @@
-import { z } from 'zod'
+import { mailSettings, smtpMistake } from '@plainpath/mail'
+import { isLoopback } from '@plainpath/metadata'
+import type { z } from 'zod'
 import { SETTINGS, type Setting } from './settings.ts'
 
 type SettingName = keyof typeof SETTINGS
@@ -27,17 +29,30 @@ export function loadConfig(env: Environment) {
     redisUrl: read.RESOURCE_REDIS_URL,
     sealingKeys: read.RESOURCE_KEK_FILE,
     hashKey: read.RESOURCE_HASH_KEY_FILE,
-    authUrl: read.RESOURCE_AUTH_URL,
+    authUrls: read.RESOURCE_AUTH_URL,
     clientId: read.RESOURCE_CLIENT_ID,
-    clientSecret: read.RESOURCE_CLIENT_SECRET_FILE,
+    clientSecret: read.RESOURCE_CLIENT_SECRET_FILE.secret,
+    clientSecretFile: read.RESOURCE_CLIENT_SECRET_FILE.path,
+    mail: mailSettings({
+      origin: read.RESOURCE_ORIGIN,
+      smtpUrl: read.RESOURCE_SMTP_URL,
+      from: read.RESOURCE_MAIL_FROM,
+      outboxDirectory: read.RESOURCE_OUTBOX_DIR,
+    }),
+    deskAddress: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
     trustedProxies: read.RESOURCE_TRUSTED_PROXIES,
     corsOrigins: read.RESOURCE_CORS_ORIGINS,
     alsoAcceptHosts: read.RESOURCE_ALSO_ACCEPT_HOSTS,
     limitsFactor: read.RESOURCE_LIMITS_FACTOR,
     securityContact: read.RESOURCE_SECURITY_CONTACT,
+    otlpUrl: read.RESOURCE_OTLP_URL,
+    drainDelaySeconds: read.RESOURCE_DRAIN_DELAY_SECONDS,
     drainSeconds: read.RESOURCE_DRAIN_SECONDS,
   })
 }
+/** A name that an address can end in; mail of an origin on this machine goes nowhere (RFC 2606 §2). */
+const mailHost = (origin: string) => (isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname)
+
 export type Config = ReturnType<typeof loadConfig>
 
 /** What `migrate` needs, so that its job holds no other secret. Without an owner's URL it connects as the app. */
@@ -54,6 +69,12 @@ export function loadMigrationConfig(env: Environment) {
 export const loadDatabaseUrl = (env: Environment) =>
   readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
 
+/** What commands need that open what is sealed, or find an address. */
+export function loadDeskKeys(env: Environment) {
+  const read = readSettings(env, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
+  return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
+}
+
 function readSettings<Name extends SettingName>(env: Environment, names: readonly Name[]): Values<Name> {
   const given = Object.entries(env).filter(([name, value]) => name.startsWith(PREFIX) && value)
   const mistakes = given
@@ -68,6 +89,11 @@ function readSettings<Name extends SettingName>(env: Environment, names: readonl
     else if (written === undefined) mistakes.push(`${name} is missing`)
     else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
   }
+  const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = Object.fromEntries(values) as Partial<
+    Values<SettingName>
+  >
+  const withoutMail = origin && values.has('RESOURCE_SMTP_URL') && smtpMistake(origin, smtpUrl)
+  if (withoutMail) mistakes.push(`RESOURCE_SMTP_URL ${withoutMail}`)
   if (mistakes.length > 0) throw new ConfigError(['bad configuration', ...mistakes].join('\n  '))
   return Object.fromEntries(values) as Values<Name>
 }

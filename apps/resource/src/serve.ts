@@ -1,21 +1,16 @@
-import { type Log, serve, shutdownSignal } from '@plainpath/http'
+import { type Log, runApp } from '@plainpath/http'
 import type { Config } from './config.ts'
 import { openResource } from './wire.ts'
 
 /**
- * Runs the API until SIGTERM or SIGINT, then drains: `/ready` turns 503, listeners stop accepting, requests in
- * flight finish, stores close.
+ * Runs the API until SIGTERM or SIGINT. It listens whatever is away at the start: guides and documents come from this
+ * release, and what needs a store is 503 until there is one.
  */
-export async function serveResource(config: Config, deps: { log: Log; now: () => Date }): Promise<void> {
-  await using resources = new AsyncDisposableStack()
-  const resource = resources.use(await openResource(config, deps))
-  const { drainSeconds } = config
-  const operations = resources.use(
-    await serve(resource.operationsApp.callback(), { ...config.operations, drainSeconds }),
-  )
-  const server = resources.use(await serve(resource.publicApp.callback(), { ...config.public, drainSeconds }))
-  deps.log.info('listening', { port: server.port, operations_port: operations.port })
-  const signal = await shutdownSignal()
-  resource.readiness.drain()
-  deps.log.info('stopping', { signal })
-}
+export const serveResource = (config: Config, deps: { log: Log; now: () => Date }): Promise<void> =>
+  runApp({
+    ...{ ...config, ...deps },
+    needs: {},
+    isPassing: () => false,
+    open: () => openResource(config, deps),
+    listeners: ({ handler }) => ({ public: { ...config.public, handler } }),
+  })

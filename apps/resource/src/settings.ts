@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
+import { EmailAddress } from '@plainpath/domain'
 import { parseTrustedProxies } from '@plainpath/http'
+import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -52,7 +54,7 @@ const file = <T>(parse: (text: string) => T) =>
     }
   })
 
-function parseClientSecret(text: string): string {
+export function parseClientSecret(text: string): string {
   const secret = text.trim()
   if (!/^[\x21-\x7E]{16,200}$/.test(secret))
     throw new Error('must name a file with one line of 16 to 200 printable characters')
@@ -116,7 +118,8 @@ export const SETTINGS = {
   },
   RESOURCE_REDIS_URL: {
     schema: url('redis:', 'rediss:').optional(),
-    description: 'Redis that counts requests for all processes. Without it each process counts for itself.',
+    description:
+      'Redis that counts requests for all processes, and tells them what was revoked: the one of auth. Without it each process counts for itself, and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
@@ -128,8 +131,9 @@ export const SETTINGS = {
     description: 'File with the hash key, one line `hash-<id>:<key>`.',
   },
   RESOURCE_AUTH_URL: {
-    schema: baseUrl,
-    description: 'Internal listener of the authorization server, such as `http://auth:8091`.',
+    schema: list(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
+    description:
+      'Internal listener of the authorization server, such as `http://auth:8091`; several, separated by commas, are asked in turn while one is away.',
   },
   RESOURCE_CLIENT_ID: {
     schema: z
@@ -138,13 +142,36 @@ export const SETTINGS = {
     description: 'Who this API is at the introspection endpoint.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
-    schema: file(parseClientSecret),
-    description: 'File with the secret of that client.',
+    schema: z
+      .string()
+      .transform((path) => ({ path, secret: path }))
+      .pipe(z.object({ path: z.string(), secret: file(parseClientSecret) })),
+    description: 'File with the secret of that client; read again every second, and when it is refused.',
+  },
+  RESOURCE_SMTP_URL: {
+    schema: SmtpUrl.optional(),
+    description:
+      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`. An `https` RESOURCE_ORIGIN needs one.',
+    secret: true,
+  },
+  RESOURCE_MAIL_FROM: {
+    schema: MailFrom.optional(),
+    description: 'Address that mail comes from. Without it: `no-reply@` the host of RESOURCE_ORIGIN.',
+  },
+  RESOURCE_OUTBOX_DIR: {
+    schema: z.string(),
+    description: 'Directory where mail becomes files for a day, without RESOURCE_SMTP_URL.',
+    default: '.data/outbox',
+  },
+  RESOURCE_DESK_ADDRESS: {
+    schema: EmailAddress.optional(),
+    description:
+      'Mailbox of the people who answer messages. Without it: `desk@` the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_TRUSTED_PROXIES: {
     schema: trustedProxies,
     description:
-      'Addresses and networks of proxies whose `X-Forwarded-For` is believed, separated by commas.',
+      'Addresses and networks of proxies whose `X-Forwarded-For` and `traceparent` are believed, separated by commas.',
     default: '',
   },
   RESOURCE_CORS_ORIGINS: {
@@ -164,9 +191,20 @@ export const SETTINGS = {
       'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. Without it: `security@` the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_LIMITS_FACTOR: { schema: factor, description: 'Multiplies every request limit.', default: '1' },
+  RESOURCE_OTLP_URL: {
+    schema: baseUrl.optional(),
+    description:
+      'Collector of traces, OTLP over HTTP, such as `http://collector:4318`. Without it there are none.',
+  },
+  RESOURCE_DRAIN_DELAY_SECONDS: {
+    schema: wholeNumber(0, 99),
+    description:
+      'How long requests are still taken after a signal to stop, unready, until every gateway has looked away.',
+    default: '5',
+  },
   RESOURCE_DRAIN_SECONDS: {
     schema: wholeNumber(0, 300),
-    description: 'How long requests in flight may take after a signal to stop.',
+    description: 'How long requests in flight may take after that.',
     default: '20',
   },
 } as const satisfies Record<string, Setting>

@@ -1,4 +1,6 @@
-import { generateKeyPair, UnsecuredJWT } from 'jose'
+import { gzipSync } from 'node:zlib'
+import { serve } from '@plainpath/http'
+import { generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
 import { type Answer, deadUrl } from './fake-authorization-server.ts'
@@ -8,7 +10,10 @@ let api: RunningResource
 beforeAll(async () => {
   api = await startResource()
 })
-afterAll(() => api[Symbol.asyncDispose]())
+afterAll(async () => {
+  await api[Symbol.asyncDispose]()
+  await evil[Symbol.asyncDispose]()
+})
 afterEach(() => api.auth.lie())
 
 const read = (token: string, from = api) =>
@@ -23,33 +28,78 @@ const without = (name: string) => (answer: Answer) => {
   const { [name]: _, ...rest } = claims(answer)
   answer.payload.token_introspection = rest
 }
+/** Where a redirect would lead. */
+let evilAsked = 0
+const evil = await serve(
+  (_request, response) => {
+    evilAsked += 1
+    response.end()
+  },
+  { port: 0, host: '127.0.0.1', drainSeconds: 0 },
+)
+const evilUrl = evil.url
 const { privateKey: strangeKey } = await generateKeyPair('ES256')
 
 /** Each differs from an honest answer in one thing. */
 const LIES: [why: string, lie: (answer: Answer) => void][] = [
   ['an error', (answer) => (answer.status = 500)],
   ['a 401, when our own credential is wrong', (answer) => (answer.status = 401)],
-  ['a redirect', (answer) => (answer.status = 302)],
+  [
+    'N-097 a redirect',
+    (answer) => Object.assign(answer, { status: 302, headers: { location: `${evilUrl}/oauth/introspect` } }),
+  ],
   ['another status with a good body', (answer) => (answer.status = 201)],
-  ['another media type', (answer) => (answer.type = 'application/jwt')],
-  ['plain JSON', (answer) => Object.assign(answer, { type: 'application/json', body: '{"active":true}' })],
-  ['nothing', (answer) => (answer.body = '')],
+  ['N-090 another media type', (answer) => (answer.type = 'application/jwt')],
+  [
+    'N-090 plain JSON',
+    (answer) => Object.assign(answer, { type: 'application/json', body: '{"active":true}' }),
+  ],
+  ['N-097 nothing', (answer) => (answer.body = '')],
   ['what is no JWT', (answer) => (answer.body = 'active')],
+  ['N-097 10 MB', (answer) => (answer.body = 'A'.repeat(10_000_000))],
+  [
+    'N-097 a few bytes that become 10 MB',
+    (answer) =>
+      Object.assign(answer, {
+        body: gzipSync(Buffer.alloc(10_000_000)),
+        headers: { 'content-encoding': 'gzip' },
+      }),
+  ],
+  [
+    'N-097 thirty encodings',
+    (answer) => (answer.headers = { 'content-encoding': Array(30).fill('gzip').join(', ') }),
+  ],
   ['more than 64 KiB', (answer) => (answer.payload['more'] = 'A'.repeat(70_000))],
-  ['an unsigned JWT', (answer) => (answer.body = new UnsecuredJWT(answer.payload).encode())],
-  ['a JWT signed by somebody else', (answer) => (answer.key = strangeKey)],
-  ['a JWT of another type', (answer) => (answer.header.typ = 'JWT')],
+  ['N-089 an unsigned JWT', (answer) => (answer.body = new UnsecuredJWT(answer.payload).encode())],
+  [
+    'N-163 an encrypted JWT',
+    (answer) => {
+      const header = {
+        ...answer.header,
+        alg: 'PBES2-HS256+A128KW',
+        enc: 'A128GCM',
+        p2s: 'AAAA',
+        p2c: 2_147_483_647,
+      }
+      answer.body = `${Buffer.from(JSON.stringify(header)).toString('base64url')}.AAAA.AAAA.AAAA.AAAA`
+    },
+  ],
+  ['N-089 a JWT signed by somebody else', (answer) => (answer.key = strangeKey)],
+  ['N-091 a JWT of another type', (answer) => (answer.header.typ = 'JWT')],
+  ['N-091 an access token', (answer) => (answer.header.typ = 'at+jwt')],
   ['a JWT that names no key', (answer) => delete answer.header.kid],
-  ['a JWT that names an unknown key', (answer) => (answer.header.kid = 'unknown')],
-  ['another issuer', (answer) => (answer.payload.iss = 'https://other.example')],
+  ['N-089 a JWT that names an unknown key', (answer) => (answer.header.kid = 'unknown')],
+  ['N-091 another issuer', (answer) => (answer.payload.iss = 'https://other.example')],
+  ['N-091 an issuer that looks like ours', (answer) => (answer.payload.iss = `${answer.payload.iss}/`)],
   ['no issuer', (answer) => delete answer.payload.iss],
-  ['another audience', (answer) => (answer.payload.aud = 'another-api')],
+  ['N-091 another audience', (answer) => (answer.payload.aud = 'another-api')],
   ['no audience', (answer) => delete answer.payload.aud],
-  ['an answer of two minutes ago', (answer) => (answer.payload.iat = seconds() - 120)],
-  ['an answer of the future', (answer) => (answer.payload.iat = seconds() + 60)],
+  ['N-092 an answer of two minutes ago', (answer) => (answer.payload.iat = seconds() - 120)],
+  ['N-253 an answer of the future', (answer) => (answer.payload.iat = seconds() + 60)],
+  ['N-253 an answer of a clock five minutes ahead', (answer) => (answer.payload.iat = seconds() + 300)],
   ['an answer without a time', (answer) => delete answer.payload.iat],
   ['an answer that has expired', (answer) => (answer.payload.exp = seconds() - 60)],
-  ['an answer about another token', (answer) => (answer.payload.token_hash = 'A'.repeat(43))],
+  ['N-096 an answer about another token', (answer) => (answer.payload.token_hash = 'A'.repeat(43))],
   ['an answer about no token', (answer) => delete answer.payload.token_hash],
   ['a token_hash of another type', (answer) => (answer.payload.token_hash = 1)],
   ['no token_introspection', (answer) => delete answer.payload.token_introspection],
@@ -81,6 +131,69 @@ describe('N-069, N-070 an authorization server that answers wrongly is a failure
     expect(answered.headers).not.toHaveProperty('www-authenticate')
     api.auth.lie()
     expect((await read(token)).status).toBe(200)
+  })
+
+  test.for([0, 3, -30])(
+    'N-253 an answer of a clock that is %i s ahead of ours is believed',
+    async (ahead) => {
+      api.auth.lie((answer) => (answer.payload.iat = seconds() + ahead))
+      expect((await read(api.auth.issue())).status).toBe(200)
+      api.auth.lie()
+    },
+  )
+
+  test('N-097 a redirect is followed by nobody', async () => {
+    api.auth.lie((answer) => Object.assign(answer, { status: 302, headers: { location: evilUrl } }))
+    expect((await read(api.auth.issue())).status).toBe(503)
+    expect(evilAsked).toBe(0)
+  })
+
+  /** What was honestly said of this token, by whoever sits between. */
+  async function said(token: string): Promise<string> {
+    const answers: Answer[] = []
+    api.auth.lie((answer) => void answers.push(answer))
+    await read(token)
+    api.auth.lie()
+    const [answer] = answers
+    if (!answer) throw new Error('it was not asked')
+    return new SignJWT(answer.payload).setProtectedHeader(answer.header).sign(api.auth.signingKey())
+  }
+
+  test('N-096, N-250 two honest answers that somebody swapped', async () => {
+    const [good, ended] = [api.auth.issue(), api.auth.issue()]
+    api.auth.revoke(ended)
+    const body = await said(good)
+    api.auth.lie((answer) => (answer.body = body))
+    expectProblem(await read(ended), { status: 503, code: 'unavailable' })
+    expect((await read(good)).status).toBe(200)
+  })
+
+  test.for([
+    [
+      'a letter of its payload changed',
+      (jwt: string) => jwt.replace(/\.(.{40})./, (_all, kept: string) => `.${kept}_`),
+    ],
+    ['its signature cut off', (jwt: string) => jwt.replace(/[^.]*$/, '')],
+    ['its end missing', (jwt: string) => jwt.slice(0, -10)],
+  ] as const)('N-089, N-097 an honest answer with %s', async ([, spoil]) => {
+    const token = api.auth.issue()
+    const body = await said(token)
+    expect(spoil(body)).not.toBe(body)
+    api.auth.lie((answer) => (answer.body = spoil(body)))
+    expectProblem(await read(token), { status: 503, code: 'unavailable' })
+    api.auth.lie((answer) => (answer.body = body))
+    expect((await read(token)).status).toBe(200)
+  })
+
+  test('N-089 an answer under HS256, with the public key as the secret', async () => {
+    const token = api.auth.issue()
+    const secret = new TextEncoder().encode(JSON.stringify(api.auth.publishedKey()))
+    const [, honest = ''] = (await said(token)).split('.')
+    const header = { alg: 'HS256', typ: 'token-introspection+jwt', kid: api.auth.publishedKey().kid }
+    const payload = JSON.parse(Buffer.from(honest, 'base64url').toString()) as Answer['payload']
+    const body = await new SignJWT(payload).setProtectedHeader(header).sign(secret)
+    api.auth.lie((answer) => (answer.body = body))
+    expectProblem(await read(token), { status: 503, code: 'unavailable' })
   })
 
   test('N-070 active: false beside every claim of an active token is inactive', async () => {

@@ -57,6 +57,17 @@ describe('a token that is sent where none is needed', () => {
   })
 })
 
+/** Whoever reads it hashes a password two thousand million times. */
+const ENCRYPTED = `${Buffer.from(
+  JSON.stringify({
+    alg: 'PBES2-HS256+A128KW',
+    enc: 'A128GCM',
+    p2s: 'AAAAAAAAAAA',
+    p2c: 2_147_483_647,
+    zip: 'DEF',
+  }),
+).toString('base64url')}.AAAA.AAAA.AAAA.AAAA`
+
 describe('a token is refused', () => {
   const valid = () => api.auth.issue()
   test.for<[why: string, authorization: () => string, asked: number]>([
@@ -79,6 +90,12 @@ describe('a token is refused', () => {
     ['with a parameter behind it', () => `Bearer ${valid()}, realm="x"`, 0],
     ['twice in one header', () => `Bearer ${valid()}, Bearer ${valid()}`, 0],
     ['N-072 when it is a JWT', () => 'Bearer eyJhbGciOiJub25lIn0.eyJhY3RpdmUiOnRydWV9.', 0],
+    [
+      'N-093 when it is an introspection answer',
+      () => 'Bearer eyJ0eXAiOiJ0b2tlbi1pbnRyb3NwZWN0aW9uK2p3dCJ9.eyJ0b2tlbl9pbnRyb3NwZWN0aW9uIjp7fX0.AAAA',
+      0,
+    ],
+    ['N-163 when it is an encrypted JWT', () => `Bearer ${ENCRYPTED}`, 0],
     ['N-073 when it has 8 kB', () => `Bearer ppt_${'A'.repeat(8000)}`, 0],
     ['N-064 when it is no token', () => 'Bearer %zz', 0],
     ['when it is not ASCII', () => 'Bearer \u00e9', 0],
@@ -144,7 +161,7 @@ describe('a token is refused', () => {
   })
 })
 
-test('no token reaches the log', () => {
+test('N-174 no token reaches the log', () => {
   expect(api.logged.length).toBeGreaterThan(20)
   expect(api.logged.join('')).not.toMatch(/ppt_|prs_|YTpi|eyJ/)
 })

@@ -29,6 +29,7 @@ const settings = () => ({
   RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
   RESOURCE_KEK_FILE: `${keys}/kek`,
   RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+  RESOURCE_SMTP_URL: 'smtp://127.0.0.1:9',
 })
 
 describe('resource', () => {
@@ -117,8 +118,15 @@ describe('resource', () => {
     const { referralSlug } = (await join({ email: 'ana@example.org' })).json()
     await join({ email: 'ben@example.org', referredBySlug: referralSlug })
     const env = { RESOURCE_DATABASE_URL: api.databaseUrl }
-    expect(JSON.parse((await run('waitlist stats --json', env)).out)).toEqual({ entries: 2, referred: 1 })
-    expect((await run('waitlist stats', env)).out).toBe('2 entries, 1 of them referred.')
+    expect(JSON.parse((await run('waitlist stats --json', env)).out)).toEqual({
+      entries: 2,
+      confirmed: 0,
+      referred: 1,
+      credited: 0,
+    })
+    expect((await run('waitlist stats', env)).out).toBe(
+      '2 entries, 0 of them confirmed; 1 referred, 0 of those confirmed.',
+    )
   })
 
   test('a database that does not answer is one line, with exit code 1', async () => {

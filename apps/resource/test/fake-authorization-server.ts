@@ -19,7 +19,9 @@ export interface Answer {
   /** Signs in place of the published key. */
   key?: Awaited<ReturnType<typeof newKey>>['secret']
   /** Sent in place of the signed answer. */
-  body?: string
+  body?: string | Buffer
+  /** Beside the media type. */
+  headers?: Record<string, string>
   delayMs?: number
 }
 
@@ -30,6 +32,8 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   readonly url: string
   /** How often introspection and the key set were asked for. */
   readonly asked: { introspection: number; keys: number }
+  /** The parameter `claims` of each introspection, empty where there was none. */
+  readonly askedClaims: string[]
   /** The headers of the last introspection request. */
   readonly lastHeaders: NodeJS.Dict<string | string[]>
   issue(claims?: Claims): string
@@ -39,10 +43,18 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   /** New keys: published, or only signed with. */
   changeKeys(options: { publish: boolean }): Promise<void>
   keySetStatus: number
+  /** The only one that it accepts. */
+  clientSecret: string
+  /** What it signs with, and that key as it is published. */
+  signingKey(): Awaited<ReturnType<typeof newKey>>['secret']
+  publishedKey(): Awaited<ReturnType<typeof newKey>>['jwk']
 }
 
 /** @param origin the issuer it signs for */
-export async function startFakeAuthorizationServer(origin: string): Promise<FakeAuthorizationServer> {
+export async function startFakeAuthorizationServer(
+  origin: string,
+  now: () => Date = () => new Date(),
+): Promise<FakeAuthorizationServer> {
   const { base } = serviceUrls(origin)
   const tokens = new Map<string, Claims>()
   let key = await newKey()
@@ -52,10 +64,12 @@ export async function startFakeAuthorizationServer(origin: string): Promise<Fake
   async function introspect(request: IncomingMessage, response: ServerResponse): Promise<void> {
     fake.asked.introspection += 1
     fake.lastHeaders = request.headers
-    const token = new URLSearchParams(await text(request)).get('token') ?? ''
-    if (request.headers.authorization !== basic()) return void response.writeHead(401).end()
+    const form = new URLSearchParams(await text(request))
+    const token = form.get('token') ?? ''
+    fake.askedClaims.push(form.get('claims') ?? '')
+    if (request.headers.authorization !== basic(fake.clientSecret)) return void response.writeHead(401).end()
     if (request.headers.accept !== ANSWER_TYPE) return void response.writeHead(406).end()
-    const iat = Math.floor(Date.now() / 1000)
+    const iat = Math.floor(now().getTime() / 1000)
     const answer: Answer = {
       status: 200,
       type: ANSWER_TYPE,
@@ -65,7 +79,7 @@ export async function startFakeAuthorizationServer(origin: string): Promise<Fake
         aud: CLIENT_ID,
         iat,
         token_hash: createHash('sha256').update(token).digest('base64url'),
-        token_introspection: tokens.get(token) ?? { active: false },
+        token_introspection: answerFor(tokens.get(token), form.get('claims')),
       },
     }
     change(answer)
@@ -73,7 +87,7 @@ export async function startFakeAuthorizationServer(origin: string): Promise<Fake
       answer.body ??
       (await new SignJWT(answer.payload).setProtectedHeader(answer.header).sign(answer.key ?? key.secret))
     setTimeout(() => {
-      response.writeHead(answer.status, { 'content-type': answer.type }).end(body)
+      response.writeHead(answer.status, { 'content-type': answer.type, ...answer.headers }).end(body)
     }, answer.delayMs ?? 0)
   }
 
@@ -90,11 +104,15 @@ export async function startFakeAuthorizationServer(origin: string): Promise<Fake
   const fake = {
     url: server.url,
     asked: { introspection: 0, keys: 0 },
+    askedClaims: [] as string[],
     lastHeaders: {} as NodeJS.Dict<string | string[]>,
     keySetStatus: 200,
+    clientSecret: CLIENT_SECRET,
+    signingKey: () => key.secret,
+    publishedKey: () => key.jwk,
     issue(claims: Claims = {}) {
       const token = `ppt_${randomBytes(32).toString('base64url')}`
-      const iat = Math.floor(Date.now() / 1000)
+      const iat = Math.floor(now().getTime() / 1000)
       tokens.set(token, {
         active: true,
         client_id: AGENT,
@@ -122,14 +140,21 @@ export async function startFakeAuthorizationServer(origin: string): Promise<Fake
   return fake
 }
 
+/** The address only when it is asked for (contract §4). */
+function answerFor(claims: Claims | undefined, asked: string | null): Claims {
+  if (!claims) return { active: false }
+  const { email, ...rest } = claims
+  return asked === 'email' ? { ...rest, email } : rest
+}
+
 async function newKey() {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const kid = randomBytes(8).toString('hex')
   return { kid, secret: privateKey, jwk: { ...(await exportJWK(publicKey)), kid, alg: 'ES256', use: 'sig' } }
 }
 
-const basic = () =>
-  `Basic ${Buffer.from(`${CLIENT_ID}:${encodeURIComponent(CLIENT_SECRET)}`).toString('base64')}`
+const basic = (secret: string) =>
+  `Basic ${Buffer.from(`${CLIENT_ID}:${encodeURIComponent(secret)}`).toString('base64')}`
 
 /** An address at which nothing listens. */
 export async function deadUrl(): Promise<string> {

@@ -41,15 +41,19 @@ test('its checks are shared for a second', async () => {
   expect(api.auth.asked.keys).toBe(1)
 })
 
-test('a process whose tables are too old is not ready; it stays ready when the database goes later', async () => {
+test('F-36 a process whose tables are too old is not ready and says so; it stays ready when the database goes later', async () => {
   await using withoutDatabase = await startResource({ env: { RESOURCE_DATABASE_URL: DEAD_DATABASE } })
   expect(await withoutDatabase.resource.readiness.check()).toEqual({
     ready: false,
-    checks: { schema: 'failed', guides: 'ok' },
+    checks: { schema: 'failed', guides: 'ok', clock: 'ok' },
+    awaited: { schema: 'PostgreSQL' },
   })
   await using api = await startResource()
   await api.db.query("delete from schema_migrations where name = '0001-waitlist'")
-  expect((await api.resource.readiness.check()).ready).toBe(false)
+  expect(await api.resource.readiness.check()).toMatchObject({
+    ready: false,
+    awaited: { schema: 'migrations 0001-waitlist: run "resource migrate"' },
+  })
   await api.db.query("insert into schema_migrations (name, run_on) values ('0001-waitlist', now())")
   expect((await api.resource.readiness.check()).ready).toBe(true)
   await api.db.query('drop table schema_migrations')

@@ -24,11 +24,11 @@ const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
   const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) =>
     introspectionClient({
-      authUrl: url,
+      authUrls: [url],
       issuer,
       clientId,
-      clientSecret,
-      keys: authorizationServerKeys(url),
+      clientSecret: { current: () => clientSecret, insteadOf: async () => undefined },
+      keys: authorizationServerKeys([url]),
       now: () => new Date(),
     })
   const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>

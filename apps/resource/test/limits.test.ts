@@ -17,7 +17,7 @@ async function statuses(count: number, question: (n: number) => ReturnType<typeo
 }
 
 describe('the limits of an address', () => {
-  test('are counted in the process while Redis is away', async () => {
+  test('N-147 are counted in the process while Redis is away', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
     })
@@ -27,7 +27,7 @@ describe('the limits of an address', () => {
     expectProblem(refused, { status: 429, code: 'rate-limited' })
   })
 
-  test('are not widened by headers that anybody can write', async () => {
+  test('N-140, N-142 are not widened by headers that anybody can write', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     expect((await statuses(125, (n) => read(api.origin, `10.0.0.${n}`))).ok).toBe(120)
   })

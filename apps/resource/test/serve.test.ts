@@ -27,6 +27,8 @@ test('the process serves, turns unready and ends with 0 on SIGTERM', async () =>
       RESOURCE_CLIENT_SECRET_FILE: `${keys}/client-secret`,
       RESOURCE_KEK_FILE: `${keys}/kek`,
       RESOURCE_HASH_KEY_FILE: `${keys}/hash-key`,
+      RESOURCE_SMTP_URL: 'smtp://127.0.0.1:9',
+      RESOURCE_DRAIN_DELAY_SECONDS: '1',
       RESOURCE_DRAIN_SECONDS: '2',
     },
   })

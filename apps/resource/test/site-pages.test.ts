@@ -1,5 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
-import { API_VERSION, OPERATIONS, RETENTION } from '@plainpath/metadata'
+import { API_VERSION, FEATURES, operationsOf, RETENTION } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -94,7 +94,12 @@ test('/changelog begins with the version that runs', async () => {
 
 describe('/docs', () => {
   test.for(
-    OPERATIONS.map(({ operationId, summary, method, path }) => ({ operationId, summary, method, path })),
+    operationsOf(FEATURES).map(({ operationId, summary, method, path }) => ({
+      operationId,
+      summary,
+      method,
+      path,
+    })),
   )('shows $operationId with its address and a command', async ({ operationId, summary, method, path }) => {
     const body = unescaped((await get('/docs')).body)
     const [, part = ''] = body.split(`<h3 id="${operationId}">`)

@@ -1,5 +1,6 @@
 import path from 'node:path'
 import { createLog, type RequestHandler, type RunningServer, serve } from '@plainpath/http'
+import type { Features } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { loadConfig } from '../src/config.ts'
@@ -29,6 +30,7 @@ export interface RunningResource extends AsyncDisposable {
 export interface StartOptions {
   env?: Record<string, string>
   now?: () => Date
+  features?: Features
   /** Another instance on the same stores, keys and authorization server. */
   beside?: { databaseUrl: string; keys: string }
 }
@@ -40,7 +42,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
   const listening = { port: 0, host: '127.0.0.1', drainSeconds: 0 }
   const server = opening.use(await serve((request, response) => handler(request, response), listening))
   const origin = options.env?.['RESOURCE_ORIGIN'] ?? server.url
-  const auth = opening.use(await startFakeAuthorizationServer(origin))
+  const auth = opening.use(await startFakeAuthorizationServer(origin, options.now))
   const database = options.beside
     ? undefined
     : opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
@@ -56,12 +58,20 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     RESOURCE_CLIENT_SECRET_FILE: path.join(keys, 'client-secret'),
     RESOURCE_KEK_FILE: path.join(keys, 'kek'),
     RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+    RESOURCE_OUTBOX_DIR: path.join(keys, 'outbox'),
+    RESOURCE_SMTP_URL: origin.startsWith('https:') ? 'smtp://127.0.0.1:9' : '',
     RESOURCE_LIMITS_FACTOR: '1000',
     ...options.env,
   })
   const log = createLog({ service: 'resource', write: (line) => logged.push(line) })
-  const resource = opening.use(await openResource(config, { log, now: options.now ?? (() => new Date()) }))
-  handler = resource.publicApp.callback()
+  const resource = opening.use(
+    await openResource(config, {
+      log,
+      now: options.now ?? (() => new Date()),
+      ...(options.features && { features: options.features }),
+    }),
+  )
+  handler = resource.handler
   const operations = opening.use(await serve(resource.operationsApp.callback(), listening))
   const resources = opening.move()
   return {

@@ -35,7 +35,7 @@ url = server.url
 beforeEach(() => {
   ;[now, asked, status, hold] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
-  keys = authorizationServerKeys(url, { now: () => now })
+  keys = authorizationServerKeys([url], { now: () => now })
 })
 afterEach(() => {
   hold = undefined

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { fetchBounded } from './fetch-bounded.ts'
+import { type AskAuthorizationServer, askAuthorizationServer } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
@@ -12,7 +12,7 @@ const RETRY_MS = 250
 const LEAST_TRUST_SECONDS = 1
 const MOST_TRUST_SECONDS = 60
 
-const keySetUrl = (authUrl: string) => `${authUrl}/oauth/jwks.json`
+const KEY_SET = '/oauth/jwks.json'
 
 /** RFC 7517 §5; `trust_seconds` is a member of our own. */
 const KeySet = z.object({
@@ -34,19 +34,20 @@ interface Kept {
  * believed for as long as it says, counted from before it was asked for: whoever revokes a key waits that long, so that
  * afterwards nobody believes the key. Within that time it also serves while the authorization server does not answer.
  *
- * @param authUrl such as `http://auth:8091`
+ * @param authUrls such as `http://auth:8091`
  * @param clock milliseconds that only rise
  */
 export function authorizationServerKeys(
-  authUrl: string,
+  authUrls: readonly string[],
   clock: { now(): number } = performance,
 ): JWTVerifyGetKey {
+  const ask = askAuthorizationServer(authUrls)
   let kept: Kept | undefined
   let underWay: Promise<Kept> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
   function fetchKeys(): Promise<Kept> {
-    underWay ??= fetchKeySet(authUrl, clock)
+    underWay ??= fetchKeySet(ask, clock)
       .then((fetched) => {
         kept = fetched
         return fetched
@@ -79,10 +80,10 @@ export function authorizationServerKeys(
   }
 }
 
-async function fetchKeySet(authUrl: string, clock: { now(): number }): Promise<Kept> {
+async function fetchKeySet(ask: AskAuthorizationServer, clock: { now(): number }): Promise<Kept> {
   const askedAt = clock.now()
   const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS)
-  const { status, text } = await fetchBounded(keySetUrl(authUrl), { signal })
+  const { status, text } = await ask(KEY_SET, { signal })
   if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(text))
   return {
@@ -94,8 +95,11 @@ async function fetchKeySet(authUrl: string, clock: { now(): number }): Promise<K
   }
 }
 
-/** @throws when the key set cannot be had within a second: then no token can be checked. */
-export async function requireAuthorizationServer(authUrl: string): Promise<void> {
-  const { status } = await fetchBounded(keySetUrl(authUrl), { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
-  if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
+/** @returns what throws when the key set cannot be had within a second: then no token can be checked */
+export function requireAuthorizationServer(authUrls: readonly string[]): () => Promise<void> {
+  const ask = askAuthorizationServer(authUrls)
+  return async () => {
+    const { status } = await ask(KEY_SET, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
+    if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
+  }
 }

@@ -1,12 +1,9 @@
-import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { bearerToken } from './bearer-header.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
-  bearerToken({
-    headersDistinct: authorization.length > 0 ? { authorization } : {},
-  } as unknown as IncomingMessage)
+  bearerToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
 
 describe('the Authorization header', () => {
   test.for([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BeArEr   ${TOKEN}`])('holds a token: %s', (header) => {

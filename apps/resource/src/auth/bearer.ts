@@ -1,10 +1,13 @@
+import type { IncomingMessage } from 'node:http'
 import { ANONYMOUS_SCOPES } from '@plainpath/domain'
-import { type Caller, Problem, type ProblemCode } from '@plainpath/http'
+import type { Caller, ProblemCode } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { bearerToken } from './bearer-header.ts'
-import { bearerChallenge, type Challenge } from './challenge.ts'
+import { bearerRefusal } from './bearer-refusal.ts'
 import type { Introspect } from './introspection.ts'
+import type { ActiveAnswer } from './kept-answers.ts'
+import { needsVerifiedEmail } from './verified-person.ts'
 
 const OPTIONAL = 'This operation works without Authorization.'
 
@@ -30,26 +33,48 @@ export function bearerCheck(deps: { introspect: Introspect; urls: ServiceUrls; n
     if (!answer.audience.includes(deps.urls.base)) throw refuse.invalid('The token is for another service.')
     if (answer.expiresAt <= deps.now()) throw refuse.invalid('The token has expired.')
     if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
-    return { clientId: answer.clientId, scopes: answer.scopes }
+    return callerOf(answer)
   }
 }
+
+/**
+ * Who sends the token of a request for a public route, when what is in memory says that it is good. Undefined says nothing:
+ * `bearerCheck` then judges.
+ */
+export function knownBearer(deps: {
+  known: (token: string) => ActiveAnswer | undefined
+  urls: ServiceUrls
+  now: () => Date
+}) {
+  return (request: IncomingMessage): Caller | undefined => {
+    const token = bearerToken(request)
+    const answer = token.ok ? deps.known(token.value) : undefined
+    if (!answer?.audience.includes(deps.urls.base) || answer.expiresAt <= deps.now()) return undefined
+    return callerOf(answer)
+  }
+}
+
+const callerOf = ({ clientId, scopes, registrationId }: ActiveAnswer): Caller => ({
+  clientId,
+  scopes,
+  ...(registrationId !== undefined && { registrationId }),
+})
+
+/** How to get a scope that registering alone does not give. */
+const lacking = (urls: ServiceUrls, scopes: readonly string[]) =>
+  `The token lacks the scope ${scopes.join(' ')}.${scopes.includes('contact:write') ? ` ${needsVerifiedEmail(urls)}` : ''}`
 
 /** The refusals of one route; `scopes` is empty where a token is optional. */
 function refusals(urls: ServiceUrls, scopes: readonly string[]) {
   const optional = scopes.length === 0
-  const scope = optional ? ANONYMOUS_SCOPES : scopes
-  const refusal = (code: ProblemCode, detail: string, error?: NonNullable<Challenge['error']>) => {
-    const challenge = { scope, resourceMetadata: urls.protectedResource, ...(error && { error }) }
-    return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
-  }
+  const refusal = bearerRefusal(urls, optional ? ANONYMOUS_SCOPES : scopes)
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token') =>
     refusal(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}`, error)
   return {
     missing: (detail: string) => unauthorized(optional ? 'invalid-token' : 'token-required', detail),
     invalid: (detail: string) => unauthorized('invalid-token', detail, 'invalid_token'),
     ambiguous: (detail: string) => refusal('invalid-request', detail, 'invalid_request'),
-    insufficient: () =>
-      refusal('insufficient-scope', `The token lacks the scope ${scopes.join(' ')}.`, 'insufficient_scope'),
+    insufficient: () => refusal('insufficient-scope', lacking(urls, scopes), 'insufficient_scope'),
   }
 }
 
@@ -59,7 +84,7 @@ function refusals(urls: ServiceUrls, scopes: readonly string[]) {
  */
 export function refuseTokenInQuery(urls: ServiceUrls) {
   return async (ctx: Context, next: () => Promise<unknown>): Promise<void> => {
-    if (new URLSearchParams(ctx.querystring).has('access_token')) {
+    if (ctx.querystring && new URLSearchParams(ctx.querystring).has('access_token')) {
       throw refusals(urls, []).ambiguous(
         'Send the token in the Authorization header, never in the address. Revoke this one: it may have been logged.',
       )

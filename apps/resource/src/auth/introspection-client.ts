@@ -1,17 +1,21 @@
+import { traced, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
-import { fetchBounded } from './fetch-bounded.ts'
+import { askAuthorizationServer } from './ask-authorization-server.ts'
+import type { ClientSecret } from './client-secret.ts'
 import { AuthorizationServerFailure, type Introspect } from './introspection.ts'
 import { ANSWER_TYPE, readSignedAnswer } from './signed-answer.ts'
 
 export interface IntrospectionClientOptions {
-  /** The internal listener of the authorization server, such as `http://auth:8091`. */
-  readonly authUrl: string
+  /** Internal listeners of the authorization server, such as `http://auth:8091`. */
+  readonly authUrls: readonly string[]
   /** The OAuth issuer, which is ORIGIN. */
   readonly issuer: string
   readonly clientId: string
-  readonly clientSecret: string
+  readonly clientSecret: ClientSecret
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
+  /** Asks for the address of the person too (contract §4). */
+  readonly claims?: 'email'
   /** Told of each answer that was missing or could not be believed. */
   readonly onFailure?: () => void
 }
@@ -22,22 +26,31 @@ const MAX_AT_ONCE = 256
 
 /** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
 export function introspectionClient(options: IntrospectionClientOptions): Introspect {
-  const { authUrl, issuer, clientId, clientSecret, keys, now } = options
-  const headers = {
-    accept: ANSWER_TYPE,
-    authorization: basicCredentials(clientId, clientSecret),
-    'content-type': 'application/x-www-form-urlencoded',
-  }
+  const { authUrls, issuer, clientId, clientSecret, keys, now } = options
+  const askServer = askAuthorizationServer(authUrls)
   const expected = { issuer, audience: clientId, keys, now }
 
+  function askAs(secret: string, token: string, signal: AbortSignal) {
+    const headers = {
+      accept: ANSWER_TYPE,
+      authorization: basicCredentials(clientId, secret),
+      'content-type': 'application/x-www-form-urlencoded',
+      ...traceHeaders(),
+    }
+    const asked = {
+      token,
+      token_type_hint: 'access_token',
+      ...(options.claims && { claims: options.claims }),
+    }
+    const body = new URLSearchParams(asked).toString()
+    return askServer('/oauth/introspect', { method: 'POST', headers, body, signal })
+  }
+
   async function ask(token: string, signal: AbortSignal) {
-    const body = new URLSearchParams({ token, token_type_hint: 'access_token' }).toString()
-    const answer = await fetchBounded(`${authUrl}/oauth/introspect`, {
-      method: 'POST',
-      headers,
-      body,
-      signal,
-    })
+    const secret = clientSecret.current()
+    let answer = await askAs(secret, token, signal)
+    const other = answer.status === 401 ? await clientSecret.insteadOf(secret) : undefined
+    if (other !== undefined) answer = await askAs(other, token, signal)
     if (answer.status !== 200 || answer.type !== ANSWER_TYPE)
       throw new AuthorizationServerFailure(`introspection was answered ${answer.status} ${answer.type}`)
     return readSignedAnswer(answer.text, token, expected)
@@ -49,7 +62,7 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
     asking += 1
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     try {
-      return await Promise.race([ask(token, signal), rejection(signal)])
+      return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))
     } catch (cause) {
       options.onFailure?.()
       if (cause instanceof AuthorizationServerFailure) throw cause
@@ -59,6 +72,12 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
     }
   }
 }
+
+const CALL = {
+  name: 'introspect',
+  attributes: { 'http.request.method': 'POST', 'url.template': '/oauth/introspect' },
+}
+const introspectionCall = () => CALL
 
 /** RFC 6749 §2.3.1: both parts are form-encoded before they are joined. */
 function basicCredentials(clientId: string, clientSecret: string): string {

@@ -1,4 +1,4 @@
-import { AgentId, IdentityType } from '@plainpath/domain'
+import { AgentId, EmailAddress, IdentityType } from '@plainpath/domain'
 import { z } from 'zod'
 
 /** What the authorization server says of an access token (RFC 7662 §2.2). */
@@ -11,6 +11,11 @@ export type Introspection =
       readonly audience: readonly string[]
       readonly expiresAt: Date
       readonly identityType: IdentityType
+      readonly registrationId?: string
+      /** Only where it was asked for, and verified. */
+      readonly email?: string
+      /** The birth mark of the store through which revokers tell that it ended; undefined where nobody tells. */
+      readonly endsToldBy?: string
     }
 
 /**
@@ -41,6 +46,8 @@ export const TokenIntrospection = z.discriminatedUnion('active', [
       iss: z.string().optional(),
       token_type: z.string().regex(/^bearer$/i),
       identity_type: IdentityType,
+      registration_id: z.string().min(1).max(100).optional(),
+      email: EmailAddress.optional(),
     })
     .transform(
       (answer): Introspection => ({
@@ -50,6 +57,8 @@ export const TokenIntrospection = z.discriminatedUnion('active', [
         audience: [answer.aud].flat(),
         expiresAt: new Date(answer.exp * 1000),
         identityType: answer.identity_type,
+        ...(answer.registration_id !== undefined && { registrationId: answer.registration_id }),
+        ...(answer.email !== undefined && { email: answer.email }),
       }),
     ),
 ])

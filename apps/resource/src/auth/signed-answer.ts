@@ -18,8 +18,15 @@ export interface AnswerExpectations {
 const MAX_AGE_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 
-/** `token_hash` binds the answer to the token that was asked about; RFC 9701 has nothing of the kind. */
-const Answer = z.object({ token_hash: z.string(), token_introspection: TokenIntrospection })
+/**
+ * Claims of our own: `token_hash` binds the answer to the token that was asked about; `revocation_mark` names the store
+ * through which its end will be told.
+ */
+const Answer = z.object({
+  token_hash: z.string(),
+  revocation_mark: z.string().optional(),
+  token_introspection: TokenIntrospection,
+})
 
 /**
  * Reads a signed introspection answer (RFC 9701 §5).
@@ -40,7 +47,8 @@ export async function readSignedAnswer(
   }
   if (answer.data.token_hash !== sha256(token).toString('base64url'))
     throw new AuthorizationServerFailure('the introspection answer is about another token')
-  return answer.data.token_introspection
+  const { token_introspection: introspection, revocation_mark: endsToldBy } = answer.data
+  return introspection.active && endsToldBy !== undefined ? { ...introspection, endsToldBy } : introspection
 }
 
 async function verifiedPayload(jwt: string, expected: AnswerExpectations): Promise<unknown> {

@@ -1,25 +1,72 @@
-import { openPool } from '@plainpath/postgres'
+import { open } from 'node:fs/promises'
+import { canonicalEmail } from '@plainpath/domain'
 import { Command } from 'commander'
-import { type Environment, loadDatabaseUrl } from '../config.ts'
+import { type Environment, loadDeskKeys } from '../config.ts'
+import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
 import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
-import type { CommandIo } from './command-io.ts'
+import { type CommandIo, Refusal } from './command-io.ts'
+import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
 
-export function waitlistCommand(env: Environment, io: CommandIo): Command {
+export function waitlistCommand(env: Environment, io: CommandIo, now: () => Date): Command {
   const waitlist = new Command('waitlist').description('the waitlist')
-  waitlist
-    .command('stats')
-    .description('how many people joined, and how many through a referral')
-    .option('--json', 'for programs')
-    .action(async (options: { json?: boolean }) => {
-      await using db = openPool(loadDatabaseUrl(env), {
-        max: 1,
-        applicationName: 'plainpath resource command',
-      })
+  const add = (usage: string, description: string) =>
+    waitlist.command(usage).description(description).option('--json', 'for programs')
+  const print = (options: ForPrograms, value: object, lines: string) =>
+    io.print(options.json ? JSON.stringify(value) : lines)
+
+  add('stats', 'how many people joined, confirmed, and came through a referral').action(
+    async (options: ForPrograms) => {
+      await using db = openCommandPool(env)
       const statistics = await waitlistStatistics(db)
-      const { entries, referred } = statistics
-      io.print(
-        options.json ? JSON.stringify(statistics) : `${entries} entries, ${referred} of them referred.`,
-      )
+      const { entries, confirmed, referred, credited } = statistics
+      const words = `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of those confirmed.`
+      print(options, statistics, words)
+    },
+  )
+  add('list', 'the newest entries, without addresses')
+    .option('--limit <number>', 'how many', listLimit, 100)
+    .action(async (options: ForPrograms & { limit: number }) => {
+      await using db = openCommandPool(env)
+      const entries = await listEntries(db, options.limit)
+      print(options, { entries }, entries.map(describeEntry).join('\n') || 'Nobody is on the waitlist.')
+    })
+  add('export', 'write every entry with its address to a new file that only you can read; it is audited')
+    .requiredOption('--file <path>', 'one JSON object a line')
+    .action(async (options: ForPrograms & { file: string }) => {
+      const { sealingKeys } = loadDeskKeys(env)
+      await using db = openCommandPool(env)
+      await using file = await newFile(options.file)
+      let entries = 0
+      for await (const entry of exportEntries(db, { sealingKeys, actor: actorName(), now: now() })) {
+        await file.write(`${JSON.stringify(entry)}\n`)
+        entries += 1
+      }
+      print(options, { entries, file: options.file }, `${entries} entries are in ${options.file}.`)
+    })
+  add('forget', 'take an address off the waitlist; it is audited')
+    .argument('<address>')
+    .action(async (address: string, options: ForPrograms) => {
+      const { hashKey } = loadDeskKeys(env)
+      const canonical = canonicalEmail(address)
+      if (canonical === undefined) throw new Refusal('This is no e-mail address.')
+      await using db = openCommandPool(env)
+      const asked = { hashKey, canonicalEmail: canonical, actor: actorName(), now: now() }
+      if (!(await forgetEntry(db, asked))) throw new Refusal('The address is not on the waitlist.')
+      print(options, { forgotten: true }, 'The address is off the waitlist.')
     })
   return waitlist
 }
+
+async function newFile(path: string) {
+  try {
+    return await open(path, 'wx', 0o600)
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Refusal(
+      `${path} cannot be made (${code ?? 'unknown reason'}). Name a file that is not there yet.`,
+    )
+  }
+}
+
+const describeEntry = ({ id, joinedAt, confirmedAt, referred }: ListedEntry) =>
+  `${id}  joined ${joinedAt.toISOString()}, ${confirmedAt ? 'confirmed' : 'not confirmed'}${referred ? ', referred' : ''}`

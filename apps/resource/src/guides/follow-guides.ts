@@ -6,6 +6,7 @@ import { type Database, listen } from '@plainpath/postgres'
 import { type GuideCatalog, guideCatalog } from './guide-catalog.ts'
 import { asPublished, type PublishedGuides } from './published-guides.ts'
 import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides } from './read-published-guides.ts'
+import { releaseText } from './release-text.ts'
 
 export interface FollowedGuides extends AsyncDisposable {
   /** Take it once for each request, so that the whole answer is of one moment. */
@@ -30,6 +31,7 @@ export interface FollowOptions {
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, packaged, now, log, pollMs = 5_000 } = options
+  const textOfRelease = releaseText(packaged)
   const stop = new AbortController()
   let published = asPublished(packaged)
   let catalog = guideCatalog(published, now)
@@ -41,10 +43,11 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
     try {
       const found = await readGuidesMark(db)
       if (found !== mark) {
-        const read = await readPublishedGuides(db)
+        const read = await readPublishedGuides(db, textOfRelease)
         if (read) {
           published = keepingKnown(read, published)
           catalog = guideCatalog(published, now)
+          tellAltered(read, log)
         }
         mark = found
       }
@@ -84,6 +87,11 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
       await refresh.settled()
     },
   }
+}
+
+function tellAltered({ altered }: PublishedGuides, log: Log): void {
+  for (const slug of altered)
+    log.error('a guide was altered in the store; the text of the release is served', { slug })
 }
 
 /** Guides that did not change stay the same objects, so that what was prepared from them stays good. */

@@ -44,7 +44,10 @@ describe('the catalog', () => {
   })
 
   test('knows what to read instead of a retired guide', () => {
-    const retired = guideCatalog({ guides: [guide('a')], retired: new Map([['b', 'a']]), changes: [] }, now)
+    const retired = guideCatalog(
+      { guides: [guide('a')], altered: [], retired: new Map([['b', 'a']]), changes: [] },
+      now,
+    )
     expect([retired.successorOf('b'), retired.successorOf('a'), retired.successorOf('__proto__')]).toEqual([
       'a',
       undefined,

@@ -1,5 +1,6 @@
 import {
   type DatedGuide,
+  freshUntil,
   type GuideIndex,
   guideAsOf,
   guideIndex,
@@ -22,6 +23,8 @@ export interface FoundGuide {
 /** What is published at one moment, in memory: it is answered whatever else is down, and never changes. */
 export interface GuideCatalog {
   readonly size: number
+  /** How many were altered in the store, and are served as the release has them. */
+  readonly altered: number
   /** The newest publications, newest first. */
   readonly changes: readonly GuideChange[]
   /** By slug. The same guide is the same object in every answer, until it is stale. */
@@ -43,6 +46,7 @@ export function guideCatalog(published: PublishedGuides, now: () => Date): Guide
   }
   return {
     size: guides.length,
+    altered: published.altered.length,
     changes: published.changes,
     find,
     successorOf: (slug) => published.retired.get(slug),
@@ -63,12 +67,12 @@ export function guideCatalog(published: PublishedGuides, now: () => Date): Guide
 }
 
 /** The one object for each state of each guide, so that what is prepared from it is prepared once. */
-const DATED = new WeakMap<PackagedGuide, DatedGuide>()
+const DATED = new WeakMap<PackagedGuide, { readonly as: DatedGuide; readonly until: number }>()
 
 function dated(guide: PackagedGuide, now: Date): DatedGuide {
-  const asOf = guideAsOf(guide, now)
   const known = DATED.get(guide)
-  if (known?.stale === asOf.stale) return known
-  DATED.set(guide, asOf)
-  return asOf
+  if (known && known.as.stale === now.getTime() > known.until) return known.as
+  const as = guideAsOf(guide, now)
+  DATED.set(guide, { as, until: freshUntil(guide) })
+  return as
 }

@@ -1,9 +1,18 @@
 import { GuideList, GuideSlug } from '@plainpath/domain'
-import { defineRoute, Problem, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import type { DatedGuide } from '@plainpath/guides'
+import {
+  defineRoute,
+  type PreparedAnswer,
+  Problem,
+  prepareAnswer,
+  preparedOnce,
+  type QuickAnswer,
+  type Route,
+} from '@plainpath/http'
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import { guideAsMarkdown, guideInForm, JSON_TYPE, publishedGuide } from './guide-answers.ts'
+import { guideAsJson, guideAsMarkdown, guideInForm, JSON_TYPE, publishedGuide } from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideCursors } from './guide-cursor.ts'
 import { guideLister } from './guide-listing.ts'
@@ -16,15 +25,41 @@ export interface GuideDeps {
   readonly urls: ServiceUrls
 }
 
-export function guideRoutes(deps: GuideDeps): Route[] {
-  return [listRoute(deps), markdownRoute(deps), guideRoute(deps)]
+type Everything = (catalog: GuideCatalog) => PreparedAnswer
+
+export function guideRoutes(deps: GuideDeps): {
+  routes: Route[]
+  quick: (target: string, accept: string | undefined) => QuickAnswer | undefined
+} {
+  const everything: Everything = preparedOnce((catalog) =>
+    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(guideLister(deps).page(catalog)))),
+  )
+  const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
+  return { routes, quick: quickGuides(deps, everything) }
 }
 
-function listRoute({ guides, cursors, urls }: GuideDeps): Route {
+const GUIDES = operations.listGuides.path
+const FORMS_ASKED_FOR: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
+  '': guideAsJson,
+  '*/*': guideAsJson,
+  'application/json': guideAsJson,
+  'text/markdown': guideAsMarkdown,
+}
+
+/** The same answers as those of the routes, where a request asks for no more than a published guide or all of them. */
+function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everything) {
+  return (target: string, accept = ''): QuickAnswer | undefined => {
+    if (target === GUIDES)
+      return { route: GUIDES, limits: LIMITS.reads, answer: everything(guides.current()) }
+    const guide = target.startsWith(`${GUIDES}/`) && guides.current().find(target.slice(GUIDES.length + 1))
+    const form = Object.hasOwn(FORMS_ASKED_FOR, accept) ? FORMS_ASKED_FOR[accept] : undefined
+    if (!guide || !form) return undefined
+    return { route: operations.getGuide.path, limits: LIMITS.reads, answer: form(guide) }
+  }
+}
+
+function listRoute({ guides, cursors, urls }: GuideDeps, everything: Everything): Route {
   const lister = guideLister({ cursors, urls })
-  const everything = preparedOnce<GuideCatalog>((catalog) =>
-    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(lister.page(catalog)))),
-  )
   return defineRoute({
     ...operations.listGuides,
     limits: LIMITS.reads,

@@ -8,6 +8,8 @@ export interface PublishedGuides {
   readonly retired: ReadonlyMap<string, string>
   /** The newest publications, newest first. */
   readonly changes: readonly GuideChange[]
+  /** The slugs of those whose text in the store is not that of this release under the same version. */
+  readonly altered: readonly string[]
 }
 
 /** One version of one guide was published. */
@@ -31,5 +33,5 @@ export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides
       at: new Date(updated),
     }))
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
-  return { guides, retired: new Map(), changes }
+  return { guides, retired: new Map(), changes, altered: [] }
 }

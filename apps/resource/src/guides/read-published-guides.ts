@@ -2,6 +2,7 @@ import { KeptGuide, type PackagedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { PublishedGuides } from './published-guides.ts'
+import type { ReleaseText } from './release-text.ts'
 
 /** The channel on which every change of what is published is told. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
@@ -33,11 +34,15 @@ const ROWS = `
   ${LATEST_REVIEW}`
 
 /**
- * What is published, in one statement, so that nobody sees half of a change.
+ * What is published, in one statement, so that nobody sees half of a change. Of a version that was altered in the store the
+ * text of the release is given.
  *
  * @returns undefined when nothing was ever published
  */
-export async function readPublishedGuides(db: Database): Promise<PublishedGuides | undefined> {
+export async function readPublishedGuides(
+  db: Database,
+  textOfRelease: ReleaseText,
+): Promise<PublishedGuides | undefined> {
   const { rows } = await db.query(
     `with newest as (select slug, version from guide_versions order by published_at desc, slug limit $1)
     ${ROWS}
@@ -45,8 +50,9 @@ export async function readPublishedGuides(db: Database): Promise<PublishedGuides
     order by v.published_at desc, v.slug`,
     [NEWEST_CHANGES],
   )
-  const versions = z.array(Row).parse(rows)
-  if (versions.length === 0) return undefined
+  const kept = z.array(Row).parse(rows)
+  if (kept.length === 0) return undefined
+  const versions = kept.map((row) => ({ ...row, content: textOfRelease(row) ?? row.content }))
   return {
     guides: versions.filter(({ served, successor }) => served && successor === null).map(asReviewed),
     retired: new Map(
@@ -58,6 +64,7 @@ export async function readPublishedGuides(db: Database): Promise<PublishedGuides
       ...{ slug, version, title: content.title, summary: content.summary },
       at: publishedAt,
     })),
+    altered: kept.flatMap((row) => (row.served && textOfRelease(row) ? row.slug : [])),
   }
 }
 

@@ -1,5 +1,13 @@
 import type { EventEmitter } from 'node:events'
-import { type LimitStore, type Log, redisLimitStore } from '@plainpath/http'
+import {
+  type LimitStore,
+  type Log,
+  redisLimitStore,
+  runScript,
+  type SharedLimitStore,
+  takeAhead,
+} from '@plainpath/http'
+import { traced } from '@plainpath/tracing'
 import { createClient } from 'redis'
 
 const ANSWER_TIMEOUT_MS = 200
@@ -12,7 +20,11 @@ const LONGEST_RETRY_MS = 1_000
  * Counts limits in Redis, where every key begins with `resource:`. It opens at once, connected or not: while Redis
  * is away each call fails at once, and none takes longer than 0.2 s.
  */
-export function openLimitStore(url: string, log: Log): LimitStore & AsyncDisposable {
+export function openLimitStore(
+  url: string,
+  deps: { log: Log; now: () => Date },
+): LimitStore & AsyncDisposable {
+  const { log } = deps
   const redis = createClient({
     url,
     RESP: 3,
@@ -30,22 +42,43 @@ export function openLimitStore(url: string, log: Log): LimitStore & AsyncDisposa
   const connected = redis.connect().catch((error: unknown) => log.warn('limits have no Redis', { error }))
   const store = redisLimitStore(
     {
-      eval: (script, keys, args) => redis.eval(script, { keys, arguments: args }),
-      get: (key) => redis.get(key),
+      eval: (script, keys, args) =>
+        traced(EVAL, () =>
+          runScript<unknown>(
+            script,
+            (name) => redis.evalSha(name, { keys, arguments: args }),
+            () => redis.eval(script, { keys, arguments: args }),
+          ),
+        ),
+      get: (key) => traced(GET, () => redis.get(key)),
       setIfAbsent: (key, value, seconds) =>
-        redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
+        traced(SET, () =>
+          redis.set(key, value, { condition: 'NX', expiration: { type: 'EX', value: seconds } }),
+        ),
     },
     'resource:',
   )
-  return {
+  const inTimeOnly: SharedLimitStore = {
     take: (...taking) => inTime(store.take(...taking)),
+    takeSome: (...taking) => inTime(store.takeSome(...taking)),
     dailyKey: (day) => inTime(store.dailyKey(day)),
+    knownKey: store.knownKey,
+  }
+  return {
+    ...takeAhead(inTimeOnly, deps.now),
     async [Symbol.asyncDispose]() {
       redis.destroy()
       await connected
     },
   }
 }
+
+/** Commands as traces tell them: the name, no key and no value. */
+const command = (name: string) => {
+  const call = { name, attributes: { 'db.system.name': 'redis', 'db.operation.name': name.toUpperCase() } }
+  return () => call
+}
+const [EVAL, GET, SET] = [command('eval'), command('get'), command('set')] as const
 
 /** The client's own time-out ends when a command was sent, so a server that fell silent would hold it. */
 async function inTime<T>(call: Promise<T>): Promise<T> {

@@ -1,4 +1,5 @@
 import { defineRoute, Problem, type Route } from '@plainpath/http'
+import type { Features } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import { answerMessage } from './mcp-server.ts'
@@ -7,6 +8,7 @@ import { mcpTools, type ToolDeps } from './tools.ts'
 export interface McpDeps extends ToolDeps {
   /** Origins whose scripts may call, beside our own. */
   readonly allowedOrigins: readonly string[]
+  readonly features: Features
 }
 
 /**
@@ -15,6 +17,7 @@ export interface McpDeps extends ToolDeps {
  */
 export function mcpRoute(deps: McpDeps): Route {
   const { origin } = deps.urls
+  const { features } = deps
   const tools = mcpTools(deps)
   const allowedOrigins = new Set([origin, ...deps.allowedOrigins])
   return defineRoute({
@@ -29,7 +32,7 @@ export function mcpRoute(deps: McpDeps): Route {
     responses: { 200: z.string(), 202: null, 400: z.string(), 404: z.string(), 406: z.string() },
     async handle({ body, request }) {
       requireOrigin(request.header('origin'), allowedOrigins)
-      const { status, ...text } = await answerMessage(body, { origin, tools, request })
+      const { status, ...text } = await answerMessage(body, { origin, features, tools, request })
       switch (status) {
         case 200:
           return { status: 200, text }

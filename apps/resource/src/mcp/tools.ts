@@ -1,6 +1,7 @@
 import type { RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
 import type { z } from 'zod'
+import type { answerSend } from '../contact/answer-send.ts'
 import { guideDocument, guideMarkdown } from '../guides/guide-document.ts'
 import { guideLister } from '../guides/guide-listing.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
@@ -11,6 +12,7 @@ import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 
 export interface ToolDeps extends GuideDeps {
   readonly joinWaitlist: JoinWaitlist
+  readonly sendAs: ReturnType<typeof answerSend>
 }
 
 /** What a tool answers; a model reads `text`, or the value as JSON where there is none. */
@@ -45,6 +47,10 @@ export function mcpTools(deps: ToolDeps): Tools {
     async join_waitlist(asked, request) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
       return { value: await joinAs(asked, request) }
+    },
+    async send_contact_message(asked, request) {
+      for (const policy of LIMITS.contact.address) await request.takeForAddress(policy)
+      return { value: await deps.sendAs(asked, request) }
     },
   }
 }

@@ -67,6 +67,7 @@ export const ApiDocument = z.object({
       servers: z.array(z.object({ url: z.string() })).optional(),
       get: Operation.optional(),
       post: Operation.optional(),
+      put: Operation.optional(),
       delete: Operation.optional(),
     }),
   ),

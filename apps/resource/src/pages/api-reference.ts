@@ -32,9 +32,9 @@ interface LocatedOperation {
 const operationsOf = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
   Object.entries(paths).flatMap(([path, item]) => {
     const address = `${item.servers?.[0]?.url ?? servers[0].url}${path}`
-    const { get, post, delete: remove } = item
-    return Object.entries({ GET: get, POST: post, DELETE: remove }).flatMap(([method, operation]) =>
-      operation ? [{ operation, method, address }] : [],
+    const { get, post, put, delete: remove } = item
+    return Object.entries({ GET: get, POST: post, PUT: put, DELETE: remove }).flatMap(
+      ([method, operation]) => (operation ? [{ operation, method, address }] : []),
     )
   })
 
@@ -54,17 +54,24 @@ function shown(
     fields: fieldsOf(operation, document),
     commands: curlCommands({
       method,
-      address: address.replace('{slug}', exampleSlug),
+      address: address.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID),
       credentials,
+      token: scopesOf(operation).length > 0,
       body: bodiesOf(operation),
     }),
     answers: answersOf(operation, document),
   }
 }
 
+/** Stands for the id that an earlier answer gave. */
+const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
+
+const scopesOf = ({ security }: Pick<ApiOperation, 'security'>) =>
+  security.flatMap((scheme) => scheme['oauth2'] ?? [])
+
 function accessOf({ security }: ApiOperation): string {
   if (security.length === 0) return 'anybody.'
-  const scopes = security.flatMap((scheme) => scheme['oauth2'] ?? [])
+  const scopes = scopesOf({ security })
   if (scopes.length > 0) return `an agent with a token that has ${scopes.join(', ')}.`
   return 'a registered agent, with its client_id and client_secret.'
 }

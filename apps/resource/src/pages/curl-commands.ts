@@ -3,20 +3,25 @@ export interface CurlRequest {
   readonly address: string
   /** True when the client's id and secret are needed. */
   readonly credentials: boolean
+  /** True when a token is needed. */
+  readonly token: boolean
   readonly body?: { readonly type: string; readonly examples: readonly unknown[] } | undefined
 }
 
+const BEARER = '-H "Authorization: Bearer $token"'
 const FORM = 'application/x-www-form-urlencoded'
 
 /** Lines for a POSIX shell, one for each example of the body; `$id`, `$secret` and `$token` are the reader's. */
-export function curlCommands({ method, address, credentials, body }: CurlRequest): string[] {
-  const start = ['curl', '-sS', ...(credentials ? ['-u "$id:$secret"'] : [])]
+export function curlCommands({ method, address, credentials, token, body }: CurlRequest): string[] {
+  const start = ['curl', '-sS', ...(credentials ? ['-u "$id:$secret"'] : []), ...(token ? [BEARER] : [])]
   if (!body) return [[...start, ...(method === 'GET' ? [] : ['-X', method]), quoted(address)].join(' ')]
   const data =
     body.type === FORM
       ? formData
       : (value: unknown) => [`-H 'Content-Type: ${body.type}'`, `-d ${json(value)}`]
-  return body.examples.map((value) => [...start, ...data(value), quoted(address)].join(' '))
+  // curl takes POST for granted where there is a body.
+  const verb = method === 'POST' ? [] : ['-X', method]
+  return body.examples.map((value) => [...start, ...verb, ...data(value), quoted(address)].join(' '))
 }
 
 const formData = (value: unknown): string[] =>

@@ -21,6 +21,7 @@ export function homeRoutes({
   const partsOf = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
     commands: agentCommands(urls),
+    contact: FEATURES.contact,
     links: linksForAgents(urls),
   })
   const document = (catalog: GuideCatalog, referredBySlug?: string) =>

@@ -1,5 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ok, ReferralSlug, type Result } from '@plainpath/domain'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { newLink } from '../link-secret.ts'
+import { joinedMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
 export type JoinWaitlist = (request: {
@@ -10,16 +13,18 @@ export type JoinWaitlist = (request: {
 }) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 /**
- * Adds a person to the waitlist, once for each mailbox.
+ * Adds a person to the waitlist, once for each mailbox, and keeps the one mail that follows.
  *
  * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
  * @throws only if the store fails; then the entry may or may not have been kept, and asking again is safe.
  */
 export const joinWaitlist =
-  (deps: { waitlist: WaitlistStore; now: () => Date }): JoinWaitlist =>
+  (deps: { waitlist: WaitlistStore; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
   async ({ email, canonicalEmail, referredBySlug }) => {
     const referrer = ReferralSlug.safeParse(referredBySlug)
     const referralSlug = newReferralSlug()
+    const [confirm, remove] = [newLink(), newLink()]
+    const secrets = { confirmSecret: confirm.secret, removeSecret: remove.secret }
     const added = await deps.waitlist.add({
       id: randomUUID(),
       email,
@@ -27,6 +32,9 @@ export const joinWaitlist =
       referralSlug,
       ...(referrer.success && { referredBySlug: referrer.data }),
       joinedAt: deps.now(),
+      confirmLink: confirm.stored,
+      removeLink: remove.stored,
+      mail: joinedMail(deps.urls, { email, referralSlug, ...secrets }),
     })
     return added.ok ? ok({ referralSlug }) : added
   }

@@ -1,3 +1,4 @@
+import { mailQueue } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
@@ -21,7 +22,7 @@ async function open() {
   const db = opening.use(openPool(database.appUrl))
   const resources = opening.move()
   return {
-    ...postgresWaitlistStore({ db, sealingKeys, hashKey }),
+    ...postgresWaitlistStore({ db, sealingKeys, hashKey, mails: mailQueue(sealingKeys) }),
     db,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -1,35 +1,103 @@
 import { err, ok } from '@plainpath/domain'
-import type { Database } from '@plainpath/postgres'
+import type { MailQueue } from '@plainpath/mail'
+import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { waitlistStatistics } from './waitlist-statistics.ts'
-import type { WaitlistStore } from './waitlist-store.ts'
+import { WAITLIST_MAIL, type WaitlistStore } from './waitlist-store.ts'
+
+const FORGET_LINK_MS = 7 * 24 * 3600 * 1000
+
+/** The entry and both of its links, or no row where the address is known. */
+const ADD_ENTRY = `
+  with entry as (
+    insert into waitlist_entries
+      (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
+    values ($1, $2, $3, $4, $5, (select id from waitlist_entries where referral_slug = $6), $7)
+    on conflict on constraint waitlist_entries_email_hash do nothing
+    returning email_hash, joined_at)
+  insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+  select link.id, link.secret_hash, link.purpose, entry.email_hash, entry.joined_at
+  from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose)`
 
 /** Addresses are sealed for their row; they compare by a keyed hash of their canonical form. */
 export function postgresWaitlistStore(deps: {
-  db: Database
+  db: Pool
   sealingKeys: SealingKeys
   hashKey: HashKey
+  mails: MailQueue
 }): WaitlistStore {
-  const { db, sealingKeys, hashKey } = deps
+  const { db, sealingKeys, hashKey, mails } = deps
+  const hashOf = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
   return {
     async add(entry) {
-      const { rowCount } = await db.query(
-        `insert into waitlist_entries
-           (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
-         values ($1, $2, $3, $4, $5, (select id from waitlist_entries where referral_slug = $6), $7)
-         on conflict on constraint waitlist_entries_email_hash do nothing`,
-        [
+      return db.transaction(async (tx) => {
+        const { rowCount } = await tx.query(ADD_ENTRY, [
           entry.id,
           sealingKeys.seal(entry.email, `waitlist_entries/${entry.id}/email`),
-          hashKey.hash('email-index/waitlist', entry.canonicalEmail),
+          hashOf(entry.canonicalEmail),
           hashKey.id,
           entry.referralSlug,
           entry.referredBySlug ?? null,
           entry.joinedAt,
-        ],
-      )
-      return rowCount === 1 ? ok(undefined) : err('already-joined')
+          [entry.confirmLink.id, entry.removeLink.id],
+          [entry.confirmLink.secretHash, entry.removeLink.secretHash],
+        ])
+        if (rowCount === 0) return err('already-joined')
+        const about = entry.confirmLink.id
+        await mails.add(tx, { kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
+        return ok(undefined)
+      })
     },
+
+    askToForget: ({ canonicalEmail, link, mail, askedAt }) =>
+      db.transaction(async (tx) => {
+        await tx.query(
+          `insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+           values ($1, $2, 'forget', $3, $4)`,
+          [link.id, link.secretHash, hashOf(canonicalEmail), askedAt],
+        )
+        await mails.add(tx, { kind: WAITLIST_MAIL.forget, about: link.id, ...mail }, askedAt)
+      }),
+
+    async confirm(secretHash, now) {
+      const { rowCount } = await db.query(
+        `update waitlist_entries e set confirmed_at = coalesce(e.confirmed_at, $2)
+         from waitlist_links l
+         where l.secret_hash = $1 and l.purpose = 'confirm' and l.email_hash = e.email_hash`,
+        [secretHash, now],
+      )
+      return rowCount === 1
+    },
+
+    async remove(secretHash) {
+      const { rows } = await db.query(
+        `with gone as (
+           delete from waitlist_entries e using waitlist_links l
+           where l.secret_hash = $1 and l.purpose in ('remove', 'forget') and l.email_hash = e.email_hash
+           returning e.email_hash
+         ), links as (delete from waitlist_links where email_hash in (select email_hash from gone))
+         select from gone`,
+        [secretHash],
+      )
+      return rows.length === 1
+    },
+
+    async linkIsWanted(linkId) {
+      const { rowCount } = await db.query(
+        'select from waitlist_links join waitlist_entries using (email_hash) where waitlist_links.id = $1',
+        [linkId],
+      )
+      return rowCount === 1
+    },
+
+    async eraseOldLinks(now) {
+      await db.query(
+        `delete from waitlist_links where id in
+           (select id from waitlist_links where purpose = 'forget' and created_at <= $1 limit 1000)`,
+        [new Date(now.getTime() - FORGET_LINK_MS)],
+      )
+    },
+
     statistics: () => waitlistStatistics(db),
   }
 }

@@ -2,12 +2,15 @@ import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { WaitlistStatistics } from './waitlist-store.ts'
 
-const Row = z.object({ entries: z.int().min(0), referred: z.int().min(0) })
+const count = z.int().min(0)
+const Row = z.object({ entries: count, confirmed: count, referred: count, credited: count })
 
 /** Numbers only: it needs no key. */
 export async function waitlistStatistics(db: Database): Promise<WaitlistStatistics> {
   const { rows } = await db.query(
-    'select count(*) as entries, count(referred_by) as referred from waitlist_entries',
+    `select count(*) as entries, count(confirmed_at) as confirmed, count(referred_by) as referred,
+       count(*) filter (where referred_by is not null and confirmed_at is not null) as credited
+     from waitlist_entries`,
   )
   return Row.parse(rows[0])
 }

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ReferralSlug } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
+import { newLink } from '../link-secret.ts'
 import type { NewWaitlistEntry, WaitlistStore } from './waitlist-store.ts'
 
 const newSlug = () =>
@@ -14,6 +15,9 @@ export const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}):
   canonicalEmail: email.toLowerCase(),
   referralSlug: newSlug(),
   joinedAt: new Date('2026-11-20T12:00:00Z'),
+  confirmLink: newLink().stored,
+  removeLink: newLink().stored,
+  mail: { to: email, subject: 'Joined', text: 'Text.' },
   ...change,
 })
 
@@ -27,7 +31,7 @@ export function describeWaitlistStore(kind: string, open: () => Promise<Waitlist
       await using store = await open()
       expect(await store.add(newEntry('Ana@example.org'))).toEqual(ADDED)
       expect(await store.add(newEntry('ANA@example.org'))).toEqual(KNOWN)
-      expect(await store.statistics()).toEqual({ entries: 1, referred: 0 })
+      expect(await store.statistics()).toMatchObject({ entries: 1, confirmed: 0, referred: 0 })
     })
 
     test('of many simultaneous entries for one mailbox adds exactly one', async () => {
@@ -45,7 +49,7 @@ export function describeWaitlistStore(kind: string, open: () => Promise<Waitlist
       await store.add(referrer)
       await store.add(newEntry('ben@example.org', { referredBySlug: referrer.referralSlug }))
       await store.add(newEntry('cleo@example.org', { referredBySlug: newSlug() }))
-      expect(await store.statistics()).toEqual({ entries: 3, referred: 1 })
+      expect(await store.statistics()).toMatchObject({ entries: 3, referred: 1, credited: 0 })
     })
 
     test('throws rather than call a stranger known, should two slugs ever be the same', async () => {
@@ -55,6 +59,59 @@ export function describeWaitlistStore(kind: string, open: () => Promise<Waitlist
       await expect(
         store.add(newEntry('ben@example.org', { referralSlug: first.referralSlug })),
       ).rejects.toThrow('referral_slug')
+    })
+
+    test('N-286 confirms and removes by its own links alone, and credits who referred a confirmed entry', async () => {
+      await using store = await open()
+      const referrer = newEntry('ana@example.org')
+      await store.add(referrer)
+      const led = newEntry('ben@example.org', { referredBySlug: referrer.referralSlug })
+      await store.add(led)
+      const now = new Date('2026-11-21T12:00:00Z')
+      expect(await store.confirm(led.removeLink.secretHash, now)).toBe(false)
+      expect(await store.remove(led.confirmLink.secretHash)).toBe(false)
+      expect(await store.confirm(newLink().stored.secretHash, now)).toBe(false)
+      expect(await store.statistics()).toEqual({ entries: 2, confirmed: 0, referred: 1, credited: 0 })
+      expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(true)
+      expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(true)
+      expect(await store.statistics()).toEqual({ entries: 2, confirmed: 1, referred: 1, credited: 1 })
+      expect(await store.remove(led.removeLink.secretHash)).toBe(true)
+      expect(await store.remove(led.removeLink.secretHash)).toBe(false)
+      expect(await store.confirm(led.confirmLink.secretHash, now)).toBe(false)
+      expect((await store.statistics()).entries).toBe(1)
+    })
+
+    test('N-287 who comes back is new: old links and the old slug are dead', async () => {
+      await using store = await open()
+      const before = newEntry('ana@example.org')
+      await store.add(before)
+      await store.remove(before.removeLink.secretHash)
+      expect(await store.add(newEntry('ana@example.org'))).toEqual(ADDED)
+      expect(await store.confirm(before.confirmLink.secretHash, before.joinedAt)).toBe(false)
+      expect(await store.remove(before.removeLink.secretHash)).toBe(false)
+      await store.add(newEntry('ben@example.org', { referredBySlug: before.referralSlug }))
+      expect(await store.statistics()).toMatchObject({ entries: 2, referred: 0 })
+    })
+
+    test('a request to be forgotten is of use only for who is there, for 7 days', async () => {
+      await using store = await open()
+      await store.add(newEntry('ana@example.org'))
+      const askedAt = new Date('2026-11-20T12:00:00Z')
+      const ask = async (canonicalEmail: string) => {
+        const link = newLink().stored
+        const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.' }
+        await store.askToForget({ canonicalEmail, link, mail, askedAt })
+        return link
+      }
+      const [there, absent] = [await ask('ana@example.org'), await ask('ben@example.org')]
+      expect([await store.linkIsWanted(there.id), await store.linkIsWanted(absent.id)]).toEqual([true, false])
+      expect(await store.remove(absent.secretHash)).toBe(false)
+      await store.eraseOldLinks(new Date('2026-11-27T11:59:59Z'))
+      expect(await store.linkIsWanted(there.id)).toBe(true)
+      await store.eraseOldLinks(new Date('2026-11-27T12:00:00Z'))
+      expect(await store.linkIsWanted(there.id)).toBe(false)
+      expect(await store.remove(there.secretHash)).toBe(false)
+      expect((await store.statistics()).entries).toBe(1)
     })
   })
 }

@@ -1,0 +1,54 @@
+import { sha256 } from '@plainpath/sealing'
+import type { Introspect, Introspection } from './introspection.ts'
+import type { ActiveAnswer } from './kept-answers.ts'
+import type { Asked, LookUp, RevocationMember } from './revocation-member.ts'
+
+/**
+ * Asks the authorization server only for what cannot be had from memory, or from a look-up under way. Only answers that
+ * say `active` are kept: what is inactive costs whoever sends it a look-up each time, and may be counted and refused.
+ *
+ * @param deps.clock the member's: milliseconds that only rise
+ * @param deps.onAsked told how each answer was had
+ */
+export function cachedIntrospection(deps: {
+  introspect: Introspect
+  member: Pick<RevocationMember, 'ask' | 'answered' | 'find'>
+  clock: { now(): number }
+  onAsked?: (how: Asked['how']) => void
+}): { introspect: Introspect; known: (token: string) => ActiveAnswer | undefined } {
+  const { introspect, member, clock } = deps
+  const underWay = new WeakMap<LookUp, Promise<Introspection>>()
+
+  async function lookUp(token: string, asked: LookUp): Promise<Introspection> {
+    let answer: Introspection | undefined
+    try {
+      answer = await introspect(token)
+      return answer
+    } finally {
+      member.answered(asked, answer, clock.now())
+    }
+  }
+
+  const hashOf = (token: string) => sha256(token).toString('base64url')
+
+  async function introspectOrRemember(token: string): Promise<Introspection> {
+    const asked = member.ask(hashOf(token), clock.now())
+    deps.onAsked?.(asked.how)
+    if (asked.how === 'kept') return asked.answer
+    if (asked.how === 'alone') return introspect(token)
+    const known = underWay.get(asked.lookUp)
+    if (known) return known
+    const found = lookUp(token, asked.lookUp)
+    underWay.set(asked.lookUp, found)
+    return found
+  }
+
+  return {
+    introspect: introspectOrRemember,
+    known(token) {
+      const answer = member.find(hashOf(token), clock.now())
+      if (answer) deps.onAsked?.('kept')
+      return answer
+    },
+  }
+}

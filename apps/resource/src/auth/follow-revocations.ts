@@ -1,0 +1,115 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import type { Log } from '@plainpath/http'
+import { RENEW_MS } from '@plainpath/revocation'
+import { type RevocationConnection, revocationConnection } from './revocation-connection.ts'
+import type { Command, RevocationMember } from './revocation-member.ts'
+
+export interface FollowDeps {
+  readonly member: RevocationMember
+  /** Of the hash and the channel in Redis. */
+  readonly name: string
+  /** The member's: milliseconds that only rise. */
+  readonly clock: { now(): number }
+  readonly log: Log
+  /** Told, each half second, whether memory may be used. */
+  readonly onLease: (valid: boolean) => void
+}
+
+/**
+ * Renewals are answered each half second, so a connection on which nothing is answered for so long hears nothing. The
+ * client's own time-out is of no use here: it begins anew with whatever is sent.
+ */
+const SILENCE_MS = 1_500
+const LONGEST_PAUSE_MS = 1_000
+const LEAVE_TIMEOUT_MS = 200
+
+/**
+ * Follows revocations until disposed: notices and renewals on one connection, so that whoever hears nothing renews
+ * nothing. A connection is used until the first failure; then another one is made and the member joins anew. While
+ * there is none, each token is introspected.
+ */
+export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
+  const stopping = new AbortController()
+  let failures = 0
+
+  function joined(): void {
+    if (failures > 0) deps.log.info('revocations are followed again')
+    failures = 0
+  }
+  function failed(error: unknown): void {
+    if (failures === 0) deps.log.warn('revocations are not followed: each token is introspected', { error })
+    failures += 1
+  }
+
+  async function follow(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const connection = revocationConnection(url, deps.name)
+      await followOn(connection, { ...deps, joined, signal: stopping.signal }).catch(failed)
+      const pause = Math.min(50 * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS)
+      await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
+    }
+  }
+
+  const following = follow()
+  return {
+    async [Symbol.asyncDispose]() {
+      stopping.abort()
+      await following
+    },
+  }
+}
+
+/** Until `signal` says so. @throws when the connection is lost, or cannot be made */
+async function followOn(
+  connection: RevocationConnection,
+  deps: FollowDeps & { joined(): void; signal: AbortSignal },
+): Promise<void> {
+  const { member, clock, signal } = deps
+  const over = Promise.withResolvers<void>()
+  over.promise.catch(() => undefined)
+  let answeredAt = clock.now()
+  let isOpen = false
+
+  async function perform(command: Command): Promise<Command[]> {
+    if (command.do === 'hear') {
+      const number = await connection.hear(command)
+      return member.heard(command, number, clock.now())
+    }
+    const granted = await connection.join(command)
+    if (granted) deps.joined()
+    return member.joined(command, granted, clock.now())
+  }
+  const send = (commands: readonly Command[]): void => {
+    for (const command of commands) perform(command).then(answered).catch(over.reject)
+  }
+  function answered(commands: readonly Command[]): void {
+    answeredAt = clock.now()
+    send(commands)
+  }
+  const tick = () => {
+    deps.onLease(member.isValid(clock.now()))
+    if (clock.now() - answeredAt > SILENCE_MS) over.reject(new Error('nothing was answered in time'))
+    else if (isOpen) send(member.tick(clock.now()))
+  }
+
+  const stop = () => over.resolve()
+  signal.addEventListener('abort', stop)
+  connection.onLost(over.reject)
+  const timer = setInterval(tick, RENEW_MS)
+  try {
+    const opening = connection.open((notice) => answered(member.notice(notice, clock.now())))
+    await Promise.race([opening, over.promise])
+    isOpen = true
+    answered(member.connected(clock.now()))
+    await over.promise
+  } finally {
+    clearInterval(timer)
+    signal.removeEventListener('abort', stop)
+    deps.onLease(false)
+    const id = member.disconnected()
+    // Nothing is believed any more, so nobody need wait for this member.
+    if (id !== undefined)
+      await Promise.race([connection.leave(id), sleep(LEAVE_TIMEOUT_MS, undefined, { ref: false })])
+    connection.close()
+  }
+}

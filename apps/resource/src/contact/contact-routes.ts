@@ -1,0 +1,56 @@
+import { defineRoute, Problem, type Route } from '@plainpath/http'
+import { operations } from '@plainpath/metadata'
+import type { VerifiedPerson } from '../auth/verified-person.ts'
+import { LIMITS } from '../limits.ts'
+import { answerSend } from './answer-send.ts'
+import type { ContactStore } from './contact-store.ts'
+import type { SendMessage } from './send-message.ts'
+
+export function contactRoutes(deps: {
+  sendMessage: SendMessage
+  contact: ContactStore
+  verifiedPerson: VerifiedPerson
+  now: () => Date
+}): Route[] {
+  const sendAs = answerSend(deps)
+  const send = defineRoute({
+    ...operations.sendContactMessage,
+    limits: LIMITS.contact,
+    async handle({ body, request }) {
+      const key = idempotencyKey(request.header('idempotency-key'))
+      return { status: 202, body: await sendAs(body, request, key) }
+    },
+  })
+  const get = defineRoute({
+    ...operations.getContactMessage,
+    limits: LIMITS.reads,
+    async handle({ params: { id }, caller }) {
+      const status = await deps.contact.find(id, caller.registrationId ?? caller.clientId)
+      if (status === undefined) throw unknownMessage()
+      return { status: 200, body: { id, status } }
+    },
+  })
+  const takeBack = defineRoute({
+    ...operations.deleteContactMessage,
+    limits: LIMITS.contact,
+    async handle({ params: { id }, caller }) {
+      const erased = await deps.contact.takeBack(id, caller.registrationId ?? caller.clientId, deps.now())
+      if (erased.ok) return { status: 204 }
+      throw erased.error === 'not-found' ? unknownMessage() : new Problem('already-delivered')
+    },
+  })
+  return [send, get, takeBack]
+}
+
+const unknownMessage = () =>
+  new Problem('not-found', { detail: 'No message of this registration has this id.' })
+
+/** Any printable ASCII, 1 to 200 characters; Node joins a header that is sent twice by a comma. */
+function idempotencyKey(sent: string): string | undefined {
+  if (sent === '') return undefined
+  if (!/^[\x21-\x7E]{1,200}$/.test(sent))
+    throw new Problem('invalid-request', {
+      detail: 'Idempotency-Key must be 1 to 200 printable characters without blanks.',
+    })
+  return sent
+}

@@ -1,0 +1,35 @@
+import { ContactTopic } from '@plainpath/domain'
+import type { SealingKeys } from '@plainpath/sealing'
+import { z } from 'zod'
+import type { OpenedMessage } from './contact-store.ts'
+
+const placeOf = (id: string, column: 'message' | 'reply') => `contact_messages/${id}/${column}`
+
+export const sealMessage = (keys: SealingKeys, message: { id: string; text: string; replyTo: string }) => ({
+  message_sealed: keys.seal(message.text, placeOf(message.id, 'message')),
+  reply_sealed: keys.seal(message.replyTo, placeOf(message.id, 'reply')),
+})
+
+const Row = z.object({
+  id: z.uuid(),
+  topic: ContactTopic,
+  guide_slug: z.string().nullable(),
+  message_sealed: z.instanceof(Buffer),
+  reply_sealed: z.instanceof(Buffer),
+  state: z.enum(['unconfirmed', 'received', 'delivered', 'erased']),
+  created_at: z.date(),
+})
+
+/** @throws {z.ZodError} for a row that was erased */
+export function openMessage(keys: SealingKeys, stored: object): OpenedMessage {
+  const row = Row.parse(stored)
+  return {
+    id: row.id,
+    topic: row.topic,
+    guideSlug: row.guide_slug,
+    text: keys.open(row.message_sealed, placeOf(row.id, 'message')).toString('utf8'),
+    replyTo: keys.open(row.reply_sealed, placeOf(row.id, 'reply')).toString('utf8'),
+    state: row.state,
+    createdAt: row.created_at,
+  }
+}

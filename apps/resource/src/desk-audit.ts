@@ -1,0 +1,19 @@
+import type { Database } from '@plainpath/postgres'
+
+export interface DeskAct {
+  /** Who did it: the user of the machine where the command ran. */
+  readonly actor: string
+  readonly action: 'waitlist export' | 'waitlist forget' | 'contact show' | 'contact erase'
+  /** Ids and numbers; never an address. */
+  readonly about: string
+}
+
+/** Writes down who read or erased what, in the transaction that does it: what cannot be written down is not done. */
+export async function auditDesk(tx: Database, act: DeskAct, now: Date): Promise<void> {
+  await tx.query('insert into desk_audit (at, actor, action, about) values ($1, $2, $3, $4)', [
+    now,
+    act.actor,
+    act.action,
+    act.about,
+  ])
+}

@@ -1,0 +1,64 @@
+import { defineRoute, Problem, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { type Html, linkDonePage, linkPage, renderPage } from '@plainpath/pages'
+import { sha256 } from '@plainpath/sealing'
+import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
+import { LinkSecret } from '../link-secret.ts'
+import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
+
+export interface LinkPageSpec {
+  readonly path: `/${string}`
+  /** Of both routes; the second adds `ByForm`. */
+  readonly operationId: string
+  readonly ask: { readonly title: string; readonly text: string; readonly button: string }
+  readonly done: { readonly title: string; readonly text: string }
+  /** @returns false when the link does nothing any more */
+  act(secretHash: Buffer): Promise<boolean>
+}
+
+const Link = z.object({ link: LinkSecret.catch('') })
+
+/** The page that a link in a mail opens, and where its button goes. Opening changes nothing: mail scanners open links. */
+export function linkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
+  const answer = (title: string, body: Html) => ({
+    status: 200 as const,
+    headers: FORM_HEADERS,
+    text: {
+      type: PAGE_TYPE,
+      content: renderPage({ origin: urls.origin, path: spec.path, title, body, noindex: true }),
+    },
+  })
+  const page = defineRoute({
+    ...PAGE,
+    path: spec.path,
+    operationId: spec.operationId,
+    summary: spec.ask.title,
+    request: { query: Link },
+    handle({ query: { link } }) {
+      if (link === '') throw deadLink()
+      return answer(spec.ask.title, linkPage({ ...spec.ask, action: spec.path, link }))
+    },
+  })
+  const act = defineRoute({
+    ...PAGE,
+    method: 'post',
+    path: spec.path,
+    operationId: `${spec.operationId}ByForm`,
+    summary: spec.ask.button,
+    limits: LIMITS.links,
+    form: true,
+    request: { body: Link },
+    async handle({ body: { link } }) {
+      if (link === '' || !(await spec.act(sha256(link)))) throw deadLink()
+      return answer(spec.done.title, linkDonePage(spec.done))
+    },
+  })
+  return [page, act]
+}
+
+const deadLink = () =>
+  new Problem('not-found', {
+    detail:
+      'This link does nothing any more: it was used, it is too old, or a part of it is missing. Open it again from the mail.',
+  })

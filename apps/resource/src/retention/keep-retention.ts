@@ -1,0 +1,41 @@
+import type { Log } from '@plainpath/http'
+
+/** Erases what was kept long enough. */
+export type Erase = (now: Date) => Promise<void>
+
+export interface Retention extends AsyncDisposable {
+  /** What it also does every ten minutes. */
+  enforce(): Promise<void>
+}
+
+const EVERY_MS = 600_000
+
+/** Enforces the table of `docs/retention.md` until disposed. Several instances may: each erasing is one statement. */
+export function keepRetention(
+  erasing: readonly Erase[],
+  deps: {
+    now: () => Date
+    log: Log
+    /** False when the clock of this machine is so wrong that too much would be erased. */
+    clockAgrees: () => Promise<boolean>
+  },
+): Retention {
+  async function enforce(): Promise<void> {
+    for (const erase of erasing) await erase(deps.now())
+  }
+  async function enforceByTheClock(): Promise<void> {
+    if (await deps.clockAgrees()) await enforce()
+    else deps.log.error('nothing was erased: the clock is wrong')
+  }
+  let under: Promise<void> = Promise.resolve()
+  const timer = setInterval(() => {
+    under = enforceByTheClock().catch((error: unknown) => deps.log.error('nothing was erased', { error }))
+  }, EVERY_MS)
+  return {
+    enforce,
+    async [Symbol.asyncDispose]() {
+      clearInterval(timer)
+      await under
+    },
+  }
+}

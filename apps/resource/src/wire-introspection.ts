@@ -1,0 +1,76 @@
+import { randomUUID } from 'node:crypto'
+import type { Log, Metrics, WatchedClock } from '@plainpath/http'
+import { LEASE_MS, REVOCATION_NAME } from '@plainpath/revocation'
+import { authorizationServerKeys } from './auth/authorization-server-keys.ts'
+import { cachedIntrospection } from './auth/cached-introspection.ts'
+import { followRevocations } from './auth/follow-revocations.ts'
+import type { Introspect } from './auth/introspection.ts'
+import { introspectionClient } from './auth/introspection-client.ts'
+import { introspectionMetrics } from './auth/introspection-metrics.ts'
+import type { ActiveAnswer } from './auth/kept-answers.ts'
+import { revocationMember } from './auth/revocation-member.ts'
+import type { Config } from './config.ts'
+import { wireClientSecret } from './wire-client-secret.ts'
+
+/** No answer is kept for longer, so a revocation that failed half way, and was answered 503, is over by then. */
+const KEEP_MS = 30_000
+const MOST_KEPT = 10_000
+
+export interface IntrospectionDeps {
+  readonly issuer: string
+  readonly metrics: Metrics
+  readonly log: Log
+  readonly now: () => Date
+  /** Of what is shared with revokers in Redis, where it is to be another than `revocation`. */
+  readonly revocationName?: string | undefined
+  /** By a wrong one nothing is said of tokens. */
+  readonly clock: Pick<WatchedClock, 'isSound' | 'requireSound'>
+}
+
+export interface Introspection extends AsyncDisposable {
+  readonly introspect: Introspect
+  /** Asks for the person's address, too; never from memory. */
+  readonly introspectWithEmail: Introspect
+  /** What is in memory about a token, and may be used now. */
+  readonly known: (token: string) => ActiveAnswer | undefined
+}
+
+/** Introspection, from memory where that is safe: with Redis, under a lease. */
+export function openIntrospection(config: Config, deps: IntrospectionDeps): Introspection {
+  const { metrics, log, revocationName: name = REVOCATION_NAME } = deps
+  const { onFailure, onAsked, onLease } = introspectionMetrics(metrics)
+  const { authUrls, clientId, redisUrl } = config
+  const opening = new AsyncDisposableStack()
+  const clientSecret = opening.use(wireClientSecret(config, log))
+  const keys = authorizationServerKeys(authUrls)
+  const asking = { ...deps, authUrls, clientId, clientSecret, keys, onFailure }
+  const introspect = introspectionClient(asking)
+  const introspectWithEmail = underSoundClock(deps, introspectionClient({ ...asking, claims: 'email' }))
+  const dispose = () => opening.disposeAsync()
+  if (!redisUrl)
+    return {
+      introspect: underSoundClock(deps, introspect),
+      introspectWithEmail,
+      known: () => undefined,
+      [Symbol.asyncDispose]: dispose,
+    }
+  const clock = performance
+  const options = { name: randomUUID(), leaseMs: LEASE_MS, keepMs: KEEP_MS, mostKept: MOST_KEPT }
+  const member = revocationMember(options)
+  opening.use(followRevocations(redisUrl, { member, name, clock, log, onLease }))
+  const cached = cachedIntrospection({ introspect, member, clock, onAsked })
+  return {
+    introspect: underSoundClock(deps, cached.introspect),
+    known: (token) => (deps.clock.isSound() ? cached.known(token) : undefined),
+    introspectWithEmail,
+    [Symbol.asyncDispose]: dispose,
+  }
+}
+
+/** Whoever asks compares what ends when with the clock of this machine. */
+function underSoundClock({ clock }: IntrospectionDeps, introspect: Introspect): Introspect {
+  return async (token) => {
+    clock.requireSound()
+    return introspect(token)
+  }
+}

@@ -1,0 +1,39 @@
+import type { Log, Metrics } from '@plainpath/http'
+import { type Mailer, mailQueue } from '@plainpath/mail'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { clockAgrees, type Pool } from '@plainpath/postgres'
+import type { Introspect } from './auth/introspection.ts'
+import type { Config } from './config.ts'
+import { keepRetention, type Retention } from './retention/keep-retention.ts'
+import { type Contact, openContact } from './wire-contact.ts'
+import { startMailer } from './wire-mail.ts'
+import { openWaitlist, type Waitlist } from './wire-waitlist.ts'
+
+export interface PeopleDeps {
+  readonly db: Pool
+  readonly introspectWithEmail: Introspect
+  readonly urls: ServiceUrls
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly now: () => Date
+  readonly announce: (line: string) => void
+}
+
+/** What this app keeps of people, what it mails them, and what erases it in time. */
+export function openPeople(
+  config: Config,
+  deps: PeopleDeps,
+  opening: AsyncDisposableStack,
+): { waitlist: Waitlist; contact: Contact; mailer: Mailer; retention: Retention } {
+  const stores = { ...deps, mails: mailQueue(config.sealingKeys) }
+  const waitlist = openWaitlist(config, stores)
+  const contact = openContact(config, stores)
+  const retention = { ...deps, clockAgrees: () => clockAgrees(deps.db) }
+  const handlers = { ...waitlist.mailHandlers, ...contact.mailHandlers }
+  return {
+    waitlist,
+    contact,
+    mailer: opening.use(startMailer(config, { ...deps, handlers })),
+    retention: opening.use(keepRetention([...waitlist.erasing, ...contact.erasing], retention)),
+  }
+}

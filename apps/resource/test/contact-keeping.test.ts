@@ -1,0 +1,230 @@
+import { readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseHashKey } from '@plainpath/sealing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem, posting } from './ask.ts'
+import { type ContactApi, DESK, startContact } from './contact-client.ts'
+
+let contact: ContactApi
+let now = new Date()
+beforeAll(async () => {
+  contact = await startContact({ now: () => now })
+})
+afterAll(() => contact[Symbol.asyncDispose]())
+
+const DAY_MS = 24 * 3600 * 1000
+const good = { topic: 'question', message: 'Canary question about a permit.' }
+const tokenOf = (registrationId: string) => contact.tokenOf('canary-ana@example.org', registrationId)
+const at = (method: string, id: unknown, registrationId: string) =>
+  ask(contact.api.origin, {
+    method,
+    path: `/api/contact/${String(id)}`,
+    headers: { authorization: `Bearer ${tokenOf(registrationId)}` },
+  })
+const rows = async (sql: string, values: unknown[] = []) => (await contact.api.db.query(sql, values)).rows
+
+describe('Idempotency-Key', () => {
+  const send = (registrationId: string, key: string, body: object = good) =>
+    contact.send(tokenOf(registrationId), body, { 'idempotency-key': key })
+
+  test('N-246 the same request again is the same message, with one mail each', async () => {
+    const first = await send('reg_a', 'key-1')
+    const again = await send('reg_a', 'key-1')
+    expect([again.status, again.json()]).toEqual([202, first.json()])
+    const { id } = first.json()
+    expect(await rows('select count(*) as mails from mails where about = $1', [id])).toEqual([{ mails: 2 }])
+  })
+
+  test('N-247 another registration has keys of its own', async () => {
+    const ids = [await send('reg_a', 'key-2'), await send('reg_b', 'key-2')].map((sent) => sent.json()['id'])
+    expect(new Set(ids).size).toBe(2)
+  })
+
+  test('N-248 another body is 422 within 24 hours and a new message after, and the key is kept as a hash', async () => {
+    const { id } = (await send('reg_a', 'canary-key')).json()
+    const before = await contact.kept()
+    expectProblem(await send('reg_a', 'canary-key', { ...good, topic: 'other' }), {
+      status: 422,
+      code: 'idempotency-key-reused',
+    })
+    expect(await contact.kept()).toBe(before)
+    expect(JSON.stringify(await rows('select m::text from contact_messages m'))).not.toContain('canary')
+    now = new Date(now.getTime() + DAY_MS)
+    const later = await send('reg_a', 'canary-key', { ...good, topic: 'other' })
+    expect(later.status).toBe(202)
+    expect(later.json()['id']).not.toBe(id)
+  })
+
+  test.for([
+    ['of 201 characters', 'k'.repeat(201)],
+    ['of 10 000 characters', 'k'.repeat(10_000)],
+    ['with a blank', 'a b'],
+  ] as const)('N-248 %s is refused', async ([, key]) => {
+    const before = await contact.kept()
+    expectProblem(await send('reg_a', key), { status: 400, code: 'invalid-request' })
+    expect(await contact.kept()).toBe(before)
+  })
+
+  test('N-249 while the first is under way the same key is 409, and nothing is kept', async () => {
+    const hashKey = parseHashKey(readFileSync(path.join(contact.api.keys, 'hash-key'), 'utf8'))
+    const lock = hashKey.hash('idempotency/contact', 'reg_g\nkey-4').readBigInt64BE().toString()
+    const before = await contact.kept()
+    await contact.api.db.transaction(async (tx) => {
+      await tx.query('select pg_advisory_xact_lock($1::bigint)', [lock])
+      expectProblem(await send('reg_g', 'key-4'), { status: 409, code: 'idempotency-in-progress' })
+    })
+    expect(await contact.kept()).toBe(before)
+    expect((await send('reg_g', 'key-4')).status).toBe(202)
+  })
+
+  test('N-249 of many at once one message comes, the others are the same or 409', async () => {
+    const sent = await Promise.all(Array.from({ length: 20 }, () => send('reg_c', 'key-3')))
+    const taken = sent.filter(({ status }) => status === 202).map((each) => each.json()['id'])
+    expect(new Set(taken).size).toBe(1)
+    // On a busy machine some wait for a connection longer than they may: 503.
+    for (const each of sent.filter(({ status }) => status !== 202 && status !== 503))
+      expectProblem(each, { status: 409, code: 'idempotency-in-progress' })
+    expect(
+      await rows(`select count(*) as kept from contact_messages where registration_id = 'reg_c'`),
+    ).toEqual([{ kept: 1 }])
+  })
+})
+
+describe('DELETE', () => {
+  test('before delivery erases the text and address, and nothing goes to the desk', async () => {
+    const waiting = () => rows(`select count(*)::int as waiting from mails where state = 'queued'`)
+    await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ waiting: 0 }])
+    contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
+    const { id } = (await contact.send(tokenOf('reg_d'), good)).json()
+    for (const _time of [1, 2]) expect((await at('DELETE', id, 'reg_d')).status).toBe(204)
+    expect((await at('GET', id, 'reg_d')).json()).toEqual({ id, status: 'erased' })
+    expect(
+      await rows('select message_sealed, reply_sealed from contact_messages where id = $1', [id]),
+    ).toEqual([{ message_sealed: null, reply_sealed: null }])
+    await expect
+      .poll(() => rows('select distinct state from mails where about = $1', [id]), { timeout: 10_000 })
+      .toEqual([{ state: 'dropped' }])
+    expect(contact.server.received.filter(({ subject }) => subject.includes(String(id)))).toEqual([])
+  })
+
+  test('after delivery is 409', async () => {
+    const { id } = (await contact.send(tokenOf('reg_d'), good)).json()
+    await contact.becomes(id, 'delivered')
+    expectProblem(await at('DELETE', id, 'reg_d'), { status: 409, code: 'already-delivered' })
+    expect((await at('GET', id, 'reg_d')).json()['status']).toBe('delivered')
+  })
+})
+
+test('90 days after delivery a message is erased, and not a day before', async () => {
+  const { id } = (await contact.send(tokenOf('reg_e'), good)).json()
+  await contact.becomes(id, 'delivered')
+  const delivered = now
+  now = new Date(delivered.getTime() + 90 * DAY_MS - 1)
+  await contact.api.resource.retention.enforce()
+  expect((await at('GET', id, 'reg_e')).json()['status']).toBe('delivered')
+  now = new Date(delivered.getTime() + 90 * DAY_MS)
+  await contact.api.resource.retention.enforce()
+  expect((await at('GET', id, 'reg_e')).json()['status']).toBe('erased')
+  expect(await rows('select id from contact_messages where message_sealed is not null')).toEqual([])
+})
+
+test('N-242 ten an hour for a registration, however many clients and addresses', async () => {
+  await using limited = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
+  const token = limited.tokenOf('ana@example.org', 'reg_x')
+  for (let time = 0; time < 10; time++) expect((await limited.send(token, good)).status).toBe(202)
+  expectProblem(await limited.send(token, good), { status: 429, code: 'rate-limited' })
+  expect((await limited.send(limited.tokenOf('ana@example.org', 'reg_y'), good)).status).toBe(202)
+})
+
+test('N-292 a dump and the log name no address, message or key', async () => {
+  await contact.send(tokenOf('reg_f'), good, {
+    'idempotency-key': 'canary-key-2',
+    'user-agent': 'canary-agent',
+  })
+  const dump = JSON.stringify(
+    await rows(
+      `select c::text as row from contact_messages c union all select m::text from mails m
+       union all select j::text from graphile_worker.jobs j`,
+    ),
+  )
+  const hex = Buffer.from('anary').toString('hex')
+  for (const hidden of ['anary', hex]) expect(dump + contact.api.logged.join('\n')).not.toContain(hidden)
+})
+
+describe('/contact', () => {
+  const form = {
+    accept: 'text/html',
+    'content-type': 'application/x-www-form-urlencoded',
+    'sec-fetch-site': 'same-origin',
+  }
+  const write = (fields: Record<string, string>, headers: object = {}) =>
+    ask(contact.api.origin, {
+      path: '/contact',
+      ...posting(new URLSearchParams(fields).toString(), { ...form, ...headers }),
+    })
+  const typed = { topic: 'attorney', message: 'Canary words.', email: 'canary-ben@example.org' }
+  const pressing = async () => {
+    const mail = (await contact.server.mails(1, typed.email)).at(-1)
+    const link = /^http\S+\/contact\/confirm\?link=(\S+)$/m.exec(mail?.text ?? '')?.[1] ?? ''
+    const press = () =>
+      ask(contact.api.origin, { path: '/contact/confirm', ...posting(`link=${link}`, form) })
+    return { link, press }
+  }
+
+  test('N-272, N-291 a message is sent by the button of the mailed link, and by nothing else', async () => {
+    const page = await ask(contact.api.origin, { path: '/contact', headers: { accept: 'text/html' } })
+    expect(page.body).toContain('justice.gov')
+    expect((await write(typed)).status).toBe(202)
+    const { link, press } = await pressing()
+    const desks = () => contact.server.received.filter(({ to }) => to.includes(DESK)).length
+    const before = desks()
+    const opened = await ask(contact.api.origin, { path: `/contact/confirm?link=${link}` })
+    expect(opened.status).toBe(200)
+    expect(await rows(`select state from contact_messages where state = 'unconfirmed'`)).toHaveLength(1)
+    expect((await press()).body).toContain('Your message is sent')
+    const mails = await contact.server.mails(before + 1, DESK)
+    expect(mails.at(-1)).toMatchObject({
+      replyTo: typed.email,
+      text: expect.stringContaining('| Canary words.'),
+    })
+    expect((await press()).status).toBe(404)
+  })
+
+  test('unconfirmed for 24 hours it is gone, and the link is dead', async () => {
+    await write({ ...typed, email: 'canary-cleo@example.org' })
+    const [mail] = await contact.server.mails(1, 'canary-cleo@example.org')
+    const link = /link=(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
+    now = new Date(now.getTime() + DAY_MS)
+    const pressed = await ask(contact.api.origin, {
+      path: '/contact/confirm',
+      ...posting(`link=${link}`, form),
+    })
+    expect(pressed.status).toBe(404)
+    await contact.api.resource.retention.enforce()
+    expect(await rows(`select id from contact_messages where state = 'unconfirmed'`)).toEqual([])
+  })
+
+  test.for([
+    { why: 'no message', change: { message: '' }, words: 'Write a message' },
+    { why: 'no address', change: { email: 'nobody' }, words: 'Type your e-mail address' },
+    {
+      why: 'N-208 two lines of address',
+      change: { email: 'a@example.org\r\nBcc: b@example.org' },
+      words: 'Type your e-mail address',
+    },
+    { why: 'another topic', change: { topic: '"><script>' }, words: 'Choose what' },
+    { why: 'a long message', change: { message: 'x'.repeat(5001) }, words: 'Write a message' },
+  ])('$why is said on top and beside the field, and nothing is kept', async ({ change, words }) => {
+    const before = await contact.kept()
+    const refused = await write({ ...typed, ...change })
+    expect([refused.status, refused.body.split(words).length]).toEqual([400, 3])
+    expect(refused.body).not.toContain('<script')
+    expect(await contact.kept()).toBe(before)
+  })
+
+  test('a form of another site is refused', async () => {
+    const before = await contact.kept()
+    expect((await write(typed, { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
+    expect(await contact.kept()).toBe(before)
+  })
+})

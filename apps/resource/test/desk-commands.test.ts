@@ -1,0 +1,113 @@
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { runResourceCommand } from '../src/cli.ts'
+import { ask, posting } from './ask.ts'
+import { type ContactApi, startContact } from './contact-client.ts'
+
+const resources = new AsyncDisposableStack()
+let contact: ContactApi
+let folder: string
+let env: Record<string, string>
+beforeAll(async () => {
+  contact = resources.use(await startContact())
+  folder = await mkdtemp(path.join(tmpdir(), 'desk-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  const { keys } = contact.api
+  env = {
+    RESOURCE_DATABASE_URL: contact.api.databaseUrl,
+    RESOURCE_KEK_FILE: path.join(keys, 'kek'),
+    RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key'),
+  }
+})
+afterAll(() => resources.disposeAsync())
+
+async function run(...args: string[]) {
+  const [out, errors]: [string[], string[]] = [[], []]
+  const io = { print: (text: string) => out.push(text), printError: (text: string) => errors.push(text) }
+  const code = await runResourceCommand(args, env, io)
+  return { code, out: out.join('\n'), errors: errors.join('\n') }
+}
+const audit = async () => {
+  const { rows } = await contact.api.db.query<{ line: string }>(
+    `select action || ': ' || about as line from desk_audit order by id`,
+  )
+  return rows.map(({ line }) => line)
+}
+const join = (email: string) => ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })
+
+test('N-288 the waitlist is listed without addresses, exported once to a file for its owner alone, and audited', async () => {
+  await join('Ana@example.org')
+  await join('ben@example.org')
+  const listed = await run('waitlist', 'list', '--json')
+  expect(JSON.parse(listed.out)).toMatchObject({ entries: [{ confirmedAt: null, referred: false }, {}] })
+  expect(listed.out + (await run('waitlist', 'list')).out).not.toMatch(/@|Ana/)
+  expect(await audit()).toEqual([])
+
+  const file = path.join(folder, 'waitlist.jsonl')
+  expect(await run('waitlist', 'export', '--file', file)).toMatchObject({
+    code: 0,
+    out: `2 entries are in ${file}.`,
+  })
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+  const emails = (await readFile(file, 'utf8'))
+    .trim()
+    .split('\n')
+    .map((line) => JSON.parse(line).email)
+  expect(emails.toSorted()).toEqual(['Ana@example.org', 'ben@example.org'])
+  expect(await run('waitlist', 'export', '--file', file)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('EEXIST'),
+  })
+  expect(await audit()).toEqual(['waitlist export: 2 entries'])
+})
+
+test('an address is forgotten in any spelling, with its links, once', async () => {
+  await join('cleo@example.org')
+  expect(await run('waitlist', 'forget', ' CLEO@Example.org')).toMatchObject({ code: 0, errors: '' })
+  expect(await run('waitlist', 'forget', 'cleo@example.org')).toMatchObject({ code: 1, out: '' })
+  expect(await run('waitlist', 'forget', 'nobody')).toMatchObject({
+    code: 1,
+    errors: 'This is no e-mail address.',
+  })
+  expect((await audit()).at(-1)).toMatch(/^waitlist forget: [0-9a-f-]{36}$/)
+  expect((await join('cleo@example.org')).status).toBe(201)
+})
+
+describe('messages', () => {
+  const good = { topic: 'question', message: 'Canary text.\nTwo lines.' }
+
+  test('are listed without text, shown with it, and showing is audited', async () => {
+    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), good)).json()
+    const listed = await run('contact', 'list', '--json')
+    expect(JSON.parse(listed.out)).toMatchObject({ messages: [{ id, topic: 'question' }] })
+    expect(listed.out + (await run('contact', 'list')).out).not.toMatch(/Canary|ana@/)
+    const shown = await run('contact', 'show', String(id))
+    expect(shown.out).toContain('Answer to ana@example.org\n| Canary text.\n| Two lines.')
+    expect((await audit()).at(-1)).toBe(`contact show: ${String(id)}`)
+  })
+
+  test('are erased, also after delivery, and that is audited', async () => {
+    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), good)).json()
+    await contact.becomes(id, 'delivered')
+    expect(await run('contact', 'erase', String(id), '--json')).toMatchObject({ code: 0 })
+    expect((await audit()).at(-1)).toBe(`contact erase: ${String(id)}`)
+    for (const command of ['show', 'erase'])
+      expect(await run('contact', command, String(id))).toMatchObject({ code: 1, out: '' })
+    expect(await run('contact', 'show', 'x')).toMatchObject({
+      code: 1,
+      errors: 'This is not the id of a message.',
+    })
+  })
+})
+
+test('the app may add to the audit, and neither change nor erase it', async () => {
+  const { api } = contact
+  const { rows } = await api.db.query(
+    `select has_table_privilege(rolname, 'desk_audit', 'update') or has_table_privilege(rolname, 'desk_audit', 'delete') as may
+     from pg_roles where rolname = $1`,
+    [new URL(api.databaseUrl).username],
+  )
+  expect(rows).toEqual([{ may: false }])
+})

@@ -1,0 +1,84 @@
+import { loadGuides } from '@plainpath/guides'
+import { openPool } from '@plainpath/postgres'
+import { expect, test, vi } from 'vitest'
+import { publishGuides } from '../src/guides/publish-guides.ts'
+import { ask } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+// Each starts the API twice.
+vi.setConfig({ testTimeout: 60_000 })
+
+const NOW = new Date('2026-11-20T12:00:00Z')
+const packaged = loadGuides()
+const [first] = packaged
+if (!first) throw new Error('there are no guides')
+
+const guide = async ({ origin }: RunningResource) =>
+  (await ask(origin, { path: `/api/guides/${first.slug}` })).json()
+const told = ({ logged }: RunningResource) => logged.filter((line) => line.includes('altered in the store'))
+async function altered({ operations }: RunningResource): Promise<number> {
+  const text = await (await fetch(`${operations.url}/metrics`)).text()
+  return Number(/^guide_altered\{.*\} (\d+)$/m.exec(text)?.[1])
+}
+/** Writes over what was published, as only the owner of the tables can. */
+const alter = (api: RunningResource, change: object) =>
+  api.db.query('update guide_versions set content = content || $1 where slug = $2', [
+    JSON.stringify(change),
+    first.slug,
+  ])
+
+test('N-290 the app’s own role cannot alter what was published, and can publish the next version', async () => {
+  await using api = await startResource()
+  await using asApp = openPool(api.databaseUrl, { max: 1 })
+  expect((await publishGuides(asApp, packaged, NOW)).ok).toBe(true)
+  for (const statement of [
+    `update guide_versions set content = content || '{"title": "Altered"}'`,
+    'delete from guide_versions',
+    'truncate guide_versions cascade',
+    'delete from guide_reviews',
+    'alter table guide_versions add column more text',
+  ])
+    await expect(asApp.query(statement)).rejects.toMatchObject({ code: '42501' })
+  const next = [{ ...first, version: first.version + 1 }, ...packaged.slice(1)]
+  expect((await publishGuides(asApp, next, NOW)).ok).toBe(true)
+})
+
+test.for([
+  ['the title', { title: 'Pay this person first' }],
+  ['the text', { body: 'Send your passport to this address.[^x]' }],
+  ['the sources', { sources: first.sources.map((source) => ({ ...source, url: 'https://evil.example/' })) }],
+  ['the disclaimer', { disclaimer: 'This is the government.' }],
+  ['whose it is', { slug: 'another-guide' }],
+  ['who reviewed it', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
+] as const)(
+  'N-290 a guide that was altered in the store is served as the release has it, and operators are told: %s',
+  async ([_what, change]) => {
+    await using before = await startResource()
+    await publishGuides(before.db, packaged, NOW)
+    await expect.poll(() => guide(before), { timeout: 10_000 }).toMatchObject({ title: first.title })
+    const published = await guide(before)
+    await alter(before, change)
+    await using after = await startResource({ beside: before })
+    expect(await guide(after)).toEqual(published)
+    expect(await altered(after)).toBe(1)
+    expect(told(after)).toHaveLength(1)
+    expect(told(after)[0]).toContain(`"slug":"${first.slug}"`)
+  },
+)
+
+test('N-290 what was put back as it was is right again', async () => {
+  await using api = await startResource()
+  await publishGuides(api.db, packaged, NOW)
+  await alter(api, { title: 'Altered' })
+  await alter(api, { title: first.title })
+  await using after = await startResource({ beside: api })
+  expect([await altered(after), told(after)]).toEqual([0, []])
+})
+
+test('N-290 what another release published is served as it is kept', async () => {
+  await using api = await startResource()
+  await publishGuides(api.db, packaged, NOW)
+  await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)
+  await expect.poll(() => guide(api), { timeout: 10_000 }).toMatchObject({ title: 'Of the next release' })
+  expect([await altered(api), told(api)]).toEqual([0, []])
+})
