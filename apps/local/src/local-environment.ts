@@ -55,6 +55,8 @@ export async function openLocalEnvironment(
       RESOURCE_ORIGIN: origin,
       AUTH_ALSO_ACCEPT_HOSTS: alsoAccept,
       RESOURCE_ALSO_ACCEPT_HOSTS: alsoAccept,
+      AUTH_OUTBOX_DIR: data.path('outbox'),
+      RESOURCE_OUTBOX_DIR: data.path('outbox'),
       AUTH_LIMITS_FACTOR: String(limitsFactor),
       RESOURCE_LIMITS_FACTOR: String(limitsFactor),
       // `npm start` puts its own in place; commands that need none never call it.

@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { createResourceServer } from '@plainpath/auth/create-resource-server'
+import { secretDigest } from '@plainpath/auth/resource-servers'
+import { replaceFile } from '@plainpath/auth/resource-servers-file'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { DataDirectory } from './data-directory.ts'
@@ -44,9 +46,13 @@ export async function localSecrets(data: DataDirectory, audience: string): Promi
   )
   const credential = Credential.parse(JSON.parse(pair.content))
   const secret = await data.fileOnce('resource-client-secret', () => credential.secret)
+  // The credential may have been rotated since, at this origin or another.
+  const entry = { ...credential.server, audience, secrets: [secretDigest(secret.content.trim())] }
   const servers = await data.fileOnce(`resource-servers-${slug(audience)}.json`, () =>
-    JSON.stringify([{ ...credential.server, audience }]),
+    JSON.stringify([entry]),
   )
+  if (!servers.content.includes(entry.secrets[0] ?? ''))
+    await replaceFile(servers.path, JSON.stringify([entry]))
   const files = [authKek, authHash, resourceKek, resourceHash, passwords, pair, secret, servers]
   return {
     made: files.filter((file) => file.made).length,

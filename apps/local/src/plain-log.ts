@@ -17,5 +17,5 @@ export function plainLog(service: string, print: (line: string) => void): Log {
       )
       print(`${time} ${level} ${service}: ${message} ${shown.join(' ')}`.trimEnd())
     }
-  return { info: at('info'), warn: at('warn'), error: at('error') }
+  return { info: at('info'), warn: at('warn'), error: at('error'), everyRead: true }
 }

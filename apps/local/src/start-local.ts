@@ -54,7 +54,7 @@ export async function startLocal(
     () => firstKey(authConfig),
     (kid) => (kid ? `made ${kid}` : 'found'),
   )
-  const auth = opening.use(await openAuth(authConfig, { log: authLog, now }))
+  const auth = opening.use(await openAuth(authConfig, { log: authLog, now, announce: print }))
   const quietly = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
   const internal = opening.use(await serve(auth.internalApp.callback(), quietly))
   const resourceConfig = loadResourceConfig({
@@ -66,8 +66,10 @@ export async function startLocal(
     () => publishFirstGuides(resourceConfig.databaseUrl, now()),
     (count) => (count > 0 ? `published ${count}` : 'found'),
   )
-  const resource = opening.use(await openResource(resourceConfig, { log: plainLog('resource', print), now }))
-  handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
+  const resource = opening.use(
+    await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
+  )
+  handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
   await steps.run('service', () => requireHealthy(settings.origin, settings.port))
 
   const resources = opening.move()
