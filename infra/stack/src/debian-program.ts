@@ -5,8 +5,12 @@ import path from 'node:path'
 const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
+  gcc: 'gcc',
+  prometheus: 'prometheus',
+  promtool: 'prometheus',
   'redis-server': 'redis-server',
   slowhttptest: 'slowhttptest',
+  spin: 'spin',
 } as const
 export type DebianProgram = keyof typeof PACKAGES
 
@@ -24,7 +28,7 @@ export async function debianPrograms<const Names extends readonly DebianProgram[
   searchPath: string,
 ): Promise<Record<Names[number], string>> {
   const found = await Promise.all(names.map(async (name) => [name, await find(name, searchPath)] as const))
-  const missing = found.filter(([, file]) => !file).map(([name]) => PACKAGES[name])
+  const missing = [...new Set(found.filter(([, file]) => !file).map(([name]) => PACKAGES[name]))]
   if (missing.length > 0) {
     throw new MissingPrograms(
       `Missing: ${missing.join(', ')}. On Debian: apt-get install ${missing.join(' ')}`,

@@ -33,7 +33,7 @@ export interface ManagedProcessOptions {
   readonly readyLine: string
 }
 
-const START_MS = 15_000
+const START_MS = 60_000
 const STOP_MS = 15_000
 
 /** @throws with the last lines it printed, when the process ends or does not get ready in time */

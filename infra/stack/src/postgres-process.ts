@@ -6,28 +6,46 @@ import type { EmbeddedPostgres } from '@plainpath/postgres'
 
 /** The process of the database server, which a test may stop and start again as it was, at the same port. */
 export interface PostgresProcess {
+  readonly dir: string
+  /** What started it: the program, `-D`, the folder, and its settings. */
+  readonly command: readonly string[]
   /** SIGINT stops it in order; SIGQUIT and SIGKILL leave its data to be recovered. Waits until it is gone. */
   stop(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
-  /** Returns when it takes connections. */
+  /** Returns when it takes connections; at once where it does already. */
   start(): Promise<void>
+  /** Stops the server and all its processes in their tracks, or lets them go on. */
+  freeze(frozen: boolean): void
+  readonly running: boolean
 }
 
 const POLL_MS = 20
 const STOP_MS = 15_000
 const START_MS = 30_000
 
-export function postgresProcess({ dir }: Pick<EmbeddedPostgres, 'dir'>): PostgresProcess {
-  let command: readonly string[] | undefined
+/** @param command how to start it, where it does not run */
+export function postgresProcess(
+  { dir }: Pick<EmbeddedPostgres, 'dir'>,
+  command = commandOf(dir),
+): PostgresProcess {
   return {
+    dir,
+    command,
+    get running() {
+      return serverPid(dir) !== undefined
+    },
+    freeze(frozen) {
+      const pid = serverPid(dir)
+      if (pid === undefined) throw new Error('PostgreSQL does not run')
+      // The server first, so that it starts no process that would be left out.
+      for (const each of [pid, ...childrenOf(pid)]) process.kill(each, frozen ? 'SIGSTOP' : 'SIGCONT')
+    },
     async stop(signal) {
       const pid = serverPid(dir)
       if (pid === undefined) throw new Error('PostgreSQL does not run')
-      command = commandLine(pid)
       process.kill(pid, signal)
       await until(() => commandLine(pid) === undefined, STOP_MS, 'PostgreSQL did not stop')
     },
     async start() {
-      if (!command) throw new Error('PostgreSQL was not stopped')
       const [program = '', ...options] = command
       const { uid, gid } = statSync(dir)
       let ended = true
@@ -55,6 +73,13 @@ export function postgresProcess({ dir }: Pick<EmbeddedPostgres, 'dir'>): Postgre
   }
 }
 
+function commandOf(dir: string): readonly string[] {
+  const pid = serverPid(dir)
+  const command = pid === undefined ? undefined : commandLine(pid)
+  if (!command) throw new Error('PostgreSQL does not run')
+  return command
+}
+
 async function until(done: () => boolean, ms: number, otherwise: string): Promise<void> {
   for (const deadline = Date.now() + ms; !done(); await sleep(POLL_MS)) {
     if (Date.now() > deadline) throw new Error(`${otherwise} within ${ms / 1000} s`)
@@ -69,6 +94,11 @@ function serverPid(dir: string): number | undefined {
 }
 
 const serverIsReady = (dir: string) => serverPid(dir) !== undefined && pidFile(dir)?.[7]?.trim() === 'ready'
+
+function childrenOf(parent: number): number[] {
+  const children = readIfThere(`/proc/${parent}/task/${parent}/children`) ?? ''
+  return children.split(' ').filter(Boolean).map(Number)
+}
 
 /** Undefined when there is no such process, or nothing is left of it but its exit code. */
 const commandLine = (pid: number) => readIfThere(`/proc/${pid}/cmdline`)?.split('\0').slice(0, -1)

@@ -19,6 +19,8 @@ export async function startApp(options: {
   number: number
   ports: AppPorts
   env: Readonly<Record<string, string>>
+  /** Of the process itself, beside its settings. */
+  surroundings?: Readonly<Record<string, string>>
   folder: string
 }): Promise<RunningApp> {
   const { app, ports, folder } = options
@@ -29,6 +31,7 @@ export async function startApp(options: {
     command: process.execPath,
     args: [fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url)), 'serve'],
     env: {
+      ...options.surroundings,
       ...Object.fromEntries(own),
       [`${prefix}_HOST`]: '127.0.0.1',
       [`${prefix}_PORT`]: String(ports.public),

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
+import { redisAcl } from './redis-acl.ts'
 
 export interface RunningRedis extends ManagedProcess {
   readonly port: number
@@ -11,27 +12,19 @@ export interface RunningRedis extends ManagedProcess {
   readonly adminUrl: string
 }
 
-/** What an app needs: its own keys and channels, scripts and their clock, and `INFO` to see how the server is set up. */
-const rights = (app: string) =>
-  `~${app}:* &${app}:* -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +time +info`
-
 /** Redis as it is run in production: nothing on disk, nothing evicted, no user without a password. */
 export async function startRedis(options: {
   program: string
   port: number
   folder: string
+  maxMemoryMb?: number
 }): Promise<RunningRedis> {
   const { program, port, folder } = options
   const password = () => randomBytes(24).toString('base64url')
   const [auth, resource, admin] = [password(), password(), password()]
   const aclFile = path.join(folder, `redis-${port}.acl`)
-  const lines = [
-    'user default off',
-    `user auth on >${auth} ${rights('auth')}`,
-    `user resource on >${resource} ${rights('resource')}`,
-    `user admin on >${admin} ~* &* +@all`,
-  ]
-  await writeFile(aclFile, `${lines.join('\n')}\n`, { mode: 0o600 })
+  const acl = `${redisAcl({ auth, resource })}user admin on >${admin} ~* &* +@all\n`
+  await writeFile(aclFile, acl, { mode: 0o600 })
   const started = await startManagedProcess({
     name: 'redis',
     command: program,
@@ -45,7 +38,7 @@ export async function startRedis(options: {
       '--appendonly',
       'no',
       '--maxmemory',
-      '256mb',
+      `${options.maxMemoryMb ?? 256}mb`,
     ].concat(['--maxmemory-policy', 'noeviction', '--aclfile', aclFile, '--dir', folder]),
     env: {},
     logFile: path.join(folder, 'redis.log'),

@@ -1,18 +1,14 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
-import { loadConfig } from '@plainpath/auth/config'
-import { initKeys } from '@plainpath/auth/init-keys'
-import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
-import { createLog } from '@plainpath/http'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { embeddedDatabases } from '@plainpath/local/databases'
 import { localSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
-import { type EmbeddedPostgres, migrate, useEmbeddedPostgres } from '@plainpath/postgres'
-import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { debianPrograms } from './debian-program.ts'
 import { freePorts, type ManagedProcess } from './managed-process.ts'
+import { firstSigningKey, migrateBoth } from './prepare-stores.ts'
 import { type AppPorts, type RunningApp, startApp } from './start-app.ts'
 import { startGateway } from './start-gateway.ts'
 import { type RunningRedis, startRedis } from './start-redis.ts'
@@ -35,8 +31,10 @@ export interface StackOptions {
   readonly say?: (line: string) => void
   /** Changes the addresses that the apps are given. */
   readonly between?: (addresses: StackAddresses) => Promise<StackAddresses>
-  /** Changes the address of the internal listener of auth that each API process is given. */
+  /** Changes the addresses of the internal listeners of auth that each API process is given. */
   readonly beforeAuth?: (url: string) => Promise<string>
+  /** The environment of a process named such as `auth-1`, beside its settings. */
+  readonly surroundingsOf?: (name: string) => Readonly<Record<string, string>>
 }
 
 /** Two of each app behind a gateway, PostgreSQL with two databases, Redis with a user for each app: all plain processes. */
@@ -83,11 +81,16 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
+    AUTH_OUTBOX_DIR: data.path('outbox'),
+    RESOURCE_OUTBOX_DIR: data.path('outbox'),
     AUTH_TRUSTED_PROXIES: '127.0.0.1',
     RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
     AUTH_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
     RESOURCE_LIMITS_FACTOR: String(options.limitsFactor ?? 100),
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
+    // Whoever stops the stack stops all of it.
+    AUTH_DRAIN_DELAY_SECONDS: '0',
+    RESOURCE_DRAIN_DELAY_SECONDS: '0',
     ...options.settings,
   }
   await firstSigningKey({ ...env, ...addresses })
@@ -117,7 +120,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Each API process asks an auth process of its own. */
+/** Each API process asks an auth process of its own first, and another while that one is away. */
 async function startApps(options: {
   env: Readonly<Record<string, string>>
   folder: string
@@ -125,46 +128,28 @@ async function startApps(options: {
   say: (line: string) => void
   opened: (app: RunningApp) => void
   beforeAuth?: (url: string) => Promise<string>
+  surroundingsOf?: StackOptions['surroundingsOf']
 }): Promise<Pick<Stack, 'auth' | 'resource'>> {
   const { folder, next, say } = options
   const start = async (app: 'auth' | 'resource', number: number, more: Record<string, string> = {}) => {
     const ports: AppPorts = { public: next(), operations: next(), internal: next() }
-    const started = await startApp({ app, number, ports, env: { ...options.env, ...more }, folder })
+    const surroundings = options.surroundingsOf?.(`${app}-${number}`) ?? {}
+    const env = { ...options.env, ...more }
+    const started = await startApp({ app, number, ports, env, surroundings, folder })
     options.opened(started)
     say(`${started.name.padEnd(14)} 127.0.0.1:${ports.public}  operations 127.0.0.1:${ports.operations}`)
     return started
   }
   const auth: RunningApp[] = []
   const resource: RunningApp[] = []
+  for (let number = 1; number <= INSTANCES; number += 1) auth.push(await start('auth', number))
   for (let number = 1; number <= INSTANCES; number += 1) {
-    const server = await start('auth', number)
-    auth.push(server)
-    const direct = `http://127.0.0.1:${server.ports.internal}`
-    const authUrl = (await options.beforeAuth?.(direct)) ?? direct
-    resource.push(await start('resource', number, { RESOURCE_AUTH_URL: authUrl }))
+    const urls: string[] = []
+    for (const { ports } of [...auth.slice(number - 1), ...auth.slice(0, number - 1)]) {
+      const direct = `http://127.0.0.1:${ports.internal}`
+      urls.push((await options.beforeAuth?.(direct)) ?? direct)
+    }
+    resource.push(await start('resource', number, { RESOURCE_AUTH_URL: urls.join(',') }))
   }
   return { auth, resource }
-}
-
-async function migrateBoth(urls: Awaited<ReturnType<typeof embeddedDatabases>>): Promise<void> {
-  const role = (url: string) => decodeURIComponent(new URL(url).username)
-  await migrate({
-    url: urls.AUTH_MIGRATION_DATABASE_URL,
-    folder: AUTH_MIGRATIONS,
-    appRole: role(urls.AUTH_DATABASE_URL),
-  })
-  await migrate({
-    url: urls.RESOURCE_MIGRATION_DATABASE_URL,
-    folder: RESOURCE_MIGRATIONS,
-    appRole: role(urls.RESOURCE_DATABASE_URL),
-  })
-}
-
-async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
-  const now = () => new Date()
-  await using stores = await openStores(loadConfig(env), {
-    log: createLog({ service: 'stack', write: () => {} }),
-    now,
-  })
-  await initKeys({ keys: stores.keys })
 }

@@ -1,0 +1,26 @@
+import { mailTransport } from '@plainpath/mail'
+import { expect, test } from 'vitest'
+import { freePorts } from './managed-process.ts'
+import { startMailbox } from './start-mailbox.ts'
+
+test('a mail that is sent shows on the page, with its link, and nothing in it is markup', async () => {
+  const [port = 0] = await freePorts(1)
+  await using mailbox = await startMailbox(port)
+  expect(await (await fetch(mailbox.url)).text()).toContain('Nothing came yet')
+  const settings = { smtpUrl: mailbox.smtpUrl, from: 'no-reply@localhost', outboxDirectory: '' }
+  using transport = mailTransport(settings, () => undefined)
+  await transport.send({
+    to: 'ana@example.org',
+    subject: 'Confirm <b>',
+    text: 'Open\nhttp://localhost:8080/waitlist/confirm?link=abc&more=1\n<script>alert(1)</script>\n',
+    messageId: '1@localhost',
+    from: 'no-reply@localhost',
+    date: new Date('2026-11-20T12:00:00Z'),
+  })
+  const page = await (await fetch(mailbox.url)).text()
+  expect(page).toContain('To ana@example.org')
+  expect(page).toContain('<a href="http://localhost:8080/waitlist/confirm?link=abc&amp;more=1">')
+  expect(page).toContain('Confirm &lt;b&gt;')
+  expect(page).not.toContain('<script>')
+  expect((await fetch(`${mailbox.url}other`)).status).toBe(404)
+})

@@ -1,0 +1,66 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/mail/testing'
+import { type Html, html, markupOf } from '@plainpath/pages'
+
+const MOST_SHOWN = 200
+const LINK = /(https?:\/\/[^\s<>"]+)/
+
+/** Takes every mail of the stack and shows it in a browser. */
+export interface Mailbox extends AsyncDisposable {
+  /** For `*_SMTP_URL`. */
+  readonly smtpUrl: string
+  /** Where a person looks. */
+  readonly url: string
+}
+
+/** An SMTP server that delivers nothing, and a page of the newest mails, both on loopback. */
+export async function startMailbox(port: number): Promise<Mailbox> {
+  await using opening = new AsyncDisposableStack()
+  const mail: MailServer = opening.use(await startMailServer())
+  const server = createServer((request, response) => {
+    if (request.method !== 'GET' || request.url !== '/') {
+      response.writeHead(404).end()
+      return
+    }
+    response.writeHead(200, {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Cache-Control': 'no-store',
+      'Content-Security-Policy': "default-src 'none'; frame-ancestors 'none'",
+      'Referrer-Policy': 'no-referrer',
+      'X-Content-Type-Options': 'nosniff',
+    })
+    response.end(mailboxPage(mail.received.slice(-MOST_SHOWN).toReversed()))
+  })
+  server.listen(port, '127.0.0.1')
+  await once(server, 'listening')
+  opening.defer(async () => {
+    server.close()
+    server.closeAllConnections()
+  })
+  const resources = opening.move()
+  return {
+    smtpUrl: mail.url,
+    url: `http://127.0.0.1:${port}/`,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+const mailboxPage = (mails: readonly ReceivedMail[]): string =>
+  markupOf(html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<title>Mail of the stack</title>
+<h1>Mail of the stack</h1>
+<p>${mails.length === 0 ? 'Nothing came yet.' : `The newest ${mails.length}; reload for more.`} Nothing is delivered.</p>
+${mails.map(
+  (mail) => html`<h2>${mail.subject}</h2>
+<p>To ${mail.to.join(', ')}</p>
+<pre>${withLinks(mail.text)}</pre>
+`,
+)}
+</html>
+`)
+
+const withLinks = (text: string): Html[] =>
+  text.split(LINK).map((part) => (LINK.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`))

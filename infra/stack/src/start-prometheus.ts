@@ -1,0 +1,47 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
+import type { RunningApp } from './start-app.ts'
+
+const RULES = fileURLToPath(new URL('../../prometheus/rules.yaml', import.meta.url))
+
+/** Prometheus with the project's own alert rules, scraping every instance. Its data goes with the folder. */
+export async function startPrometheus(options: {
+  program: string
+  port: number
+  folder: string
+  apps: { readonly auth: readonly RunningApp[]; readonly resource: readonly RunningApp[] }
+  scrapeSeconds: number
+}): Promise<ManagedProcess & { readonly url: string }> {
+  const { port, folder, scrapeSeconds } = options
+  const job = (app: 'auth' | 'resource') => ({
+    job_name: app,
+    static_configs: options.apps[app].map(({ name, ports }) => ({
+      targets: [`127.0.0.1:${ports.operations}`],
+      labels: { instance: name },
+    })),
+  })
+  const configuration = {
+    global: { scrape_interval: `${scrapeSeconds}s`, scrape_timeout: `${scrapeSeconds}s` },
+    rule_files: [RULES],
+    scrape_configs: [job('auth'), job('resource')],
+  }
+  // JSON is YAML.
+  const file = path.join(folder, 'prometheus.json')
+  await writeFile(file, JSON.stringify(configuration, null, 2))
+  const started = await startManagedProcess({
+    name: 'prometheus',
+    command: options.program,
+    args: [
+      `--config.file=${file}`,
+      `--storage.tsdb.path=${path.join(folder, 'prometheus')}`,
+      '--storage.tsdb.retention.time=2d',
+      `--web.listen-address=127.0.0.1:${port}`,
+    ],
+    env: {},
+    logFile: path.join(folder, 'prometheus.log'),
+    readyLine: 'Server is ready to receive web requests',
+  })
+  return Object.assign(started, { url: `http://127.0.0.1:${port}` })
+}

@@ -1,0 +1,53 @@
+import { existsSync } from 'node:fs'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { ARROWS } from './arrows.ts'
+import { readInfra, workloadOf } from './read-manifests.ts'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+const Rule = z.strictObject({
+  alert: z.string(),
+  expr: z.string(),
+  for: z.string().optional(),
+  labels: z.strictObject({ severity: z.enum(['page', 'ticket']) }),
+  annotations: z.strictObject({ summary: z.string(), runbook: z.string() }),
+})
+const Rules = z.strictObject({
+  groups: z.array(z.strictObject({ name: z.string(), rules: z.array(Rule) })),
+})
+const rules = Rules.parse(parse(readInfra('prometheus/rules.yaml'))).groups.flatMap((group) => group.rules)
+
+test.for(rules)('the alert $alert names a runbook that exists', ({ annotations }) => {
+  expect(annotations.runbook).toMatch(/^docs\/runbooks\/[a-z-]+\.md$/)
+  expect(existsSync(path.join(root, annotations.runbook)), annotations.runbook).toBe(true)
+})
+
+test('each alert has a series that raises it and one that does not', () => {
+  const { tests } = parse(readInfra('prometheus/rules.test.yaml')) as {
+    tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
+  }
+  const tried = tests.flatMap((each) => each.alert_rule_test)
+  const names = (fires: boolean) =>
+    tried.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires).map(({ alertname }) => alertname)
+  expect(names(true)).toEqual(rules.map(({ alert }) => alert))
+  expect(names(false)).toEqual(rules.map(({ alert }) => alert))
+})
+
+test('Prometheus scrapes the operations listeners that an arrow leads to', () => {
+  const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
+    scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
+  }
+  const scraped = jobs.flatMap(({ job_name: job, static_configs: configs }) =>
+    configs.flatMap(({ targets }) =>
+      targets.map((target) => {
+        const [host = '', port] = target.split(':')
+        expect(workloadOf(host)).toBe(job)
+        return `${job}:${port}`
+      }),
+    ),
+  )
+  const drawn = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
+  expect([...new Set(scraped)]).toEqual(drawn)
+})

@@ -1,0 +1,42 @@
+/** Who opens a connection to whom, and at which port. */
+export interface Arrow {
+  readonly from: string
+  readonly to: string
+  readonly port: number
+  /** The setting of `from` that names `to`. */
+  readonly setting?: string
+}
+
+/**
+ * Every connection that may be made. `world` is anybody. Network policies and the networks of compose.yaml allow these
+ * and no others; a setting that ends in `_URL` needs one.
+ */
+export const ARROWS: readonly Arrow[] = [
+  { from: 'world', to: 'gateway', port: 8443 },
+  { from: 'world', to: 'gateway', port: 8080 },
+  { from: 'gateway', to: 'auth', port: 8081 },
+  { from: 'gateway', to: 'resource', port: 8082 },
+  { from: 'resource', to: 'auth', port: 8091, setting: 'RESOURCE_AUTH_URL' },
+  { from: 'auth', to: 'postgres', port: 5432, setting: 'AUTH_DATABASE_URL' },
+  { from: 'auth', to: 'redis', port: 6379, setting: 'AUTH_REDIS_URL' },
+  { from: 'resource', to: 'postgres', port: 5432, setting: 'RESOURCE_DATABASE_URL' },
+  { from: 'resource', to: 'redis', port: 6379, setting: 'RESOURCE_REDIS_URL' },
+  { from: 'auth', to: 'mail', port: 587, setting: 'AUTH_SMTP_URL' },
+  { from: 'resource', to: 'mail', port: 587, setting: 'RESOURCE_SMTP_URL' },
+  { from: 'auth-migrate', to: 'postgres', port: 5432, setting: 'AUTH_MIGRATION_DATABASE_URL' },
+  { from: 'auth-keys', to: 'postgres', port: 5432, setting: 'AUTH_DATABASE_URL' },
+  { from: 'resource-migrate', to: 'postgres', port: 5432, setting: 'RESOURCE_MIGRATION_DATABASE_URL' },
+  { from: 'prometheus', to: 'auth', port: 9081 },
+  { from: 'prometheus', to: 'resource', port: 9082 },
+  { from: 'grafana', to: 'prometheus', port: 9090 },
+]
+
+/** What runs in the namespace of the Kubernetes manifests; the rest has namespaces of its own. */
+export const WORKLOADS = [
+  'gateway',
+  'auth',
+  'resource',
+  'auth-migrate',
+  'resource-migrate',
+  'auth-keys',
+] as const

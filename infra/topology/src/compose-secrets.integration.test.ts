@@ -1,0 +1,170 @@
+import { once } from 'node:events'
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { type ConnectionOptions, connect, createServer } from 'node:tls'
+import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { MIGRATIONS } from '@plainpath/auth/stores'
+import { migrate, openPool } from '@plainpath/postgres'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { COMPOSE_ENV_FILES, makeComposeSecrets } from '@plainpath/stack/compose-secrets'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { readPods } from './pods.ts'
+import { readCompose, readInfra, readVariables } from './read-manifests.ts'
+
+const resources = new AsyncDisposableStack()
+let folder: string
+beforeAll(async () => {
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-compose-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  await makeComposeSecrets(folder, 'http://localhost:8080')
+})
+afterAll(() => resources.disposeAsync())
+
+const read = (file: string) => readFileSync(path.join(folder, file), 'utf8')
+const variables = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(read(file)) ?? []
+
+test('every file that compose.yaml names is made, in a folder that only its owner enters', () => {
+  const { services, secrets } = readCompose()
+  const named = [
+    ...Object.values(secrets).map(({ file }) => file),
+    ...Object.values(services).flatMap((service) => service.env_file),
+  ].map((file) => path.basename(file))
+  const made = readdirSync(folder)
+  expect(named.filter((file) => !made.includes(file))).toEqual([])
+  expect(statSync(folder).mode & 0o777).toBe(0o700)
+  for (const [file, names] of Object.entries(COMPOSE_ENV_FILES))
+    expect([variables(file)[1]], file).toEqual(names)
+})
+
+test('a second time changes nothing', async () => {
+  const before = readdirSync(folder).map((file) => [file, read(file)])
+  expect(await makeComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
+  expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(before)
+})
+
+test.for([
+  ['auth-1', loadAuthConfig],
+  ['auth-migrate', loadAuthConfig],
+  ['auth-keys', loadAuthConfig],
+  ['resource-1', loadResourceConfig],
+] as const)('%s would start with its settings and files', ([name, load]) => {
+  const { services, secrets } = readCompose()
+  const service = services[name]!
+  const given = Object.entries(service.environment).map(([variable, value]) => {
+    const secret = /^\/run\/secrets\/(.+)$/.exec(value)?.[1]
+    return [variable, secret ? path.join(folder, path.basename(secrets[secret]!.file)) : value] as const
+  })
+  const fromFiles = service.env_file.map((file) => {
+    const [, variable = '', value = ''] = variables(path.basename(file))
+    return [variable, value] as const
+  })
+  expect(() => load(Object.fromEntries([...given, ...fromFiles]))).not.toThrow()
+})
+
+const STARTS = { auth: loadAuthConfig, resource: loadResourceConfig } as const
+/** Those whose name says the app, where the files of both are in one folder. */
+const OF_ONE_APP = ['kek', 'hash-key', 'client-secret']
+const CONFIGURED = readPods().flatMap(({ name: pod, containers }) =>
+  containers
+    .filter(({ image, envFrom }) => image.startsWith('plainpath/') && envFrom.length > 0)
+    .map((container) => ({ pod, container, name: container.name })),
+)
+
+test.for(CONFIGURED)('$pod, container $name, would start on Kubernetes', ({ container }) => {
+  const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
+  const valueOf = (key: string): string => {
+    if (key === 'smtp-url') return 'smtp://plainpath:password@mail.plainpath.example:587'
+    const [file] = Object.entries(COMPOSE_ENV_FILES).find(
+      ([, [variable]]) => variable === `${app}-${key}`.replaceAll('-', '_').toUpperCase(),
+    )!
+    return variables(file)[2] ?? ''
+  }
+  const settings = Object.entries(readVariables(`kubernetes/base/${app}.env`)).map(([name, value]) => {
+    const file = /^\/run\/plainpath\/(.+)$/.exec(value)?.[1]
+    return [
+      name,
+      file ? path.join(folder, OF_ONE_APP.includes(file) ? `${app}-${file}` : file) : value,
+    ] as const
+  })
+  const secrets = container.env.map(({ name, valueFrom }) => [name, valueOf(valueFrom.secretKeyRef.key)])
+  const given = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
+  expect(() => STARTS[app](given)).not.toThrow()
+  const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = given
+  expect(() => STARTS[app](withoutMail)).toThrow('_SMTP_URL')
+})
+
+test('the mail catcher speaks TLS with a certificate that only who was told to trusts', async () => {
+  const [key, cert] = [read('mail-key.pem'), read('mail-certificate.pem')]
+  const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo
+  const answer = async (options: ConnectionOptions) => {
+    const socket = connect({ host: '127.0.0.1', port, servername: 'mail', ...options })
+    try {
+      await once(socket, 'secureConnect')
+      return 'trusted'
+    } catch (error) {
+      return (error as { code?: string }).code
+    } finally {
+      socket.destroy()
+    }
+  }
+  expect(await answer({ ca: cert })).toBe('trusted')
+  expect(await answer({})).toBe('DEPTH_ZERO_SELF_SIGNED_CERT')
+  expect(await answer({ ca: cert, servername: 'other' })).toBe('ERR_TLS_CERT_ALTNAME_INVALID')
+  server.close()
+})
+
+test('roles.sql makes an app role that can work with the tables and cannot change them', async () => {
+  await using server = await openTestDatabase({ folder: MIGRATIONS, name: 'roles' })
+  const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
+  const passwords = new Map(
+    Array.from(read('role-passwords.psql').matchAll(/\\set (\S+) '(.+)'/g), ([, name, value]) => [
+      name,
+      value,
+    ]),
+  )
+  expect([...passwords.keys()]).toEqual(['auth_owner', 'auth_app', 'resource_owner', 'resource_app'])
+  const sql = readInfra('postgres/roles.sql')
+    .replaceAll(/^--.*$/gm, '')
+    .replaceAll(/:'(\w+)'/g, (_, name: string) => `'${passwords.get(name)}'`)
+    .replaceAll(/plainpath_/g, prefix)
+  const urlOf = (database: string) => server.adminUrl.replace(/\/[^/]+$/, `/${database}`)
+  const sections = sql.split(/^\\connect /m)
+  for (const [index, section] of sections.entries()) {
+    const [database = '', ...rest] = index === 0 ? [server.name, section] : section.split('\n')
+    await using admin = openPool(urlOf(database), { max: 1 })
+    for (const statement of rest
+      .join('\n')
+      .split(';')
+      .map((each) => each.trim()))
+      if (statement) await admin.query(statement)
+  }
+  const url = (file: string, base: string) => {
+    const written = new URL((variables(file)[2] ?? '').replaceAll('plainpath_', prefix))
+    const real = new URL(base)
+    written.host = real.host
+    written.search = real.search
+    return written.href
+  }
+  const owner = url('auth-owner.env', server.adminUrl)
+  const appRole = `${prefix}auth_app`
+  await expect(migrate({ url: owner, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
+  await using app = openPool(url('auth-database.env', server.adminUrl), { max: 1 })
+  const codeOf = (text: string) =>
+    app.query(text).then(
+      () => 'done',
+      (error: unknown) => (error as { code?: string }).code,
+    )
+  expect(await codeOf('select from agents')).toBe('done')
+  expect(await codeOf('alter table agents add column more text')).toBe('42501')
+  expect(await codeOf('create table mine (id int)')).toBe('42501')
+  const elsewhere = new URL(url('auth-database.env', server.adminUrl))
+  elsewhere.pathname = `/${prefix}resource`
+  await using other = openPool(elsewhere.href, { max: 1 })
+  await expect(other.query('select 1')).rejects.toMatchObject({ code: '42501' })
+})

@@ -1,0 +1,86 @@
+import { z } from 'zod'
+import { type Manifest, readManifests } from './read-manifests.ts'
+
+const Probe = z.looseObject({
+  httpGet: z
+    .strictObject({
+      path: z.string(),
+      port: z.string(),
+      httpHeaders: z.array(z.strictObject({ name: z.string(), value: z.string() })).optional(),
+    })
+    .optional(),
+  tcpSocket: z.object({ port: z.string() }).optional(),
+})
+export const Container = z.looseObject({
+  name: z.string(),
+  image: z.string(),
+  args: z.array(z.string()),
+  envFrom: z.array(z.object({ configMapRef: z.object({ name: z.string() }) })).default([]),
+  env: z
+    .array(
+      z.object({
+        name: z.string(),
+        valueFrom: z.object({ secretKeyRef: z.object({ name: z.string(), key: z.string() }) }),
+      }),
+    )
+    .default([]),
+  ports: z.array(z.object({ name: z.string(), containerPort: z.int() })).default([]),
+  startupProbe: Probe.optional(),
+  livenessProbe: Probe.optional(),
+  readinessProbe: Probe.optional(),
+  securityContext: z.looseObject({}).default({}),
+  volumeMounts: z.array(z.looseObject({ name: z.string(), mountPath: z.string() })).default([]),
+  resources: z.looseObject({ limits: z.record(z.string(), z.string()).optional() }),
+})
+export type Container = z.infer<typeof Container>
+
+const PodSpec = z.looseObject({
+  enableServiceLinks: z.boolean().optional(),
+  automountServiceAccountToken: z.boolean().optional(),
+  terminationGracePeriodSeconds: z.number().optional(),
+  securityContext: z.looseObject({ runAsNonRoot: z.boolean().optional() }),
+  initContainers: z.array(Container).default([]),
+  containers: z.array(Container),
+  volumes: z
+    .array(
+      z.looseObject({
+        name: z.string(),
+        secret: z
+          .looseObject({ items: z.array(z.object({ key: z.string(), path: z.string() })).optional() })
+          .optional(),
+      }),
+    )
+    .default([]),
+})
+const Template = z.looseObject({
+  metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+  spec: PodSpec,
+})
+const Owner = z.looseObject({
+  spec: z.looseObject({
+    template: Template.optional(),
+    jobTemplate: z.looseObject({ spec: z.looseObject({ template: Template }) }).optional(),
+  }),
+})
+
+export interface Pod {
+  readonly name: string
+  readonly kind: string
+  readonly label: string | undefined
+  readonly spec: z.infer<typeof PodSpec>
+  readonly containers: readonly Container[]
+}
+
+/** The pods that the manifests make, each by the object it belongs to. */
+export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => podOf(manifest))
+
+function podOf(manifest: Manifest): Pod[] {
+  if (!['Deployment', 'Job', 'CronJob'].includes(manifest.kind)) return []
+  const { spec } = Owner.parse(manifest)
+  const template = spec.template ?? spec.jobTemplate?.spec.template
+  if (!template) throw new Error(`${manifest.metadata.name} has no pod`)
+  const { kind, metadata } = manifest
+  const label = template.metadata.labels['app.kubernetes.io/name']
+  const containers = [...template.spec.initContainers, ...template.spec.containers]
+  return [{ name: metadata.name, kind, label, spec: template.spec, containers }]
+}

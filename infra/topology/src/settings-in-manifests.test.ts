@@ -1,0 +1,150 @@
+import { COMPOSE_ENV_FILES } from '@plainpath/stack/compose-secrets'
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { type Container, readPods } from './pods.ts'
+import { readCompose, readInfra, readVariables } from './read-manifests.ts'
+import { APPS, type App, LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
+
+/** Read by Node itself. */
+const NODES_OWN = 'NODE_EXTRA_CA_CERTS'
+const GIVEN_BY_FILE = /_FILE$|^NODE_EXTRA_CA_CERTS$/
+
+const compose = readCompose()
+/** Names that a service of compose.yaml is given, with the value where it is no secret. */
+function composeVariables(name: string): Map<string, string | undefined> {
+  const service = compose.services[name]
+  if (!service) throw new Error(`no service ${name}`)
+  const files = service.env_file.flatMap((file) => COMPOSE_ENV_FILES[file.split('/').at(-1) ?? ''] ?? [])
+  return new Map<string, string | undefined>([
+    ...files.map((variable) => [variable, undefined] as const),
+    ...Object.entries(service.environment),
+  ])
+}
+
+/** The same of a container of the Kubernetes manifests. */
+function podVariables({ envFrom, env }: Container): Map<string, string | undefined> {
+  const files = envFrom.map(({ configMapRef }) => configMapRef.name.replace(/-settings$/, '.env'))
+  return new Map<string, string | undefined>([
+    ...files.flatMap((file) => Object.entries(readVariables(`kubernetes/base/${file}`))),
+    ...env.map(({ name }) => [name, undefined] as const),
+  ])
+}
+
+const podContainer = (pod: string, container: string): Container => {
+  const found = readPods()
+    .find(({ name }) => name === pod)
+    ?.containers.find(({ name }) => name === container)
+  if (!found) throw new Error(`no container ${container} in ${pod}`)
+  return found
+}
+
+const PLACES = APPS.flatMap((app) => [
+  [`compose.yaml, ${app}-1`, app, composeVariables(`${app}-1`)] as const,
+  [`Kubernetes, ${app}`, app, podVariables(podContainer(app, app))] as const,
+])
+
+describe.for(PLACES)('%s', ([_place, app, variables]) => {
+  test('is given every setting that is required, and no name that is not a setting', () => {
+    const names = SETTINGS_OF[app].map(({ name }) => name)
+    const required = SETTINGS_OF[app].filter((setting) => setting.required).map(({ name }) => name)
+    expect(required.filter((name) => !variables.has(name))).toEqual([])
+    expect([...variables.keys()].filter((name) => name !== NODES_OWN && !names.includes(name))).toEqual([])
+  })
+
+  test('is given values that the server accepts', () => {
+    for (const { name, accepts } of SETTINGS_OF[app]) {
+      const value = variables.get(name)
+      if (value === undefined || GIVEN_BY_FILE.test(name)) continue
+      expect(accepts(value), `${name}=${value}`).toBe(true)
+    }
+  })
+})
+
+test.for(APPS)('every setting of %s has a place in both, or a reason to be left at its default', (app) => {
+  const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
+  const jobs = [composeVariables(`${app}-migrate`), podVariables(podContainer(`${app}-migrate`, 'migrate'))]
+  const lost = SETTINGS_OF[app]
+    .map(({ name }) => name)
+    .filter((name) => !(name in LEFT_AT_DEFAULT))
+    .filter(
+      (name) =>
+        places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
+    )
+    .map((name) => `${name}: name it in compose.yaml and kubernetes/base, or in LEFT_AT_DEFAULT with why`)
+  expect(lost).toEqual([])
+})
+
+test('only migrations are given the role that owns the tables', () => {
+  const owners = (variables: Map<string, string | undefined>) =>
+    [...variables.keys()].some((name) => name.endsWith('_MIGRATION_DATABASE_URL'))
+  const services = Object.keys(compose.services).filter((name) => /^(auth|resource)/.test(name))
+  expect(services.filter((name) => owners(composeVariables(name)))).toEqual([
+    'auth-migrate',
+    'resource-migrate',
+  ])
+  const containers = readPods().flatMap(({ name, containers: all }) =>
+    all
+      .filter((container) => owners(podVariables(container)))
+      .map((container) => `${name}/${container.name}`),
+  )
+  expect(containers).toEqual(['auth-migrate/migrate', 'resource-migrate/migrate'])
+})
+
+test('what is left at its default is a setting', () => {
+  const names = APPS.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name))
+  expect(Object.keys(LEFT_AT_DEFAULT).filter((name) => !names.includes(name))).toEqual([])
+})
+
+test.for(APPS)('every file that a setting of %s names is one that is put there', (app: App) => {
+  const named = (variables: Map<string, string | undefined>) =>
+    [...variables].filter(([name]) => GIVEN_BY_FILE.test(name)).map(([, value]) => value)
+  const secrets = compose.services[`${app}-1`]?.secrets ?? []
+  expect(named(composeVariables(`${app}-1`)).toSorted()).toEqual(
+    secrets.map((each) => `/run/secrets/${each}`).toSorted(),
+  )
+  const pod = readPods().find(({ name }) => name === app)
+  const files = pod?.spec.volumes.flatMap(({ secret }) => secret?.items ?? []) ?? []
+  expect(named(podVariables(podContainer(app, app))).toSorted()).toEqual(
+    files.map((file) => `/run/plainpath/${file.path}`).toSorted(),
+  )
+})
+
+test('the gateway is given only variables that it reads', () => {
+  const read = new Set(
+    Array.from(readInfra('gateway/Caddyfile').matchAll(/\{\$([A-Z_]+)/g), ([, name]) => name),
+  )
+  const given = [
+    ...Object.keys(compose.services['gateway']?.environment ?? {}),
+    ...Object.keys(readVariables('kubernetes/base/gateway.env')),
+  ]
+  expect(given.filter((name) => !read.has(name))).toEqual([])
+})
+
+const Overlay = z.strictObject({
+  apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
+  kind: z.literal('Kustomization'),
+  namespace: z.literal('plainpath'),
+  resources: z.tuple([z.literal('../base')]),
+  images: z.array(z.strictObject({ name: z.string(), newName: z.string(), newTag: z.string() })),
+  replicas: z.array(z.strictObject({ name: z.string(), count: z.int().min(2) })),
+  configMapGenerator: z.array(
+    z.strictObject({ name: z.string(), behavior: z.literal('merge'), literals: z.array(z.string()) }),
+  ),
+})
+
+test('the overlay changes what the base has, to values that the servers accept', () => {
+  const overlay = Overlay.parse(parse(readInfra('kubernetes/example/kustomization.yaml')))
+  const pods = readPods()
+  const images = pods.flatMap(({ containers }) => containers.map(({ image }) => image))
+  for (const { name } of overlay.images) expect(images).toContain(name)
+  const deployments = pods.filter(({ kind }) => kind === 'Deployment').map(({ name }) => name)
+  for (const { name } of overlay.replicas) expect(deployments).toContain(name)
+  const settings = new Map(APPS.flatMap((app) => SETTINGS_OF[app]).map((setting) => [setting.name, setting]))
+  for (const { name, literals } of overlay.configMapGenerator)
+    for (const literal of literals) {
+      const [variable = '', ...value] = literal.split('=')
+      expect(variable.toLowerCase()).toMatch(new RegExp(`^${name.replace(/-settings$/, '')}_`))
+      expect(settings.get(variable)?.accepts(value.join('=')), literal).toBe(true)
+    }
+})

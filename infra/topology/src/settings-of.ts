@@ -1,0 +1,67 @@
+import { SETTINGS as AUTH } from '@plainpath/auth/settings'
+import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
+import { z } from 'zod'
+
+export type App = 'auth' | 'resource'
+export const APPS: readonly App[] = ['auth', 'resource']
+
+export interface InfraSetting {
+  readonly name: string
+  readonly required: boolean
+  /** As it would be written in the environment; undefined where there is none. */
+  readonly default: string | undefined
+  /** Judges a value as it is written in the environment. */
+  readonly accepts: (written: string) => boolean
+}
+
+const authSettings = Object.entries(AUTH).map(([name, schema]): InfraSetting => {
+  const fallback = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined
+  return {
+    name,
+    required: !schema.safeParse(undefined).success,
+    default: typeof fallback === 'string' ? fallback : undefined,
+    accepts: (written) => schema.safeParse(written).success,
+  }
+})
+
+const resourceSettings = Object.entries(RESOURCE).map(([name, setting]): InfraSetting => {
+  const fallback = 'default' in setting ? setting.default : undefined
+  return {
+    name,
+    required: !setting.schema.safeParse(fallback).success,
+    default: fallback,
+    accepts: (written) => setting.schema.safeParse(written).success,
+  }
+})
+
+/** Every setting of both apps, by app. */
+export const SETTINGS_OF: Readonly<Record<App, readonly InfraSetting[]>> = {
+  auth: authSettings,
+  resource: resourceSettings,
+}
+
+/** Settings that the manifests leave at their defaults, and why. Every other one has a place in them. */
+export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
+  AUTH_HOST: 'all addresses of the container; the network policies say who reaches them',
+  RESOURCE_HOST: 'all addresses of the container; the network policies say who reaches them',
+  AUTH_CORS_ORIGINS: 'no script of another origin may POST',
+  RESOURCE_CORS_ORIGINS: 'no script of another origin may POST',
+  AUTH_ALSO_ACCEPT_HOSTS: 'one origin',
+  RESOURCE_ALSO_ACCEPT_HOSTS: 'one origin',
+  AUTH_LIMITS_FACTOR: 'the limits as they are announced',
+  RESOURCE_LIMITS_FACTOR: 'the limits as they are announced',
+  RESOURCE_SECURITY_CONTACT: 'security@ the host of the origin; the overlay may name another',
+  AUTH_OTLP_URL: 'no traces: docs/telemetry.md says what a collector needs beside its address',
+  RESOURCE_OTLP_URL: 'no traces: docs/telemetry.md says what a collector needs beside its address',
+  AUTH_NEVER_USED_CLIENTS: 'a flood of registrations takes the room of those that nobody used, at any size',
+  AUTH_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
+  RESOURCE_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
+  AUTH_OUTBOX_DIR: 'mail goes to a server',
+  RESOURCE_OUTBOX_DIR: 'mail goes to a server',
+  AUTH_KEYS_MAX_AGE_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_KEYS_TRUST_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_KEYS_POLL_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_KEYS_LEASE_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_KEYS_OVERLAP_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_KEYS_PERIOD_SECONDS: 'the spans that docs/decisions explain',
+}
