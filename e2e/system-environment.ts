@@ -35,10 +35,15 @@ export async function openSystemEnvironment(
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
     AUTH_ORIGIN: origin,
     RESOURCE_ORIGIN: origin,
+    AUTH_DRAIN_DELAY_SECONDS: '0',
+    RESOURCE_DRAIN_DELAY_SECONDS: '0',
     AUTH_DATABASE_URL: auth.appUrl,
     RESOURCE_DATABASE_URL: resource.appUrl,
     AUTH_LIMITS_FACTOR: String(limitsFactor),
     RESOURCE_LIMITS_FACTOR: String(limitsFactor),
+    AUTH_OUTBOX_DIR: path.join(folder, 'outbox'),
+    RESOURCE_OUTBOX_DIR: path.join(folder, 'outbox'),
+    ...(origin.startsWith('https:') && { AUTH_SMTP_URL: NO_MAIL_SERVER, RESOURCE_SMTP_URL: NO_MAIL_SERVER }),
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
     ...(redisUrl && { AUTH_REDIS_URL: redisUrl, RESOURCE_REDIS_URL: redisUrl }),
   }
@@ -50,6 +55,9 @@ export async function openSystemEnvironment(
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+
+/** Where nobody listens. */
+const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
 async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
   const now = () => new Date()

@@ -78,6 +78,8 @@ test(
       'token_type_hint',
       'client_id',
       'client_secret',
+      'client_assertion',
+      'client_assertion_type',
       'x',
     )
     const values = fc.oneof(

@@ -53,7 +53,7 @@ export function formVerdict(
   if (new Set(names).size < names.length) return 400
   if (
     values('client_id').some((id) => id !== known.clientId) ||
-    values('client_secret').some((secret) => secret !== '')
+    ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) => values(name).some(Boolean))
   )
     return 400
   if (target.operation.operationId === 'revokeToken') return values('token').some(Boolean) ? 'accepted' : 400

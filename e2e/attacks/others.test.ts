@@ -38,7 +38,6 @@ describe('of others, a client learns nothing:', () => {
       [`/api/agent/${theirs.client_id}`, '/api/agent/nobody'],
       [`/api/agents/${theirs.client_id}`, '/api/agents/nobody'],
       [`/api/waitlist/${referralSlug}`, '/api/waitlist/nobody'],
-      [`/api/contact/${theirs.client_id}`, '/api/contact/nobody'],
     ] as const
     for (const [there, nowhere] of pairs)
       for (const method of ['GET', 'DELETE', 'PUT', 'PATCH']) {
@@ -76,7 +75,7 @@ describe('of others, a client learns nothing:', () => {
     }
   })
 
-  test('N-240 ids, secrets and slugs say nothing about each other or their order', async () => {
+  test('N-240, N-282 ids, secrets and slugs say nothing about each other or their order', async () => {
     const agents = await Promise.all(Array.from({ length: 100 }, () => register()))
     const slugs = await Promise.all(Array.from({ length: 100 }, () => join()))
     const requests = await Promise.all(
@@ -94,6 +93,32 @@ describe('of others, a client learns nothing:', () => {
       expect(new Set(values.map((value) => value.slice(0, 10))).size).toBe(values.length)
       expect(new Set(values.map((value) => value[0])).size).toBeGreaterThan(5)
     }
+    // 16 letters of an alphabet of 32: 80 bits.
+    const letters = slugs.map(({ referralSlug }) => referralSlug)
+    for (const slug of letters) expect(slug).toMatch(/^[a-z2-7]{16}$/)
+    expect(new Set(letters.join('')).size).toBe(32)
+  })
+
+  test('N-282 a slug that is somebody’s and one that is nobody’s are answered alike', async () => {
+    const { referralSlug: known } = await join()
+    const unknown = known.startsWith('a') ? known.replace(/^a/, 'b') : known.replace(/^./, 'a')
+    const seen = async (slug: string) => {
+      const page = await sender.send({ path: `/?ref=${slug}`, headers: { accept: 'text/html' } })
+      const email = `others.${process.pid}.${++serial}@example.org`
+      const joined = await sender.send({
+        method: 'POST',
+        path: '/api/waitlist',
+        ...json({ email, referredBySlug: slug }),
+      })
+      const answer = Object.keys(JSON.parse(joined.text) as object)
+      return [
+        page.status,
+        page.text.replaceAll(slug, '…').replaceAll(/nonce-[^']+/g, ''),
+        joined.status,
+        answer,
+      ]
+    }
+    expect(await seen(known)).toEqual(await seen(unknown))
   })
 })
 

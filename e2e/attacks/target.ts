@@ -1,6 +1,7 @@
 import { OPERATIONS, type Operation } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { System } from '../in-process/start-system.ts'
+import { NEEDS_A_PERSON } from '../needs-a-person.ts'
 import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
 
 export type FormFields = readonly (readonly [string, string])[]
@@ -26,6 +27,14 @@ export interface Targets extends Disposable {
 }
 
 const Registered = z.object({ client_id: z.string(), client_secret: z.string() })
+const Secret = z.object({ secret_id: z.uuid() })
+const ENDING = new Set([
+  'deleteAgent',
+  'getAgent',
+  'replaceAgentKeys',
+  'createAgentSecret',
+  'deleteAgentSecret',
+])
 const Granted = z.object({ access_token: z.string() })
 
 let serial = 0
@@ -52,23 +61,27 @@ export async function openTargets(system: System): Promise<Targets> {
   const authorization = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
       return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
-    // Another method at this address would end the client.
-    if (operationId === 'deleteAgent' || operationId === 'getAgent') {
+    // These, or another method at their address, end the client or its secret.
+    if (ENDING.has(operationId)) {
       const fresh = await register()
       return basic(fresh.client_id, fresh.client_secret)
     }
     return access === 'client' ? credentials : {}
   }
+  /** A secret that may be ended is a second one. */
+  const pathOf = async ({ operationId, path }: Target['operation'], headers: Record<string, string>) => {
+    if (operationId !== 'deleteAgentSecret') return path.replace('{slug}', 'avoid-scams')
+    const { text } = await publicly.send({ method: 'POST', path: '/api/agent/secrets', headers })
+    return path.replace('{id}', Secret.parse(JSON.parse(text)).secret_id)
+  }
   const target = (operation: Target['operation'], sender: Sender, good: () => unknown): Target => {
     const isForm = operation.path.startsWith('/oauth/')
-    const call = {
-      method: operation.method.toUpperCase(),
-      path: operation.path.replace('{slug}', 'avoid-scams'),
+    const call = { method: operation.method.toUpperCase() }
+    const withContent = async (content: Pick<Sent, 'headers' | 'body'>) => {
+      const headers = await authorization(operation)
+      const path = await pathOf(operation, headers)
+      return { ...call, path, ...withHeaders(content, headers) }
     }
-    const withContent = async (content: Pick<Sent, 'headers' | 'body'>) => ({
-      ...call,
-      ...withHeaders(content, await authorization(operation)),
-    })
     const withBody = (body: unknown) => withContent(json(body))
     const withFields = (fields: FormFields) => withContent(form(fields))
     return {
@@ -81,19 +94,22 @@ export async function openTargets(system: System): Promise<Targets> {
         if (!operation.request?.body) return withContent({})
         return isForm ? withFields(Object.entries(good() as Record<string, string>)) : withBody(good())
       },
-      accepted: operation.method === 'delete' ? [204] : [200, 201],
+      accepted: operation.method === 'delete' ? [204] : [200, 201, 202],
     }
   }
   const bodies: Record<string, () => unknown> = {
     registerAgent: () => ({ client_name: 'Atlas' }),
+    replaceAgentKeys: () => ({ keys: [POINT] }),
     joinWaitlist: () => ({ email: freshEmail() }),
+    forgetWaitlist: () => ({ email: freshEmail() }),
+    beginClaim: () => ({ email: freshEmail() }),
     createToken: () => grant,
     revokeToken: () => ({ token: `ppt_${'B'.repeat(43)}` }),
     introspect: () => ({ token }),
   }
   return {
     all: [
-      ...OPERATIONS.map((operation) =>
+      ...OPERATIONS.filter(({ operationId }) => !NEEDS_A_PERSON.has(operationId)).map((operation) =>
         target(operation, publicly, bodies[operation.operationId] ?? (() => undefined)),
       ),
       target(INTROSPECTION, internally, bodies['introspect'] ?? (() => undefined)),
@@ -105,6 +121,14 @@ export async function openTargets(system: System): Promise<Targets> {
       internally[Symbol.dispose]()
     },
   }
+}
+
+/** The example of RFC 7517, appendix A.1. */
+const POINT = {
+  kty: 'EC',
+  crv: 'P-256',
+  x: 'MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4',
+  y: '4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM',
 }
 
 const INTROSPECTION: Target['operation'] = {

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+
 /** An agent that registered itself; it knows only what documents told it. */
 export interface RegisteredAgent {
   readonly client_id: string
@@ -20,25 +23,66 @@ export async function registerAt(address: string, type?: string): Promise<Regist
   return (await response.json()) as RegisteredAgent
 }
 
+/** Gives the agent a second secret. @param address where secrets are made @returns the id of the new one */
+export async function secretAt(address: string, agent: RegisteredAgent): Promise<string> {
+  const response = await fetch(address, { method: 'POST', headers: { authorization: basicOf(agent) } })
+  if (response.status !== 201) throw new Error(`a second secret was answered ${response.status}`)
+  return ((await response.json()) as { secret_id: string }).secret_id
+}
+
 export interface TokenAnswer {
   readonly status: number
   readonly access_token?: string
   readonly scope?: string
 }
 
-/** @param method as in `token_endpoint_auth_methods_supported` */
-export async function tokenAt(
-  address: string,
-  agent: RegisteredAgent,
-  parameters: Record<string, string>,
-  method = 'client_secret_basic',
-): Promise<TokenAnswer> {
-  const basic = method === 'client_secret_basic'
-  const { client_id, client_secret } = agent
+/** An agent that registered a key, and makes the form fields of an assertion for this issuer. */
+export async function registerKeyAt(address: string, issuer: string) {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
   const response = await fetch(address, {
     method: 'POST',
-    headers: basic ? { authorization: basicOf(agent) } : {},
-    body: new URLSearchParams({ ...parameters, ...(!basic && { client_id, client_secret }) }),
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jwks: { keys: [await exportJWK(publicKey)] } }),
   })
+  if (response.status !== 201) throw new Error(`registration with a key was answered ${response.status}`)
+  const { client_id } = (await response.json()) as { client_id: string }
+  return async (): Promise<Record<string, string>> => ({
+    client_assertion_type: 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer',
+    client_assertion: await new SignJWT({ iss: client_id, sub: client_id, aud: issuer, jti: randomUUID() })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setExpirationTime('1 minute')
+      .sign(privateKey),
+  })
+}
+
+/** What an agent sends to authenticate by one of the methods that are named. */
+export interface Authentication {
+  readonly headers: Record<string, string>
+  readonly fields: Record<string, string>
+}
+
+/** Of one client for each method, @param method as in `token_endpoint_auth_methods_supported` */
+export async function authenticationBy(
+  method: string,
+  server: { issuer: string; agent_auth: { register_uri: string } },
+): Promise<() => Promise<Authentication>> {
+  if (method === 'private_key_jwt') {
+    const asserted = await registerKeyAt(server.agent_auth.register_uri, server.issuer)
+    return async () => ({ headers: {}, fields: await asserted() })
+  }
+  const agent = await registerAt(server.agent_auth.register_uri)
+  const { client_id, client_secret } = agent
+  const basic = { headers: { authorization: basicOf(agent) }, fields: {} }
+  return async () =>
+    method === 'client_secret_basic' ? basic : { headers: {}, fields: { client_id, client_secret } }
+}
+
+export async function tokenAt(
+  address: string,
+  by: Authentication,
+  parameters: Record<string, string>,
+): Promise<TokenAnswer> {
+  const body = new URLSearchParams({ ...parameters, ...by.fields })
+  const response = await fetch(address, { method: 'POST', headers: by.headers, body })
   return { ...((await response.json()) as object), status: response.status }
 }

@@ -30,6 +30,8 @@ export async function crawlService(start: string): Promise<Visit[]> {
     const key = `${link.href} ${essence(link.type ?? null)}`
     if (seen.has(key)) continue
     seen.add(key)
+    // What only its owner can read; who names it says `{id}`, or shows an example.
+    if (link.href.includes('{id}')) continue
     if (link.href.includes('{slug}')) {
       templates.push(next)
       continue

@@ -12,6 +12,11 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
   ...WAYS.map(({ what, fault }) =>
     onTheWay({
       name: `auth, seen from the API: ${what}`,
+      numbers: [
+        'F-25',
+        ...(what === 'half-open' ? (['F-23'] as const) : []),
+        ...(what.startsWith('cut') ? (['F-26'] as const) : []),
+      ],
       ways: ['introspection'],
       parts: ['introspection'],
       refuses: ['read with a token'],
@@ -21,16 +26,18 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
   ),
   {
     name: 'auth: one process of two stopped in its tracks (SIGSTOP)',
+    numbers: ['F-33'],
     parts: ['auth', 'introspection'],
     // The gateway gives a process 6 s before it gives up.
     slowestMs: 7_000,
-    refuses: ['read with a token'],
-    // Health says it only where it is asked of the one API process that asks the stopped one.
+    // Each API process that asks the stopped one is refused, at most as often as it asks at once; then it asks the other.
+    refuses: [],
     begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),
   },
   {
     name: 'auth: both processes kill -9 and started',
+    numbers: ['F-18', 'F-25'],
     parts: ['auth'],
     refuses: ['read with a token', 'token', 'register'],
     failsCheck: 'auth',

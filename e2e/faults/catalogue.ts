@@ -1,6 +1,27 @@
 import { AUTH_FAULTS } from './auth-faults.ts'
+import { DISK_FAULTS } from './disk-faults.ts'
+import { failover } from './failover-fault.ts'
 import type { FaultCase } from './fault-case.ts'
+import { KEY_FAULTS } from './key-faults.ts'
+import { MACHINE_FAULTS } from './machine-faults.ts'
 import { POSTGRES_FAULTS } from './postgres-faults.ts'
+import { PROCESS_FAULTS } from './process-faults.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
+import { redisLoading } from './redis-loading.ts'
+import { SESSION_FAULTS } from './session-faults.ts'
 
-export const FAULTS: readonly FaultCase[] = [...POSTGRES_FAULTS, ...REDIS_FAULTS, ...AUTH_FAULTS]
+export const FAULTS: readonly FaultCase[] = [
+  ...POSTGRES_FAULTS,
+  ...SESSION_FAULTS,
+  ...DISK_FAULTS,
+  failover(),
+  ...REDIS_FAULTS,
+  redisLoading(),
+  ...AUTH_FAULTS,
+  ...PROCESS_FAULTS,
+  ...MACHINE_FAULTS,
+  ...KEY_FAULTS,
+]
+
+/** Those that a run of all tests has the time and the rights for. */
+export const FAULTS_IN_CI: readonly FaultCase[] = FAULTS.filter(({ byHand }) => byHand !== true)

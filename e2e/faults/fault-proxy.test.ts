@@ -186,6 +186,41 @@ test('drop-replies lets the server do the work and loses the answers', async () 
   expect(client.received()).toBe('HELLO')
 })
 
+test('hang-new leaves alone what is open, and forwards nothing of what comes', async () => {
+  const before = await open()
+  await answered(before, 'hello')
+  await proxy.set({ kind: 'hang-new' })
+  const during = await open()
+  during.socket.write('lost')
+  await expect.poll(() => proxy.lostBytes).toBe(4)
+  await answered(before, 'still there')
+  await proxy.set({ kind: 'pass' })
+  await answered(await open(), 'later')
+  expect([heard, during.received(), during.closed()]).toEqual([['hello', 'still there', 'later'], '', false])
+})
+
+test('lose-reply-to lets everything happen, and loses what is said from that request on', async () => {
+  const [one, another] = [await open(), await open()]
+  await proxy.set({ kind: 'lose-reply-to', request: 'commit' })
+  await answered(one, 'begin')
+  one.socket.write('commit')
+  await expect.poll(() => heard).toEqual(['begin', 'commit'])
+  await proxy.set({ kind: 'pass' })
+  one.socket.write('more')
+  await expect.poll(() => heard).toEqual(['begin', 'commit', 'more'])
+  await answered(another, 'fine')
+  expect(one.received()).toBe('BEGIN')
+})
+
+test('new connections go where it is aimed', async () => {
+  await using elsewhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
+  const before = await open()
+  await answered(before, 'hello')
+  proxy.aim(elsewhere.port)
+  await expect.poll((await open()).closed).toBe(true)
+  await answered(before, 'still there')
+})
+
 test('cut-after lets so many bytes of replies through and resets', async () => {
   await proxy.set({ kind: 'cut-after', bytes: 3 })
   const client = await open()

@@ -12,11 +12,14 @@ export interface FaultProxy extends AsyncDisposable {
   readonly lostBytes: number
   /** From now on it does this, to connections that are open and to new ones. */
   set(fault: Fault): Promise<void>
+  /** New connections go there from now on. */
+  aim(port: number): void
 }
 
 const RETRIES = 100
 
-export async function startFaultProxy(target: { host: string; port: number }): Promise<FaultProxy> {
+export async function startFaultProxy(first: { host: string; port: number }): Promise<FaultProxy> {
+  let target = first
   let fault: Fault = { kind: 'pass' }
   const links = new Set<Link>()
   let lostBytes = 0
@@ -53,6 +56,9 @@ export async function startFaultProxy(target: { host: string; port: number }): P
     },
     get lostBytes() {
       return lostBytes
+    },
+    aim(there) {
+      target = { ...target, port: there }
     },
     async set(next) {
       fault = next

@@ -1,57 +1,85 @@
-import { type FaultResult, RATE } from './run-fault.ts'
+import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
+import { faultTests } from './fault-tests.ts'
+import { type FaultResult, type Phases, RATE } from './run-fault.ts'
 
-const HEAD = [
-  'fault',
-  'requests',
-  'refused as decided',
-  'wrong',
-  'lost',
-  'seconds to the first good answer',
-  'slowest answer',
-]
+const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
 /** The results as a Markdown table, and beneath it what was wrong and what was lost. */
 export function faultTable(results: readonly FaultResult[]): string {
-  const rows = results.map((result) => [
-    result.fault,
+  const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
+    ...[...wrong, ...lost].map((what) => `${fault}: ${what}`),
+    ...(excused > 0 ? [`${fault}: ${excused} refused after a time-out, by a machine that is too busy`] : []),
+  ])
+  const beneath = mistakes.length === 0 ? [] : ['', ...mistakes.map((line) => `- ${line}`)]
+  return [...markdownTable(results.map(rowOf)), ...beneath].join('\n')
+}
+
+function rowOf(result: FaultResult): string[] {
+  const { shedSeconds: shed, firstGoodSeconds: first } = result
+  return [
+    `${result.numbers.join(', ')} ${result.fault}`,
     String(result.requests),
     String(result.refused),
     String(result.wrong.length),
     String(result.lost.length),
-    result.firstGoodSeconds === undefined ? 'never' : result.firstGoodSeconds.toFixed(2),
-    `${result.slowestSeconds.toFixed(2)} s`,
-  ])
+    shed ? `${shed.half.toFixed(2)} / ${shed.all.toFixed(2)} s` : '–',
+    first === undefined ? '–' : `${first.toFixed(2)} s`,
+  ]
+}
+
+function markdownTable(rows: readonly (readonly string[])[]): string[] {
   const widths = HEAD.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   )
   const line = (cells: readonly string[]) =>
     `| ${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0))).join(' | ')} |`
   const rule = `|${widths.map((width, index) => (index === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
-  const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
-    ...[...wrong, ...lost].map((what) => `${fault}: ${what}`),
-    ...(excused > 0 ? [`${fault}: ${excused} refused after a time-out, by a machine that is too busy`] : []),
-  ])
-  return [line(HEAD), rule, ...rows.map(line), ...mistakes].join('\n')
+  return [line(HEAD), rule, ...rows.map(line)]
 }
 
-/** `docs/faults.md`. */
-export function faultDocument(results: readonly FaultResult[], seconds: number): string {
-  return `# What happens when a store fails
+/** `RESULTS.md`: a line for every number, scenarios first, then the tests that hold the rest. */
+export function faultDocument(
+  results: readonly FaultResult[],
+  { commit, phases }: { commit: string; phases: Phases },
+): string {
+  const seconds = (requests: number) => requests / RATE
+  return `# What happens when something fails
 
-Each fault lasted ${seconds} seconds under ${RATE} requests a second through the gateway, to two processes of each app:
-registrations, tokens, reads with tokens, revocations, waitlist joins, guides, documents. The last run gave this table;
-\`npm run faults -- --write docs/faults.md\` makes it anew, and \`npm run test:system\` runs every fault, shorter.
+Made by \`npm run faults\` on commit ${commit}. Each fault lasted ${seconds(phases.held)} s, after ${seconds(phases.steady)} s and before at least ${seconds(phases.recovery)} s without one,
+under ${RATE} requests a second through the gateway to two processes of each app: registrations, tokens, revocations,
+deletions, reads with live and with ended tokens, the waitlist, guides and documents. What a connection swallowed stays lost:
+it is silent also when the fault is over, until an app finds out by itself and closes it. Nothing is restarted but what the
+fault itself stopped.
 
-What a fault swallowed stays lost: a connection that lost bytes is silent also when the fault is over, until an app finds
-out by itself and closes it. Nothing is restarted but what the fault itself stopped.
-
-- *refused as decided*: 503 with \`Retry-After\` in the form of the endpoint, from an operation that needs what failed.
-- *wrong*: any other failure; a refusal before the fault, or later than 5 seconds after it; an answer after more than
-  5 seconds (7 where a process behind the gateway hangs); a token that was accepted by a request which began after its
-  end was acknowledged.
-- *lost*: what was acknowledged (agents, tokens, addresses, ends) and is not so any more. Tokens issued before Redis
-  lost its memory do not count: losing Redis may log agents out.
+- *refused*: 503 with \`Retry-After\` in the form of the endpoint, from an operation that needs what failed.
+- *wrong*: any other failure; a refusal before the fault, or later than 5 s after it; an answer after more than 5 s (7 s
+  where a process behind the gateway hangs); a token that was accepted by a request which began after its end was
+  acknowledged (R-LIN); a process that ended.
+- *lost*: what was acknowledged (agents, tokens, addresses, ends) and is not so any more. Tokens issued before Redis lost its
+  memory do not count: losing Redis may log agents out.
+- *shed time*: how long refused requests waited for it, half of them and all of them.
+- *recovery*: from the end of the fault to the first good answer of the operation that took longest.
 
 ${faultTable(results)}
+
+## Held by tests
+
+A fault that a proxy or a signal cannot make, or that has a test of its own beside the scenario.
+
+| fault | test |
+|---|---|
+${[...faultTests()].flatMap(testRow).join('\n')}
 `
 }
+
+function testRow([number, tests]: [FaultNumber, readonly HeldBy[]]): string[] {
+  if (tests.length === 0) return []
+  const named = tests.map(({ file, title }) => `[${file}](../../${file}): ${title.replaceAll('|', '\\|')}`)
+  return [`| ${number} ${FAULT_NUMBERS[number].fault} | ${named.join('<br>')} |`]
+}
+
+/** Those that neither a scenario nor a test holds. */
+export const heldByNothing = (scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] =>
+  [...faultTests()].flatMap(([number, tests]) =>
+    tests.length === 0 && !scenarios.some(({ numbers }) => numbers.includes(number)) ? [number] : [],
+  )

@@ -116,4 +116,18 @@ describe('the judgement', () => {
     expect(judgement.wrong).toEqual(['register: no good answer after the fault'])
     expect(judgement.firstGoodSeconds).toBeUndefined()
   })
+
+  test('says how long refused requests waited', () => {
+    const waited = [10, 20, 900].map((ms) => entry({ outcome: 'refused', endedAt: 2_000 + ms }))
+    expect(judge([...waited, ...recovered], FAULT).shedSeconds).toEqual({ half: 0.02, all: 0.9 })
+    expect(judge(recovered, { ...FAULT, refuses: [] }).shedSeconds).toBeUndefined()
+  })
+
+  test('bounds how many are refused, and for how long, where a fault says so', () => {
+    const late = entry({ outcome: 'refused', startedAt: 9_000, endedAt: 9_010 })
+    const entries = [refused, ...recovered, late]
+    expect(judge(entries, FAULT).wrong).toEqual(['register: refused more than 5 s after the fault (1)'])
+    expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
+    expect(judge(entries, { ...FAULT, graceMs: 10_000, mostRefused: 0.1 }).wrong).toEqual(['2 of 9 refused'])
+  })
 })

@@ -6,6 +6,10 @@ export interface Expectation {
   readonly parts: readonly Part[]
   /** The longest that an answer may take; default 5 s. */
   readonly slowestMs?: number
+  /** How long after the part is back a refusal is still right; default 5 s. */
+  readonly graceMs?: number
+  /** The largest share of all requests that may be refused. */
+  readonly mostRefused?: number
   /** Operations that nobody can serve while it lasts: each must be seen refused. */
   readonly refuses: readonly OperationName[]
   readonly faultedAt: number
@@ -27,6 +31,8 @@ export interface Judgement {
   readonly firstGoodSeconds: number | undefined
   /** The longest that any answer took; seconds. */
   readonly slowestSeconds: number
+  /** How long refused requests waited for it: half of them, and all of them; seconds. Undefined where none was. */
+  readonly shedSeconds: { readonly half: number; readonly all: number } | undefined
 }
 
 /** How long after the part is back a refusal is still right. */
@@ -58,6 +64,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     excused: excused.length,
     outcomes: countOf(entries.map((entry) => `${entry.operation} ${entry.outcome}`).sort()),
     wrong: [
+      ...tooManyRefused(entries, expected.mostRefused),
       ...[...countOf(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
       ...unseen.map((name) => `${name}: never refused, so the fault was none`),
       ...(excused.length > MOST_EXCUSED * entries.length
@@ -69,8 +76,25 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
       never.length > 0 || affected.length === 0
         ? undefined
         : (Math.max(...recoveries.map(Number)) - expected.backAt) / 1000,
-    slowestSeconds: Math.max(0, ...entries.map(({ startedAt, endedAt }) => endedAt - startedAt)) / 1000,
+    slowestSeconds: Math.max(0, ...entries.map(duration)) / 1000,
+    shedSeconds: shedSeconds(entries),
   }
+}
+
+const duration = ({ startedAt, endedAt }: Entry) => endedAt - startedAt
+
+function shedSeconds(entries: readonly Entry[]): Judgement['shedSeconds'] {
+  const waits = entries
+    .filter(({ outcome }) => outcome === 'refused')
+    .map(duration)
+    .sort((a, b) => a - b)
+  const [half, all] = [waits[Math.floor(waits.length / 2)], waits.at(-1)]
+  return half === undefined || all === undefined ? undefined : { half: half / 1000, all: all / 1000 }
+}
+
+function tooManyRefused(entries: readonly Entry[], most = 1): string[] {
+  const refused = entries.filter(({ outcome }) => outcome === 'refused').length
+  return refused <= most * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
 
 export const affectedBy = (parts: readonly Part[]): readonly OperationName[] =>
@@ -101,7 +125,7 @@ function isExcused(entry: Entry, expected: Expectation, affected: readonly Opera
 
 function mistakeOf(
   entry: Entry,
-  { faultedAt, backAt, slowestMs = SLOWEST_MS }: Expectation,
+  { faultedAt, backAt, slowestMs = SLOWEST_MS, graceMs = GRACE_MS }: Expectation,
   affected: readonly OperationName[],
 ): string[] {
   const { operation: name, outcome, startedAt, endedAt } = entry
@@ -110,8 +134,7 @@ function mistakeOf(
   if (outcome === 'good') return []
   if (!affected.includes(name)) return [`${name}: refused although it needs nothing that failed`]
   if (endedAt < faultedAt) return [`${name}: refused before the fault`]
-  if (startedAt > backAt + GRACE_MS)
-    return [`${name}: refused more than ${GRACE_MS / 1000} s after the fault`]
+  if (startedAt > backAt + graceMs) return [`${name}: refused more than ${graceMs / 1000} s after the fault`]
   return []
 }
 

@@ -1,3 +1,5 @@
+import { random } from './random.ts'
+
 /** An agent whose registration was answered 201. */
 export interface KnownAgent {
   readonly id: string
@@ -74,6 +76,16 @@ export async function losingTokens(ledger: Ledger, lose: () => Promise<void>): P
   ledger.liveTokens.splice(0, Number.POSITIVE_INFINITY, ...kept)
 }
 
+/** As `losingTokens`, from now until it is called. */
+export function losingTokensUntil(ledger: Ledger): () => Promise<void> {
+  const over = Promise.withResolvers<void>()
+  const lost = losingTokens(ledger, () => over.promise)
+  return () => {
+    over.resolve()
+    return lost
+  }
+}
+
 export function anyOf<T>(list: readonly T[]): T | undefined {
-  return list[Math.floor(Math.random() * list.length)]
+  return list[Math.floor(random() * list.length)]
 }

@@ -31,7 +31,7 @@ export function openLink(options: {
 }): Link {
   const { client, target, fault } = options
   // What is accepted while nothing is forwarded never reaches a server, then or later.
-  const silent = fault().kind === 'half-open'
+  const silent = ['half-open', 'hang-new'].includes(fault().kind)
   const upstream = silent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
   const lanes = [lane(client, upstream, silent), { ...lane(upstream, client, silent), carriesReplies: true }]
   let unnoticed = false
@@ -46,7 +46,7 @@ export function openLink(options: {
   }
   /** While nothing is forwarded, nobody hears of an end either. */
   function noticed(act: () => void): void {
-    if (fault().kind === 'half-open') unnoticed = true
+    if (fault().kind === 'half-open' || (silent && fault().kind === 'hang-new')) unnoticed = true
     else act()
   }
 
@@ -54,6 +54,7 @@ export function openLink(options: {
     each.from.on('data', (chunk: Buffer) => {
       const { kind } = fault()
       each.lost ||= kind === 'half-open' || (kind === 'drop-replies' && each.carriesReplies)
+      if (asksFor(fault(), each, chunk)) for (const lane of lanes) lane.lost ||= lane.carriesReplies
       if (each.lost) options.onLost(chunk.length)
       else later(each, fault(), () => pass(each, chunk, fault(), reset))
     })
@@ -70,7 +71,8 @@ export function openLink(options: {
     reset,
     changed() {
       const { kind } = fault()
-      if (kind === 'reset' || kind === 'refuse' || (unnoticed && kind !== 'half-open')) return reset()
+      if (kind === 'reset' || kind === 'refuse' || (unnoticed && !['half-open', 'hang-new'].includes(kind)))
+        return reset()
       for (const each of lanes) {
         each.passedBytes = 0
         if (kind === 'stop-reading') each.from.pause()
@@ -88,6 +90,9 @@ const lane = (from: Socket, to: Socket, lost: boolean): Lane => ({
   lost,
   passedBytes: 0,
 })
+
+const asksFor = (fault: Fault, { carriesReplies }: Lane, chunk: Buffer) =>
+  fault.kind === 'lose-reply-to' && !carriesReplies && chunk.includes(fault.request)
 
 function pass(each: Lane, chunk: Buffer, fault: Fault, reset: () => void): void {
   if (fault.kind !== 'cut-after' || !each.carriesReplies) return void each.to.write(chunk)

@@ -8,6 +8,7 @@ import {
   readWith,
   tokenAfterEnd,
 } from './operations.ts'
+import { random } from './random.ts'
 import { wrongRefusal } from './refusal.ts'
 
 /** One request and what came of it. */
@@ -39,7 +40,14 @@ const STALL_MS = 100
 const MOST_UNDER_WAY = 2_000
 
 /** Sends `rate` requests a second, whether or not earlier ones were answered. Disposing waits for those under way. */
-export function startLoad({ origin, ledger, rate }: { origin: string; ledger: Ledger; rate: number }): Load {
+export function startLoad(options: {
+  origin: string
+  ledger: Ledger
+  rate: number
+  /** How often what was refused is asked again at once. */
+  retries?: number
+}): Load {
+  const { origin, ledger, rate, retries = 0 } = options
   const asker = askerOf(origin)
   const entries: Entry[] = []
   const stalls: Stall[] = []
@@ -48,7 +56,7 @@ export function startLoad({ origin, ledger, rate }: { origin: string; ledger: Le
   let sent = 0
   let mix: OperationName[] = []
 
-  async function carryOut(name: OperationName, attempt: Attempt): Promise<void> {
+  async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
     const answer = await asker.ask(attempt.sent)
     const why = judgeAnswer(name, attempt, answer)
     const { startedAt, endedAt } = answer
@@ -56,6 +64,7 @@ export function startLoad({ origin, ledger, rate }: { origin: string; ledger: Le
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
     attempt.over?.()
     if (outcome === 'good') followUp(name)
+    if (outcome === 'refused' && retriesLeft > 0) send(name, operation(name).prepare(ledger), retriesLeft - 1)
   }
   /** At once, and at both instances, where an end that was not yet heard everywhere would show. */
   function followUp(name: OperationName): void {
@@ -66,11 +75,11 @@ export function startLoad({ origin, ledger, rate }: { origin: string; ledger: Le
       if (name === 'delete agent' && agent) send('token of a deleted agent', tokenAfterEnd(ledger, agent))
     }
   }
-  function send(name: OperationName, attempt: Attempt | undefined): void {
+  function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {
     // Where there is nothing to revoke any more, say: the rate is kept.
     if (!attempt) return send('guides', operation('guides').prepare(ledger))
     if (underWay.size >= MOST_UNDER_WAY) return
-    const over = carryOut(name, attempt).finally(() => underWay.delete(over))
+    const over = carryOut(name, attempt, retriesLeft).finally(() => underWay.delete(over))
     underWay.add(over)
   }
 
@@ -112,7 +121,7 @@ function judgeAnswer(name: OperationName, attempt: Attempt, answer: Answer): str
 
 function shuffledMix(): OperationName[] {
   return OPERATION_NAMES.flatMap((name) => Array<OperationName>(operation(name).share).fill(name))
-    .map((name) => ({ name, at: Math.random() }))
+    .map((name) => ({ name, at: random() }))
     .sort((a, b) => a.at - b.at)
     .map(({ name }) => name)
 }

@@ -10,10 +10,11 @@ import {
   type Ledger,
   mayBeLost,
 } from './ledger.ts'
+import { random } from './random.ts'
 import { jsonObject, type RefusalForm } from './refusal.ts'
 
-/** What can fail: `auth` is its processes, `introspection` the way from the API to them. */
-export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth'
+/** What can fail: `auth` and `api` are their processes, `introspection` the way from the API to auth. */
+export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Attempt {
   readonly sent: Sent
@@ -39,13 +40,13 @@ export const OPERATIONS = {
   register: { needs: ['auth', 'auth database'], form: 'agent', share: 8, prepare: register },
   token: { needs: AUTH_STORES, form: 'oauth', share: 14, prepare: issueToken },
   'read with a token': {
-    needs: [...AUTH_STORES, 'introspection'],
+    needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 23,
     prepare: (ledger) => readWith(ledger, anyOf(ledger.liveTokens)),
   },
   'read with an ended token': {
-    needs: [...AUTH_STORES, 'introspection'],
+    needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 6,
     prepare: (ledger) => readWith(ledger, anyOf(ledger.endedTokens)),
@@ -53,11 +54,11 @@ export const OPERATIONS = {
   revoke: { needs: AUTH_STORES, form: 'oauth', share: 6, prepare: revoke },
   'delete agent': { needs: AUTH_STORES, form: 'agent', share: 2, prepare: deleteAgent },
   'token of a deleted agent': { needs: AUTH_STORES, form: 'oauth', share: 1, prepare: tokenOfDeleted },
-  join: { needs: ['api database'], form: 'problem', share: 8, prepare: join },
-  'join again': { needs: ['api database'], form: 'problem', share: 4, prepare: joinAgain },
-  guides: { needs: [], form: 'problem', share: 6, prepare: () => read('/api/guides', 'guides') },
+  join: { needs: ['api', 'api database'], form: 'problem', share: 8, prepare: join },
+  'join again': { needs: ['api', 'api database'], form: 'problem', share: 4, prepare: joinAgain },
+  guides: { needs: ['api'], form: 'problem', share: 6, prepare: () => read('/api/guides', 'guides') },
   guide: {
-    needs: [],
+    needs: ['api'],
     form: 'problem',
     share: 6,
     prepare: ({ guides }) => read(`/api/guides/${anyOf(guides)}`, 'body'),
@@ -70,12 +71,12 @@ export const OPERATIONS = {
     prepare: () => read('/.well-known/oauth-authorization-server', 'issuer'),
   },
   'api metadata': {
-    needs: [],
+    needs: ['api'],
     form: 'problem',
     share: 3,
     prepare: () => read('/.well-known/oauth-protected-resource', 'resource'),
   },
-  health: { needs: [], form: 'problem', share: 5, prepare: health },
+  health: { needs: ['api'], form: 'problem', share: 5, prepare: health },
 } as const satisfies Record<string, Operation>
 
 export type OperationName = keyof typeof OPERATIONS
@@ -146,7 +147,7 @@ const tokenRequest = (agent: KnownAgent): Sent => ({
 /** The newest agents half of the time: an instance may not have heard of them. */
 function issueToken(ledger: Ledger): Attempt | undefined {
   const agents = livingAgents(ledger)
-  const agent = anyOf(Math.random() < 0.5 ? agents.slice(-10) : agents)
+  const agent = anyOf(random() < 0.5 ? agents.slice(-10) : agents)
   if (!agent) return undefined
   return withAgent(agent, {
     sent: tokenRequest(agent),

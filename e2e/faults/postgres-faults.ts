@@ -1,33 +1,41 @@
 import type { Pool } from '@plainpath/postgres'
 import type { Fault } from './fault.ts'
 import { type FaultCase, onTheWay } from './fault-case.ts'
+import type { FaultNumber } from './fault-numbers.ts'
 
-const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
-  { what: 'refused', fault: { kind: 'refuse' } },
-  { what: 'half-open', fault: { kind: 'half-open' } },
-  { what: '3 s slow', fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
-  { what: 'replies lost', fault: { kind: 'drop-replies' } },
+interface OnTheWay {
+  readonly what: string
+  readonly numbers: readonly FaultNumber[]
+  readonly fault: Fault
+}
+const WAYS: readonly OnTheWay[] = [
+  { what: 'refused', numbers: ['F-01'], fault: { kind: 'refuse' } },
+  { what: 'half-open', numbers: ['F-23'], fault: { kind: 'half-open' } },
+  { what: '3 s slow', numbers: ['F-03'], fault: { kind: 'latency', ms: 1_500, jitterMs: 200 } },
+  { what: 'replies lost', numbers: ['F-05'], fault: { kind: 'drop-replies' } },
 ]
 const MORE_WAYS: typeof WAYS = [
-  { what: 'reads nothing', fault: { kind: 'stop-reading' } },
-  { what: 'cut in the middle of replies', fault: { kind: 'cut-after', bytes: 150 } },
+  { what: 'reads nothing', numbers: ['F-02'], fault: { kind: 'stop-reading' } },
+  { what: 'cut in the middle of replies', numbers: ['F-05'], fault: { kind: 'cut-after', bytes: 150 } },
 ]
 
 const SERVER = { parts: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
-  ...[...WAYS, ...MORE_WAYS].map(({ what, fault }) =>
+  ...[...WAYS, ...MORE_WAYS].map(({ what, numbers, fault }) =>
     onTheWay({
       name: `Postgres of auth: ${what}`,
+      numbers,
       ways: ['auth database'],
       parts: ['auth database'],
       refuses: ['register'],
       fault,
     }),
   ),
-  ...WAYS.map(({ what, fault }) =>
+  ...WAYS.map(({ what, numbers, fault }) =>
     onTheWay({
       name: `Postgres of the API: ${what}`,
+      numbers,
       ways: ['api database'],
       parts: ['api database'],
       refuses: ['join'],
@@ -38,6 +46,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   {
     ...SERVER,
     name: 'Postgres: stopped and started',
+    numbers: ['F-01'],
     refuses: ['register', 'join'],
     failsCheck: 'database',
     begin: ({ postgres }) => postgres.stop('SIGINT'),
@@ -46,6 +55,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   {
     ...SERVER,
     name: 'Postgres: kill -9 and started',
+    numbers: ['F-01'],
     refuses: ['register', 'join'],
     failsCheck: 'database',
     begin: ({ postgres }) => postgres.stop('SIGKILL'),
@@ -53,7 +63,39 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
   {
     ...SERVER,
+    name: 'Postgres: stopped and started, while clients ask three times for what is refused',
+    numbers: ['F-38'],
+    refuses: ['register', 'join'],
+    retries: 2,
+    byHand: true,
+    graceMs: 15_000,
+    begin: ({ postgres }) => postgres.stop('SIGINT'),
+    end: ({ postgres }) => postgres.start(),
+  },
+  {
+    ...SERVER,
+    name: 'Postgres: all its processes stopped in their tracks (SIGSTOP)',
+    numbers: ['F-02'],
+    refuses: ['register', 'join'],
+    failsCheck: 'database',
+    begin: async ({ postgres }) => postgres.freeze(true),
+    end: async ({ postgres }) => postgres.freeze(false),
+  },
+  ...(['auth database', 'api database'] as const).map((way) =>
+    onTheWay({
+      name: `Postgres of ${way === 'auth database' ? 'auth' : 'the API'}: 0.3 s slow`,
+      numbers: ['F-03'],
+      ways: [way],
+      parts: [way],
+      refuses: [],
+      byHand: true,
+      fault: { kind: 'latency', ms: 150, jitterMs: 20 },
+    }),
+  ),
+  {
+    ...SERVER,
     name: 'Postgres: read-only',
+    numbers: ['F-06'],
     refuses: ['register', 'join'],
     begin: ({ admin }) => reconfigure(admin.server, 'set default_transaction_read_only = on'),
     // A read-only session may still change the server's settings.
@@ -62,6 +104,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   {
     ...SERVER,
     name: 'Postgres: all connections killed, again and again',
+    numbers: ['F-04'],
     refuses: [],
     begin: async ({ admin }) => {
       for (let times = 0; times < 20; times += 1) {
@@ -76,7 +119,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-async function reconfigure(server: Pool, change: string): Promise<void> {
+export async function reconfigure(server: Pool, change: string): Promise<void> {
   await server.query(`alter system ${change}`)
   await server.query('select pg_reload_conf()')
 }

@@ -2,28 +2,30 @@ import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Fault } from './fault.ts'
 import { type FaultCase, onTheWay } from './fault-case.ts'
+import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { losingTokens } from './ledger.ts'
+import { losingTokens, losingTokensUntil } from './ledger.ts'
 import type { OperationName } from './operations.ts'
 
-const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
-  { what: 'refused', fault: { kind: 'refuse' } },
-  { what: 'half-open', fault: { kind: 'half-open' } },
+const WAYS: readonly { readonly what: string; readonly number: FaultNumber; readonly fault: Fault }[] = [
+  { what: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
+  { what: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
   // Longer than an answer is waited for, shorter than silence is borne: answers come when nobody waits for them.
-  { what: '0.3 s slow', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
-  { what: '1 s slow', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
-  { what: 'replies lost', fault: { kind: 'drop-replies' } },
-  { what: 'cut in the middle of replies', fault: { kind: 'cut-after', bytes: 40 } },
+  { what: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
+  { what: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
+  { what: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
+  { what: 'cut in the middle of replies', number: 'F-13', fault: { kind: 'cut-after', bytes: 40 } },
 ]
 const EVERYTHING: readonly OperationName[] = ['token', 'read with a token', 'revoke']
 const WRITES: readonly OperationName[] = ['token']
 const REDIS = { parts: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
-  ...WAYS.map(({ what, fault }) =>
+  ...WAYS.map(({ what, number, fault }) =>
     onTheWay({
       ...REDIS,
       name: `Redis: ${what}`,
+      numbers: [number],
       ways: ['auth redis', 'api redis'],
       refuses: EVERYTHING,
       fault,
@@ -32,6 +34,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   {
     ...REDIS,
     name: 'Redis: stopped in its tracks (SIGSTOP)',
+    numbers: ['F-14'],
     refuses: EVERYTHING,
     begin: async ({ stack }) => void stack.redis.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.redis.child.kill('SIGCONT'),
@@ -39,6 +42,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   {
     ...REDIS,
     name: 'Redis: kill -9 and started empty',
+    numbers: ['F-16'],
     refuses: EVERYTHING,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     end: ({ stack }, ledger) => losingTokens(ledger, () => stack.redis.start()),
@@ -46,6 +50,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   {
     ...REDIS,
     name: 'Redis: FLUSHALL',
+    numbers: ['F-16'],
     refuses: [],
     begin: ({ redis }, ledger) => losingTokens(ledger, async () => void (await redis.flushall())),
     end: async () => {},
@@ -53,6 +58,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   {
     ...REDIS,
     name: 'Redis: full (OOM)',
+    numbers: ['F-15'],
     refuses: WRITES,
     begin: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '1')),
     end: async ({ redis }) => void (await redis.config('SET', 'maxmemory', '256mb')),
@@ -60,29 +66,68 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
   {
     ...REDIS,
     name: 'Redis: cannot write its disk (MISCONF)',
+    numbers: ['F-15'],
     refuses: WRITES,
     begin: failToSave,
     end: saveNoMore,
   },
   {
     ...REDIS,
+    name: 'Redis: kill -9 and started with what it had before the last revocations',
+    numbers: ['F-16'],
+    refuses: EVERYTHING,
+    prepare: async ({ redis }) => void (await redis.save()),
+    begin: ({ stack }) => stack.redis.stop('SIGKILL'),
+    async end(system, ledger) {
+      await losingTokens(ledger, () => system.stack.redis.start())
+      await rm(snapshotOf(system))
+    },
+  },
+  evicting(),
+  {
+    ...REDIS,
     name: 'Redis: a read-only replica (READONLY)',
+    numbers: ['F-15', 'F-16'],
     refuses: WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
-    end: async ({ redis }) => void (await redis.replicaof('NO', 'ONE')),
+    // What takes over may lack what was revoked last, so it knows no token from before.
+    end: ({ redis }, ledger) => losingTokens(ledger, async () => void (await redis.replicaof('NO', 'ONE'))),
   },
 ]
 
-const inTheWay = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
+/** Somebody lets it forget what it has no room for, tokens and revocation notices included. */
+function evicting(): FaultCase {
+  let over: () => Promise<void>
+  return {
+    ...REDIS,
+    name: 'Redis: evicts whatever it likes',
+    byHand: true,
+    numbers: ['F-15'],
+    refuses: [],
+    async begin({ redis }, ledger) {
+      over = losingTokensUntil(ledger)
+      const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
+      await redis.config('SET', 'maxmemory-policy', 'allkeys-random')
+      await redis.config('SET', 'maxmemory', String(used - 20_000))
+    },
+    async end({ redis }) {
+      await redis.config('SET', 'maxmemory', '256mb')
+      await redis.config('SET', 'maxmemory-policy', 'noeviction')
+      await over()
+    },
+  }
+}
+
+const snapshotOf = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
 /** A snapshot cannot take the place of a folder; Redis then refuses writes while it is told to make snapshots. */
 async function failToSave(system: FaultyStack): Promise<void> {
-  await mkdir(inTheWay(system), { recursive: true })
+  await mkdir(snapshotOf(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }
 
 async function saveNoMore(system: FaultyStack): Promise<void> {
   await system.redis.config('SET', 'save', '')
-  await rm(inTheWay(system), { recursive: true })
+  await rm(snapshotOf(system), { recursive: true })
 }

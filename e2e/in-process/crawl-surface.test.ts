@@ -26,6 +26,9 @@ const CONVENTIONAL = '/robots.txt'
 /** Named by the metadata, since client libraries ask for it, and refuses everybody. */
 const REFUSES_EVERYBODY = '/oauth/authorize'
 
+/** Pages that only the links of mails lead to. */
+const MAILED = new Set(['/claim', '/waitlist/confirm', '/waitlist/remove', '/contact/confirm'])
+
 test('nothing public works that is not named', async () => {
   const unnamed: string[] = []
   for (const { method, path } of system.surface)
@@ -36,6 +39,7 @@ test('nothing public works that is not named', async () => {
 
 async function isNamed(method: string, path: string): Promise<boolean> {
   if (path === CONVENTIONAL || path === REFUSES_EVERYBODY || described.has(`${method} ${path}`)) return true
+  if (MAILED.has(path)) return true
   if (method === 'POST') return postTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)
 }

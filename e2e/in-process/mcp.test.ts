@@ -42,6 +42,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
       'search_guides',
       'get_guide',
       'join_waitlist',
+      'send_contact_message',
     ])
 
     const list = await client.call('list_guides', {})
@@ -71,7 +72,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
     const { seen, fetch } = watched()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
-    expect(await client.listTools()).toHaveLength(4)
+    expect(await client.listTools()).toHaveLength(5)
     const list = await client.call('list_guides', { limit: 1 })
     expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
     const next = list.structuredContent?.['next']

@@ -19,23 +19,31 @@ export interface System extends AsyncDisposable {
   readonly logged: readonly string[]
 }
 
+export interface SystemOptions {
+  readonly limitsFactor?: number
+  /** Settings beside those of every test. */
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** Both apps in this process on one origin at a free port, over real HTTP and fresh databases. */
-export async function startSystem(options: { limitsFactor?: number } = {}): Promise<System> {
+export async function startSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const logged: string[] = []
   const deps = {
-    log: createLog({ service: 'e2e', write: (line) => logged.push(line) }),
+    // What is left out of the logs that are kept is looked at here, too.
+    log: { ...createLog({ service: 'e2e', write: (line) => logged.push(line) }), everyRead: true as const },
     now: () => new Date(),
   }
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
   const origin = `http://localhost:${server.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
-  const auth = opening.use(await openAuth(loadAuthConfig(system.env), deps))
+  const env = { ...system.env, ...options.env }
+  const auth = opening.use(await openAuth(loadAuthConfig(env), deps))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
-  const resourceConfig = loadResourceConfig({ ...system.env, RESOURCE_AUTH_URL: internal.url })
+  const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))
-  handler = front({ auth: auth.publicApp.callback(), resource: resource.publicApp.callback() })
+  handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
   const secret = readFileSync(system.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim()
   const credentials = Buffer.from(`${system.env['RESOURCE_CLIENT_ID']}:${secret}`)
   const resources = opening.move()

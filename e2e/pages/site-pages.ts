@@ -2,6 +2,7 @@
 export const SITE_PAGES = {
   home: '/',
   waitlist: '/waitlist',
+  contact: '/contact',
   guide: '/guides/renew-green-card',
   search: '/search?q=work+permit',
   privacy: '/privacy',

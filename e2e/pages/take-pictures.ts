@@ -1,7 +1,9 @@
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { startMailServer } from '@plainpath/mail/testing'
 import { startStack } from '@plainpath/stack/start-stack'
+import { basic, json, senderTo } from '../send.ts'
 import { openBrowser } from './open-browser.ts'
 import { SITE_PAGES } from './site-pages.ts'
 
@@ -13,11 +15,34 @@ const LOOKS = {
   320: { viewport: { width: 320, height: 640 }, colorScheme: 'light' },
 } as const
 
+/** @returns the link of the mail that asks whether an agent may use an address */
+async function claimLink(email: string): Promise<string> {
+  using sender = senderTo(origin)
+  const post = (address: string, body: object, headers = {}) => {
+    const sent = json(body)
+    return sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
+  }
+  const agent = JSON.parse(
+    (await post('/api/agent/register', { client_name: 'Case helper of the library' })).text,
+  )
+  await post('/api/agent/claim', { email }, basic(agent.client_id, agent.client_secret))
+  const [asked] = await mail.mails(1, email)
+  return asked?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
+}
+
 /** Writes pictures of the top of each page into `docs/pages/`, which whoever changes a page looks at. */
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pictures-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
-const { origin } = resources.use(await startStack({ folder }))
+const mail = resources.use(await startMailServer())
+const settings = {
+  AUTH_SMTP_URL: mail.url,
+  RESOURCE_SMTP_URL: mail.url,
+  AUTH_MAIL_FROM: 'no-reply@plainpath.example',
+  RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
+  RESOURCE_DESK_ADDRESS: 'desk@plainpath.example',
+}
+const { origin } = resources.use(await startStack({ folder, settings }))
 const browser = resources.use(await openBrowser())
 await mkdir(FOLDER, { recursive: true })
 for (const [look, options] of Object.entries(LOOKS)) {
@@ -35,5 +60,9 @@ for (const [look, options] of Object.entries(LOOKS)) {
   await page.fill('#email', `${look}@example.org`)
   await page.click('button')
   await take('waitlist-joined')
+  await page.goto(await claimLink(`person-${look}@example.org`))
+  await take('claim')
+  await page.getByRole('button', { name: /^Yes/ }).click()
+  await take('claim-code')
   await page.close()
 }

@@ -12,7 +12,7 @@ export interface AppProcess extends AsyncDisposable {
   readonly printed: readonly string[]
 }
 
-const START_MS = 15_000
+const START_MS = 60_000
 
 /** Different ports that were free a moment ago: an origin must be known before its process starts. */
 export async function freePorts(count: number): Promise<number[]> {
@@ -48,7 +48,15 @@ export async function startProcess(
   }
   child.once('exit', (code) => reject(new Error(`${app} ended with ${code}:\n${printed.join('\n')}`)))
   const timer = setTimeout(() => reject(new Error(`${app} was not ready in ${START_MS} ms`)), START_MS)
-  await listening.finally(() => clearTimeout(timer))
+  try {
+    await listening
+  } catch (error) {
+    // One that waits for its stores would do so for ever.
+    child.kill('SIGKILL')
+    throw error
+  } finally {
+    clearTimeout(timer)
+  }
   return {
     url: `http://127.0.0.1:${port}`,
     child,

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
@@ -7,10 +8,12 @@ const resources = new AsyncDisposableStack()
 let auth: AppProcess[]
 let api: AppProcess[]
 let resourceDatabase: string
+let secrets: readonly string[]
 
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1', 1_000))
   resourceDatabase = system.adminUrls.resource
+  secrets = secretsOf(system.env)
   const ports = await freePorts(10)
   const nextPort = () => ports.pop() ?? 0
   const start = async (app: 'auth' | 'resource', internal: number) => {
@@ -32,7 +35,7 @@ beforeAll(async () => {
   auth = await Promise.all(internals.map((internal) => start('auth', internal)))
   api = await Promise.all(internals.map((internal) => start('resource', internal)))
   for (const each of [...auth, ...api]) resources.use(each)
-})
+}, 120_000)
 afterAll(() => resources.disposeAsync())
 
 const at = (processes: readonly AppProcess[], index: number) => processes[index % processes.length]?.url ?? ''
@@ -81,4 +84,36 @@ test('what one process ends is dead at the other at once: a token, and a client 
     (await fetch(`${at(auth, 0)}/api/agent`, { method: 'DELETE', headers: { authorization } })).status,
   ).toBe(204)
   expect([await read(0, second), await read(1, second)]).toEqual([401, 401])
+})
+
+/** The secret part of each line of each file that a setting names. */
+function secretsOf(env: Readonly<Record<string, string>>): string[] {
+  const files = Object.entries(env).filter(([name]) => /_(KEK|HASH_KEY|CLIENT_SECRET)_FILE$/.test(name))
+  return files.flatMap(([, file]) =>
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'))
+      .map((line) => line.replace(/^rss_|^[^:]*:/, '')),
+  )
+}
+
+test('N-179 no key or secret stands in the arguments or the environment of a process', () => {
+  expect(secrets.length).toBeGreaterThanOrEqual(5)
+  for (const { child } of [...auth, ...api]) {
+    const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8'))
+    expect(told[0]?.split('\0').slice(1)).toEqual([expect.stringMatching(/main\.ts$/), 'serve', ''])
+    expect(told[1]).toContain('_KEK_FILE=')
+    for (const secret of secrets) {
+      expect(secret.length).toBeGreaterThanOrEqual(22)
+      expect(told.join('')).not.toContain(secret)
+    }
+  }
+})
+
+test('N-173 no process opens a debugger on SIGUSR1, and all go on', async () => {
+  for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
+  for (const { url, printed } of [...auth, ...api]) {
+    for (let n = 0; n < 10; n++) expect((await fetch(`${url}/api/nothing`)).status).toBe(404)
+    expect(printed.join('\n')).not.toMatch(/debugger/i)
+  }
 })

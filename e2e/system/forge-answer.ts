@@ -5,10 +5,13 @@ export interface LeakedKey extends JsonWebKey {
   readonly alg: 'ES256' | 'EdDSA'
 }
 
-/** An answer to introspection that says of any token that it is good (RFC 9701 §5), as whoever has the key can make it. */
+/**
+ * An answer to introspection that says of any token that it is good (RFC 9701 §5), and may be kept, as whoever has the key
+ * can make it.
+ */
 export function forgeAnswer(
   key: LeakedKey,
-  { token, issuer, audience }: { token: string; issuer: string; audience: string },
+  { token, issuer, audience, mark }: { token: string; issuer: string; audience: string; mark: string },
 ): string {
   const now = Math.floor(Date.now() / 1000)
   const header = { alg: key.alg, kid: key.kid, typ: 'token-introspection+jwt' }
@@ -17,6 +20,7 @@ export function forgeAnswer(
     aud: audience,
     iat: now,
     token_hash: createHash('sha256').update(token).digest('base64url'),
+    revocation_mark: mark,
     token_introspection: {
       active: true,
       client_id: `agt_${'A'.repeat(22)}`,

@@ -120,7 +120,21 @@ export function describeLeastPrivilege(running: () => System): void {
       expect(await say('EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
     })
 
+    test('shares the hash and the channel of revocations, and no more', async () => {
+      expect(await say('HGET', 'revocation:state', 'number')).toBe('done')
+      expect(await say('HSET', 'revocation:state', 'member planted', '0')).toBe('done')
+      expect(await say('HDEL', 'revocation:state', 'member planted')).toBe('done')
+      expect(await say('SUBSCRIBE', 'revocation:notices')).toBe('done')
+      expect(await say('PUBLISH', 'revocation:notices', 'planted')).toBe('done')
+    })
+
     test.for<[string, ...string[]]>([
+      ['GET', 'revocation:planted'],
+      ['SET', 'revocation:planted', '1'],
+      ['SET', 'revocation:state:planted', '1'],
+      ['PUBLISH', 'revocation:planted', '1'],
+      ['SUBSCRIBE', 'revocation:*'],
+      ['PSUBSCRIBE', 'revocation:*'],
       ['GET', `${other}:planted`],
       ['SET', `${other}:planted`, '1'],
       ['DEL', `${other}:planted`],

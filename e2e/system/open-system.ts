@@ -2,7 +2,7 @@ import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expectSoundAnswer, type SoundnessOptions } from '@plainpath/http/testing'
-import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
 import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
 
 export interface RegisteredAgent {
@@ -33,7 +33,9 @@ export interface System extends AsyncDisposable {
 }
 
 /** Starts everything and says what. */
-export async function openSystem(options: { limitsFactor?: number } = {}): Promise<System> {
+export async function openSystem(
+  options: Pick<StackOptions, 'limitsFactor' | 'settings'> = {},
+): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
@@ -93,7 +95,8 @@ async function sendAndHold(
   if (/^\/(api|oauth)\//.test(sent.path))
     for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(answer.text)])
       confidential.add(value)
-  expectSoundAnswer(answer, options)
+  const isPage = sent.path.split('?')[0] === '/claim'
+  expectSoundAnswer(answer, { ...options, ...(isPage && { form: 'page' as const }) })
   return answer
 }
 

@@ -1,3 +1,4 @@
+import { runAuthCommand } from '@plainpath/auth/cli'
 import { postgresProcess } from '@plainpath/stack/postgres-process'
 import { describe, expect, test } from 'vitest'
 import { basic, form, type Sender } from '../send.ts'
@@ -54,6 +55,15 @@ export function describeRevocation(running: () => System): void {
         (agent: RegisteredAgent, _token: string, sender: Sender) =>
           sender.send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) }),
         204,
+      ],
+      [
+        'N-106 the tokens of a client that an operator stops',
+        async (agent: RegisteredAgent) => {
+          const io = { print: () => undefined, printError: () => undefined }
+          const args = ['stop', '--client', agent.client_id, '--reason', 'a test']
+          return { status: await runAuthCommand(args, running().stack.env, io) }
+        },
+        0,
       ],
     ] as const)('%s', async ([_what, end, expected]) => {
       const system = running()

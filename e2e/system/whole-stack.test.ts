@@ -4,6 +4,7 @@ import { describeGateway } from './gateway.ts'
 import { describeJourney } from './journey.ts'
 import { describeLeastPrivilege } from './least-privilege.ts'
 import { describeNodeLimits } from './node-limits.ts'
+import { describeOneAway } from './one-away.ts'
 import { openSystem, type System } from './open-system.ts'
 import { describeRace } from './race.ts'
 import { describeRevocation } from './revocation.ts'
@@ -27,4 +28,5 @@ describeSmuggling(running)
 describeNodeLimits(running)
 describeSlowClients(running)
 describeRevocation(running)
+describeOneAway(running)
 describeCanaries(running)

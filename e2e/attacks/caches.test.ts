@@ -1,0 +1,199 @@
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type System, startSystem } from '../in-process/start-system.ts'
+import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
+
+const resources = new AsyncDisposableStack()
+let system: System
+let sender: Sender
+let stored: StoredCounts
+let agent: { client_id: string; client_secret: string }
+beforeAll(async () => {
+  system = resources.use(await startSystem())
+  sender = resources.use(senderTo(system.origin))
+  stored = resources.use(await openStoredCounts(system))
+  agent = JSON.parse((await sender.send({ method: 'POST', path: '/api/agent/register' })).text)
+})
+afterAll(() => resources.disposeAsync())
+
+const mine = () => basic(agent.client_id, agent.client_secret)
+const sound = (answer: Answer) =>
+  expectSoundAnswer(answer, { origin: system.origin, confidential: [agent.client_secret] })
+
+describe('N-153 what is somebody’s own is not taken for a file by its name:', () => {
+  test.for([
+    ...['/api/agent/x.css', '/api/agent.css', '/api/agent/.js', '/api/agent;x.css', '/api/agent%2fx.css'],
+    ...['/api/agent%00.css', '/api/agent%0a.css', '/api/agent/..%2fx.js', '/assets/..%2fapi%2fagent'],
+    ...['/oauth/token/a.js', '/oauth/token.png', '/oauth/jwks.json/x.css', '/api/waitlist/x.css'],
+    ...['/api/contact/x/y.css', '/claim/x.css', '/claim.css', '/contact/x.css'],
+  ])('%s', async (path) => {
+    const answer = await sender.send({ path, headers: mine() })
+    expect([400, 404]).toContain(answer.status)
+    sound(answer)
+    expect(answer.text).not.toContain(agent.client_id)
+    const own = await sender.send({ path: '/api/agent', headers: mine() })
+    expect([own.status, own.headers.get('cache-control')]).toEqual([200, expect.stringContaining('no-store')])
+  })
+
+  test('a name behind a question mark changes nothing either', async () => {
+    for (const query of ['x.css', '/x.css', 'a=b.js'])
+      expect(
+        (await sender.send({ path: `/api/agent?${query}`, headers: mine() })).headers.get('cache-control'),
+      ).toContain('no-store')
+  })
+})
+
+const JOIN = { method: 'POST', path: '/api/waitlist' }
+const GOOD = { email: 'caches@example.org' }
+
+describe('N-155 no failure may be kept, whatever its status:', () => {
+  test.for([
+    [400, { ...JOIN, ...json('{') }],
+    [400, { path: '/api/guides?cursor=x' }],
+    [400, { path: '/oauth/authorize' }],
+    [401, { path: '/api/agent' }],
+    [401, { path: '/api/guides', headers: { authorization: 'Bearer x' } }],
+    [
+      403,
+      { ...JOIN, ...json(GOOD), headers: { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site' } },
+    ],
+    [404, { path: '/nowhere' }],
+    [404, { path: '/api/guides/nothing' }],
+    [405, { method: 'DELETE', path: '/api/guides' }],
+    [405, { path: '/oauth/token' }],
+    [406, { path: '/api/guides/avoid-scams', headers: { accept: 'image/png' } }],
+    [413, { ...JOIN, ...json('x'.repeat(17_000)) }],
+    [415, { ...JOIN, headers: { 'content-type': 'text/plain' }, body: '{}' }],
+    [421, { path: '/api/guides', headers: { host: 'evil.example' } }],
+    [431, { path: `/api/guides?${'x'.repeat(17_000)}` }],
+  ] satisfies [number, Sent][])('%i', async ([status, sent]) => {
+    const answer = await sender.send(sent)
+    expect(answer.status).toBe(status)
+    expect(answer.headers.get('cache-control')).toBe('no-store')
+    for (const name of ['etag', 'last-modified', 'expires', 'age'])
+      expect(answer.headers.get(name)).toBeNull()
+  })
+
+  test('and the answers that were not failures may', async () => {
+    for (const path of ['/api/guides', '/', '/oauth/jwks.json'])
+      expect((await sender.send({ path })).headers.get('cache-control')).toBe('public, max-age=300')
+  })
+})
+
+/** Every public document, under one address each. */
+const documents = () => [
+  ...new Set(
+    system.surface
+      .filter(({ method, path }) => method === 'GET' && !/[{*]/.test(path))
+      .map(({ path }) => path)
+      .filter((path) => !path.startsWith('/api/agent') && !PRIVATE.has(path)),
+  ),
+]
+const PRIVATE = new Set([
+  '/oauth/authorize',
+  '/claim',
+  '/api/health',
+  '/waitlist/confirm',
+  '/waitlist/remove',
+])
+
+test('N-157 a part of a document is not given: whoever asks for one gets all of it, and HEAD says as much', async () => {
+  const public_ = documents()
+  expect(public_.length).toBeGreaterThan(15)
+  let cacheable = 0
+  for (const path of public_) {
+    const whole = await sender.send({ path })
+    if (whole.headers.get('cache-control') !== 'public, max-age=300') continue
+    cacheable += 1
+    const etag = whole.headers.get('etag') ?? ''
+    for (const headers of [
+      { range: 'bytes=0-3' },
+      { range: 'bytes=5-1' },
+      { range: 'bytes=0-0,2-2,4-4' },
+      { range: 'bytes=-4', 'if-range': etag },
+      { range: `bytes=${'0-,'.repeat(500)}0-` },
+    ]) {
+      const part = await sender.send({ path, headers })
+      expect([path, part.status, part.text === whole.text]).toEqual([path, 200, true])
+      expect(part.headers.get('content-range')).toBeNull()
+      const head = await sender.send({ method: 'HEAD', path, headers })
+      expect([head.status, head.text, head.headers.get('content-length')]).toEqual([
+        ...[200, ''],
+        part.headers.get('content-length'),
+      ])
+    }
+  }
+  expect(cacheable).toBeGreaterThan(12)
+})
+
+test('N-154 nothing that no cache asks about is said back by what may be kept', async () => {
+  const canary = 'canary-58b1'
+  const headers = {
+    'x-forwarded-host': `${canary}.example`,
+    'x-forwarded-proto': canary,
+    'x-forwarded-prefix': `/${canary}`,
+    'x-original-url': `/${canary}`,
+    'x-rewrite-url': `/${canary}`,
+    forwarded: `host=${canary}.example`,
+    'accept-language': canary,
+    'user-agent': canary,
+    referer: `https://${canary}.example/`,
+    cookie: `a=${canary}`,
+    origin: `https://${canary}.example`,
+  }
+  for (const path of documents()) {
+    const [plain, odd] = [await sender.send({ path }), await sender.send({ path, headers })]
+    expect([path, odd.status, odd.headers.get('etag')]).toEqual([
+      path,
+      plain.status,
+      plain.headers.get('etag'),
+    ])
+    expect(odd.text + [...odd.headers.values()].join()).not.toContain(canary)
+  }
+})
+
+describe('N-152 what a browser sends for another site without asking first stores nothing:', () => {
+  const posts = () => [
+    ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
+  ]
+  /** The three types of a form that need no preflight, and no type at all. */
+  const SIMPLE: (readonly [string, Pick<Sent, 'headers' | 'body'>])[] = [
+    ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(GOOD) }],
+    ['a form', form({ email: GOOD.email, client_name: 'x' })],
+    [
+      'a form with files',
+      {
+        headers: { 'content-type': 'multipart/form-data; boundary=x' },
+        body: `--x\r\nContent-Disposition: form-data; name="email"\r\n\r\n${GOOD.email}\r\n--x--\r\n`,
+      },
+    ],
+    ['no type', { headers: {}, body: JSON.stringify(GOOD) }],
+  ]
+
+  test.for(SIMPLE)('%s', async ([_what, content]) => {
+    const from = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
+    const before = await stored.count()
+    for (const path of posts()) {
+      const answer = await sender.send({
+        method: 'POST',
+        path,
+        headers: from,
+        ...(content.body && { body: content.body }),
+      })
+      expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true])
+      expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+    }
+    expect(await stored.count()).toEqual(before)
+  })
+
+  test('and neither does an older browser, that does not say where it comes from', async () => {
+    const before = await stored.count()
+    for (const [, content] of SIMPLE) {
+      const answer = await sender.send({ ...JOIN, ...content })
+      expect(answer.status).toBe(415)
+    }
+    expect(await stored.count()).toEqual(before)
+    expect((await sender.send({ ...JOIN, ...json(GOOD) })).status).toBe(201)
+  })
+})

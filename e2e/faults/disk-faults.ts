@@ -1,0 +1,132 @@
+import { execFile } from 'node:child_process'
+import { chmod, chown, mkdir, open, rename, rm, stat, statfs, symlink } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { askerOf } from './ask.ts'
+import type { FaultCase } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+import type { Ledger } from './ledger.ts'
+import { operation } from './operations.ts'
+
+const run = promisify(execFile)
+const SERVER = { parts: ['auth database', 'api database'], byHand: true } as const
+/** Rows until the pages that the tables have are full. */
+const MOST_ROWS = 400
+/** Segments of 16 MiB that the server may have ready. */
+const MOST_SEGMENTS = 40
+
+/** Disks that fill up: small file systems in memory, which only root may mount. */
+export const DISK_FAULTS: readonly FaultCase[] = [
+  {
+    ...SERVER,
+    name: 'Postgres: the disk with the agents is full (53100)',
+    numbers: ['F-09'],
+    parts: ['auth database'],
+    refuses: ['register'],
+    async prepare(system) {
+      const disk = await smallDisk(system, 'agents', '2m')
+      await system.admin.auth.query(`create tablespace small location '${disk}'`)
+      for (const table of ['agents', 'agent_secrets']) {
+        // What was deleted leaves room, which would be used first.
+        await system.admin.auth.query(`vacuum full ${table}`)
+        await system.admin.auth.query(`alter table ${table} set tablespace small`)
+      }
+    },
+    async begin(system, ledger) {
+      await fill(path.join(system.folder, 'agents'))
+      await registerUntilRefused(system, ledger)
+    },
+    end: (system) => rm(filler(path.join(system.folder, 'agents'))),
+    async finish(system) {
+      for (const table of ['agents', 'agent_secrets'])
+        await system.admin.auth.query(`alter table ${table} set tablespace pg_default`)
+      await system.admin.auth.query('drop tablespace small')
+      await run('umount', ['-l', path.join(system.folder, 'agents')])
+      return []
+    },
+  },
+  {
+    ...SERVER,
+    name: 'Postgres: the disk of the write-ahead log is full (PANIC)',
+    numbers: ['F-10'],
+    refuses: ['register', 'join'],
+    failsCheck: 'database',
+    async prepare(system) {
+      const disk = await smallDisk(system, 'wal', '160m')
+      await moveLog(system, disk)
+    },
+    async begin(system) {
+      await fill(path.join(system.folder, 'wal'))
+      await writeUntilItPanics(system)
+    },
+    async end(system) {
+      await rm(filler(path.join(system.folder, 'wal')))
+      await system.postgres.start()
+    },
+    async finish(system) {
+      await moveLog(system, undefined)
+      await run('umount', ['-l', path.join(system.folder, 'wal')])
+      return []
+    },
+  },
+]
+
+async function smallDisk(system: FaultyStack, name: string, size: string): Promise<string> {
+  const disk = path.join(system.folder, name)
+  await mkdir(disk)
+  await run('mount', ['-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', disk])
+  system.defer(async () => void (await run('umount', ['-l', disk]).catch(() => undefined)))
+  const { uid, gid } = await stat(system.postgres.dir)
+  await chown(disk, uid, gid)
+  await chmod(disk, 0o700)
+  return disk
+}
+
+const filler = (disk: string) => path.join(disk, 'filler')
+
+async function fill(disk: string): Promise<void> {
+  const { bavail, bsize } = await statfs(disk)
+  await using file = await open(filler(disk), 'w')
+  // In whole blocks, until there is none left; the server takes some meanwhile.
+  try {
+    for (let left = bavail; left > 0; left -= 1) await file.write(Buffer.alloc(bsize, 1))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOSPC') throw error
+  }
+}
+
+/** Through the service, so that what is acknowledged is known. */
+async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
+  using asker = askerOf(stack.origin)
+  for (let rows = 0; rows < MOST_ROWS; rows += 1) {
+    const attempt = operation('register').prepare(ledger)
+    const answer = attempt && (await asker.ask(attempt.sent))
+    if (!answer || answer.status === 503) return
+    attempt.read(answer)
+  }
+}
+
+async function writeUntilItPanics({ admin }: FaultyStack): Promise<void> {
+  for (let segments = 0; segments < MOST_SEGMENTS; segments += 1) {
+    try {
+      await admin.server.query(`select pg_logical_emit_message(true, 'fault', 'x')`)
+      await admin.server.query('select pg_switch_wal()')
+    } catch {
+      return
+    }
+  }
+}
+
+/** @param disk where the log goes; undefined brings it back to the data */
+async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Promise<void> {
+  const place = path.join(postgres.dir, 'pg_wal')
+  await postgres.stop('SIGINT')
+  const before = `${place}.before`
+  await rename(place, before)
+  if (disk === undefined) await mkdir(place, { mode: 0o700 })
+  else await symlink(disk, place)
+  await run('cp', ['-a', `${before}/.`, `${place}/`])
+  await run('chown', ['-R', '--reference', postgres.dir, `${place}/`])
+  await rm(before, { recursive: true })
+  await postgres.start()
+}

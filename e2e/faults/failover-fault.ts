@@ -1,0 +1,88 @@
+import { execFile } from 'node:child_process'
+import { appendFile, rename, rm, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
+import { until } from '@plainpath/stack/until'
+import type { FaultCase } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+
+const run = promisify(execFile)
+const PATIENCE_MS = 20_000
+
+/**
+ * The server is killed, and a standby takes over that it waited for at each commit (`synchronous_standby_names`). One that
+ * it does not wait for would lack what was acknowledged last, revocations of agents among it.
+ */
+export function failover(): FaultCase {
+  let standby: Standby
+  return {
+    name: 'Postgres: killed, and a synchronous standby takes over',
+    numbers: ['F-07'],
+    parts: ['auth database', 'api database'],
+    refuses: [],
+    byHand: true,
+    async prepare(system) {
+      standby = await startStandby(system)
+      await system.admin.server.query(`alter system set synchronous_standby_names = '*'`)
+      await system.admin.server.query('select pg_reload_conf()')
+      await isFound(system.admin.server, `select from pg_stat_replication where sync_state = 'sync'`)
+    },
+    async begin(system) {
+      await system.postgres.stop('SIGKILL')
+      // Less than a statement may take; it goes on afterwards.
+      await standby.admin.query('select pg_promote(true, 1)')
+      await isFound(standby.admin, 'select where not pg_is_in_recovery()')
+      await system.aimDatabases(standby.port)
+    },
+    end: async () => {},
+    /** What took over goes back to where the others expect it. */
+    async finish(system) {
+      const { postgres } = system
+      await standby.admin[Symbol.asyncDispose]()
+      await standby.server.stop('SIGINT')
+      await rm(postgres.dir, { recursive: true })
+      await rename(standby.server.dir, postgres.dir)
+      await postgres.start()
+      await system.aimDatabases(system.stack.postgres.port)
+      return []
+    },
+  }
+}
+
+interface Standby {
+  readonly port: number
+  readonly server: PostgresProcess
+  readonly admin: Pool
+}
+
+async function startStandby(system: FaultyStack): Promise<Standby> {
+  const { postgres } = system
+  const [port = 0] = await freePorts(1)
+  const dir = path.join(system.folder, 'standby')
+  await postgres.stop('SIGINT')
+  await run('cp', ['-a', postgres.dir, dir])
+  await postgres.start()
+  const primary = new URL(system.stack.postgres.url)
+  const from = `host=127.0.0.1 port=${primary.port} user=postgres password=${decodeURIComponent(primary.password)}`
+  await writeFile(path.join(dir, 'standby.signal'), '')
+  await appendFile(path.join(dir, 'postgresql.auto.conf'), `primary_conninfo = '${from}'\n`)
+  await run('chown', ['-R', '--reference', postgres.dir, dir])
+  const changed = (part: string) => (part.startsWith('port=') ? `port=${port}` : part)
+  const command = postgres.command.map((part) => (part === postgres.dir ? dir : changed(part)))
+  const server = postgresProcess({ dir }, command)
+  system.defer(async () => {
+    if (server.running) await server.stop('SIGKILL')
+  })
+  await server.start()
+  const url = new URL(primary)
+  url.port = String(port)
+  return { port, server, admin: openPool(url.href, { max: 1, applicationName: 'plainpath faults' }) }
+}
+
+async function isFound(db: Pool, wanted: string): Promise<void> {
+  if (!(await until(async () => (await db.query(wanted)).rowCount > 0, PATIENCE_MS)))
+    throw new Error('the standby does not follow')
+}

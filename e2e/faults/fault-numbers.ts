@@ -1,0 +1,156 @@
+/** A test that holds a fault. */
+export interface HeldBy {
+  readonly file: string
+  /** A part of its title, as the file has it. */
+  readonly title: string
+}
+
+const by = (file: string, ...titles: readonly string[]): HeldBy[] => titles.map((title) => ({ file, title }))
+
+/** What can fail, and tests that hold it without saying so: those whose titles name a number are found by it. */
+export const FAULT_NUMBERS = {
+  'F-01': {
+    fault: 'PostgreSQL is down',
+    tests: [...by('apps/auth/test/store-down.test.ts', 'F-01, F-02 while the database %s')],
+  },
+  'F-02': { fault: 'PostgreSQL is frozen', tests: [] },
+  'F-03': { fault: 'PostgreSQL is slow', tests: [] },
+  'F-04': { fault: 'sessions end in the middle of a transaction', tests: [] },
+  'F-05': {
+    fault: 'the reply to a COMMIT is lost',
+    tests: [
+      ...by('apps/resource/test/contact-keeping.test.ts', 'the same request again is the same message'),
+    ],
+  },
+  'F-06': {
+    fault: 'PostgreSQL is read-only',
+    tests: [...by('apps/auth/test/store-down.test.ts', 'F-06 while the database is read-only')],
+  },
+  'F-07': {
+    fault: 'failover to a standby',
+    tests: [
+      ...by(
+        'apps/auth/test/durability.test.ts',
+        'a revocation, a deletion and the use of an assertion are on disk before they are answered',
+      ),
+    ],
+  },
+  'F-08': {
+    fault: 'a stale replica is read',
+    tests: [...by('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from')],
+  },
+  'F-09': { fault: 'the disk of the data is full', tests: [] },
+  'F-10': { fault: 'the disk of the write-ahead log is full', tests: [] },
+  'F-11': { fault: 'too many connections', tests: [] },
+  'F-12': {
+    fault: 'locks, deadlocks',
+    tests: [
+      ...by(
+        'packages/postgres/src/database.integration.test.ts',
+        'F-12 a deadlock, whose victim keeps nothing and may try again',
+      ),
+    ],
+  },
+  'F-13': {
+    fault: 'Redis is down',
+    tests: [
+      ...by('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
+      ...by('e2e/system/faults.test.ts', 'while Redis is away each process counts limits by itself'),
+    ],
+  },
+  'F-14': { fault: 'Redis is frozen', tests: [] },
+  'F-15': { fault: 'Redis evicts, is full, loads, only reads', tests: [] },
+  'F-16': { fault: 'Redis comes back without, or with older, data', tests: [] },
+  'F-17': {
+    fault: 'the clock of an instance is wrong',
+    tests: [...by('packages/http/src/watch-clock.test.ts', 'F-17 a step shows also while the store is down')],
+  },
+  'F-18': { fault: 'kill -9 of an instance', tests: [] },
+  'F-19': { fault: 'SIGTERM under load', tests: [] },
+  'F-20': {
+    fault: 'keys rotate',
+    tests: [...by('e2e/system/keys.test.ts', 'rotations between ES256 and Ed25519 under')],
+  },
+  'F-21': {
+    fault: 'a signing key is revoked',
+    tests: [...by('e2e/system/keys.test.ts', 'once revoke has returned')],
+  },
+  'F-22': {
+    fault: 'the key-encryption key is wrong on one instance',
+    tests: [
+      ...by(
+        'apps/auth/test/keys.test.ts',
+        'and cannot open any key does not start, and makes none',
+        'a new ring for want of the key-encryption key signs no more after the lease',
+      ),
+    ],
+  },
+  'F-23': { fault: 'half-open connections', tests: [] },
+  'F-24': { fault: 'new connections hang', tests: [] },
+  'F-25': { fault: 'the authorization server is down, seen from the API', tests: [] },
+  'F-26': {
+    fault: 'the authorization server answers nonsense',
+    tests: [
+      ...by(
+        'apps/resource/test/authorization-server-failures.test.ts',
+        'an authorization server that answers wrongly',
+        'a redirect is followed by nobody',
+        'an answer that takes longer than a second costs a second',
+      ),
+    ],
+  },
+  'F-27': {
+    fault: 'the key set cannot be had',
+    tests: [
+      ...by(
+        'apps/resource/src/auth/authorization-server-keys.test.ts',
+        'known keys serve while the endpoint is down, until the set ends',
+        'an unknown kid fetches again, at most once a second',
+      ),
+    ],
+  },
+  'F-28': {
+    fault: 'a request is delivered twice',
+    tests: [
+      ...by(
+        'apps/resource/test/contact-keeping.test.ts',
+        'while the first is under way the same key is 409',
+        'of many at once one message comes',
+      ),
+    ],
+  },
+  'F-29': {
+    fault: 'the mail server is down, slow or refuses',
+    tests: [
+      ...by(
+        'packages/mail/src/open-mailer.integration.test.ts',
+        'a mail that the server takes later is tried again under the same Message-ID',
+        'a mail that nobody waits for any more is dropped',
+        'a mailer starts without its database',
+      ),
+      ...by('e2e/system/mail-kills.test.ts', 'every mail that was promised arrives'),
+    ],
+  },
+  'F-30': { fault: 'a migration is killed', tests: [] },
+  'F-31': { fault: 'two instances migrate', tests: [] },
+  'F-32': { fault: 'two releases on one schema', tests: [] },
+  'F-33': { fault: 'the event loop stands still, or files run out', tests: [] },
+  'F-34': {
+    fault: 'nobody reads the log',
+    tests: [...by('packages/http/src/log.test.ts', 'F-34 who logs does not wait for whoever reads')],
+  },
+  'F-35': {
+    fault: 'names are not resolved',
+    tests: [...by('packages/postgres/src/database.integration.test.ts', 'F-35 a name that nobody knows')],
+  },
+  'F-36': { fault: 'a start with everything down', tests: [] },
+  'F-37': {
+    fault: 'many ask for one token when its answer is forgotten',
+    tests: [
+      ...by('e2e/system/faults.test.ts', 'F-37 of many requests at once with one token that is in no memory'),
+    ],
+  },
+  'F-38': { fault: 'clients ask again and again after an outage', tests: [] },
+} as const satisfies Record<`F-${string}`, { fault: string; tests: readonly HeldBy[] }>
+
+export type FaultNumber = keyof typeof FAULT_NUMBERS

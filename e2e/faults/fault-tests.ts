@@ -1,0 +1,29 @@
+import { globSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FILES = '{apps,packages,e2e}/**/*.test.ts'
+/** A text in quotes of either kind, on one line, that names a fault and says something of it. */
+const TITLE = /(['"`])((?:\\.|(?!\1)[^\n\\])*?\bF-\d{2}\b(?:\\.|(?!\1)[^\n\\])*)\1/g
+
+/** Every test that holds a fault, by its number. */
+export function faultTests(): ReadonlyMap<FaultNumber, readonly HeldBy[]> {
+  const found = new Map<FaultNumber, HeldBy[]>()
+  for (const number of Object.keys(FAULT_NUMBERS) as FaultNumber[])
+    found.set(number, [...FAULT_NUMBERS[number].tests])
+  const files = globSync(FILES, { cwd: ROOT, exclude: (name) => name === 'node_modules' }).sort()
+  for (const file of files) {
+    for (const [, , title = ''] of readFileSync(`${ROOT}/${file}`, 'utf8').matchAll(TITLE)) {
+      if (!title.includes(' ')) continue
+      for (const [number] of title.matchAll(/\bF-\d{2}\b/g))
+        add(found.get(number as FaultNumber), { file, title })
+    }
+  }
+  return found
+}
+
+function add(known: HeldBy[] | undefined, { file, title }: HeldBy): void {
+  if (known && !known.some((each) => each.file === file && title.includes(each.title)))
+    known.push({ file, title })
+}

@@ -1,0 +1,90 @@
+import { until } from '@plainpath/stack/until'
+import type { FaultCase } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+
+const PATIENCE_MS = 15_000
+
+/** What is wrong with the machine of a process: its clock, the names that it cannot resolve. */
+export const MACHINE_FAULTS: readonly FaultCase[] = [
+  wrongClock('an hour ahead', 3_600_000),
+  wrongClock('an hour behind', -3_600_000),
+  wrongClock('put back by 10 s', -10_000),
+  {
+    name: 'no name of a store is resolved, and connections are lost',
+    numbers: ['F-35'],
+    parts: ['auth database', 'api database', 'auth redis', 'introspection'],
+    refuses: ['register', 'join', 'token'],
+    failsCheck: 'database',
+    async begin(system) {
+      for (const { name } of everyApp(system)) system.machine(name).set({ noNames: true })
+      const ways = ['auth database', 'api database', 'auth redis', 'api redis', 'introspection'] as const
+      await system.put({ kind: 'reset' }, ...ways)
+      await system.put({ kind: 'pass' }, ...ways)
+    },
+    async end(system) {
+      for (const { name } of everyApp(system)) system.machine(name).set({})
+    },
+  },
+]
+
+const everyApp = ({ stack }: FaultyStack) => [...stack.auth, ...stack.resource]
+const firstOfEach = (system: FaultyStack) => everyApp(system).filter(({ name }) => name.endsWith('-1'))
+
+/** The clock of one process of each app; what it may not decide by such a clock, it refuses. */
+function wrongClock(how: string, clockMs: number): FaultCase {
+  const unready = Math.abs(clockMs) > 30_000
+  let wrong: string[] = []
+  return {
+    name: `the clock of one process of each app is ${how}`,
+    numbers: ['F-17'],
+    byHand: clockMs <= 0,
+    // An answer that seems to come from the future is not believed.
+    parts: unready ? ['auth', 'api', 'introspection'] : ['introspection'],
+    refuses: unready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
+    async begin(system) {
+      for (const { name } of firstOfEach(system)) system.machine(name).set({ clockMs })
+    },
+    async end(system) {
+      wrong = []
+      for (const { name, ports } of firstOfEach(system)) {
+        const ready = await becomes(
+          () => readiness(ports.operations),
+          (status) => (status === 503) === unready,
+        )
+        if (!ready) wrong.push(`${name} is ${unready ? 'ready' : 'not ready'}`)
+        const skew = await becomes(
+          () => reportedSkew(ports.operations),
+          (seconds) => Math.abs(seconds * 1_000 - clockMs) < 2_000,
+        )
+        if (!skew) wrong.push(`${name} does not report its clock`)
+      }
+      for (const { name } of firstOfEach(system)) system.machine(name).set({})
+    },
+    async finish(system) {
+      for (const { name, ports } of firstOfEach(system)) {
+        if (
+          !(await becomes(
+            () => readiness(ports.operations),
+            (status) => status === 200,
+          ))
+        )
+          wrong.push(`${name} is not ready again`)
+      }
+      return wrong
+    },
+  }
+}
+
+const becomes = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
+  until(async () => wanted(await ask()), PATIENCE_MS)
+
+const readiness = async (port: number) => {
+  const answer = await fetch(`http://127.0.0.1:${port}/ready`)
+  await answer.text()
+  return answer.status
+}
+
+const reportedSkew = async (port: number) => {
+  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
+  return Number(/^clock_skew_seconds(?:\{[^}]*\})? (\S+)/m.exec(text)?.[1])
+}

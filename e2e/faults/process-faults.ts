@@ -1,0 +1,105 @@
+import { execFile } from 'node:child_process'
+import { request } from 'node:http'
+import { promisify } from 'node:util'
+import type { Stack } from '@plainpath/stack/start-stack'
+import { type FaultCase, ongoing } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+
+const run = promisify(execFile)
+
+type RunningApp = Stack['auth'][number]
+
+/** About what a process has open before it serves anything, so that it can open nothing. */
+const MOST_DESCRIPTORS = 24
+/** More lines than a pipe and its reader take. */
+const LINES = 4_000
+
+/** What becomes of the processes of the apps themselves. */
+export const PROCESS_FAULTS: readonly FaultCase[] = [
+  killedInTurn(),
+  {
+    name: 'one process of each app has no file descriptors left (EMFILE)',
+    numbers: ['F-33'],
+    parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    refuses: [],
+    byHand: true,
+    async begin({ stack, admin }) {
+      for (const app of firstOfEach(stack)) await limitDescriptors(app, MOST_DESCRIPTORS)
+      // What is open goes on; now it must open anew.
+      await admin.server.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity
+         where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`,
+      )
+    },
+    async end({ stack }) {
+      for (const app of firstOfEach(stack)) await limitDescriptors(app, 4_096)
+    },
+  },
+  {
+    name: 'nobody reads the log of one process of each app',
+    numbers: ['F-34'],
+    parts: [],
+    refuses: [],
+    byHand: true,
+    async begin({ stack }) {
+      for (const app of firstOfEach(stack)) app.child.stdout?.pause()
+      await Promise.all(firstOfEach(stack).map((app) => makeItLog(app, stack.origin)))
+    },
+    async end({ stack }) {
+      for (const app of firstOfEach(stack)) app.child.stdout?.resume()
+    },
+  },
+]
+
+const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
+  [auth[0], resource[0]].filter((app) => app !== undefined)
+
+/** Each process in turn dies in the middle of its work and is started anew, as an orchestrator would. */
+function killedInTurn(): FaultCase {
+  let turn = 0
+  return ongoing({
+    name: 'each process of both apps in turn: kill -9 and started',
+    numbers: ['F-18'],
+    parts: ['auth', 'api', 'introspection'],
+    refuses: [],
+    mostRefused: 0.3,
+    byHand: true,
+    async act({ stack, admin }) {
+      const apps = [...stack.auth, ...stack.resource]
+      const app = apps[turn++ % apps.length]
+      await app?.stop('SIGKILL')
+      await app?.start()
+      await admin.server.query('select pg_sleep(0.5)')
+    },
+  })
+}
+
+async function limitDescriptors({ child }: RunningApp, most: number): Promise<void> {
+  await run('prlimit', ['--pid', String(child.pid), `--nofile=${most}:4096`])
+}
+
+/** Every request is a line. They may hang: that is what the fault is about. */
+async function makeItLog(app: RunningApp, origin: string): Promise<void> {
+  let left = LINES
+  const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'
+  const worker = async () => {
+    for (; left > 0; left -= 1) if (!(await askDirectly(app, origin, path))) return
+  }
+  await Promise.all(Array.from({ length: 16 }, worker))
+}
+
+function askDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
+  const { promise, resolve } = Promise.withResolvers<boolean>()
+  const headers = { host: new URL(origin).host }
+  const asked = request(
+    { host: '127.0.0.1', port: ports.public, path, headers, timeout: 2_000 },
+    (answer) => {
+      answer.resume()
+      answer.on('end', () => resolve(true))
+    },
+  )
+  asked.on('timeout', () => asked.destroy())
+  asked.on('error', () => resolve(false))
+  asked.end()
+  return promise
+}

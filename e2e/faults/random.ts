@@ -1,0 +1,14 @@
+/** The choices of a run are those of its seed; how requests and faults meet in time is not. */
+let state = 1
+
+export function seedRandom(seed: number): void {
+  state = seed >>> 0
+}
+
+/** From 0 to 1: mulberry32, which is enough to choose by. */
+export function random(): number {
+  state = (state + 0x6d2b79f5) >>> 0
+  let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+  mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+  return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+}

@@ -1,0 +1,60 @@
+import { mkdir } from 'node:fs/promises'
+import path from 'node:path'
+import { startRedis } from '@plainpath/stack/start-redis'
+import { until } from '@plainpath/stack/until'
+import { Redis } from 'ioredis'
+import type { FaultCase } from './fault-case.ts'
+import { losingTokensUntil } from './ledger.ts'
+
+const KEYS = 250
+const KEY_BYTES = 2_000
+const KEY_LOAD_MICROSECONDS = 15_000
+const PATIENCE_MS = 30_000
+
+/** It becomes the replica of another one that holds much, which takes its time to load. */
+export function redisLoading(): FaultCase {
+  const resources = new AsyncDisposableStack()
+  let over: () => Promise<void>
+  let master: { port: number; adminUrl: string }
+  return {
+    name: 'Redis: loads another data set (LOADING)',
+    numbers: ['F-15', 'F-16'],
+    parts: ['auth redis'],
+    refuses: ['token', 'read with a token', 'revoke'],
+    byHand: true,
+    async prepare({ stack, redis }) {
+      const folder = path.join(path.dirname(stack.redis.logFile), 'another-redis')
+      await mkdir(folder, { recursive: true })
+      master = resources.use(
+        await startRedis({ program: stack.redis.child.spawnfile, port: stack.redis.port + 1, folder }),
+      )
+      const full = new Redis(master.adminUrl)
+      for (let key = 0; key < KEYS; key += 1) await full.set(`other:${key}`, 'x'.repeat(KEY_BYTES))
+      full.disconnect()
+      const { username, password } = new URL(master.adminUrl)
+      await redis.config('SET', 'masteruser', username)
+      await redis.config('SET', 'masterauth', password)
+      await redis.config('SET', 'key-load-delay', String(KEY_LOAD_MICROSECONDS))
+      await redis.config('SET', 'loading-process-events-interval-bytes', '1024')
+      await redis.config('SET', 'repl-diskless-sync-delay', '0')
+    },
+    async begin({ redis }, ledger) {
+      over = losingTokensUntil(ledger)
+      await redis.replicaof('127.0.0.1', master.port)
+    },
+    async end({ redis }) {
+      await until(async () => {
+        const info = await redis.info()
+        return /^loading:0/m.test(info) && /^master_link_status:up/m.test(info)
+      }, PATIENCE_MS)
+      await redis.replicaof('NO', 'ONE')
+      await redis.config('SET', 'key-load-delay', '0')
+      await redis.flushall()
+      await over()
+    },
+    async finish() {
+      await resources.disposeAsync()
+      return []
+    },
+  }
+}

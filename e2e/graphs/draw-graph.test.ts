@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { drawGraph } from './draw-graph.ts'
+
+test('a graph is scaled to its largest number, leaves out what is none, and holds no markup of a name', () => {
+  const svg = drawGraph('A & B', ' s', [
+    {
+      name: '<b>',
+      points: [
+        [0, 1],
+        [60, Number.NaN],
+        [120, 4],
+      ],
+    },
+  ])
+  expect(svg).toContain('A &amp; B')
+  expect(svg).toContain('&lt;b>')
+  expect(svg).not.toMatch(/NaN|Infinity/)
+  expect(svg).toContain('5 s<')
+  expect(svg).toContain('2 min<')
+})

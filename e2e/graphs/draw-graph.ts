@@ -1,0 +1,62 @@
+/** One line of a graph. */
+export interface Series {
+  readonly name: string
+  /** Unix seconds and values, in the order of time. */
+  readonly points: readonly (readonly [number, number])[]
+}
+
+const WIDTH = 720
+const HEIGHT = 260
+const PLOT = { left: 56, top: 32, right: WIDTH - 16, bottom: HEIGHT - 56 }
+const COLOURS = ['#1f6feb', '#b35900', '#1a7f37', '#8250df', '#cf222e', '#57606a', '#0f766e', '#9a6700']
+const MINUTE = 60
+
+/** Lines over time as SVG, on white so that it reads in a dark viewer too. @param unit such as `s`; after each number */
+export function drawGraph(title: string, unit: string, series: readonly Series[]): string {
+  const points = series.flatMap((each) => each.points).filter(([, value]) => Number.isFinite(value))
+  const [from, to] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))]
+  const most = roundUp(Math.max(...points.map(([, value]) => value), 0))
+  const x = (at: number) => PLOT.left + ((at - from) / (to - from || 1)) * (PLOT.right - PLOT.left)
+  const y = (value: number) => PLOT.bottom - (value / most) * (PLOT.bottom - PLOT.top)
+  const steps = [0, 0.25, 0.5, 0.75, 1].map((part) => part * most)
+  const minutes = Array.from({ length: Math.floor((to - from) / MINUTE) + 1 }, (_, minute) => minute)
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" role="img">
+<title>${escaped(title)}</title>
+<rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
+<text x="${PLOT.left}" y="18" font-size="13" font-weight="600">${escaped(title)}</text>
+${steps
+  .map(
+    (value) =>
+      `<path d="M${PLOT.left} ${y(value).toFixed(1)}H${PLOT.right}" stroke="#d8dee4"/><text x="${PLOT.left - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#57606a">${shortly(value)}${unit}</text>`,
+  )
+  .join('\n')}
+${minutes.map((minute) => `<text x="${x(from + minute * MINUTE).toFixed(1)}" y="${PLOT.bottom + 16}" text-anchor="${minute === 0 ? 'start' : 'end'}" fill="#57606a">${minute} min</text>`).join('\n')}
+${series.map(({ points: line }, index) => `<path d="${pathOf(line, x, y)}" fill="none" stroke="${colourOf(index)}" stroke-width="1.6"/>`).join('\n')}
+${series.map(({ name }, index) => legend(name, index)).join('\n')}
+</svg>
+`
+}
+
+const colourOf = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
+
+function legend(name: string, index: number): string {
+  const [left, top] = [PLOT.left + (index % 4) * 165, PLOT.bottom + 30 + Math.floor(index / 4) * 14]
+  return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${colourOf(index)}"/><text x="${left + 14}" y="${top + 1}">${escaped(name.slice(0, 26))}</text>`
+}
+
+function pathOf(points: Series['points'], x: (at: number) => number, y: (value: number) => number): string {
+  return points
+    .filter(([, value]) => Number.isFinite(value))
+    .map(([at, value], index) => `${index === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
+    .join('')
+}
+
+/** 1, 2 or 5 times a power of ten. */
+function roundUp(value: number): number {
+  if (!(value > 0) || !Number.isFinite(value)) return 1
+  const power = 10 ** Math.floor(Math.log10(value))
+  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= value) ?? value
+}
+
+const shortly = (value: number) => String(Number(value.toPrecision(3)))
+const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

@@ -1,0 +1,148 @@
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { startMailbox } from '@plainpath/stack/start-mailbox'
+import { startPrometheus } from '@plainpath/stack/start-prometheus'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { z } from 'zod'
+import { basic, form, json, type Sender, senderTo } from '../send.ts'
+import { drawGraph, type Series } from './draw-graph.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const FOLDER = path.join(ROOT, 'docs/graphs')
+const UNITS: Readonly<Record<string, string>> = { s: ' s', reqps: '/s', cps: '/s' }
+const PANELS = [
+  'Answers by status',
+  'Time to answer, p50 and p99',
+  'How introspections are answered',
+  'APIs with a lease, members struck off',
+  'Limits by decision',
+  'Mail settled and tried again',
+]
+const SENDERS = 6
+const CALM_MS = 60_000
+const AWAY_MS = 15_000
+
+const Dashboard = z.looseObject({
+  panels: z.array(
+    z.looseObject({
+      title: z.string(),
+      fieldConfig: z.looseObject({ defaults: z.looseObject({ unit: z.string() }) }),
+      targets: z.array(z.looseObject({ expr: z.string(), legendFormat: z.string() })),
+    }),
+  ),
+})
+const Answer = z.object({
+  data: z.object({
+    result: z.array(
+      z.object({
+        metric: z.record(z.string(), z.string()),
+        values: z.array(z.tuple([z.number(), z.string()])),
+      }),
+    ),
+  }),
+})
+
+/** What agents do, over and over, until told to stop. */
+async function work(sender: Sender, stop: AbortSignal): Promise<void> {
+  for (let round = 0; !stop.aborted; round += 1) {
+    try {
+      await journey(sender, round)
+    } catch {
+      await pause(200)
+    }
+  }
+}
+
+async function journey(sender: Sender, round: number): Promise<void> {
+  const agent = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
+  const { client_id: id, client_secret: secret } = JSON.parse(agent.text) as Record<string, string>
+  const asClient = basic(id ?? '', secret ?? '')
+  const post = (where: string, fields: Record<string, string>) => {
+    const sent = form(fields)
+    return sender.send({ method: 'POST', path: where, ...sent, headers: { ...sent.headers, ...asClient } })
+  }
+  const { access_token: token = '' } = JSON.parse(
+    (await post('/oauth/token', { grant_type: 'client_credentials' })).text,
+  ) as Record<string, string>
+  if (!token) throw new Error('no token: the store is away')
+  for (let read = 0; read < 10; read += 1) {
+    await sender.send({ path: '/api/guides', headers: { Authorization: `Bearer ${token}` } })
+    await pause(60)
+  }
+  if (round % 3 === 0)
+    await sender.send({
+      method: 'POST',
+      path: '/api/waitlist',
+      ...json({ email: `graph.${crypto.randomUUID()}@canary.example.org` }),
+    })
+  await post('/oauth/revoke', { token })
+}
+
+/** A calm minute, an API process that is killed, a Redis that is away, and calm again. */
+async function happen({ resource, redis }: Stack): Promise<void> {
+  await pause(CALM_MS)
+  await resource[1]?.stop('SIGKILL')
+  await pause(AWAY_MS)
+  await resource[1]?.start()
+  await pause(CALM_MS / 2)
+  await redis.stop('SIGTERM')
+  await pause(AWAY_MS)
+  await redis.start()
+  await pause(CALM_MS)
+}
+
+await using resources = new AsyncDisposableStack()
+const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-graphs-'))
+resources.defer(() => rm(folder, { recursive: true, force: true }))
+const { prometheus } = await debianPrograms(['prometheus'], process.env['PATH'] ?? '')
+const [mailPort = 0, port = 0] = await freePorts(2)
+const { smtpUrl } = resources.use(await startMailbox(mailPort))
+const settings = { AUTH_SMTP_URL: smtpUrl, RESOURCE_SMTP_URL: smtpUrl }
+const stack = resources.use(await startStack({ folder, settings }))
+const { url } = resources.use(
+  await startPrometheus({ program: prometheus, port, folder, apps: stack, scrapeSeconds: 1 }),
+)
+const stopping = new AbortController()
+const startedAt = Date.now() / 1000
+const senders = Array.from({ length: SENDERS }, (_, each) =>
+  senderTo(stack.origin, { from: `127.0.0.${50 + each}` }),
+)
+const working = senders.map((sender) => work(sender, stopping.signal))
+await happen(stack)
+stopping.abort()
+await Promise.all(working)
+for (const sender of senders) sender[Symbol.dispose]()
+
+const { panels } = Dashboard.parse(
+  JSON.parse(await readFile(path.join(ROOT, 'infra/grafana/dashboards/plainpath.json'), 'utf8')),
+)
+await mkdir(FOLDER, { recursive: true })
+for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.includes(panel.title))) {
+  const series: Series[] = []
+  for (const { expr, legendFormat } of targets) {
+    // The run is short: five minutes would blur it.
+    const query = expr.replaceAll('[5m]', '[10s]').replaceAll('[1h]', '[1m]')
+    const range = new URLSearchParams({
+      query,
+      start: String(startedAt + 10),
+      end: String(Date.now() / 1000),
+      step: '2',
+    })
+    const { data } = Answer.parse(await (await fetch(`${url}/api/v1/query_range?${range}`)).json())
+    for (const { metric, values } of data.result) {
+      const name = legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '')
+      series.push({ name, points: values.map(([at, value]) => [at, Number(value)] as const) })
+    }
+  }
+  const moving = series.filter(({ points }) => points.some(([, value]) => value > 0))
+  const name = title.toLowerCase().replaceAll(/[^a-z0-9]+/g, '-')
+  await writeFile(
+    path.join(FOLDER, `${name}.svg`),
+    drawGraph(title, UNITS[fieldConfig.defaults.unit] ?? '', moving),
+  )
+  process.stdout.write(`${name}\n`)
+}

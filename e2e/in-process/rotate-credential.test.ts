@@ -1,0 +1,141 @@
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { runAuthCommand } from '@plainpath/auth/cli'
+import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { openAuth } from '@plainpath/auth/wire'
+import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import { serviceUrls } from '@plainpath/metadata'
+import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
+import { openResource } from '@plainpath/resource/wire'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openSystemEnvironment } from '../system-environment.ts'
+
+const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
+const SETTINGS = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
+
+const resources = new AsyncDisposableStack()
+const apis: string[] = []
+const operations: string[] = []
+const logged: string[] = []
+let env: Record<string, string>
+let newToken: () => Promise<string>
+beforeAll(async () => {
+  const deps = {
+    log: createLog({ service: 'e2e', write: (line) => void logged.push(line) }),
+    now: () => new Date(),
+  }
+  const front = async () => {
+    let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
+    const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
+    const answerWith = (next: RequestHandler) => {
+      handler = next
+    }
+    return { url: `http://localhost:${server.port}`, answerWith }
+  }
+  const first = await front()
+  const system = resources.use(await openSystemEnvironment(first.url, 1_000_000))
+  env = { ...system.env, ...SETTINGS }
+  const host = (url: string) => new URL(url).host
+  for (const at of [first, await front()]) {
+    const auth = resources.use(
+      await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: host(at.url) }), deps),
+    )
+    at.answerWith(auth.publicApp.callback())
+    const internal = resources.use(await serve(auth.internalApp.callback(), LISTEN))
+    operations.push(resources.use(await serve(auth.operationsApp.callback(), LISTEN)).url)
+    const api = await front()
+    const config = loadResourceConfig({
+      ...env,
+      RESOURCE_AUTH_URL: internal.url,
+      RESOURCE_ALSO_ACCEPT_HOSTS: host(api.url),
+    })
+    api.answerWith(resources.use(await openResource(config, deps)).handler)
+    apis.push(api.url)
+  }
+  const urls = serviceUrls(first.url)
+  const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
+  const basic = Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')
+  newToken = async () => {
+    const answer = await fetch(urls.token, {
+      method: 'POST',
+      headers: { authorization: `Basic ${basic}` },
+      body: new URLSearchParams({ grant_type: 'client_credentials' }),
+    })
+    return ((await answer.json()) as { access_token: string }).access_token
+  }
+})
+afterAll(() => resources.disposeAsync())
+
+/** With a token that no API has seen, so that each has to ask with its credential. */
+const use = async (api: string) => {
+  const headers = { authorization: `Bearer ${await newToken()}` }
+  const answer = await fetch(`${api}/api/guides?limit=1`, { headers })
+  return (await answer.text(), answer.status)
+}
+
+/** Requests at both APIs, one after the other at each, until told to stop. */
+function useSteadily() {
+  const statuses: number[] = []
+  let going = true
+  const loops = apis.map(async (api) => {
+    while (going) statuses.push(await use(api))
+  })
+  return async () => {
+    going = false
+    await Promise.all(loops)
+    return statuses
+  }
+}
+
+async function command(...args: string[]) {
+  const [printed, errors]: [string[], string[]] = [[], []]
+  const io = {
+    print: (line: string) => void printed.push(line),
+    printError: (line: string) => void errors.push(line),
+  }
+  const code = await runAuthCommand(['resource-servers', ...args], env, io)
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
+const id = () => env['RESOURCE_CLIENT_ID'] ?? ''
+const secretFile = () => env['RESOURCE_CLIENT_SECRET_FILE'] ?? ''
+const serversFile = () => env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
+const secretsOf = async () =>
+  (JSON.parse(await readFile(serversFile(), 'utf8')) as { secrets: string[] }[])[0]?.secrets ?? []
+
+test('the API’s credential is changed and the old one taken away under steady requests: none fails', async () => {
+  const before = await readFile(secretFile(), 'utf8')
+  const stop = useSteadily()
+  for (let round = 0; round < 2; round += 1) {
+    const rotated = await command('rotate', id(), '--secret-file', secretFile(), '--replace')
+    expect(rotated).toMatchObject({ code: 0, errors: '', printed: expect.stringContaining('Both are good.') })
+    expect(await secretsOf()).toHaveLength(2)
+    let finished = await command('finish', id())
+    expect(finished.code).toBe(1)
+    await expect
+      .poll(async () => (finished = await command('finish', id())).code, { timeout: 20_000, interval: 100 })
+      .toBe(0)
+    expect(await secretsOf()).toHaveLength(1)
+  }
+  const statuses = await stop()
+  expect(statuses.length).toBeGreaterThan(50)
+  expect(statuses.filter((status) => status !== 200)).toEqual([])
+  const after = await readFile(secretFile(), 'utf8')
+  expect(after).not.toBe(before)
+  for (const file of [secretFile(), serversFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
+  for (const secret of [before, after]) expect(logged.join('')).not.toContain(secret.trim().slice(4))
+}, 60_000)
+
+test('a file that is spoilt changes nothing, is loud, and is followed again when it is whole', async () => {
+  const text = await readFile(serversFile(), 'utf8')
+  const status = async () =>
+    (await (await fetch(`${operations[0]}/ready`)).json()) as { resource_servers: { problem?: string } }
+  await writeFile(serversFile(), text.slice(0, 40))
+  await expect.poll(async () => (await status()).resource_servers.problem, { timeout: 5_000 }).toBeDefined()
+  expect(await Promise.all(apis.map(use))).toEqual([200, 200])
+  expect((await fetch(`${operations[0]}/ready`)).status).toBe(200)
+  expect(await (await fetch(`${operations[0]}/metrics`)).text()).toContain(
+    'resource_servers_readable{service="auth"} 0',
+  )
+  expect(logged.filter((line) => line.includes('cannot be followed')).length).toBeGreaterThan(0)
+  await writeFile(serversFile(), text)
+  await expect.poll(async () => (await status()).resource_servers.problem, { timeout: 5_000 }).toBeUndefined()
+})

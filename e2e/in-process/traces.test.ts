@@ -1,0 +1,167 @@
+import { type CollectedSpan, type Collector, startCollector } from '@plainpath/tracing/testing'
+import { expect, inject, test } from 'vitest'
+import { basic, form, senderTo } from '../send.ts'
+import { startSystem } from './start-system.ts'
+
+const [RESOURCE, AUTH] = ['plainpath-resource', 'plainpath-auth']
+const EMAIL = 'canary-mailbox@canary.example'
+const CANARIES = { email: EMAIL, mailbox: 'canary-mailbox', query: 'canary-query', name: 'canary-agent' }
+const STRANGER = '4bf92f3577b34da6a3ce929d0e0e4736'
+const redis = inject('redisUrl')
+
+const settings = (url: string, more: Readonly<Record<string, string>> = {}) => ({
+  env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
+})
+
+/** An agent with a token that joins the waitlist, and what it sent that no trace may hold. */
+async function visit(origin: string, headers: Readonly<Record<string, string>> = {}) {
+  using sender = senderTo(origin)
+  const json = { 'content-type': 'application/json' }
+  const registered = await sender.send({
+    method: 'POST',
+    path: `/api/agent/register?q=${CANARIES.query}`,
+    headers: { ...json, ...headers },
+    body: JSON.stringify({ client_name: CANARIES.name }),
+  })
+  const client = JSON.parse(registered.text) as { client_id: string; client_secret: string }
+  const asked = form({ grant_type: 'client_credentials' })
+  const issued = await sender.send({
+    method: 'POST',
+    path: '/oauth/token',
+    ...asked,
+    headers: { ...asked.headers, ...basic(client.client_id, client.client_secret), ...headers },
+  })
+  const { access_token: token } = JSON.parse(issued.text) as { access_token: string }
+  const joined = await sender.send({
+    method: 'POST',
+    path: `/api/waitlist?q=${CANARIES.query}`,
+    headers: { ...json, ...headers, authorization: `Bearer ${token}` },
+    body: JSON.stringify({ email: EMAIL }),
+  })
+  // The second one is answered from memory, before Koa.
+  const read = [
+    await sender.send({ path: '/api/guides', headers }),
+    await sender.send({ path: '/api/guides', headers }),
+  ]
+  expect([registered, issued, joined, ...read].map(({ status }) => status)).toEqual([201, 200, 201, 200, 200])
+  return { id: client.client_id, secret: client.client_secret, token }
+}
+
+const named = (collector: Collector, name: string) =>
+  collector.spans().filter((span) => span.name === name && span.parentSpanId === undefined)
+const statement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
+const command = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
+
+test('N-180 a request is one trace through both apps and their stores, and no trace holds what is private', async () => {
+  await using collector = await startCollector()
+  let sent: Awaited<ReturnType<typeof visit>>
+  let logged: readonly string[] = []
+  {
+    await using system = await startSystem(settings(collector.url))
+    sent = await visit(system.origin, { traceparent: `00-${STRANGER}-00f067aa0ba902b7-01` })
+    logged = system.logged
+  }
+  const [request, ...others] = named(collector, 'POST /api/waitlist')
+  expect(others).toEqual([])
+  expect(request).toMatchObject({ service: RESOURCE, parentSpanId: undefined })
+  const trace = collector.spans().filter(({ traceId }) => traceId === request?.traceId)
+  const under = (parent: CollectedSpan | undefined, service: string | undefined) =>
+    trace.filter((span) => span.parentSpanId === parent?.spanId && span.service === service)
+
+  const introspect = under(request, RESOURCE).find(({ name }) => name === 'introspect')
+  const [asked, ...more] = under(introspect, AUTH)
+  expect(more).toEqual([])
+  expect(asked).toMatchObject({ name: 'POST /oauth/introspect' })
+  expect(
+    under(request, RESOURCE)
+      .filter(statement)
+      .map(({ name }) => name),
+  ).toEqual(expect.arrayContaining(['begin', 'commit']))
+  const store = redis ? command : statement
+  expect(under(asked, AUTH).filter(store).length).toBeGreaterThan(0)
+  if (redis)
+    expect(
+      under(request, RESOURCE)
+        .filter(command)
+        .map(({ name }) => name),
+    ).toContain('eval')
+  // Whoever is not named as a proxy begins no trace of ours.
+  expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(STRANGER)
+
+  expect(named(collector, 'GET /api/guides')).toHaveLength(2)
+
+  const line = logged.map((each) => JSON.parse(each) as Record<string, unknown>)
+  expect(line.find(({ route }) => route === '/api/waitlist')?.['trace_id']).toBe(request?.traceId)
+  expect(line.find(({ route }) => route === '/oauth/introspect')?.['trace_id']).toBe(request?.traceId)
+
+  const exported = collector.bodies.join('\n')
+  expect(exported).toContain('insert into waitlist_entries')
+  for (const [what, secret] of Object.entries({ ...CANARIES, ...sent })) {
+    expect(exported.includes(secret), what).toBe(false)
+    expect(exported.includes(Buffer.from(secret).toString('base64url')), what).toBe(false)
+  }
+  expect(Array.from(exported.matchAll(/"key":"([^"]+)"/g), ([, key]) => key)).toSatisfy((keys: string[]) =>
+    keys.every((key) => ATTRIBUTES.has(key)),
+  )
+})
+
+/** Every attribute that may be exported; a new one is looked at first. */
+const ATTRIBUTES = new Set([
+  'service.name',
+  'service.version',
+  'service.instance.id',
+  'http.request.method',
+  'http.route',
+  'http.response.status_code',
+  'url.template',
+  'db.system.name',
+  'db.query.text',
+  'db.operation.name',
+  'error.type',
+])
+
+test('what a trusted proxy begins goes on', async () => {
+  await using collector = await startCollector()
+  {
+    const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
+    await using system = await startSystem(settings(collector.url, proxies))
+    await visit(system.origin, { traceparent: `00-${STRANGER}-00f067aa0ba902b7-01` })
+  }
+  const [ofProxy, begun] = [true, false].map((known) =>
+    collector.spans().filter(({ traceId }) => (traceId === STRANGER) === known),
+  )
+  expect(ofProxy?.map(({ name }) => name)).toEqual(
+    expect.arrayContaining(['POST /api/agent/register', 'POST /oauth/token', 'POST /api/waitlist']),
+  )
+  // The API asks for it whenever it needs it, in the name of nobody's request.
+  expect(begun?.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
+})
+
+test('without the setting nothing is exported, and no line has a trace', async () => {
+  await using collector = await startCollector()
+  await using system = await startSystem()
+  await visit(system.origin)
+  expect(collector.bodies).toEqual([])
+  expect(system.logged.join()).not.toContain('trace_id')
+})
+
+test.for(['away', 'mute'] as const)('a collector that is %s harms no request', async (kind) => {
+  await using mute = await startCollector({ answers: false })
+  const url = kind === 'mute' ? mute.url : 'http://127.0.0.1:9'
+  let logged: readonly string[] = []
+  {
+    await using system = await startSystem(settings(url))
+    await visit(system.origin)
+    using sender = senderTo(system.origin)
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, () => sender.send({ path: '/api/guides?limit=1' })),
+    )
+    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+    logged = system.logged
+  }
+  await expect
+    .poll(() => logged.filter((line) => line.includes('traces cannot be delivered')).length, {
+      timeout: 10_000,
+    })
+    .toBe(2)
+})

@@ -1,0 +1,83 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { openSystemEnvironment } from '../system-environment.ts'
+import { type AppProcess, freePorts, startProcess } from './start-process.ts'
+
+const HOUR_MS = 3_600_000
+const PRELOAD = new URL('./wrong-clock.ts', import.meta.url).href
+
+interface Running extends AppProcess {
+  readonly operationsUrl: string
+  readonly internalUrl: string
+}
+
+const resources = new AsyncDisposableStack()
+/** First those whose clock is right, then one an hour ahead and, of auth, one an hour behind. */
+const auth: Running[] = []
+const api: Running[] = []
+let agent: { client_id: string; client_secret: string }
+beforeAll(async () => {
+  const system = resources.use(await openSystemEnvironment('http://localhost:1'))
+  const start = async (app: 'auth' | 'resource', wrongByMs: number, authUrl = '') => {
+    const [port = 0, operations = 0, internal = 0] = await freePorts(3)
+    const name = app.toUpperCase()
+    const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))
+    const running = resources.use(
+      await startProcess(app, port, {
+        ...env,
+        [`${name}_PORT`]: String(port),
+        [`${name}_HOST`]: '127.0.0.1',
+        [`${name}_OPERATIONS_PORT`]: String(operations),
+        [`${name}_ALSO_ACCEPT_HOSTS`]: `127.0.0.1:${port}`,
+        ...(app === 'auth' ? { AUTH_INTERNAL_PORT: String(internal) } : { RESOURCE_AUTH_URL: authUrl }),
+        ...(wrongByMs !== 0 && { NODE_OPTIONS: `--import=${PRELOAD}`, WRONG_BY_MS: String(wrongByMs) }),
+      }),
+    )
+    const at = (each: number) => `http://127.0.0.1:${each}`
+    return { ...running, operationsUrl: at(operations), internalUrl: at(internal) }
+  }
+  for (const wrongByMs of [0, HOUR_MS, -HOUR_MS]) auth.push(await start('auth', wrongByMs))
+  for (const wrongByMs of [0, HOUR_MS]) api.push(await start('resource', wrongByMs, auth[0]?.internalUrl))
+  const registered = await fetch(`${auth[0]?.url}/api/agent/register`, { method: 'POST' })
+  agent = (await registered.json()) as typeof agent
+}, 120_000)
+afterAll(() => resources.disposeAsync(), 120_000)
+
+const requestToken = (index: number) =>
+  fetch(`${auth[index]?.url}/oauth/token`, {
+    method: 'POST',
+    headers: {
+      authorization: `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`,
+    },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+const token = async () => ((await (await requestToken(0)).json()) as { access_token: string }).access_token
+const read = async (index: number, headers = {}) =>
+  (await fetch(`${api[index]?.url}/api/guides`, { headers })).status
+const ready = async (process: Running | undefined) => (await fetch(`${process?.operationsUrl}/ready`)).status
+
+describe('N-251 an instance whose clock is wrong decides nothing, and the others go on:', () => {
+  test.for([
+    ['ahead', 1],
+    ['behind', 2],
+  ] as const)('an hour %s at the authorization server', { timeout: 60_000 }, async ([_how, wrong]) => {
+    await expect.poll(() => ready(auth[wrong]), { timeout: 30_000 }).toBe(503)
+    expect(await ready(auth[0])).toBe(200)
+    const refused = await requestToken(wrong)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([
+      503,
+      expect.stringMatching(/^\d+$/),
+    ])
+    expect(await refused.json()).toMatchObject({ error: 'temporarily_unavailable' })
+    expect((await requestToken(0)).status).toBe(200)
+    expect(auth[wrong]?.printed.join('\n')).toContain('the clock of this machine differs')
+  })
+
+  test('an hour ahead at the API', { timeout: 60_000 }, async () => {
+    await expect.poll(() => ready(api[1]), { timeout: 30_000 }).toBe(503)
+    expect(await ready(api[0])).toBe(200)
+    const authorization = `Bearer ${await token()}`
+    expect([await read(0, { authorization }), await read(1, { authorization })]).toEqual([200, 503])
+    // What is public needs no clock.
+    expect(await read(1)).toBe(200)
+  })
+})

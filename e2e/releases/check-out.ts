@@ -1,0 +1,50 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, mkdirSync, readdirSync, readFileSync, realpathSync, symlinkSync } from 'node:fs'
+import path from 'node:path'
+import type { Release } from './newest-release.ts'
+
+const WORKSPACES = ['apps', 'packages']
+
+/**
+ * Lays out the files of a release in `folder`, to be run on the dependencies that are installed here: nothing is
+ * downloaded. Where a version differs it is the newer one, so this is about the release's own code.
+ *
+ * @throws naming a dependency that is not installed here any more
+ */
+export function checkOut(root: string, { commit }: Pick<Release, 'commit'>, folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  const archive = path.join(folder, 'release.tar')
+  execFileSync('git', ['archive', '--output', archive, commit], { cwd: root })
+  execFileSync('tar', ['-xf', archive, '-C', folder])
+  const places = packagesIn(folder)
+  const own = new Map(places.map((place) => [manifestOf(folder, place).name, place]))
+  const here = packagesIn(root)
+  for (const place of places) {
+    for (const name of Object.keys(manifestOf(folder, place).dependencies ?? {})) {
+      const ours = own.get(name)
+      const target = ours ? path.join(folder, ours) : installed(root, [place, ...here], name)
+      const link = path.join(folder, place, 'node_modules', name)
+      mkdirSync(path.dirname(link), { recursive: true })
+      symlinkSync(target, link)
+    }
+  }
+}
+
+const packagesIn = (root: string) =>
+  WORKSPACES.flatMap((group) => readdirSync(path.join(root, group)).map((name) => `${group}/${name}`)).filter(
+    (place) => existsSync(path.join(root, place, 'package.json')),
+  )
+
+const manifestOf = (root: string, place: string) =>
+  JSON.parse(readFileSync(path.join(root, place, 'package.json'), 'utf8')) as {
+    name: string
+    dependencies?: Record<string, string>
+  }
+
+function installed(root: string, places: readonly string[], name: string): string {
+  const found = [...places, 'node_modules/.pnpm']
+    .map((place) => path.join(root, place, 'node_modules', name))
+    .find((candidate) => existsSync(candidate))
+  if (!found) throw new Error(`the release needs ${name}, which is not installed here any more`)
+  return realpathSync(found)
+}

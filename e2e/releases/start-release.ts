@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import { freePorts, type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
+import type { ReleaseUrls } from './smoke.ts'
+
+type App = 'auth' | 'resource'
+
+export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
+  readonly processes: readonly ManagedProcess[]
+}
+
+const mainOf = (root: string, app: App) => path.join(root, 'apps', app, 'src/main.ts')
+
+/** One process of each app, as the code below `root` is. @param env settings, of which each gets those that it knows */
+export async function startRelease(
+  root: string,
+  { name, env, folder }: { name: string; env: Readonly<Record<string, string>>; folder: string },
+): Promise<RunningRelease> {
+  await using opening = new AsyncDisposableStack()
+  const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await freePorts(5)
+  const start = async (app: App, more: Record<string, string>) =>
+    opening.use(
+      await startManagedProcess({
+        name: `${name}-${app}`,
+        command: process.execPath,
+        args: [mainOf(root, app), 'serve'],
+        env: settingsOf(root, app, { ...env, ...more }),
+        logFile: path.join(folder, `${name}-${app}.log`),
+        readyLine: '"msg":"listening"',
+      }),
+    )
+  const auth = await start('auth', {
+    AUTH_HOST: '127.0.0.1',
+    AUTH_PORT: String(port),
+    AUTH_INTERNAL_PORT: String(internal),
+    AUTH_OPERATIONS_PORT: String(operations),
+  })
+  const resource = await start('resource', {
+    RESOURCE_HOST: '127.0.0.1',
+    RESOURCE_PORT: String(apiPort),
+    RESOURCE_OPERATIONS_PORT: String(apiOperations),
+    RESOURCE_AUTH_URL: `http://127.0.0.1:${internal}`,
+  })
+  const resources = opening.move()
+  return {
+    origin: env['AUTH_ORIGIN'] ?? '',
+    auth: `http://127.0.0.1:${port}`,
+    resource: `http://127.0.0.1:${apiPort}`,
+    processes: [auth, resource],
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+
+/** Runs a command of the code below `root`, such as `migrate`. */
+export async function runCommand(
+  root: string,
+  app: App,
+  args: readonly string[],
+  env: Readonly<Record<string, string>>,
+): Promise<void> {
+  await promisify(execFile)(process.execPath, [mainOf(root, app), ...args], {
+    env: settingsOf(root, app, env),
+  })
+}
+
+/** Of `env` what an app of that release knows: it refuses settings of other releases. */
+function settingsOf(root: string, app: App, env: Readonly<Record<string, string>>) {
+  const src = path.join(root, 'apps', app, 'src')
+  const text = readdirSync(src, { recursive: true, encoding: 'utf8' })
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
+    .map((file) => readFileSync(path.join(src, file), 'utf8'))
+    .join('\n')
+  const known = new Set(text.match(new RegExp(`\\b${app.toUpperCase()}_[A-Z_]+\\b`, 'g')))
+  return Object.fromEntries(Object.entries(env).filter(([setting]) => known.has(setting)))
+}

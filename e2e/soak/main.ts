@@ -1,0 +1,44 @@
+import { writeFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { seedRandom } from '../faults/random.ts'
+import { thisCommit } from '../this-commit.ts'
+import { runSoak } from './run-soak.ts'
+import { isSound, soakDocument, soakTable } from './soak-table.ts'
+
+const HELP = `npm run soak -- [options]
+Lets the whole topology work under a steady load while keys rotate, tokens are revoked and processes are killed, and
+looks whether memory stays flat and every promise holds. An hour or more writes e2e/soak/RESULTS.md.
+  --minutes <number>  how long (60)
+  --rate <number>     requests a second (100: about half of what two cores carry beside their load)
+  --seed <number>     chooses the requests and the kills (the time of day)`
+
+const { values: options } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '60' },
+    rate: { type: 'string', default: '100' },
+    seed: { type: 'string', default: String(Date.now() % 1_000_000) },
+    help: { type: 'boolean', default: false },
+  },
+})
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+const WRITTEN_FROM_MINUTES = 60
+
+/** @returns false when something was wrong, lost or grew */
+async function main(): Promise<boolean> {
+  const [minutes, rate] = [Number(options.minutes), Number(options.rate)]
+  if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
+  seedRandom(Number(options.seed))
+  const commit = await thisCommit()
+  say(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
+  const result = await runSoak({ minutes, rate, say })
+  say(`\n${soakTable(result)}\n`)
+  for (const line of [...result.wrong, ...result.lost]) say(line)
+  if (minutes >= WRITTEN_FROM_MINUTES)
+    await writeFile(RESULTS, soakDocument(result, { commit, minutes, rate }))
+  return isSound(result)
+}
+
+if (options.help) say(HELP)
+else if (!(await main())) process.exitCode = 1

@@ -1,0 +1,8 @@
+import { readFile } from 'node:fs/promises'
+
+/** What a process holds in memory, in MB (proc(5), `VmRSS`); 0 for one that is not there. */
+export async function residentMegabytes(pid: number | undefined): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '')
+  const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]
+  return Math.round(Number(kilobytes ?? 0) / 1_024)
+}

@@ -1,0 +1,126 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { runAuthCommand } from '@plainpath/auth/cli'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { checkAcknowledged } from '../faults/check-acknowledged.ts'
+import type { KnownToken, Ledger } from '../faults/ledger.ts'
+import { type Load, startLoad } from '../faults/load.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { random } from '../faults/random.ts'
+import { residentMegabytes } from './resident-memory.ts'
+
+export interface SoakResult {
+  readonly requests: number
+  readonly refused: number
+  /** Refused at a time when no process was away or had just come back. */
+  readonly refusedUnprovoked: number
+  readonly wrong: readonly string[]
+  readonly lost: readonly string[]
+  readonly revocations: number
+  /** Changes of the key that signs. */
+  readonly rotations: number
+  readonly kills: number
+  /** Resident memory in MB by process, evenly over the time. */
+  readonly memory: Readonly<Record<string, readonly number[]>>
+}
+
+/** A planned rotation ends in seconds: each of its steps is due at once. */
+const SETTINGS = {
+  AUTH_KEYS_MAX_AGE_SECONDS: '0',
+  AUTH_KEYS_TRUST_SECONDS: '1',
+  AUTH_KEYS_POLL_SECONDS: '0.5',
+  AUTH_KEYS_OVERLAP_SECONDS: '5',
+  AUTH_KEYS_PERIOD_SECONDS: '10',
+  AUTH_KEYS_LEASE_SECONDS: '10',
+}
+const STEP_SECONDS = 5
+const SAMPLE_SECONDS = 15
+const MINUTE_SECONDS = 60
+/** Whoever has just come back is not asked yet, and what it forgot is asked anew. */
+const BACK_MS = 5_000
+/** Shorter than a token lives. */
+const TOKEN_MS = 50 * 60_000
+
+/** Runs everything at once. @param options.say gets a line a minute */
+export async function runSoak(options: {
+  minutes: number
+  rate: number
+  say: (line: string) => void
+}): Promise<SoakResult> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-soak-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
+  const ledger = await prepareLedger(stack.origin)
+  const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))
+  const over = AbortSignal.timeout(options.minutes * 60_000)
+  const every = async (seconds: number, work: () => Promise<void>) => {
+    for (; !over.aborted; await load.sent(seconds * options.rate)) await work()
+  }
+  const away: { readonly from: number; to: number }[] = []
+  const memory: Record<string, number[]> = {}
+  const rotated = new Set<string>()
+
+  await Promise.all([
+    every(MINUTE_SECONDS, () => killOne(stack, away)),
+    every(STEP_SECONDS, async () => void rotated.add(await rotate(stack))),
+    every(SAMPLE_SECONDS, async () => {
+      for (const { name, child } of [...stack.auth, ...stack.resource])
+        (memory[name] ??= []).push(await residentMegabytes(child.pid))
+      forgetExpired(ledger)
+    }),
+    every(MINUTE_SECONDS, async () => options.say(progress(load, ledger, away.length))),
+  ])
+  await load[Symbol.asyncDispose]()
+
+  const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
+  const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
+    away.some(({ from, to }) => startedAt <= to + BACK_MS && endedAt >= from)
+  return {
+    requests: load.entries.length,
+    refused: refused.length,
+    refusedUnprovoked: refused.filter((entry) => !isProvoked(entry)).length,
+    wrong: load.entries.flatMap(({ operation, why }) => (why ? [`${operation}: ${why}`] : [])),
+    lost: await checkAcknowledged(stack.origin, ledger),
+    revocations: ledger.endedTokens.length,
+    rotations: Math.max(0, rotated.size - 1),
+    kills: away.length,
+    memory,
+  }
+}
+
+/** The first of each app lives on: it is the one whose memory counts. */
+async function killOne(stack: Stack, away: { readonly from: number; to: number }[]): Promise<void> {
+  const victims = [...stack.auth.slice(1), ...stack.resource.slice(1)]
+  const victim = victims[Math.floor(random() * victims.length)]
+  if (!victim) return
+  const gone = { from: performance.now(), to: Number.POSITIVE_INFINITY }
+  away.push(gone)
+  await victim.stop('SIGKILL')
+  await victim.start()
+  gone.to = performance.now()
+}
+
+/** Does the step of a rotation that is due. @returns the key that signs */
+async function rotate({ env }: Stack): Promise<string> {
+  const printed: string[] = []
+  const io = { print: (line: string) => void printed.push(line), printError: () => undefined }
+  await runAuthCommand(['keys', 'rotate', '--json'], env, io)
+  printed.length = 0
+  await runAuthCommand(['keys', 'list', '--json'], env, io)
+  const { keys } = JSON.parse(printed.join('\n')) as { keys: { kid: string; state: string }[] }
+  return keys.find(({ state }) => state === 'signing')?.kid ?? ''
+}
+
+function forgetExpired(ledger: Ledger): void {
+  const expired = (token: KnownToken) => token.askedAt < performance.now() - TOKEN_MS
+  for (const tokens of [ledger.tokens, ledger.liveTokens])
+    tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !expired(token)))
+}
+
+function progress({ entries }: Load, ledger: Ledger, kills: number): string {
+  const count = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
+  const ended = ledger.endedTokens.length
+  return `${entries.length} requests, ${count('refused')} refused, ${count('wrong')} wrong, ${ended} tokens ended, ${kills} kills`
+}

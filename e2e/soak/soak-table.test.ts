@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest'
+import type { SoakResult } from './run-soak.ts'
+import { isFlat, isSound, soakTable } from './soak-table.ts'
+
+const FLAT = [60, 80, 90, 91, 90, 92, 91, 90, 93, 92, 91, 92]
+const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
+const SOUND: SoakResult = {
+  ...{ requests: 1_000, refused: 3, refusedUnprovoked: 0, wrong: [], lost: [] },
+  ...{ revocations: 60, rotations: 4, kills: 2 },
+  memory: { 'auth-1': FLAT, 'auth-2': GROWING },
+}
+
+test('memory that settles is flat, memory that grows is not', () => {
+  expect([isFlat(FLAT), isFlat(GROWING)]).toEqual([true, false])
+})
+
+test('a run is sound when nothing is wrong, lost, refused without a reason, or grows in a process that lives on', () => {
+  expect(isSound(SOUND)).toBe(true)
+  for (const fault of [
+    { wrong: ['guides: 500'] },
+    { lost: ['token: 401'] },
+    { refusedUnprovoked: 1 },
+    { memory: { 'resource-1': GROWING } },
+  ])
+    expect(isSound({ ...SOUND, ...fault })).toBe(false)
+})
+
+test('the table says what was counted, and marks what grew', () => {
+  const table = soakTable({ ...SOUND, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
+  expect(table).toContain('| requests | 1000 |')
+  expect(table).toMatch(/^\| auth-1 \|.* yes \|$/m)
+  expect(table).toMatch(/^\| resource-1 \|.* NO \|$/m)
+})

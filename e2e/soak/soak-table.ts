@@ -1,0 +1,73 @@
+import { cpus } from 'node:os'
+import type { SoakResult } from './run-soak.ts'
+
+const PARTS = 6
+/** Of the last part against the one before the middle; less is the noise of a collector that has not run yet. */
+const FLAT = 1.15
+
+const median = (values: readonly number[]) =>
+  values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+/** Medians of equal parts of the time. */
+const parts = (samples: readonly number[]): number[] =>
+  Array.from({ length: PARTS }, (_, part) =>
+    median(
+      samples.slice(
+        Math.floor((part * samples.length) / PARTS),
+        Math.ceil(((part + 1) * samples.length) / PARTS),
+      ),
+    ),
+  )
+
+/** The first process of each app is never killed. */
+const isLasting = (name: string) => name.endsWith('-1')
+
+export function isFlat(samples: readonly number[]): boolean {
+  const [, , early = 0, , , late = 0] = parts(samples)
+  return late <= early * FLAT
+}
+
+export const isSound = (result: SoakResult): boolean =>
+  result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
+  Object.entries(result.memory).every(([name, samples]) => !isLasting(name) || isFlat(samples))
+
+/** As Markdown. */
+export function soakTable(result: SoakResult): string {
+  const rows: [string, number][] = [
+    ['requests', result.requests],
+    ['refused with 503', result.refused],
+    ['… while no process was away', result.refusedUnprovoked],
+    ['wrong answers (R-LIN among them)', result.wrong.length],
+    ['acknowledged and lost', result.lost.length],
+    ['tokens ended', result.revocations],
+    ['changes of the signing key', result.rotations],
+    ['processes killed', result.kills],
+  ]
+  const memory = Object.entries(result.memory).map(
+    ([name, samples]) =>
+      `| ${name}${isLasting(name) ? '' : ' (killed at times)'} | ${parts(samples).join(' | ')} | ${isLasting(name) ? (isFlat(samples) ? 'yes' : 'NO') : ''} |`,
+  )
+  return [
+    '| what | count |',
+    '|---|---|',
+    ...rows.map(([what, count]) => `| ${what} | ${count} |`),
+    '',
+    `| resident memory, MB, medians of ${PARTS} parts of the time | ${Array.from({ length: PARTS }, (_, n) => n + 1).join(' | ')} | flat |`,
+    `|---|${'---|'.repeat(PARTS + 1)}`,
+    ...memory,
+  ].join('\n')
+}
+
+export function soakDocument(
+  result: SoakResult,
+  { commit, minutes, rate }: { commit: string; minutes: number; rate: number },
+): string {
+  const machine = `${cpus().length} cores (${cpus()[0]?.model ?? 'unknown'}), the load on the same ones`
+  return `# The soak
+
+Written by \`npm run soak\` on commit ${commit}: ${minutes} minutes at ${rate} requests a second on ${machine}, while keys
+rotated, tokens were revoked and one process a minute was killed and started again.
+
+${soakTable(result)}
+`
+}

@@ -1,0 +1,163 @@
+import { postgresProcess } from '@plainpath/stack/postgres-process'
+import type { RunningApp } from '@plainpath/stack/start-app'
+import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import { askerOf } from '../faults/ask.ts'
+import { checkAcknowledged } from '../faults/check-acknowledged.ts'
+import type { Ledger } from '../faults/ledger.ts'
+import { type Entry, type Load, startLoad } from '../faults/load.ts'
+import type { OperationName } from '../faults/operations.ts'
+import { prepareLedger } from '../faults/prepare-ledger.ts'
+import { openSystem, type System } from './open-system.ts'
+
+/** What is due before a release, on a machine that does nothing else: ROLLING_RATE=200. */
+const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
+/** The share of requests that may be refused because a time-out ran out, on a machine that is too busy. */
+const MOST_EXCUSED = process.env['ROLLING_RATE'] ? 0 : 0.04
+/** The shortest time-out in an app is 200 ms. */
+const TIMEOUT_MS = 190
+/** The gateway asks every 250 ms who takes requests. Until then it may send one that it cannot send again. */
+const NOTICED_MS = 1_000
+/** A process starts in this time on a machine that does other things too. */
+const BACK_MS = 60_000
+
+let system: System
+let ledger: Ledger
+let load: Load
+beforeAll(async () => {
+  system = await openSystem({
+    limitsFactor: 100_000,
+    // Longer than the gateway needs to look away: it asks four times a second.
+    settings: { AUTH_DRAIN_DELAY_SECONDS: '4', RESOURCE_DRAIN_DELAY_SECONDS: '4' },
+  })
+  ledger = await prepareLedger(system.origin)
+}, 120_000)
+afterEach(() => load?.[Symbol.asyncDispose]())
+afterAll(() => system?.[Symbol.asyncDispose](), 60_000)
+
+const WITH_BODY: ReadonlySet<OperationName> = new Set([
+  'register',
+  'token',
+  'revoke',
+  'join',
+  'join again',
+  'token of a deleted agent',
+])
+
+const processes = () => [...system.stack.auth, ...system.stack.resource]
+
+/** Until the gateway sends requests to a process that has just started. */
+async function untilAsked({ ports }: RunningApp): Promise<void> {
+  const asked = async () => {
+    const answer = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
+    return /^http_request_duration_seconds_count\{.*\} [1-9]/m.test(await answer.text())
+  }
+  await expect.poll(asked, { timeout: BACK_MS }).toBe(true)
+}
+
+const line = ({ operation, outcome, why = '', startedAt, endedAt }: Entry) =>
+  `${operation} ${outcome} ${why} after ${Math.round(endedAt - startedAt)} ms`
+
+const failed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
+
+/** Those of `entries` that the machine cannot be blamed for. */
+function blamed(entries: readonly Entry[]): string[] {
+  const late = entries.filter(
+    (each) => each.outcome === 'refused' && each.endedAt - each.startedAt >= TIMEOUT_MS,
+  )
+  const excused = late.length <= MOST_EXCUSED * load.entries.length ? late : []
+  return entries.filter((entry) => !excused.includes(entry)).map(line)
+}
+
+function print(what: string, facts: Record<string, unknown>): void {
+  const slowest = Math.max(...load.entries.map(({ startedAt, endedAt }) => endedAt - startedAt))
+  const stalls = load.stalls.length
+  const figures = { what, rate: RATE, requests: load.entries.length, slowestMs: Math.round(slowest), stalls }
+  process.stdout.write(`\n${JSON.stringify({ ...figures, ...facts })}\n`)
+}
+
+test(`F-19 each process restarted in turn under ${RATE} requests a second: no request fails`, {
+  timeout: 4 * BACK_MS + 60_000,
+}, async () => {
+  load = startLoad({ origin: system.origin, ledger, rate: RATE })
+  await load.sent(RATE)
+  for (const app of processes()) {
+    await app.stop('SIGTERM')
+    expect([app.name, app.child.exitCode]).toEqual([app.name, 0])
+    await app.start()
+    await untilAsked(app)
+  }
+  await load.sent(RATE)
+  await load[Symbol.asyncDispose]()
+  print('restarted in turn', { failed: failed().length, blamed: blamed(failed()).length })
+  expect(blamed(failed())).toEqual([])
+  expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
+})
+
+test(`F-18 each process killed in turn under ${RATE} requests a second: what was in flight in it fails, and what has a body until the gateway noticed`, {
+  timeout: 4 * BACK_MS + 60_000,
+}, async () => {
+  load = startLoad({ origin: system.origin, ledger, rate: RATE })
+  await load.sent(RATE)
+  const deaths: { readonly from: number; readonly to: number }[] = []
+  for (const app of processes()) {
+    const from = performance.now()
+    await app.stop('SIGKILL')
+    deaths.push({ from, to: performance.now() })
+    await load.sent(RATE)
+    await app.start()
+    await untilAsked(app)
+  }
+  await load.sent(RATE)
+  await load[Symbol.asyncDispose]()
+  const sentWithin = (ms: number) => (entry: Entry) =>
+    entry.outcome === 'refused' &&
+    deaths.some(({ from, to }) => entry.startedAt <= to + ms && entry.endedAt >= from)
+  const inFlight = sentWithin(0)
+  const unnoticed = (entry: Entry) => WITH_BODY.has(entry.operation) && sentWithin(NOTICED_MS)(entry)
+  const others = failed().filter((entry) => !inFlight(entry) && !unnoticed(entry))
+  const [flying, late] = [failed().filter(inFlight).length, failed().filter(unnoticed).length]
+  print('killed in turn', {
+    failed: failed().length,
+    inFlight: flying,
+    withBodyBeforeNoticed: late,
+    blamed: blamed(others).length,
+  })
+  expect(blamed(others)).toEqual([])
+  expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
+})
+
+test('F-36 everything down: all four live and say what they wait for, and serve when the stores are there', {
+  timeout: 3 * BACK_MS,
+}, async () => {
+  const { stack, origin } = system
+  const postgres = postgresProcess(stack.postgres)
+  await Promise.all(processes().map((app) => app.stop('SIGKILL')))
+  await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
+  const started = processes().map((app) => app.start())
+  const says = async ({ ports }: RunningApp, path: string) => {
+    const answer = await fetch(`http://127.0.0.1:${ports.operations}${path}`).catch(() => undefined)
+    return answer && { code: answer.status, ...((await answer.json()) as Record<string, unknown>) }
+  }
+  const all = (path: string) => Promise.all(processes().map((app) => says(app, path)))
+  const [auth, api] = [{ database: 'PostgreSQL', redis: 'Redis' }, { schema: 'PostgreSQL' }]
+  await expect
+    .poll(() => all('/ready'), { timeout: BACK_MS })
+    .toMatchObject([auth, auth, api, api].map((awaited) => ({ code: 503, awaited })))
+  expect(await all('/live')).toMatchObject(processes().map(() => ({ code: 200 })))
+  using asker = askerOf(origin)
+  expect((await asker.ask({ method: 'GET', path: '/api/guides' })).status).toBe(200)
+  const refused = await asker.ask({ method: 'POST', path: '/oauth/token' })
+  expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
+
+  await Promise.all([postgres.start(), stack.redis.start()])
+  const back = performance.now()
+  await expect
+    .poll(() => all('/ready'), { timeout: BACK_MS })
+    .toMatchObject(processes().map(() => ({ code: 200 })))
+  const seconds = Number(((performance.now() - back) / 1000).toFixed(1))
+  process.stdout.write(`\n${JSON.stringify({ what: 'everything was down', readySeconds: seconds })}\n`)
+  await Promise.all(started)
+  await expect
+    .poll(async () => await checkAcknowledged(origin, await prepareLedger(origin)), { timeout: BACK_MS })
+    .toEqual([])
+})

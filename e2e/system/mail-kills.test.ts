@@ -1,0 +1,80 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { DESK, lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
+import { type MailLoad, nameOfMail, startMailLoad } from './mail-load.ts'
+
+/** What is due before a release: MAIL_KILLS=50. */
+const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
+const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
+const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
+/** Longer than the lease of a killed worker lasts, and than another one takes to find what it left. */
+const DELIVERED_MS = 240_000
+const KILL_MS = 20_000
+const LENDER = 'ana@lender.example.org'
+
+let system: MailSystem
+beforeAll(async () => {
+  system = await openMailSystem({ limitsFactor: 10_000 })
+}, 120_000)
+afterAll(() => system?.[Symbol.asyncDispose]())
+
+/** Which process is killed next, and after how many further requests. */
+const KILLINGS = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
+  seed: SEED,
+  numRuns: KILLS,
+})
+
+async function killUnder(load: MailLoad): Promise<Record<string, number>> {
+  const kills: Record<string, number> = {}
+  const processes = [...system.stack.auth, ...system.stack.resource]
+  for (const { index, after } of KILLINGS) {
+    const victim = processes[index]
+    if (!victim) throw new Error('there is no such process')
+    await load.sent(after)
+    await victim.stop('SIGKILL')
+    await victim.start()
+    kills[victim.name] = (kills[victim.name] ?? 0) + 1
+  }
+  return kills
+}
+
+test(`N-246 ${KILLS} kills under ${RATE} requests a second: every mail that was promised arrives, and repeats only its Message-ID`, {
+  timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
+}, async () => {
+  const { received } = system.mail
+  const token = await lendMailbox(system, LENDER)
+  const load = startMailLoad({ origin: system.origin, token, lender: LENDER, desk: DESK, rate: RATE })
+  const kills = await killUnder(load).catch(async (error: unknown) => {
+    await load.stop()
+    throw error
+  })
+  const seconds = await load.stop()
+  const stoppedAt = performance.now()
+  const missing = () => {
+    const arrived = new Set(received.map(nameOfMail))
+    return load.promised.filter((mail) => !arrived.has(mail))
+  }
+  await expect
+    .poll(missing, { interval: 500, timeout: DELIVERED_MS })
+    .toEqual([])
+    .finally(() => {
+      const different = new Set(received.map(nameOfMail)).size
+      const figures = {
+        ...{ seed: SEED, seconds, kills, requests: load.statuses, accepted: load.accepted },
+        promised: load.promised.length,
+        missing: missing().length,
+        delivered: received.length,
+        repeated: received.length - different,
+        arrivedAfterSeconds: Math.round((performance.now() - stoppedAt) / 1000),
+      }
+      process.stdout.write(`\n${JSON.stringify(figures)}\n`)
+    })
+  const idsOf = Map.groupBy(received, nameOfMail)
+  const several = [...idsOf].filter(
+    ([, mails]) => new Set(mails.map(({ messageId }) => messageId)).size !== 1,
+  )
+  expect(several.map(([name]) => name)).toEqual([])
+  expect(new Set(received.map(({ messageId }) => messageId)).size).toBe(idsOf.size)
+  for (const accepted of Object.values(load.accepted)) expect(accepted).toBeGreaterThan(0)
+  expect(Object.keys(load.statuses).filter((each) => !/ (201|202|0|502|503)$/.test(each))).toEqual([])
+})

@@ -1,0 +1,114 @@
+import { chmod, cp, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
+import { openDataDirectory } from '@plainpath/local/data-directory'
+import { embeddedDatabases } from '@plainpath/local/databases'
+import { localSecrets } from '@plainpath/local/secrets'
+import { serviceUrls } from '@plainpath/metadata'
+import { migrate, useEmbeddedPostgres } from '@plainpath/postgres'
+import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { startRedis } from '@plainpath/stack/start-redis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { checkOut } from '../releases/check-out.ts'
+import { newestRelease, type Release } from '../releases/newest-release.ts'
+import { smoke } from '../releases/smoke.ts'
+import { type RunningRelease, runCommand, startRelease } from '../releases/start-release.ts'
+
+const ROOT = path.resolve(import.meta.dirname, '../..')
+const ORIGIN = 'http://localhost:8080'
+
+const resources = new AsyncDisposableStack()
+let folder: string
+let env: Record<string, string>
+let release: Release
+let old: RunningRelease
+
+beforeAll(async () => {
+  release = newestRelease(ROOT)
+  folder = await mkdtemp(path.join(tmpdir(), 'plainpath-release-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  // As root the database server runs as another user, who must reach its folder below this one.
+  await chmod(folder, 0o755)
+  checkOut(ROOT, release, path.join(folder, 'release'))
+  env = await openSurroundings()
+  await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
+  await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
+  await runCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
+  old = resources.use(await startRelease(path.join(folder, 'release'), { name: release.tag, env, folder }))
+}, 180_000)
+afterAll(() => resources.disposeAsync(), 60_000)
+
+/** Stores for both releases, and the settings that name them. */
+async function openSurroundings(): Promise<Record<string, string>> {
+  const data = await openDataDirectory(path.join(folder, 'data'))
+  const secrets = await localSecrets(data, serviceUrls(ORIGIN).base)
+  await chmod(path.join(folder, 'data'), 0o755)
+  const postgres = resources.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
+  const programs = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const [port = 0] = await freePorts(1)
+  const redis = resources.use(await startRedis({ program: programs['redis-server'], port, folder }))
+  return {
+    ...secrets.files,
+    ...(await embeddedDatabases(postgres, secrets.passwords)),
+    AUTH_REDIS_URL: redis.urls.auth,
+    RESOURCE_REDIS_URL: redis.urls.resource,
+    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
+    AUTH_ORIGIN: ORIGIN,
+    RESOURCE_ORIGIN: ORIGIN,
+    AUTH_OUTBOX_DIR: data.path('outbox'),
+    RESOURCE_OUTBOX_DIR: data.path('outbox'),
+    AUTH_LIMITS_FACTOR: '1000',
+    RESOURCE_LIMITS_FACTOR: '1000',
+    AUTH_DRAIN_DELAY_SECONDS: '0',
+    RESOURCE_DRAIN_DELAY_SECONDS: '0',
+  }
+}
+
+const FOLDERS = { AUTH: AUTH_MIGRATIONS, RESOURCE: RESOURCE_MIGRATIONS }
+
+function migrateTo(app: keyof typeof FOLDERS, migrations = FOLDERS[app]) {
+  const appRole = decodeURIComponent(new URL(env[`${app}_DATABASE_URL`] ?? '').username)
+  return migrate({ url: env[`${app}_MIGRATION_DATABASE_URL`] ?? '', folder: migrations, appRole })
+}
+
+/** Migrates to what this release has and one file more. */
+async function plant(app: keyof typeof FOLDERS, sql: string): Promise<void> {
+  const planted = path.join(folder, `planted-${app}`)
+  await cp(FOLDERS[app], planted, { recursive: true })
+  await writeFile(path.join(planted, '9999-planted.sql'), sql)
+  expect(await migrateTo(app, planted)).toEqual({ applied: ['9999-planted'] })
+}
+
+test('F-32 the release that runs, on its own tables', async () => {
+  expect(await smoke(old)).toEqual([])
+})
+
+test('F-32 the release that runs goes on while the tables of this one come', async () => {
+  await migrateTo('AUTH')
+  expect(await smoke(old)).toEqual([])
+  await migrateTo('RESOURCE')
+  expect(await smoke(old)).toEqual([])
+})
+
+test('F-32 both run beside each other on the new tables, and the old one can be started there', async () => {
+  await using now = await startRelease(ROOT, { name: 'this', env, folder })
+  expect([await smoke(now), await smoke(old)]).toEqual([[], []])
+  for (const each of old.processes) {
+    await each.stop('SIGTERM')
+    await each.start()
+  }
+  expect([await smoke(old), await smoke(now)]).toEqual([[], []])
+})
+
+test('F-32 a migration that takes away what the release that runs uses is found', async () => {
+  await plant('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
+  expect(await smoke(old)).toEqual([
+    expect.stringMatching(/^join: 5/),
+    expect.stringMatching(/^join again: 5/),
+  ])
+  await plant('AUTH', 'alter table agent_secrets drop column secret_hash')
+  expect(await smoke(old)).toContainEqual(expect.stringMatching(/^register: 5/))
+})

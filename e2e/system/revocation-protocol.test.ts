@@ -1,0 +1,49 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { expect, test } from 'vitest'
+
+/** Requests of each process: 2 before a release (a minute, 1.5 GB). */
+const REQUESTS = Number(process.env['REVOCATION_REQUESTS'] ?? 1)
+const MODEL = fileURLToPath(new URL('../../docs/revocation/revocation.pml', import.meta.url))
+const SEARCH_MS = REQUESTS * 150_000
+const run = promisify(execFile)
+
+/** Searches every state of the model. @returns what the search printed, without its progress */
+async function search(...flags: string[]): Promise<string> {
+  const { gcc, spin } = await debianPrograms(['gcc', 'spin'], process.env['PATH'] ?? '')
+  const cwd = await mkdtemp(path.join(tmpdir(), 'plainpath-spin-'))
+  try {
+    await run(spin, [...flags, `-DK=${REQUESTS}`, '-a', MODEL], { cwd })
+    await run(gcc, ['-O2', '-w', '-DSAFETY', '-DMEMLIM=3072', '-o', 'pan', 'pan.c'], { cwd })
+    const { stdout } = await run('./pan', ['-m100000'], { cwd, timeout: SEARCH_MS, maxBuffer: 1 << 24 })
+    return stdout.replaceAll(/^Depth=.*\n/gm, '')
+  } finally {
+    await rm(cwd, { recursive: true })
+  }
+}
+
+test('N-109, N-110, N-111 the revocation protocol holds R-LIN in every state of its model, and never stops for good', {
+  timeout: SEARCH_MS + 30_000,
+}, async () => {
+  const found = await search()
+  expect(found).toMatch(/errors: 0$/m)
+  expect(found).not.toMatch(/Search not completed|max search depth too small|out of memory/)
+  process.stdout.write(`\nrevocation.pml: ${/^.*states, stored$/m.exec(found)?.[0].trim()}\n`)
+})
+
+const safeguards = [...(await readFile(MODEL, 'utf8')).matchAll(/^ {5}([A-Z_]{5,}) {2,}(\S.*)$/gm)].map(
+  ([, name = '', what = '']) => ({ name, what }),
+)
+
+test('the model names its safeguards', () => {
+  expect(safeguards.length).toBe(10)
+})
+
+test.concurrent.for(safeguards)('$name fails: $what', { timeout: SEARCH_MS + 30_000 }, async ({ name }) => {
+  expect(await search(`-D${name}`)).toContain('assertion violated')
+})

@@ -1,0 +1,207 @@
+import { LEASE_MS } from '@plainpath/revocation'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Fault } from '../faults/fault.ts'
+import { type FaultyStack, startFaultyStack, type Way } from '../faults/faulty-stack.ts'
+import { randomness } from '../revocation/virtual-time.ts'
+import { basic, form, type Sender, senderTo } from '../send.ts'
+
+/** How long it goes on: REVOCATION_SECONDS=3600 before a release, and another REVOCATION_SEED each time. */
+const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
+const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
+const CLIENTS = 6
+
+const resources = new AsyncDisposableStack()
+const random = randomness(SEED)
+let system: FaultyStack
+let auths: Sender[]
+let apis: Sender[]
+let operations: Sender[]
+
+beforeAll(async () => {
+  system = resources.use(await startFaultyStack({ limitsFactor: 1_000_000 }))
+  const sender = (port: number) => resources.use(senderTo(`http://127.0.0.1:${port}`))
+  auths = system.stack.auth.map(({ ports }) => sender(ports.public))
+  apis = system.stack.resource.map(({ ports }) => sender(ports.public))
+  operations = system.stack.resource.map(({ ports }) => sender(ports.operations))
+})
+afterAll(() => resources.disposeAsync())
+
+interface Client {
+  readonly client_id: string
+  readonly client_secret: string
+}
+interface Use {
+  readonly token: string
+  readonly startedAt: number
+  readonly status: number
+}
+
+const among = <T>(list: readonly T[]): T => list[random.below(list.length)]!
+const send = (to: Sender, sent: Parameters<Sender['send']>[0]) =>
+  to.send({ ...sent, headers: { host: new URL(system.stack.origin).host, ...sent.headers } })
+const post = (path: string, client: Client, fields: Record<string, string>) =>
+  send(among(auths), {
+    method: 'POST',
+    path,
+    ...form(fields),
+    headers: { ...form(fields).headers, ...basic(client.client_id, client.client_secret) },
+  })
+
+async function newClient(): Promise<Client> {
+  const { text } = await send(among(auths), { method: 'POST', path: '/api/agent/register' })
+  return JSON.parse(text) as Client
+}
+async function newToken(client: Client): Promise<string | undefined> {
+  const { status, text } = await post('/oauth/token', client, { grant_type: 'client_credentials' })
+  return status === 200 ? (JSON.parse(text) as { access_token: string }).access_token : undefined
+}
+
+const NETWORK: readonly Fault[] = [
+  { kind: 'latency', ms: 5, jitterMs: 5 },
+  { kind: 'latency', ms: 60, jitterMs: 55 },
+  { kind: 'latency', ms: 600, jitterMs: 500 },
+  { kind: 'half-open' },
+  { kind: 'drop-replies' },
+  { kind: 'stop-reading' },
+  { kind: 'reset' },
+]
+const WAYS: readonly Way[] = ['api redis', 'api redis', 'auth redis', 'introspection']
+
+/** Something happens to a part of the system, or to its store; the ways are good again afterwards. */
+const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] = [
+  { what: 'FLUSHALL', happen: () => system.redis.flushall() },
+  {
+    what: 'restart',
+    async happen() {
+      await system.stack.redis.stop('SIGKILL')
+      await system.stack.redis.start()
+    },
+  },
+  {
+    what: 'failover to an older copy',
+    async happen() {
+      const older = await Promise.all(
+        (await system.redis.keys('*')).map(async (key) => ({
+          key,
+          dump: await system.redis.dumpBuffer(key),
+        })),
+      )
+      await pause(random.between(0, 1_000))
+      await system.redis.replicaof('127.0.0.1', 9)
+      await system.redis.replicaof('NO', 'ONE')
+      for (const { key, dump } of older) if (dump) await system.redis.restore(key, 0, dump, 'REPLACE')
+    },
+  },
+  {
+    what: 'an API stands still',
+    async happen() {
+      const { child } = among(system.stack.resource)
+      child.kill('SIGSTOP')
+      await pause(random.between(500, 2 * LEASE_MS))
+      child.kill('SIGCONT')
+    },
+  },
+]
+
+let going = true
+/** Requests and faults come at random, not one upon the other. */
+const pause = async (ms: number) => {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  setTimeout(resolve, ms)
+  await promise
+}
+
+async function makeTrouble(counts: Map<string, number>): Promise<void> {
+  const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
+  while (going) {
+    if (random.happens(0.35)) {
+      const loss = among(LOSSES)
+      count(loss.what)
+      await loss.happen()
+    } else {
+      const [fault, way] = [among(NETWORK), among(WAYS)]
+      count(`${way}: ${fault.kind}`)
+      await system.put(fault, way)
+      await pause(random.between(200, 2_500))
+      await system.put({ kind: 'pass' }, way)
+    }
+    await pause(random.between(100, 1_200))
+  }
+}
+
+test(`N-107, N-109 to N-112 R-LIN for ${SECONDS} s over processes, with delays and faults between all of them, and lost stores`, {
+  timeout: (SECONDS + 60) * 1_000,
+}, async () => {
+  const uses: Use[] = []
+  const endedAt = new Map<string, number>()
+  const statuses = new Map<string, number>()
+  const counts = new Map<string, number>()
+  const count = (what: string) => statuses.set(what, (statuses.get(what) ?? 0) + 1)
+  const inUse: string[] = []
+
+  const using = apis.flatMap((api) =>
+    [0, 1, 2, 3].map(async () => {
+      while (going) {
+        const token = inUse.length > 0 ? among(inUse) : undefined
+        if (token === undefined) {
+          await pause(5)
+          continue
+        }
+        const startedAt = performance.now()
+        const { status } = await send(api, {
+          path: '/api/guides?limit=1',
+          headers: { authorization: `Bearer ${token}` },
+        }).catch(() => ({ status: 0 }))
+        uses.push({ token, startedAt, status })
+        count(`use ${status}`)
+      }
+    }),
+  )
+  const ending = Array.from({ length: CLIENTS }, async () => {
+    let client = await newClient()
+    while (going) {
+      const token = await newToken(client).catch(() => undefined)
+      if (token === undefined) {
+        await pause(20)
+        continue
+      }
+      inUse.push(token)
+      await pause(random.between(20, 800))
+      const leaves = random.happens(0.15)
+      const answer = await (leaves
+        ? send(among(auths), {
+            method: 'DELETE',
+            path: '/api/agent',
+            headers: basic(client.client_id, client.client_secret),
+          })
+        : post('/oauth/revoke', client, { token })
+      ).catch(() => ({ status: 0 }))
+      count(`${leaves ? 'delete' : 'revoke'} ${answer.status}`)
+      if (answer.status === (leaves ? 204 : 200)) endedAt.set(token, performance.now())
+      if (leaves) client = await newClient().catch(() => client)
+      await pause(random.between(50, 1_000))
+      inUse.splice(inUse.indexOf(token), 1)
+    }
+  })
+  const trouble = makeTrouble(counts)
+  await pause(SECONDS * 1_000)
+  going = false
+  await Promise.all([...using, ...ending, trouble])
+  const wrong = uses.filter(
+    ({ token, startedAt, status }) =>
+      status === 200 && startedAt > (endedAt.get(token) ?? Number.POSITIVE_INFINITY),
+  )
+  const hits = await Promise.all(operations.map(hitsOf))
+  process.stdout.write(
+    `\n${endedAt.size} ends answered, ${uses.length} requests, ${hits.join(' + ')} from memory (seed ${SEED})\n` +
+      `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...counts].sort()))}\n`,
+  )
+  expect(wrong).toEqual([])
+  expect(endedAt.size).toBeGreaterThan(SECONDS / 2)
+  expect(Math.min(...hits)).toBeGreaterThan(20)
+})
+
+async function hitsOf(sender: Sender): Promise<number> {
+  const { text } = await sender.send({ path: '/metrics' })
+  return Number(/^introspection_cache_hits_total(?:\{[^}]*\})? (\S+)$/m.exec(text)?.[1])
+}

@@ -1,0 +1,147 @@
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { startPrometheus } from '@plainpath/stack/start-prometheus'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { basic, form, json, type Sender } from '../send.ts'
+import { openSystem, type RegisteredAgent, type System } from './open-system.ts'
+
+const infra = (file: string) => fileURLToPath(new URL(`../../infra/${file}`, import.meta.url))
+const Dashboard = z.looseObject({
+  panels: z.array(
+    z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).min(1) }),
+  ),
+})
+const QUERIES = Dashboard.parse(
+  JSON.parse(readFileSync(infra('grafana/dashboards/plainpath.json'), 'utf8')),
+).panels.flatMap(({ title, targets }) => targets.map(({ expr }) => ({ title, expr })))
+
+const ALERTS = Array.from(
+  readFileSync(infra('prometheus/rules.yaml'), 'utf8').matchAll(/expr: (?:\|\n((?: {10}.*\n)+)|(.+))/g),
+).map(([, block, line]) => block ?? line ?? '')
+/** Of other programs. */
+const FOREIGN = /^kube_/
+const WORDS = /^(abs|and|or|unless|by|on|sum|min|max|count|rate|increase|time|offset|histogram_quantile)$/
+/** The names of metrics in a query: what is neither a word of the language, nor a label, nor a value. */
+const metricsIn = (query: string): string[] =>
+  query
+    .replaceAll(/\{[^}]*\}|\bby \([^)]*\)|\[[^\]]*\]|"[^"]*"/g, ' ')
+    .match(/[a-z_][a-z0-9_]*/g)
+    ?.filter((word) => !WORDS.test(word)) ?? []
+
+const Answer = z.object({
+  status: z.literal('success'),
+  data: z.object({ result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
+})
+
+const resources = new AsyncDisposableStack()
+let system: System
+let url: string
+let promtool: string
+const ask = async (expr: string) => {
+  const response = await fetch(`${url}/api/v1/query?query=${encodeURIComponent(expr)}`)
+  return Answer.parse(await response.json()).data.result
+}
+
+const revoke = (sender: Sender, { client_id: id, client_secret: secret }: RegisteredAgent, token: string) => {
+  const sent = form({ token })
+  return sender.send({
+    method: 'POST',
+    path: '/oauth/revoke',
+    ...sent,
+    headers: { ...sent.headers, ...basic(id, secret) },
+  })
+}
+
+beforeAll(async () => {
+  const programs = await debianPrograms(['prometheus', 'promtool'], process.env['PATH'] ?? '')
+  promtool = programs.promtool
+  system = resources.use(await openSystem())
+  const [port = 0] = await freePorts(1)
+  const { stack: apps, folder } = system
+  const options = { program: programs.prometheus, port, folder, apps, scrapeSeconds: 1 }
+  url = resources.use(await startPrometheus(options)).url
+})
+afterAll(() => resources.disposeAsync())
+
+describe('promtool', () => {
+  const run = (...args: string[]) => promisify(execFile)(promtool, args)
+
+  test('finds no mistake in what is scraped and in the alerts', async () => {
+    expect((await run('check', 'config', infra('prometheus/prometheus.yaml'))).stdout).toContain('SUCCESS')
+  })
+
+  test('sees each alert fire on recorded series, and stay quiet on others', async () => {
+    expect((await run('test', 'rules', infra('prometheus/rules.test.yaml'))).stdout).toContain('SUCCESS')
+  })
+})
+
+describe('a Prometheus that scrapes every instance', () => {
+  beforeAll(async () => {
+    const sender = system.client({ from: '127.0.0.40' })
+    const work = async () => {
+      const agent = await system.register(sender)
+      const token = await system.token(agent, sender)
+      const headers = { Authorization: `Bearer ${token}` }
+      for (let times = 0; times < 3; times += 1) await sender.send({ path: '/api/guides', headers })
+      await revoke(sender, agent, token)
+      await sender.send({ path: '/api/guides' })
+      await sender.send({ path: '/api/nothing' })
+      await sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: system.newEmail() }) })
+    }
+    // A rate needs two scrapes of each instance, and a change in between.
+    const seen = [
+      'sum(rate(tokens_issued_total[5m])) > 0',
+      'sum(rate(limit_decisions_total[5m])) > 0',
+      'sum(rate(http_request_duration_seconds_count{route="/api/agent/register",status="201"}[5m])) > 0',
+      'sum(rate(introspection_cache_hits_total[5m])) > 0',
+      'sum(rate(revocation_announcement_seconds_count[5m])) > 0',
+      'sum(rate(mails_settled_total{service="resource",outcome="sent"}[5m])) > 0',
+      'count(count by (service) (rate(http_request_duration_seconds_count[5m]) > 0)) == 2',
+    ]
+    await vi.waitFor(
+      async () => {
+        await work()
+        for (const expr of seen) if ((await ask(expr)).length !== 1) throw new Error(`not yet: ${expr}`)
+      },
+      { timeout: 90_000, interval: 300 },
+    )
+  }, 120_000)
+
+  test('reaches all four', async () => {
+    expect((await ask('up == 1')).length).toBe(4)
+  })
+
+  test.for(QUERIES)('answers the dashboard: $title, $expr', async ({ expr }) => {
+    const result = await ask(expr)
+    expect(result.filter(({ value }) => Number.isFinite(Number(value[1]))).length).toBeGreaterThan(0)
+  })
+
+  test('has every metric that docs/telemetry.md names', async () => {
+    const page = readFileSync(new URL('../../docs/telemetry.md', import.meta.url), 'utf8')
+    const rows = page.split('\n').filter((line) => line.startsWith('| `'))
+    const named = rows.flatMap((row) => row.split('|')[1]?.match(/(?<=`)[a-z_]+[a-z](?=[{`])/g) ?? [])
+    expect(named.length).toBeGreaterThan(8)
+    for (const name of named) expect(await ask(`count({__name__=~"${name}(_count)?"})`), name).toHaveLength(1)
+  })
+
+  test('has every metric that an alert asks for', async () => {
+    const answer = (await (await fetch(`${url}/api/v1/label/__name__/values`)).json()) as { data: string[] }
+    const asked = new Set(ALERTS.flatMap(metricsIn).filter((name) => !FOREIGN.test(name)))
+    expect(asked.size).toBeGreaterThan(15)
+    expect([...asked].filter((name) => !answer.data.includes(name))).toEqual([])
+  })
+
+  test('has taken every rule, and nothing fires', async () => {
+    const answer = (await (await fetch(`${url}/api/v1/rules`)).json()) as {
+      data: { groups: { rules: { name: string; health: string; state: string }[] }[] }
+    }
+    const rules = answer.data.groups.flatMap((group) => group.rules)
+    expect(rules.length).toBeGreaterThan(10)
+    expect(rules.filter(({ health, state }) => health === 'err' || state === 'firing')).toEqual([])
+  })
+})
