@@ -1,0 +1,44 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import Koa from 'koa'
+import pg from 'pg'
+import { setting } from './answers.ts'
+
+/** One row into the very tables that the apps write to, with the same constraints and indexes; the request is not read. */
+const auth = new pg.Pool({ connectionString: setting('BENCH_AUTH_DATABASE_URL'), max: 10 })
+const resource = new pg.Pool({ connectionString: setting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
+
+const addAgent = () =>
+  auth.query(
+    'insert into agents (id, name_sealed, scopes, status, generation, registered_at) values ($1, $2, $3, $4, $5, $6)',
+    [
+      `agt_${randomBytes(16).toString('base64url')}`,
+      randomBytes(120),
+      ['guides:read', 'waitlist:write'],
+      'active',
+      1,
+      new Date(),
+    ],
+  )
+
+const addEntry = () =>
+  resource.query(
+    `insert into waitlist_entries
+       (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
+     values ($1, $2, $3, $4, $5, null, $6)`,
+    [
+      randomUUID(),
+      randomBytes(130),
+      randomBytes(32),
+      '00000000',
+      Array.from(randomBytes(16), (byte) => 'abcdefghijklmnopqrstuvwxyz234567'[byte % 32]).join(''),
+      new Date(),
+    ],
+  )
+
+const app = new Koa()
+app.use(async (ctx) => {
+  await (ctx.path === '/api/waitlist' ? addEntry() : addAgent())
+  ctx.status = 201
+  ctx.body = { status: 'kept' }
+})
+app.listen(Number(setting('BENCH_PORT')), '127.0.0.1')

@@ -1,0 +1,29 @@
+import { importJWK, type JWK, jwtVerify } from 'jose'
+import Koa from 'koa'
+import { readAnswers, setting } from './answers.ts'
+
+/** What most would build instead: a signed token (ES256) that is verified for each request, and that nobody can revoke. */
+const answers = readAnswers(setting('BENCH_ANSWERS'))
+const key = await importJWK(JSON.parse(setting('BENCH_JWK')) as JWK, 'ES256')
+const expected = {
+  issuer: setting('BENCH_ISSUER'),
+  audience: setting('BENCH_AUDIENCE'),
+  algorithms: ['ES256'],
+}
+
+const app = new Koa()
+app.use(async (ctx) => {
+  const token = /^Bearer (\S+)$/.exec(ctx.get('authorization'))?.[1] ?? ''
+  try {
+    const { payload } = await jwtVerify(token, key, expected)
+    if (!String(payload['scope']).split(' ').includes('guides:read')) return ctx.throw(403)
+  } catch {
+    return ctx.throw(401)
+  }
+  const answer = answers.get(ctx.path)
+  if (!answer) return
+  ctx.type = answer.type
+  if (answer.encoding) ctx.set('content-encoding', answer.encoding)
+  ctx.body = answer.body
+})
+app.listen(Number(setting('BENCH_PORT')), '127.0.0.1')

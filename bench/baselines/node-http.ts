@@ -1,0 +1,15 @@
+import { createServer } from 'node:http'
+import { readAnswers, setting } from './answers.ts'
+
+const answers = readAnswers(setting('BENCH_ANSWERS'))
+
+createServer((request, response) => {
+  const answer = answers.get(request.url ?? '')
+  if (!answer) return void response.writeHead(404).end()
+  response.writeHead(200, {
+    'content-type': answer.type,
+    ...(answer.encoding && { 'content-encoding': answer.encoding }),
+    'content-length': answer.body.length,
+  })
+  response.end(answer.body)
+}).listen(Number(setting('BENCH_PORT')), '127.0.0.1')

@@ -1,0 +1,65 @@
+import { mkdir, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { memoryOf } from '../load/processor-time.ts'
+import type { Comparison, MeasuredPath } from '../measured-paths.ts'
+import { runRounds } from '../run-rounds.ts'
+import { describeMachine } from '../testbed/cores.ts'
+import type { Stores } from '../testbed/open-stores.ts'
+import type { App } from '../testbed/start-apps.ts'
+import { CONTROL, growthMarkdown } from './growth-markdown.ts'
+import type { Level } from './level.ts'
+import { seedPostgres } from './seed-postgres.ts'
+import { seedRedis } from './seed-redis.ts'
+import { sizesOf } from './sizes.ts'
+
+const LEVELS = [1_000, 100_000, 1_000_000]
+const RESULTS = path.join(import.meta.dirname, '..', 'results')
+
+/** The same requests by the same agents, while the stores fill with those of others. */
+export async function runGrowth(
+  parts: {
+    stores: Stores
+    auth: App
+    api: App
+    paths: readonly MeasuredPath[]
+    /** What no store can slow down: it tells what changed on the machine from level to level. */
+    control: Comparison
+  },
+  options: {
+    rounds: number
+    seconds: number
+    keep: boolean
+    now: Date
+    say: (line: string) => void
+    signal: AbortSignal
+  },
+): Promise<void> {
+  const { stores, auth, api } = parts
+  const { say, now } = options
+  const paths = [
+    ...parts.paths.map((each) => ({ ...each, beside: [] })),
+    { name: CONTROL, title: CONTROL, boundBy: 'server' as const, ours: parts.control.target, beside: [] },
+  ]
+  const levels: Level[] = []
+  for (const rows of LEVELS) {
+    say(`Filling the stores up to ${rows.toLocaleString('en')} agents, tokens and entries`)
+    await seedPostgres(stores.adminUrls, rows)
+    const from = levels.at(-1)?.rows ?? 0
+    const redis = await seedRedis(stores.redis.adminUrl, { from, tokens: rows, now })
+    const sizes = await sizesOf(stores.adminUrls)
+    const series = await runRounds(paths, options)
+    const memory = {
+      auth: memoryOf(auth.pid).now,
+      resource: memoryOf(api.pid).now,
+      redis: memoryOf(stores.redis.child.pid ?? 0).now,
+    }
+    levels.push({ rows, series, memory, redis, sizes })
+  }
+  const markdown = growthMarkdown({ machine: describeMachine(), date: now, ...options, levels })
+  say(`\n${markdown}`)
+  if (!options.keep) return
+  await mkdir(RESULTS, { recursive: true })
+  const file = path.join(RESULTS, `${now.toISOString().slice(0, 10)}-growth`)
+  await writeFile(`${file}.md`, markdown)
+  await writeFile(`${file}.json`, `${JSON.stringify(levels, null, 1)}\n`)
+}

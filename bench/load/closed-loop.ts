@@ -1,0 +1,68 @@
+import { openConnection } from './connection.ts'
+import { processorMs } from './processor-time.ts'
+import type { Target } from './target.ts'
+
+/** What a target does when it is asked again as soon as it has answered. */
+export interface Saturation {
+  readonly perSecond: number
+  readonly errors: number
+  /** Time the target's process computed for one answer, in microseconds. */
+  readonly processorMicros: number
+  /** Shares of one core, 0 to 1. */
+  readonly targetBusy: number
+  readonly generatorBusy: number
+}
+
+const CONNECTIONS = 32
+/** At the beginning, not counted. */
+const RUN_UP_MS = 300
+
+/** Keeps 32 connections busy for so many seconds. */
+export async function saturate(target: Target, seconds: number): Promise<Saturation> {
+  using connections = new DisposableStack()
+  let answered = 0
+  let errors = 0
+  let stopping = false
+  const chains = Array.from({ length: CONNECTIONS }, () => {
+    const connection = connections.use(openConnection(target.port))
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const ask = () => {
+      if (stopping) return resolve()
+      connection.send(target.next(), (status) => {
+        if (status === target.status) answered += 1
+        else errors += 1
+        // A refused connection fails in no time: it must not be tried in a tight loop.
+        if (status === 0) setTimeout(ask, 10)
+        else ask()
+      })
+    }
+    ask()
+    return promise
+  })
+  await until(performance.now() + RUN_UP_MS)
+  const [before, begun] = [answered, readings(target.pid)]
+  await until(begun.at + seconds * 1000)
+  const [count, ended] = [answered - before, readings(target.pid)]
+  stopping = true
+  await Promise.all(chains)
+  const ms = ended.at - begun.at
+  return {
+    perSecond: (count * 1000) / ms,
+    errors,
+    processorMicros: ((ended.target - begun.target) * 1000) / count,
+    targetBusy: (ended.target - begun.target) / ms,
+    generatorBusy: (ended.generator - begun.generator) / ms,
+  }
+}
+
+const readings = (pid: number) => ({
+  at: performance.now(),
+  target: processorMs(pid),
+  generator: processorMs(process.pid),
+})
+
+async function until(moment: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>()
+  setTimeout(resolve, Math.max(0, moment - performance.now()))
+  await promise
+}

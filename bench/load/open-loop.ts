@@ -1,0 +1,78 @@
+import { type Connection, openConnection } from './connection.ts'
+import { type Latency, latencyOf } from './quantiles.ts'
+import type { Target } from './target.ts'
+
+/** What a target does when requests come at a rate, whether or not it has answered those before. */
+export interface Arrivals {
+  /** Requests a second that were to be sent. */
+  readonly rate: number
+  readonly answered: number
+  /** Another status than the right one, a lost connection, or no answer within `GIVE_UP_MS`. */
+  readonly errors: number
+  /** From the moment a request was to be sent, so what waits because others are slow counts as slow too. */
+  readonly latency: Latency
+  /** How late the generator itself was. It is a part of the latency. */
+  readonly lag: Latency
+}
+
+const CONNECTIONS = 64
+const GIVE_UP_MS = 5_000
+const TICK_MS = 1
+
+interface Due {
+  readonly at: number
+  readonly request: Buffer
+}
+
+/** Sends `rate` requests a second for so many seconds, at random moments that do not know of each other (Poisson). */
+export async function arrive(
+  target: Target,
+  { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
+): Promise<Arrivals> {
+  using connections = new DisposableStack()
+  const idle: Connection[] = Array.from({ length: CONNECTIONS }, () =>
+    connections.use(openConnection(target.port)),
+  )
+  const waiting: Due[] = []
+  const latencies: number[] = []
+  const lags: number[] = []
+  let wrong = 0
+
+  function sendNext(): void {
+    const connection = waiting.length > 0 ? idle.pop() : undefined
+    const due = connection && waiting.shift()
+    if (!connection || !due) return
+    connection.send(due.request, (status) => {
+      if (status === target.status) latencies.push(performance.now() - due.at)
+      else wrong += 1
+      idle.push(connection)
+      sendNext()
+    })
+  }
+
+  const gap = () => (-Math.log(1 - random()) * 1000) / rate
+  const begin = performance.now()
+  const end = begin + seconds * 1000
+  let nextAt = begin + gap()
+  let due = 0
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  const timer = setInterval(() => {
+    for (const now = performance.now(); nextAt <= now && nextAt < end; nextAt += gap()) {
+      due += 1
+      lags.push(now - nextAt)
+      waiting.push({ at: nextAt, request: target.next() })
+      sendNext()
+    }
+    const finished = nextAt >= end && latencies.length + wrong === due
+    if (finished || performance.now() > end + GIVE_UP_MS) resolve()
+  }, TICK_MS)
+  await over
+  clearInterval(timer)
+  return {
+    rate,
+    answered: latencies.length,
+    errors: due - latencies.length,
+    latency: latencyOf(latencies),
+    lag: latencyOf(lags),
+  }
+}

@@ -1,0 +1,51 @@
+/** What load is sent to. */
+export interface Target {
+  readonly port: number
+  /** The process whose work is counted. */
+  readonly pid: number
+  /** The bytes of the next request. */
+  readonly next: () => Buffer
+  /** The only status that is right; any other is an error. */
+  readonly status: number
+}
+
+/** A whole HTTP/1.1 request. @param path such as `/api/guides` */
+export function requestBytes(
+  method: string,
+  path: string,
+  { headers = {}, body = '' }: { headers?: Readonly<Record<string, string>>; body?: string } = {},
+): Buffer {
+  const all = {
+    host: HOST,
+    'user-agent': 'plainpath-bench',
+    // As a gateway sends it, for callers of many addresses.
+    'x-forwarded-for': nextAddress(),
+    ...headers,
+    ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
+  }
+  const lines = Object.entries(all).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+}
+
+const ADDRESSES = 1_000
+let addresses = 0
+
+function nextAddress(): string {
+  addresses = (addresses + 1) % ADDRESSES
+  return `10.0.${addresses >> 8}.${addresses & 255}`
+}
+
+/** Of the origin that both apps are told they serve; nothing listens there. */
+export const HOST = 'localhost:8080'
+export const ORIGIN = `http://${HOST}`
+
+/** Gives the same ones over and over, in order. */
+export function inTurn(requests: readonly Buffer[]): () => Buffer {
+  let at = 0
+  return () => {
+    const request = requests[at % requests.length]
+    if (!request) throw new Error('there is no request to send')
+    at += 1
+    return request
+  }
+}

@@ -1,0 +1,209 @@
+import { randomBytes } from 'node:crypto'
+import { inTurn, requestBytes, type Target } from './load/target.ts'
+import { askServed, basic, FORM, READING } from './testbed/ask.ts'
+import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
+import type { Stores } from './testbed/open-stores.ts'
+import type { App } from './testbed/start-apps.ts'
+import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
+
+/** One row of the issue's table: what of ours is measured, and what beside it. */
+export interface MeasuredPath {
+  readonly name: string
+  readonly title: string
+  /** Where the time goes when it is saturated: a server that is not busy then was not measured. */
+  readonly boundBy: 'server' | 'store'
+  readonly ours: Target
+  readonly beside: readonly Comparison[]
+  /** Takes away what ours leaves to be done later, after each measurement of it. */
+  readonly tidy?: () => Promise<void>
+}
+
+export interface Comparison {
+  readonly baseline: BaselineName
+  readonly target: Target
+  /** The ratio of throughputs, ours to theirs, that is promised; none where it is shown only. */
+  readonly atLeast?: number
+}
+
+export const GUIDES = '/api/guides'
+export const GUIDE = '/api/guides/work-permit'
+/** Few enough that their look-ups, each every 30 s, are lost among the reads. */
+const CACHED_TOKENS = 200
+const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
+
+export interface Parts {
+  readonly auth: App
+  readonly api: App
+  readonly baselines: Baselines
+  readonly agents: readonly AgentWithToken[]
+  readonly stores: Stores
+  /** By which the API introspects. */
+  readonly apiSecret: string
+}
+
+export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
+  return [
+    readGuides(parts),
+    readGuide(parts),
+    issue(parts),
+    await introspect(parts),
+    register(parts),
+    join(parts),
+  ]
+}
+
+const get = (path: string, headers: Record<string, string> = {}) =>
+  requestBytes('GET', path, { headers: { ...READING, ...headers } })
+/** The same, from one address after the other. */
+const fromEverywhere = (make: () => Buffer) => inTurn(Array.from({ length: 1_000 }, make))
+
+function readGuides({ api, baselines: { servers } }: Parts): MeasuredPath {
+  const next = fromEverywhere(() => get(GUIDES))
+  return {
+    name: 'guides',
+    title: '`GET /api/guides`, public',
+    boundBy: 'server',
+    ours: { ...at(api), next, status: 200 },
+    beside: [
+      { baseline: 'koa-bare', target: { ...at(servers['koa-bare']), next, status: 200 }, atLeast: 0.85 },
+      { baseline: 'node-http', target: { ...at(servers['node-http']), next, status: 200 } },
+    ],
+  }
+}
+
+function readGuide({ api, baselines: { servers, jwt }, agents }: Parts): MeasuredPath {
+  const bearer = (token: string) => get(GUIDE, { authorization: `Bearer ${token}` })
+  const next = fromEverywhere(() => bearer(jwt))
+  return {
+    name: 'guide-bearer',
+    title: '`GET /api/guides/{slug}`, cached bearer token',
+    boundBy: 'server',
+    ours: {
+      ...at(api),
+      next: inTurn(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token))),
+      status: 200,
+    },
+    beside: [
+      { baseline: 'koa-bare', target: { ...at(servers['koa-bare']), next, status: 200 }, atLeast: 0.7 },
+      { baseline: 'koa-jwt', target: { ...at(servers['koa-jwt']), next, status: 200 }, atLeast: 4 },
+    ],
+  }
+}
+
+function issue({ auth, baselines: { servers, client }, agents }: Parts): MeasuredPath {
+  const grant = (path: string, id: string, secret: string) =>
+    requestBytes('POST', path, {
+      headers: { ...FORM, ...basic(id, secret) },
+      body: 'grant_type=client_credentials',
+    })
+  const theirs = fromEverywhere(() => grant('/token', client.id, client.secret))
+  return {
+    name: 'token',
+    title: '`POST /oauth/token` on Redis',
+    boundBy: 'server',
+    ours: {
+      ...at(auth),
+      next: inTurn(agents.map(({ id, secret }) => grant('/oauth/token', id, secret))),
+      status: 200,
+    },
+    beside: [
+      {
+        baseline: 'oidc-bare',
+        target: { ...at(servers['oidc-bare']), next: theirs, status: 200 },
+        atLeast: 0.9,
+      },
+    ],
+  }
+}
+
+async function introspect({ auth, baselines, agents, stores, apiSecret }: Parts): Promise<MeasuredPath> {
+  const { servers, client } = baselines
+  const asking = (path: string, headers: Record<string, string>, presented: string) =>
+    requestBytes('POST', path, { headers: { ...FORM, ...headers }, body: `token=${presented}` })
+  const api = {
+    ...basic(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret),
+    accept: INTROSPECTION_TYPE,
+  }
+  const theirTokens = await bareTokens(servers['oidc-bare'].port, client, agents.length)
+  return {
+    name: 'introspect',
+    title: '`POST /oauth/introspect`, signed',
+    boundBy: 'server',
+    ours: {
+      port: auth.internalPort,
+      pid: auth.pid,
+      next: inTurn(agents.map((agent) => asking('/oauth/introspect', api, agent.token))),
+      status: 200,
+    },
+    beside: [
+      {
+        baseline: 'oidc-bare',
+        target: {
+          ...at(servers['oidc-bare']),
+          next: inTurn(
+            theirTokens.map((each) => asking('/token/introspection', basic(client.id, client.secret), each)),
+          ),
+          status: 200,
+        },
+        atLeast: 0.5,
+      },
+    ],
+  }
+}
+
+function register({ auth, baselines: { servers } }: Parts): MeasuredPath {
+  const next = fromEverywhere(() => posted('/api/agent/register', { client_name: AGENT_NAME }))
+  return {
+    name: 'register',
+    title: '`POST /api/agent/register` on Postgres',
+    boundBy: 'store',
+    ours: { ...at(auth), next, status: 201 },
+    beside: [
+      { baseline: 'koa-insert', target: { ...at(servers['koa-insert']), next, status: 201 }, atLeast: 0.7 },
+    ],
+  }
+}
+
+function join({ api, baselines: { servers }, stores }: Parts): MeasuredPath {
+  const run = randomBytes(4).toString('hex')
+  let number = 0
+  const next = () => {
+    number += 1
+    return posted('/api/waitlist', { email: `person.${run}.${number}@example.org` })
+  }
+  return {
+    name: 'waitlist',
+    title: '`POST /api/waitlist` on Postgres',
+    boundBy: 'store',
+    ours: { ...at(api), next, status: 201 },
+    beside: [
+      { baseline: 'koa-insert', target: { ...at(servers['koa-insert']), next, status: 201 }, atLeast: 0.7 },
+    ],
+    tidy: stores.forgetMails,
+  }
+}
+
+const posted = (path: string, body: object) =>
+  requestBytes('POST', path, {
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+
+const at = ({ port, pid }: { readonly port: number; readonly pid: number }) => ({ port, pid })
+
+async function bareTokens(
+  port: number,
+  client: { id: string; secret: string },
+  count: number,
+): Promise<string[]> {
+  const tokens: string[] = []
+  while (tokens.length < count) {
+    const granted = await askServed(port, '/token', {
+      method: 'POST',
+      headers: { ...FORM, ...basic(client.id, client.secret) },
+      body: 'grant_type=client_credentials',
+    })
+    tokens.push((granted as { access_token: string }).access_token)
+  }
+  return tokens
+}

@@ -1,0 +1,112 @@
+import { describe, expect, test } from 'vitest'
+import { faultOf, type Measurement } from '../measure.ts'
+import type { PathSeries } from '../run-rounds.ts'
+import { figuresOf, verdictsOf } from './judge.ts'
+import { memoryVerdicts, revocationVerdict } from './other-verdicts.ts'
+
+const LATENCY = { p50: 1, p99: 2, most: 3 }
+
+function measurement(perSecond: number, change: Partial<Measurement> = {}): Measurement {
+  return {
+    saturation: { perSecond, errors: 0, processorMicros: 100, targetBusy: 1, generatorBusy: 0.3 },
+    arrivals: { rate: perSecond * 0.6, answered: 100, errors: 0, latency: LATENCY, lag: LATENCY },
+    isLate: false,
+    ...change,
+  }
+}
+
+const target = { port: 0, pid: 0, next: () => Buffer.alloc(0), status: 200 }
+
+const measured = (name: string, ours: Measurement[], theirs: Measurement[]): PathSeries => ({
+  path: {
+    name,
+    title: name,
+    boundBy: 'server',
+    ours: target,
+    beside: [{ baseline: 'koa-bare', target, atLeast: 0.7 }],
+  },
+  ours: { name: 'ours', rounds: ours },
+  beside: [{ name: 'koa-bare', rounds: theirs }],
+})
+
+describe('a promise', () => {
+  test('is held when the median of the ratios of the rounds reaches it', () => {
+    const theirs = [1000, 2000, 1000].map((each) => measurement(each))
+    const held = [800, 1400, 100].map((each) => measurement(each))
+    expect(verdictsOf([measured('guides', held, theirs)], true)).toMatchObject([
+      { held: true, measured: '0.70 (0.10–0.80)' },
+    ])
+    const missed = [800, 1380, 100].map((each) => measurement(each))
+    expect(verdictsOf([measured('guides', missed, theirs)], true)).toMatchObject([{ held: false }])
+  })
+
+  test('has no figure, and is not held, when one round has a fault', () => {
+    const fault = { kind: 'errors', what: '3 errors' } as const
+    const series = measured(
+      'guides',
+      [measurement(900), measurement(900, { fault })],
+      [measurement(1000), measurement(1000)],
+    )
+    expect(verdictsOf([series], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
+  })
+
+  test('is judged although the generator was late, which spoils the latency only', () => {
+    const late = [measurement(900, { isLate: true }), measurement(900, { isLate: true }), measurement(900)]
+    const series = measured(
+      'guides',
+      late,
+      [1000, 1000, 1000].map((each) => measurement(each)),
+    )
+    expect(verdictsOf([series], true)).toMatchObject([{ held: true }])
+    expect(figuresOf(series.ours)).toMatchObject({ latency: undefined })
+    expect(figuresOf({ rounds: late.slice(1) })).toMatchObject({ latency: { rounds: 1, p99: { median: 2 } } })
+  })
+
+  test('about the cache is not held without a cache', () => {
+    const series = measured('guide-bearer', [measurement(900)], [measurement(1000)])
+    expect(verdictsOf([series], true)).toMatchObject([{ held: true }])
+    expect(verdictsOf([series], false)).toMatchObject([{ held: false }])
+    const revocations = [{ arrivals: measurement(50).arrivals }]
+    expect(revocationVerdict(revocations, true)).toMatchObject({ held: true })
+    expect(revocationVerdict(revocations, false)).toMatchObject({ held: false })
+    expect(revocationVerdict([], true)).toMatchObject({ held: false })
+  })
+
+  test('about memory is held when both are below', () => {
+    const megabytes = (idle: number, underLoad: number) => ({
+      auth: { idle: idle * 1024 ** 2, underLoad: underLoad * 1024 ** 2 },
+    })
+    expect(memoryVerdicts(megabytes(119, 249))).toMatchObject([{ held: true }])
+    expect(memoryVerdicts(megabytes(120, 249))).toMatchObject([{ held: false }])
+    expect(memoryVerdicts(megabytes(119, 250))).toMatchObject([{ held: false }])
+  })
+})
+
+describe('a measurement says nothing', () => {
+  const fine = measurement(1000)
+  test.for([
+    [
+      'after an error under saturation',
+      { saturation: { ...fine.saturation, errors: 1 } },
+      'server',
+      'errors',
+    ],
+    ['after an error at a rate', { arrivals: { ...fine.arrivals, errors: 1 } }, 'server', 'errors'],
+    ['without an answer', { arrivals: { ...fine.arrivals, answered: 0 } }, 'server', 'errors'],
+    [
+      'when the generator was the slower one',
+      { saturation: { ...fine.saturation, targetBusy: 0.5, generatorBusy: 0.95 } },
+      'server',
+      'generator',
+    ],
+    [
+      'but a store on the same core may be what is slow',
+      { saturation: { ...fine.saturation, targetBusy: 0.5, generatorBusy: 0.95 } },
+      'store',
+      undefined,
+    ],
+    ['else it does', {}, 'server', undefined],
+  ] as const)('%s', ([_why, change, boundBy, kind]) => {
+    expect(faultOf({ ...fine, ...change }, boundBy)?.kind).toBe(kind)
+  })
+})

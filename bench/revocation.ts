@@ -1,0 +1,73 @@
+import { arrive } from './load/open-loop.ts'
+import { inTurn, requestBytes } from './load/target.ts'
+import { isLate, type Measurement } from './measure.ts'
+import { GUIDE } from './measured-paths.ts'
+import { ask, basic, FORM } from './testbed/ask.ts'
+import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
+import type { App } from './testbed/start-apps.ts'
+
+/** How long it takes until a revocation is answered, from the moment it was to be sent. */
+export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
+
+/** Of the research: `security.md` §5.3. */
+const PER_SECOND = 50
+const AT_ONCE = 16
+
+/** Revokes tokens that were just used at both APIs, so that both would know them. */
+export async function revokeSome(
+  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  seconds: number,
+): Promise<Revocations> {
+  const { auth, apis, agents } = parts
+  // Twice as many as are expected: arrivals are random.
+  const owners = Array.from(
+    { length: PER_SECOND * seconds * 2 },
+    (_none, index) => agents[index % agents.length],
+  )
+  const requests: Buffer[] = []
+  const prepare = async () => {
+    for (let owner = owners.pop(); owner; owner = owners.pop()) {
+      const token = await issueToken(auth, owner)
+      for (const api of apis) await ask(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
+      requests.push(
+        requestBytes('POST', '/oauth/revoke', {
+          headers: { ...FORM, ...basic(owner.id, owner.secret) },
+          body: `token=${token}`,
+        }),
+      )
+    }
+  }
+  await Promise.all(Array.from({ length: AT_ONCE }, prepare))
+  const target = { port: auth.port, pid: auth.pid, next: inTurn(requests), status: 200 }
+  const arrivals = await arrive(target, { rate: PER_SECOND, seconds })
+  if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
+  if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
+  return { arrivals }
+}
+
+/**
+ * True when the APIs answer for tokens they know without asking the authorization server, which counts who asks.
+ */
+export async function answersFromMemory(
+  auth: App,
+  apis: readonly App[],
+  agents: readonly AgentWithToken[],
+): Promise<boolean> {
+  const some = agents.slice(0, 50)
+  const readAll = async () => {
+    for (const { token } of some)
+      for (const api of apis) await ask(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
+  }
+  await readAll()
+  const before = await introspections(auth)
+  await readAll()
+  return (await introspections(auth)) - before < (some.length * apis.length) / 2
+}
+
+async function introspections(auth: App): Promise<number> {
+  const { body } = await ask(auth.operationsPort, '/metrics')
+  const counts = body
+    .toString()
+    .matchAll(/^http_request_duration_seconds_count\{[^}]*route="\/oauth\/introspect"[^}]*\} (\d+)$/gm)
+  return [...counts].reduce((sum, [, count]) => sum + Number(count), 0)
+}

@@ -1,0 +1,70 @@
+import type { IncomingMessage } from 'node:http'
+import { request } from 'node:http'
+import { buffer } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { HOST } from '../load/target.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: IncomingMessage['headers']
+  readonly body: Buffer
+}
+
+/** One request outside any measurement. */
+export async function ask(
+  port: number,
+  path: string,
+  options: { method?: string; headers?: Readonly<Record<string, string>>; body?: string } = {},
+): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
+  const sent = request({
+    port,
+    host: '127.0.0.1',
+    path,
+    method: options.method ?? 'GET',
+    headers: { host: HOST, ...options.headers },
+  })
+  sent.on('response', resolve).on('error', reject).end(options.body)
+  const response = await promise
+  return { status: response.statusCode ?? 0, headers: response.headers, body: await buffer(response) }
+}
+
+const TRIES = 40
+const PAUSE_MS = 250
+
+/**
+ * The body of an answer, asked for again while the server says that it cannot now, as it does while it warms up.
+ *
+ * @throws when it is refused, or not served in 10 s
+ */
+export async function askServed(...asking: Parameters<typeof ask>): Promise<unknown> {
+  for (let tried = 1; ; tried += 1) {
+    const { status, body } = await ask(...asking)
+    if (status < 300) return JSON.parse(body.toString())
+    if (status !== 503 || tried === TRIES) throw new Error(`${asking[1]} is answered ${status}`)
+    await sleep(PAUSE_MS)
+  }
+}
+
+/** What every reader sends. */
+export const READING = { accept: 'application/json', 'accept-encoding': 'gzip, deflate, br' }
+export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
+
+export const basic = (id: string, secret: string) => ({
+  authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
+})
+
+/** @throws when one is not 200 */
+export async function captureAnswers(api: { readonly port: number }, paths: readonly string[]) {
+  const captured: Record<string, { type: string; encoding: string; body: string }> = {}
+  for (const path of paths) {
+    const { status, headers, body } = await ask(api.port, path, { headers: READING })
+    if (status !== 200) throw new Error(`${path} is answered ${status}`)
+    captured[path] = {
+      type: headers['content-type'] ?? '',
+      encoding: headers['content-encoding'] ?? '',
+      body: body.toString('base64'),
+    }
+  }
+  return captured
+}

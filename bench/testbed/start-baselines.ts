@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { ORIGIN } from '../load/target.ts'
+import { captureAnswers } from './ask.ts'
+import type { Stores } from './open-stores.ts'
+import type { App } from './start-apps.ts'
+import { type Server, startServer } from './start-server.ts'
+
+export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'koa-insert'
+
+export interface Baselines extends AsyncDisposable {
+  readonly servers: Readonly<Record<BaselineName, Server>>
+  /** A token that `koa-jwt` takes. */
+  readonly jwt: string
+  /** The client that `oidc-bare` knows. */
+  readonly client: { readonly id: string; readonly secret: string }
+}
+
+const AUDIENCE = `${ORIGIN}/api`
+
+/** @param paths of the API, whose answers the baselines repeat */
+export async function startBaselines(
+  stores: Stores,
+  { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
+): Promise<Baselines> {
+  await using opening = new AsyncDisposableStack()
+  const file = path.join(folder, 'answers.json')
+  await writeFile(file, JSON.stringify(await captureAnswers(api, paths)))
+  const { publicKey, privateKey } = await generateKeyPair('ES256')
+  const jwt = await new SignJWT({ scope: 'guides:read waitlist:write', client_id: 'agt_bench' })
+    .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
+    .setIssuer(ORIGIN)
+    .setAudience(AUDIENCE)
+    .setIssuedAt()
+    .setExpirationTime('1h')
+    .sign(privateKey)
+  const client = { id: 'bench', secret: randomBytes(32).toString('base64url') }
+  const settings: Record<BaselineName, Record<string, string>> = {
+    'koa-bare': { BENCH_ANSWERS: file },
+    'node-http': { BENCH_ANSWERS: file },
+    'koa-jwt': {
+      BENCH_ANSWERS: file,
+      BENCH_JWK: JSON.stringify(await exportJWK(publicKey)),
+      BENCH_ISSUER: ORIGIN,
+      BENCH_AUDIENCE: AUDIENCE,
+    },
+    'oidc-bare': {
+      BENCH_REDIS_URL: stores.redis.adminUrl,
+      BENCH_CLIENT_ID: client.id,
+      BENCH_CLIENT_SECRET: client.secret,
+    },
+    'koa-insert': {
+      BENCH_AUTH_DATABASE_URL: stores.env['AUTH_DATABASE_URL'] ?? '',
+      BENCH_RESOURCE_DATABASE_URL: stores.env['RESOURCE_DATABASE_URL'] ?? '',
+    },
+  }
+  const servers: Partial<Record<BaselineName, Server>> = {}
+  for (const name of Object.keys(settings) as BaselineName[]) {
+    const [port = 0] = await freePorts(1)
+    servers[name] = opening.use(
+      await startServer({
+        name,
+        program: [fileURLToPath(new URL(`../baselines/${name}.ts`, import.meta.url))],
+        env: { ...settings[name], BENCH_PORT: String(port) },
+        port,
+        folder,
+      }),
+    )
+  }
+  const resources = opening.move()
+  return {
+    servers: servers as Record<BaselineName, Server>,
+    jwt,
+    client,
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
