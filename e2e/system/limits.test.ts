@@ -82,8 +82,11 @@ describe('two processes behind the gateway count together:', () => {
 
   test('N-146 an address reads 120 times a minute without a token, and joins 120 times an hour', async () => {
     const sender = system.client({ from: newAddress() })
-    const reads = await times(130, () => sender.send({ path: '/api/guides?limit=1' }))
-    expect(statuses(reads)).toEqual({ 200: 120, 429: 10 })
+    const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
+    // Each of the two processes may hold back what it took ahead, a batch of ten at most (decision 14).
+    expect(reads[200]).toBeGreaterThanOrEqual(100)
+    expect(reads[200]).toBeLessThanOrEqual(120)
+    expect(reads[429]).toBe(130 - Number(reads[200]))
     const joins = await times(130, () =>
       sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
     )
