@@ -2,6 +2,7 @@ import { AgentId, type AgentKey } from '@plainpath/domain'
 import {
   addressNetworks,
   type Caller,
+  headersNamed,
   type Limiter,
   type LimitPolicy,
   Problem,
@@ -102,8 +103,8 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
 
   return async (ctx, form) => {
     const sent = {
-      authorization: headersNamed(ctx, 'authorization'),
-      clientAssertion: headersNamed(ctx, 'client-assertion'),
+      authorization: headersNamed(ctx.req, 'authorization'),
+      clientAssertion: headersNamed(ctx.req, 'client-assertion'),
     }
     const read = readClientAuthentication(sent, form)
     if (!read.ok) throw faultProblem(read.error)
@@ -130,12 +131,6 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     return { caller, credentials }
   }
 }
-
-/** Every header of a name, also where Node would join or drop some. */
-export const headersNamed = (ctx: Context, name: string): string[] =>
-  ctx.req.rawHeaders.filter(
-    (_value, index) => index % 2 === 1 && ctx.req.rawHeaders[index - 1]?.toLowerCase() === name,
-  )
 
 const clientExpired = () => new Problem('client-expired', { headers: BASIC_CHALLENGE })
 

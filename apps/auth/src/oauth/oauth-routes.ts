@@ -1,4 +1,5 @@
 import {
+  headersNamed,
   type Limiter,
   type LimitPolicy,
   Problem,
@@ -8,7 +9,7 @@ import {
 } from '@plainpath/http'
 import { sha256 } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
-import { type AuthenticateClient, headersNamed } from '../clients/authenticate-client.ts'
+import type { AuthenticateClient } from '../clients/authenticate-client.ts'
 import { type ClientCredentials, readCredentials } from '../clients/read-credentials.ts'
 import {
   notAResourceServer,
@@ -149,7 +150,7 @@ async function authenticatedForm(
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const credentials = readCredentials(headersNamed(ctx, 'authorization'))
+  const credentials = readCredentials(headersNamed(ctx.req, 'authorization'))
   const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
   if (!credentials.ok || !verified) throw notAResourceServer()
   deps.resourceServers.used(verified)
