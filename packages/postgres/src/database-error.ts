@@ -1,4 +1,5 @@
 import pg from 'pg'
+import { TooManyWaiting } from './waiting-line.ts'
 
 /** @param constraint the name of the violated constraint or unique index; without it any will do. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
@@ -32,8 +33,8 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True when the store did not answer, or not in time: refused or lost connections, every timeout, a server that
- * starts, stops, is full or read-only, or that gave another transaction precedence (a deadlock). Such a failure is answered with 503; it is no bug of ours.
+ * True when the store did not answer, or not in time: refused or lost connections, every timeout, too many who wait, a
+ * server that starts, stops, is full or read-only, or that gave another transaction precedence (a deadlock). Such a failure is answered with 503; it is no bug of ours.
  * A statement cut off by it may or may not have been kept.
  */
 export function isUnavailable(error: unknown): boolean {
@@ -45,6 +46,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 const failedToReach = (error: Error) =>
+  error instanceof TooManyWaiting ||
   ('code' in error && UNAVAILABLE_CODES.has(error.code)) ||
   ('syscall' in error && REACHING.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable, isUniqueViolation } from './database-error.ts'
+import { reservedPool } from './reserved-pool.ts'
 import { openTestDatabase, type TestDatabase } from './testing.ts'
 
 let database: TestDatabase
@@ -42,15 +43,17 @@ const noteCount = async (slug: string) =>
 
 test('says how many connections work, and how many wait for one', async () => {
   await using two = openPool(database.appUrl, { max: 1 })
-  expect(two.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, max: 1 })
+  expect(two.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
   const busy = two.transaction(async (tx) => {
     await tx.query('select 1')
     const waiting = two.query('select 1')
-    await vi.waitFor(() => expect(two.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, max: 1 }))
+    await vi.waitFor(() =>
+      expect(two.usage()).toEqual({ inUse: 1, idle: 0, waiting: 1, shed: 0, failed: 0, max: 1, open: 1 }),
+    )
     return { waiting }
   })
   await (await busy).waiting
-  expect(two.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, max: 1 })
+  expect(two.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 1, open: 1 })
 })
 
 describe('rows', () => {
@@ -68,6 +71,17 @@ describe('rows', () => {
       instant: new Date('2026-01-31T12:00:00Z'),
       bytes: Buffer.from([0, 255]),
     })
+  })
+
+  test('bytes that somebody keeps hold no memory but their own', async () => {
+    const { rows } = await pool.query<{ hash: Buffer; hashes: (Buffer | null)[] }>(
+      'select sha256($1) as hash, array[sha256($1), null] as hashes',
+      [Buffer.from('a')],
+    )
+    const [row] = rows
+    expect(row?.hashes).toEqual([row?.hash, null])
+    const kept = [row?.hash, ...(row?.hashes ?? [])].flatMap((bytes) => (bytes ? [bytes] : []))
+    expect(kept.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
   })
 
   test('a bigint that no number can hold fails the statement, and the pool goes on', async () => {
@@ -153,30 +167,6 @@ describe('unavailable', () => {
     expect(isUnavailable(error)).toBe(true)
   })
 
-  test('F-12 a deadlock, whose victim keeps nothing and may try again', async () => {
-    await addNote(admin, 'left')
-    await addNote(admin, 'right')
-    await using quick = openPool(database.adminUrl, { max: 2 })
-    const touch = async (slugs: readonly string[], locked: () => void, other: Promise<void>) =>
-      quick.transaction(async (tx) => {
-        await tx.query(`set local deadlock_timeout = '20ms'`)
-        await tx.query(`update notes set body = body || '+' where slug = $1`, [slugs[0]])
-        locked()
-        await other
-        await tx.query(`update notes set body = body || '+' where slug = $1`, [slugs[1]])
-      })
-    const [left, right] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
-    const both = await Promise.allSettled([
-      touch(['left', 'right'], left.resolve, right.promise),
-      touch(['right', 'left'], right.resolve, left.promise),
-    ])
-    const failed = both.flatMap((each) => (each.status === 'rejected' ? [each.reason as Error] : []))
-    expect(failed).toMatchObject([{ code: '40P01' }])
-    expect(isUnavailable(failed[0])).toBe(true)
-    const { rows } = await admin.query(`select body from notes where slug in ('left', 'right')`)
-    expect(rows).toEqual([{ body: '+' }, { body: '+' }])
-  })
-
   test.for([
     ['F-33', 'connect', 'EMFILE'],
     ['F-33', 'getaddrinfo', 'EBUSY'],
@@ -232,6 +222,23 @@ describe('unavailable', () => {
     proxy.resume()
     expect(await pid(behind)).not.toBe(before)
   })
+})
+
+test('a statement with a name is prepared once for each connection, and one without is not', async () => {
+  const prepared = await pool.transaction(async (tx) => {
+    for (const seconds of [0, 0.01]) await tx.query('select from pg_sleep($1)', [seconds], 'rest')
+    await tx.query('select from pg_sleep($1)', [0])
+    return tx.query('select name, generic_plans + custom_plans as runs from pg_prepared_statements')
+  })
+  expect(prepared.rows).toEqual([{ name: 'rest', runs: 2 }])
+})
+
+test('a pool that keeps some connections back prepares statements, too', async () => {
+  await using one = openPool(database.appUrl, { max: 1 })
+  const both = reservedPool(one, one)
+  await both.query('select from pg_sleep($1)', [0], 'rest')
+  const { rows } = await one.query('select name from pg_prepared_statements')
+  expect(rows).toEqual([{ name: 'rest' }])
 })
 
 describe('a connection that the server ends', () => {

@@ -1,50 +1,73 @@
 import { traced } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents } from './connection.ts'
-import { endsSession, withoutValues } from './database-error.ts'
+import { endsSession, isUnavailable, withoutValues } from './database-error.ts'
+import { repeatRolledBack } from './repeat-rolled-back.ts'
 import { rowTypes } from './row-types.ts'
 import { statementCall } from './statement-call.ts'
+import { type WaitingLine, waitingLine } from './waiting-line.ts'
 
 /** What stores ask for; a pool is one, and an open transaction is one. */
 export interface Database {
-  /** Rows come as the server gave them: the caller parses them. */
+  /**
+   * Rows come as the server gave them: the caller parses them.
+   *
+   * @param name under which each connection prepares the statement, once: for one that runs often and returns no rows,
+   *   since a migration may change what a prepared one returns
+   */
   query<Row extends object = Record<string, unknown>>(
     text: string,
     values?: readonly unknown[],
+    name?: string,
   ): Promise<{ rows: Row[]; rowCount: number }>
 }
 
 export interface Pool extends Database, AsyncDisposable {
   /**
    * Runs `work` in one transaction on one connection: kept when it returns, undone when it throws. `tx` is good
-   * until then.
+   * until then. A transaction that the server undid in favour of another (40001, 40P01) runs again, twice at most, so what
+   * `work` does elsewhere must bear that.
    *
    * @throws what `work` throws; and an Error when `work` swallowed a failed statement, since the server then keeps
    *   nothing although it was asked to.
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
-  /** How many connections there are now, and how many wait for one. */
-  usage(): { inUse: number; idle: number; waiting: number; max: number }
+  /**
+   * How many connections there are now, and how many wait for one; how many were turned away, and for how many the server
+   * was unavailable, since the pool was opened.
+   */
+  usage(): {
+    inUse: number
+    idle: number
+    waiting: number
+    shed: number
+    failed: number
+    max: number
+    open: number
+  }
 }
 
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Opens a pool of at most `max` (10) connections, made when needed. Disposing waits 5 s for those in use.
+ * Opens a pool of at most `max` (10) connections, made when needed. Idle ones are closed after 10 s, unless they `stay`.
+ * Disposing waits 5 s for those in use.
  *
- * Bounds: 1 s for a connection, from the server or from the pool; 2 s for a statement, 0.5 s for a lock; 5 s between
+ * Bounds: 1 s for a connection from the pool, and for one from the server; two waiting for each connection while the server
+ * serves nobody, others are refused at once; 2 s for a statement, 0.5 s for a lock; 5 s between
  * two statements of a transaction; 2.5 s until a server that says nothing is given up and its connection dropped.
  * Errors thrown carry no row or parameter values. An idle connection that is lost is told to `log`.
  */
 export function openPool(
   url: string,
-  options: { max?: number; applicationName?: string; log?: ErrorLog } = {},
+  options: { max?: number; stay?: boolean; applicationName?: string; log?: ErrorLog } = {},
 ): Pool {
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.applicationName ?? 'plainpath',
     max: options.max ?? 10,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    ...(options.stay && { idleTimeoutMillis: 0 }),
     statement_timeout: 2_000,
     query_timeout: 2_500,
     lock_timeout: 500,
@@ -56,15 +79,17 @@ export function openPool(
   pool.on('error', (error) =>
     options.log?.error('lost an idle database connection', { reason: error.message }),
   )
+  const { max } = pool.options
+  const line = waitingLine(max, {
+    waitMs: CONNECT_TIMEOUT_MS,
+    isServed: (error) => !isUnavailable(error),
+  })
+  const inSession: UseSession = (use) =>
+    withSession(pool, line, (session) => repeatRolledBack(() => use(session)))
   return {
-    query: (text, values) => withSession(pool, (session) => session.query(text, values)),
-    transaction: (work) => withSession(pool, (session) => inTransaction(session, work)),
-    usage: () => ({
-      inUse: pool.totalCount - pool.idleCount,
-      idle: pool.idleCount,
-      waiting: pool.waitingCount,
-      max: pool.options.max,
-    }),
+    query: (...asked) => inSession((session) => session.query(...asked)),
+    transaction: (work) => inSession((session) => inTransaction(session, work)),
+    usage: () => ({ ...line.counts(), idle: pool.idleCount, max, open: pool.totalCount }),
     async [Symbol.asyncDispose]() {
       if (!(await endWithin(pool, CLOSE_TIMEOUT_MS))) {
         options.log?.error('closed a pool while its connections were in use')
@@ -82,7 +107,7 @@ async function endWithin(pool: pg.Pool, ms: number): Promise<boolean> {
 }
 
 interface Session {
-  query<Row extends object>(text: string, values?: readonly unknown[]): Promise<Answer<Row>>
+  query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Answer<Row>>
   readonly lost: boolean
 }
 interface Answer<Row> {
@@ -91,13 +116,20 @@ interface Answer<Row> {
   command: string
 }
 
-async function withSession<T>(pool: pg.Pool, use: (session: Session) => Promise<T>): Promise<T> {
-  const client = await pool.connect()
+type UseSession = <T>(use: (session: Session) => Promise<T>) => Promise<T>
+
+const withSession = <T>(
+  pool: pg.Pool,
+  line: WaitingLine,
+  use: (session: Session) => Promise<T>,
+): Promise<T> => line.pass(async () => withClient(await pool.connect(), use))
+
+async function withClient<T>(client: pg.PoolClient, use: (session: Session) => Promise<T>): Promise<T> {
   let lost = false
   const session: Session = {
-    async query<Row extends object>(text: string, values?: readonly unknown[]) {
+    async query<Row extends object>(text: string, values: readonly unknown[] = [], name?: string) {
       try {
-        const run = () => client.query<Row>(text, values as unknown[] | undefined)
+        const run = () => client.query<Row>({ text, values: values as unknown[], ...(name && { name }) })
         const { rows, rowCount, command } = await traced(() => statementCall(text), run)
         return { rows, rowCount: rowCount ?? 0, command }
       } catch (error) {
@@ -119,9 +151,9 @@ async function withSession<T>(pool: pg.Pool, use: (session: Session) => Promise<
 async function inTransaction<T>(session: Session, work: (tx: Database) => Promise<T>): Promise<T> {
   let open = true
   const tx: Database = {
-    async query(text, values) {
+    async query(...asked) {
       if (!open) throw new Error('the transaction has ended')
-      return session.query(text, values)
+      return session.query(...asked)
     },
   }
   await session.query('begin')

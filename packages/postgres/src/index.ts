@@ -7,5 +7,7 @@ export { type EmbeddedPostgres, useEmbeddedPostgres } from './embedded/embedded-
 export { EmbeddedPostgresError } from './embedded/embedded-postgres-error.ts'
 export { type ListenOptions, listen } from './listen.ts'
 export { migrate, missingMigrations, schemaIsCurrent } from './migrate.ts'
+export { type ReservedPool, reservedPool } from './reserved-pool.ts'
+export { type RewrittenColumn, rewriteColumn } from './rewrite-column.ts'
 export { type DatabaseSpec, ensureRolesAndDatabases, type RoleSpec } from './roles-and-databases.ts'
 export { scramVerifier } from './scram-verifier.ts'

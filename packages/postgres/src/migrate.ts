@@ -1,6 +1,5 @@
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
-import { runner } from 'node-pg-migrate'
 import pg from 'pg'
 import { setLockTimeout, takeLock } from './advisory-lock.ts'
 import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-grants.ts'
@@ -108,6 +107,8 @@ async function applyNew(client: pg.Client, folder: string): Promise<string[]> {
       }),
     )
   try {
+    // Loaded by whoever migrates, and by no app that serves.
+    const { runner } = await import('node-pg-migrate')
     const applied = await runner({
       dbClient: client,
       dir: folder,

@@ -4,7 +4,6 @@ import path from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { takeLock } from '../advisory-lock.ts'
-import { connect, disconnect } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import {
   closeDatabase,
@@ -14,6 +13,7 @@ import {
 } from '../roles-and-databases.ts'
 import type { TestPostgres } from './provided-context.ts'
 import { nameInRun } from './test-run.ts'
+import { withAdmin } from './with-admin.ts'
 
 /** A migrated database of its own for one test file, or one test. Disposing drops it. */
 export interface TestDatabase extends AsyncDisposable {
@@ -26,7 +26,6 @@ export interface TestDatabase extends AsyncDisposable {
   readonly adminUrl: string
 }
 
-const STATEMENT_MS = 40_000
 const LOCK_SECONDS = 30
 
 /**
@@ -40,7 +39,7 @@ export async function openTestDatabase(options: { folder: string; name: string }
   const server = inject('testPostgres')
   const template = await templateOf(server, options)
   const name = nameInRun(server.runId, options.name, randomBytes(4).toString('hex'))
-  await withAdmin(server, async (admin) => {
+  await withAdmin(server.adminUrl, async (admin) => {
     await ensureTemplate(server, admin, template, options.folder)
     const copy = `${id(name)} template ${id(template.name)} owner ${id(template.owner.name)}`
     await admin.query(`create database ${copy}`)
@@ -52,25 +51,13 @@ export async function openTestDatabase(options: { folder: string; name: string }
     appUrl: databaseUrl(server.adminUrl, name, template.app),
     adminUrl: databaseUrl(server.adminUrl, name),
     [Symbol.asyncDispose]: () =>
-      withAdmin(server, async (admin) => {
+      withAdmin(server.adminUrl, async (admin) => {
         await admin.query(`drop database if exists ${id(name)} with (force)`)
       }),
   }
 }
 
 const id = pg.escapeIdentifier
-
-async function withAdmin(server: TestPostgres, work: (admin: pg.Client) => Promise<void>): Promise<void> {
-  const admin = await connect(server.adminUrl, {
-    applicationName: 'plainpath test',
-    statementMs: STATEMENT_MS,
-  })
-  try {
-    await work(admin)
-  } finally {
-    await disconnect(admin)
-  }
-}
 
 /** Changed migrations, as while tests are watched, make another template. */
 async function templateOf(

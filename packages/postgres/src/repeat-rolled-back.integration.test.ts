@@ -1,0 +1,113 @@
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Database, openPool, type Pool } from './database.ts'
+import { isUnavailable } from './database-error.ts'
+import { openTestDatabase, type TestDatabase } from './testing.ts'
+
+let database: TestDatabase
+/** May shorten how long a deadlock goes undetected. */
+let admin: Pool
+beforeAll(async () => {
+  database = await openTestDatabase({
+    folder: path.join(import.meta.dirname, '../test/migrations'),
+    name: 'repeats',
+  })
+  admin = openPool(database.adminUrl)
+  await admin.query(`insert into notes (slug, body) values ('left', ''), ('right', ''), ('count', '0')`)
+})
+afterAll(async () => {
+  await admin?.[Symbol.asyncDispose]()
+  await database?.[Symbol.asyncDispose]()
+})
+
+const append = (db: Database, slug: string) =>
+  db.query(`update notes set body = body || '+' where slug = $1`, [slug])
+const bodies = async () =>
+  (
+    await admin.query<{ body: string }>(
+      `select body from notes where slug in ('left', 'right') order by slug`,
+    )
+  ).rows.map(({ body }) => body)
+const failure = (promise: Promise<unknown>) =>
+  promise.then(
+    () => expect.unreachable('it should have failed'),
+    (error: unknown) => error as Error,
+  )
+
+test('F-12 of two transactions in a deadlock one is undone and runs again: both are kept, once', async () => {
+  let runs = 0
+  const touch = (slugs: readonly [string, string], locked: () => void, other: Promise<void>) =>
+    admin.transaction(async (tx) => {
+      runs += 1
+      await tx.query(`set local deadlock_timeout = '20ms'`)
+      await append(tx, slugs[0])
+      locked()
+      await other
+      await append(tx, slugs[1])
+    })
+  const [left, right] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
+  await Promise.all([
+    touch(['left', 'right'], left.resolve, right.promise),
+    touch(['right', 'left'], right.resolve, left.promise),
+  ])
+  expect(runs).toBe(3)
+  expect(await bodies()).toEqual(['++', '++'])
+})
+
+/** Reads, then writes what another transaction changed meanwhile, the first `times` times. */
+function counting(times: number) {
+  const runs = { count: 0 }
+  const done = admin.transaction(async (tx) => {
+    runs.count += 1
+    await tx.query('set transaction isolation level repeatable read')
+    await tx.query(`select body from notes where slug = 'count'`)
+    if (runs.count <= times)
+      await admin.query(`update notes set body = (body::int + 100)::text where slug = 'count'`)
+    await tx.query(`update notes set body = (body::int + 1)::text where slug = 'count'`)
+  })
+  return { runs, done }
+}
+const count = async () =>
+  Number((await admin.query<{ body: string }>(`select body from notes where slug = 'count'`)).rows[0]?.body)
+
+test('F-12 what cannot be serialised runs again twice at most', async () => {
+  const twice = counting(2)
+  await twice.done
+  expect(twice.runs.count).toBe(3)
+  expect(await count()).toBe(201)
+  const always = counting(Number.POSITIVE_INFINITY)
+  const error = await failure(always.done)
+  expect(error).toMatchObject({ code: '40001' })
+  expect(isUnavailable(error)).toBe(true)
+  expect(always.runs.count).toBe(3)
+  expect(await count()).toBe(501)
+})
+
+test('F-12 a lock that is not free is refused, and nothing but a transaction undone for another runs again', async () => {
+  const lost = [
+    { code: '55P03', work: (tx: Database) => append(tx, 'left') },
+    { code: '23505', work: (tx: Database) => tx.query(`insert into notes (slug, body) values ('left', '')`) },
+    {
+      code: '57014',
+      work: (tx: Database) => tx.query(`set local statement_timeout = 1; select pg_sleep(1)`),
+    },
+  ]
+  await admin.transaction(async (holder) => {
+    await holder.query(`select from notes where slug = 'left' for update`)
+    for (const { code, work } of lost.slice(0, 1)) await expectOnce(code, work)
+  })
+  for (const { code, work } of lost.slice(1)) await expectOnce(code, work)
+})
+
+async function expectOnce(code: string, work: (tx: Database) => Promise<unknown>): Promise<void> {
+  let runs = 0
+  const error = await failure(
+    admin.transaction(async (tx) => {
+      runs += 1
+      await work(tx)
+    }),
+  )
+  expect(error).toMatchObject({ code })
+  expect(isUnavailable(error)).toBe(code !== '23505')
+  expect(runs, code).toBe(1)
+}

@@ -1,0 +1,57 @@
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Database, openPool, type Pool } from './database.ts'
+import { rewriteColumn } from './rewrite-column.ts'
+import { openTestDatabase } from './testing.ts'
+
+const resources = new AsyncDisposableStack()
+let db: Pool
+beforeAll(async () => {
+  const folder = path.join(import.meta.dirname, '../test/migrations')
+  const database = resources.use(await openTestDatabase({ folder, name: 'rewrite' }))
+  db = resources.use(openPool(database.ownerUrl, { max: 2 }))
+})
+afterAll(() => resources.disposeAsync())
+
+const ROWS = 602
+const OLD = Buffer.from('old')
+const rewrite = (value: Buffer, key: string) => (value.equals(OLD) ? Buffer.from(`new of ${key}`) : undefined)
+
+async function table(name: string, type: 'text' | 'uuid') {
+  await db.query(`create table ${name} (id ${type} primary key, value bytea)`)
+  const key = type === 'uuid' ? 'gen_random_uuid()' : 'n::text'
+  await db.query(`insert into ${name} select ${key}, $1 from generate_series(1, $2::int) n`, [OLD, ROWS - 1])
+  await db.query(`insert into ${name} values (${type === 'uuid' ? 'gen_random_uuid()' : `'none'`}, null)`)
+  const count = async (how: string) =>
+    (await db.query<{ rows: number }>(`select count(*)::int as rows from ${name} where ${how}`)).rows[0]?.rows
+  return { count, column: { table: name, column: 'value', key: 'id', rewrite } }
+}
+
+test.for(['text', 'uuid'] as const)(
+  'every value of a table with a %s for a key is rewritten once, in as many batches as it takes',
+  async (type) => {
+    const { count, column } = await table(`of_${type}`, type)
+    expect(await rewriteColumn(db, column, { trial: true })).toBe(ROWS - 1)
+    expect(await count(`value = 'old'`)).toBe(ROWS - 1)
+    expect(await rewriteColumn(db, column, { trial: false })).toBe(ROWS - 1)
+    expect(await count(`value = convert_to('new of ' || id, 'utf8')`)).toBe(ROWS - 1)
+    expect(await count('value is null')).toBe(1)
+    expect(await rewriteColumn(db, column, { trial: false })).toBe(0)
+  },
+)
+
+test('a value that somebody writes meanwhile stays as they wrote it', async () => {
+  const { count, column } = await table('written', 'text')
+  let written = false
+  const between: Database = {
+    async query(text, values) {
+      if (text.startsWith('update') && !written) {
+        written = true
+        await db.query(`update written set value = 'theirs' where id in ('1', '9')`)
+      }
+      return db.query(text, values)
+    },
+  }
+  await rewriteColumn(between, column, { trial: false })
+  expect([await count(`value = 'theirs'`), await count(`value = 'old'`)]).toEqual([2, 0])
+})

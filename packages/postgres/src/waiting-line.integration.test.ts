@@ -1,0 +1,148 @@
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { startTcpProxy } from '../test/tcp-proxy.ts'
+import { openPool, type Pool } from './database.ts'
+import { isUnavailable } from './database-error.ts'
+import { reservedPool } from './reserved-pool.ts'
+import { withAdmin } from './testing/with-admin.ts'
+import { openTestDatabase, type TestDatabase } from './testing.ts'
+import { TooManyWaiting } from './waiting-line.ts'
+
+const PLACES = 2
+/** Two for each place. */
+const MOST_WAITING = 4
+
+let database: TestDatabase
+beforeAll(async () => {
+  database = await openTestDatabase({
+    folder: path.join(import.meta.dirname, '../test/migrations'),
+    name: 'waiting',
+  })
+})
+afterAll(() => database?.[Symbol.asyncDispose]())
+
+interface Outcome {
+  readonly ms: number
+  readonly error: unknown
+}
+
+async function timed(work: () => Promise<unknown>): Promise<Outcome> {
+  const startedAt = performance.now()
+  const error = await work().then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+  return { ms: performance.now() - startedAt, error }
+}
+const ask = (pool: Pool) => timed(() => pool.query('select 1'))
+const askTimes = (pool: Pool, times: number) => Promise.all(Array.from({ length: times }, () => ask(pool)))
+
+/** Many come at once; few are left to wait, and whoever comes then is refused at once. */
+async function expectNoPileUp(pool: Pool): Promise<void> {
+  const many = askTimes(pool, 50)
+  await vi.waitFor(() => expect(pool.usage()).toMatchObject({ inUse: PLACES, waiting: MOST_WAITING }), {
+    interval: 5,
+  })
+  const { shed } = pool.usage()
+  expect(shed).toBeGreaterThanOrEqual(50 - PLACES - MOST_WAITING)
+  const late = await askTimes(pool, 20)
+  expect(pool.usage()).toMatchObject({ waiting: MOST_WAITING, shed: shed + 20 })
+  for (const { ms, error } of late) {
+    expect(error).toBeInstanceOf(TooManyWaiting)
+    expect(isUnavailable(error)).toBe(true)
+    expect(ms).toBeLessThan(50)
+  }
+  for (const { error } of await many) expect(isUnavailable(error)).toBe(true)
+}
+
+test('F-02 before a server that says nothing two wait for each connection, and others are refused at once', async () => {
+  await using proxy = await startTcpProxy(database.appUrl)
+  await using pool = openPool(proxy.url, { max: PLACES })
+  await pool.query('select 1')
+  proxy.silence()
+  await expectNoPileUp(pool)
+  proxy.resume()
+  await vi.waitFor(async () => expect((await ask(pool)).error).toBeUndefined(), { timeout: 5_000 })
+  for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
+})
+
+test('F-11 while all connections work for others two wait for each, and others are refused at once', async () => {
+  await using pool = openPool(database.appUrl, { max: PLACES })
+  const busy = Promise.all(
+    Array.from({ length: PLACES }, () => pool.query('select pg_sleep(1.6)').then(() => undefined)),
+  )
+  await expectNoPileUp(pool)
+  await busy
+  for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
+})
+
+test('a burst before a server that works is served to the end', async () => {
+  await using pool = openPool(database.appUrl, { max: PLACES })
+  for (const { error } of await askTimes(pool, 60)) expect(error).toBeUndefined()
+  expect(pool.usage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
+})
+
+const who = async (pool: Pick<Pool, 'query'>) =>
+  (await pool.query<{ name: string }>(`select current_setting('application_name') as name`)).rows[0]?.name
+
+test('F-11 what is reserved does not wait for what fills the pool, and may use what is free of it', async () => {
+  const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
+  await using pool = reservedPool(open('common'), open('kept'))
+  await pool.openReserved()
+  expect(pool.usage()).toEqual({ inUse: 0, idle: 1, waiting: 0, shed: 0, failed: 0, max: 2, open: 1 })
+  expect(await who(pool)).toBe('common')
+  await pool.transaction(async (tx) => {
+    expect(await who(tx)).toBe('common')
+    expect(await pool.reserved(() => who(pool))).toBe('kept')
+    expect(pool.isReserved()).toBe(false)
+    expect((await ask(pool)).error).toMatchObject({ message: 'timeout exceeded when trying to connect' })
+  })
+  await pool.reserved(() =>
+    pool.transaction(async (tx) => {
+      expect(pool.isReserved()).toBe(true)
+      expect(await who(tx)).toBe('kept')
+      expect(await who(pool)).toBe('common')
+    }),
+  )
+})
+
+const asAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
+
+test('F-11 when the server has no connection left (53300), reserved work waits for those kept back', async () => {
+  const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
+  await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep)
+  await pool.openReserved()
+  await asAdmin(`alter database "${database.name}" connection limit 0`)
+  try {
+    const sleep = () => pool.query('select pg_sleep(0.02)')
+    const asked = await Promise.all(Array.from({ length: 6 }, () => pool.reserved(() => timed(sleep))))
+    expect(asked.map(({ error }) => error)).toEqual(asked.map(() => undefined))
+  } finally {
+    await asAdmin(`alter database "${database.name}" connection limit -1`)
+  }
+})
+
+test('F-11 connections kept back that are lost are made again, although nobody needs them', async () => {
+  const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
+  await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep, { everyMs: 20 })
+  await pool.openReserved()
+  const pids = async () => {
+    const { rows } = await pool.query<{ pid: number }>(
+      `select pid from pg_stat_activity where application_name = 'kept' and datname = current_database() order by 1`,
+    )
+    return rows.map(({ pid }) => pid)
+  }
+  const before = await pids()
+  expect(before).toHaveLength(2)
+  await asAdmin(
+    `select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'kept' and datname = current_database()`,
+  )
+  await vi.waitFor(
+    async () => {
+      const now = await pids()
+      expect(now).toHaveLength(2)
+      expect(now.filter((pid) => before.includes(pid))).toEqual([])
+    },
+    { timeout: 5_000 },
+  )
+})
