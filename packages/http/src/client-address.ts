@@ -31,7 +31,9 @@ export function parseTrustedProxies(list: string): TrustedProxies {
   const known = new LRUCache<string, boolean>({ max: MOST_KNOWN })
   return {
     has(address) {
-      const has = known.get(address) ?? networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+      const found = known.get(address)
+      if (found !== undefined) return found
+      const has = networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
       known.set(address, has)
       return has
     },
@@ -50,7 +52,7 @@ export function clientAddress(request: IncomingMessage, trusted: TrustedProxies)
   let address = plainAddress(request.socket.remoteAddress ?? '') ?? '0.0.0.0'
   const forwarded = request.headers['x-forwarded-for']
   if (forwarded === undefined) return address
-  const hops = [forwarded].flat().join(',').split(',').slice(-MAX_HOPS)
+  const hops = forwarded.toString().split(',').slice(-MAX_HOPS)
   while (trusted.has(address) && hops.length > 0) {
     const hop = plainAddress(hops.pop() ?? '')
     if (hop === undefined) break

@@ -44,6 +44,15 @@ export function daysOf({ windowSeconds }: LimitPolicy, at: Date): [string, strin
   return before === today ? [today] : [today, before]
 }
 
+/** The day, where the windows of all policies that end now began on it, too. */
+export function dayOfAll(at: Date, ...policies: (readonly LimitPolicy[] | undefined)[]): string | undefined {
+  const now = at.getTime()
+  const beganToday = ({ windowSeconds }: LimitPolicy) => now - windowSeconds * 1000 >= midnightBefore(now)
+  return policies.every((each) => each?.every(beganToday) ?? true) ? dayOf(now) : undefined
+}
+
+const midnightBefore = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS
+
 const DAY_MS = 24 * 3600 * 1000
 let lastDay = { number: Number.NaN, written: '' }
 

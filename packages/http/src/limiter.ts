@@ -42,7 +42,8 @@ const REPORT_EVERY_MS = 10_000
  * in this process for a second, then the store is asked again; policies marked `closed` throw `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
-  const local = memoryLimitStore(now)
+  /** Made when it is first needed: it keeps room for all its keys. */
+  let local: LimitStore | undefined
   const here = takeHere({ store, factor, now, onDecision })
   let pausedUntil = Number.NEGATIVE_INFINITY
   let reportedAt = Number.NEGATIVE_INFINITY
@@ -58,9 +59,11 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
   async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {
     const at = now()
     const takeFrom = async (from: LimitStore) => {
-      const keyOn = async (day: string) => hashed(await from.dailyKey(day), policy, subject)
+      const keyOn = (known: Buffer) => hashed(known, policy, subject)
+      const dailyKey = (day: string) => from.here?.key(day) ?? from.dailyKey(day)
       const [today, before] = daysOf(policy, at)
-      return from.take(await keyOn(today), policy, before === undefined ? undefined : await keyOn(before))
+      const key = keyOn(await dailyKey(today))
+      return from.take(key, policy, before === undefined ? undefined : keyOn(await dailyKey(before)))
     }
     if (policy.closed || at.getTime() >= pausedUntil) {
       try {
@@ -71,6 +74,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       }
     }
     onDecision?.(policy.name, 'uncounted')
+    local ??= memoryLimitStore(now)
     return takeFrom(local)
   }
 

@@ -1,5 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { closeSync, openSync } from 'node:fs'
+import type { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { expect, test } from 'vitest'
@@ -17,8 +19,8 @@ for (let line = 0; line < ${LINES}; line += 1) {
 }
 process.stderr.write('went on')
 `
-const start = () =>
-  spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], { stdio: ['ignore', 'pipe', 'pipe'] })
+const start = (program = PROGRAM) =>
+  spawn(process.execPath, ['--input-type=module', '--eval', program], { stdio: ['ignore', 'pipe', 'pipe'] })
 const linesOf = (output: string) =>
   output
     .trimEnd()
@@ -45,4 +47,55 @@ test('F-34 everything that is read is there, in order, to the last line', async 
   expect(kept).toEqual(kept.toSorted((a, b) => a - b))
   if (lines.every(({ msg }) => msg === 'a line')) expect(kept).toHaveLength(LINES)
   expect(lines.at(-1)).toBeDefined()
+}, 60_000)
+
+const logging = (rest: string) => `
+import { createLog } from ${JSON.stringify(LOG)}
+const log = createLog({ service: 'test' })
+log.info('the first line')
+${rest}
+`
+
+test('a line is told while the process runs on and says nothing more', async () => {
+  const child = start(logging('setInterval(() => undefined, 1_000)'))
+  try {
+    const [told] = (await once(child.stdout, 'data')) as [Buffer]
+    expect(linesOf(told.toString())).toMatchObject([{ msg: 'the first line' }])
+  } finally {
+    child.kill()
+  }
+})
+
+test.for([
+  ['comes to its end', ''],
+  ['is told to exit', 'process.exit(3)'],
+  ['fails', "throw new Error('nobody caught this')"],
+])('no line is lost of a process that %s', async ([, rest]) => {
+  const child = start(logging(`log.info('the last line')\n${rest}`))
+  child.stderr.resume()
+  const lines = linesOf(await text(child.stdout))
+  expect(lines.map(({ msg }) => msg)).toEqual(['the first line', 'the last line'])
+})
+
+test('what was flushed is there, also of a process that is killed right after', async () => {
+  const child = start(logging("await log.flush()\nprocess.kill(process.pid, 'SIGKILL')"))
+  expect(linesOf(await text(child.stdout))).toMatchObject([{ msg: 'the first line' }])
+})
+
+test('F-34 nor does who logs end, or stand still, where the disk of the log is full', async () => {
+  const full = openSync('/dev/full', 'w')
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
+    stdio: ['ignore', full, 'pipe'],
+  })
+  closeSync(full)
+  const [[code], said] = await Promise.all([once(child, 'exit'), text(child.stderr as Readable)])
+  expect([code, said]).toEqual([0, 'went on'])
+})
+
+test('F-34 nor does a flush wait for good for whoever reads', async () => {
+  const rest = `for (let line = 0; line < ${LINES}; line += 1) log.info('a line')\nawait log.flush()\nprocess.stderr.write('went on')`
+  const child = start(logging(rest))
+  const [told] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(told.toString()).toBe('went on')
+  child.kill('SIGKILL')
 }, 60_000)

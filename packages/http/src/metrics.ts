@@ -1,12 +1,16 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+import { type Decision, limitDecisions } from './limit-decisions.ts'
+import { talliedCounter } from './tallied-counter.ts'
 
 /** What is counted for every app. Labels are route patterns, statuses and policy names: never what a client sent. */
 export interface Metrics {
   readonly registry: Registry
   answered(answer: { method: string; route: string; status: number; seconds: number }): void
-  limited(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
+  limited(policy: string, decision: Decision): void
   /** How far the clock of this machine is ahead of the database's, in seconds. */
   clockSkew(seconds: number): void
+  /** Says that `sweep` erased what is over, or that it begins: it is expected to go on from then. */
+  swept(sweep: string): void
   /** A gauge of the app's own; setting it forgets its values for other labels. */
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
   /** A counter of the app's own. */
@@ -15,6 +19,8 @@ export interface Metrics {
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
   /** A gauge that is read when it is scraped, under each value of one label. */
   sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
+  /** A counter that somebody else counts, read when it is scraped. */
+  tallied(name: string, help: string, read: () => number): void
 }
 
 type Labels = Readonly<Record<string, string>>
@@ -30,23 +36,25 @@ export function createMetrics(service: string): Metrics {
     buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
     registers: [registry],
   })
-  const limits = new Counter({
-    name: 'limit_decisions_total',
-    help: 'Requests counted by a rate limit, by policy and decision',
-    labelNames: ['policy', 'decision'],
-    registers: [registry],
-  })
+  const limited = limitDecisions(registry)
   const skew = new Gauge({
     name: 'clock_skew_seconds',
     help: 'How far the clock of this machine is ahead of the database’s',
     registers: [registry],
   })
+  const retention = new Gauge({
+    name: 'retention_last_success_timestamp_seconds',
+    help: 'When a sweep last erased what is over; before the first time, when the process began',
+    labelNames: ['sweep'],
+    registers: [registry],
+  })
   return {
     registry,
     clockSkew: (seconds) => skew.set(seconds),
+    swept: (sweep) => retention.setToCurrentTime({ sweep }),
     answered: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
-    limited: (policy, decision) => limits.inc({ policy, decision }),
+    limited,
     gauge(name, help, labelNames = []) {
       const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
       return (value, labels = {}) => {
@@ -70,6 +78,7 @@ export function createMetrics(service: string): Metrics {
       })
       registry.registerMetric(gauge)
     },
+    tallied: (name, help, read) => talliedCounter(registry, { name, help, read: () => [[{}, read()]] }),
     histogram(name, help, buckets) {
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
       return (value) => histogram.observe(value)

@@ -22,7 +22,7 @@ export function oneAtATime(): (handle: Handler) => Handler {
     const { socket } = request
     if (!socket.writable) return
     const begin = () => {
-      response.once('close', () => next(socket))
+      response.on('close', () => next(socket))
       // What could not be read to its end was refused while it waited.
       if (!response.writableEnded) handle(request, response)
     }

@@ -108,6 +108,20 @@ test('/metrics shows what was counted, for one service', async () => {
   )
 })
 
+test('what limits decided is counted once, however often it is read', async () => {
+  await using app = await start({})
+  app.metrics.limited('reads', 'allowed')
+  app.metrics.limited('reads', 'allowed')
+  app.metrics.limited('reads', 'uncounted')
+  await app.get('/metrics')
+  app.metrics.limited('reads', 'allowed')
+  const { body } = await app.get('/metrics')
+  expect(body.match(/^limit_decisions_total.*$/gm)).toEqual([
+    'limit_decisions_total{policy="reads",decision="allowed",service="test"} 3',
+    'limit_decisions_total{policy="reads",decision="uncounted",service="test"} 1',
+  ])
+})
+
 test('nothing else is there, and nothing can be changed', async () => {
   await using app = await start({})
   for (const path of ['/', '/live/', '/Live', '/debug']) expect((await app.get(path)).status).toBe(404)

@@ -43,6 +43,7 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
   const hosts = acceptedHosts(options.origin, options.alsoAcceptHosts)
   const tell = answerTeller(options)
   const fieldsOf = fieldsOnce(options.origin)
+  const textOf = textOnce()
 
   function settle(request: IncomingMessage) {
     const { method, url = '', headers } = request
@@ -55,7 +56,9 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
     if (!form || (headers.authorization !== undefined && !caller)) return undefined
     const address = clientAddress(request, options.trustedProxies)
     const spent = options.limiter.takeHere(found.limits, address, caller?.clientId)
-    return spent && { ...found, form, spent, fields: fieldsOf(found.answer, form, caller !== undefined) }
+    if (!spent) return undefined
+    const fields = fieldsOf(found.answer, form, caller !== undefined)
+    return { route: found.route, spent, fields, text: textOf(form) }
   }
 
   function send(
@@ -63,7 +66,7 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
     requestId: string,
     settled: NonNullable<ReturnType<typeof settle>>,
   ) {
-    const { form, fields, spent } = settled
+    const { fields, spent, text } = settled
     const limits = limitFields(spent)
     response.writeHead(200, [
       ...fields,
@@ -74,7 +77,8 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
       'ratelimit',
       limits.ratelimit,
     ])
-    response.end(form.bytes)
+    // Node joins its head to a text; beside bytes it sends it as a buffer of its own.
+    response.end(text, 'latin1')
   }
 
   return (request, response) => {
@@ -89,6 +93,16 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
     }
     if (options.traces) traceAnswer(options.traces, request, { ...answer, give })
     else give()
+  }
+}
+
+/** The bytes of a form, one a character, as `latin1` sends them. */
+function textOnce() {
+  const made = new WeakMap<PreparedForm, string>()
+  return (form: PreparedForm): string => {
+    const text = made.get(form) ?? form.bytes.toString('latin1')
+    made.set(form, text)
+    return text
   }
 }
 

@@ -1,7 +1,9 @@
+import { isUtf8 } from 'node:buffer'
 import type { IncomingMessage } from 'node:http'
 import { MIMEType } from 'node:util'
 import type { Context } from 'koa'
 import bodyParser from 'koa-bodyparser'
+import { headersNamed } from './headers-named.ts'
 import { JsonError, parseJson } from './parse-json.ts'
 import { Problem } from './problem.ts'
 
@@ -56,11 +58,8 @@ async function readText(ctx: Context, type: string, hint: string): Promise<strin
   // The parser reads nothing, and says nothing, when it cannot parse a media type that we could.
   if (typeof rawBody !== 'string') throw wrongType()
   const bytes = Buffer.from(rawBody, 'latin1')
-  try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes) || undefined
-  } catch {
-    throw new Problem('invalid-request', { detail: 'The body is not valid UTF-8.' })
-  }
+  if (!isUtf8(bytes)) throw new Problem('invalid-request', { detail: 'The body is not valid UTF-8.' })
+  return bytes.toString('utf8') || undefined
 }
 
 async function readBounded(ctx: Context): Promise<void> {
@@ -85,8 +84,9 @@ async function forgetRest(request: IncomingMessage): Promise<void> {
 }
 
 function isOfType(ctx: Context, type: string): boolean {
-  const [sent, ...others] = ctx.req.headersDistinct['content-type'] ?? []
+  const [sent, ...others] = headersNamed(ctx.req, 'content-type')
   if (sent === undefined || others.length > 0) return false
+  if (sent === type) return true
   const parsed = mediaType(sent)
   const charset = parsed?.params.get('charset')?.toLowerCase() ?? 'utf-8'
   return parsed?.essence === type && (charset === 'utf-8' || charset === 'utf8')

@@ -81,8 +81,8 @@ export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitS
     takeSome,
     knownKey: (day) => dailyKeys.get(day),
     async take(key, policy, before) {
-      const { taken: _one, ...count } = await takeSome(key, policy, 1, before)
-      return count
+      const { allowed, remaining, resetSeconds } = await takeSome(key, policy, 1, before)
+      return { allowed, remaining, resetSeconds }
     },
     async dailyKey(day) {
       const known = dailyKeys.get(day)

@@ -51,6 +51,8 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
     return signal
   })
   await using resources = new AsyncDisposableStack()
+  // Why it ends is said on another stream; it comes last.
+  resources.defer(async () => log.flush?.())
   resources.use(installLastResort(log))
   const waiting = openWhenReady(options)
   let operators: RequestHandler = operationsApp({ ...waiting, registry: registryWhileWaiting() }).callback()

@@ -109,7 +109,7 @@ function drains() {
     (handler: RequestHandler): RequestHandler =>
     (request, response) => {
       open.add(response)
-      response.once('close', () => open.delete(response))
+      response.on('close', () => open.delete(response))
       if (leaving) closeAfter(response)
       return handler(request, response)
     }

@@ -24,11 +24,13 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
 }
 
 /** The fields that announce them. */
-export const limitFields = (spent: readonly LimitState[]) => ({
-  'ratelimit-policy': spent
-    .map(({ policy }) => `"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`)
-    .join(', '),
-  ratelimit: spent
-    .map((state) => `"${state.policy.name}";r=${state.remaining};t=${state.resetSeconds}`)
-    .join(', '),
-})
+export function limitFields(spent: readonly LimitState[]) {
+  let policies = ''
+  let left = ''
+  for (const { policy, remaining, resetSeconds } of spent) {
+    const before = policies === '' ? '' : ', '
+    policies += `${before}"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`
+    left += `${before}"${policy.name}";r=${remaining};t=${resetSeconds}`
+  }
+  return { 'ratelimit-policy': policies, ratelimit: left }
+}

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLog } from './log.ts'
 import { Problem } from './problem.ts'
-import { onlyReadsByWrongClock, watchClock } from './watch-clock.ts'
+import { bySoundClock, onlyReadsByWrongClock, watchClock } from './watch-clock.ts'
 
 /** A machine whose wall clock is `ahead` of the store's, by hand. */
 function machine() {
@@ -104,3 +104,31 @@ test('F-17 by a clock that is not sound everything is read, and nothing done', a
   state.ahead = -40_000
   expect(await Promise.all(methods.map(passes))).toEqual([true, true, true, false, false, false])
 })
+
+test.for(['what is decided', 'a refusal'])(
+  'F-17 %s is withheld when the clock was put wrong meanwhile',
+  async (which) => {
+    const { state, clock } = machine()
+    await using _ = clock
+    const decide = async () => {
+      if (which === 'a refusal') throw new Problem('invalid-token')
+      return which
+    }
+    const codeOf = (deciding: Promise<unknown>) =>
+      deciding.then(
+        () => 'decided',
+        (thrown: unknown) => (thrown as Problem).code,
+      )
+    expect(await codeOf(bySoundClock(clock, decide))).toBe(
+      which === 'a refusal' ? 'invalid-token' : 'decided',
+    )
+    const stepping = () => {
+      state.ahead = 3_600_000
+      return decide()
+    }
+    expect(await codeOf(bySoundClock(clock, stepping))).toBe('unavailable')
+    state.ahead = 0
+    const posted = onlyReadsByWrongClock(clock)({ method: 'POST' }, stepping)
+    expect(await codeOf(posted)).toBe('unavailable')
+  },
+)

@@ -84,10 +84,26 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
 const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
 
+/**
+ * What `decide` decides by the time, be it a refusal, unless the clock is wrong before or was put wrong meanwhile.
+ *
+ * @throws {Problem} `unavailable`; whatever was done may be done, as with an answer that is lost
+ */
+export async function bySoundClock<T>(
+  clock: Pick<WatchedClock, 'requireSound'>,
+  decide: () => Promise<T>,
+): Promise<T> {
+  clock.requireSound()
+  try {
+    return await decide()
+  } finally {
+    clock.requireSound()
+  }
+}
+
 /** Refuses whatever may write down a time, or decide by one, while the clock is not sound; what is read goes on. */
 export function onlyReadsByWrongClock(clock: Pick<WatchedClock, 'requireSound'>) {
   return async ({ method }: Pick<Context, 'method'>, next: () => Promise<unknown>): Promise<void> => {
-    if (!READING.has(method)) clock.requireSound()
-    await next()
+    await (READING.has(method) ? next() : bySoundClock(clock, next))
   }
 }
