@@ -13,5 +13,7 @@ export { DeliveryError, type MailTransport, type OutgoingMail } from './mail-tra
 export { mailboxOf } from './mailbox.ts'
 export { type Mailer, type MailerOptions, openMailer } from './open-mailer.ts'
 export { outboxTransport } from './outbox-transport.ts'
+export { insertMail, type SealedMail } from './sealed-mail.ts'
 export type { MailHandler } from './send-mail.ts'
 export { smtpTransport } from './smtp-transport.ts'
+export { type MailTeller, tellMails } from './tell-mails.ts'

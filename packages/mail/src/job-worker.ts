@@ -37,6 +37,7 @@ export function workJobs(
     while (!stopping.signal.aborted) {
       try {
         await pool.query('select 1')
+        if (stopping.signal.aborted) return
         workers = runTaskList(
           {
             ...{ concurrency: CONCURRENCY, pollInterval: POLL_MS, noHandleSignals: true },

@@ -18,6 +18,13 @@ export const ADD_MAIL_JOB = `
   select graphile_worker.add_job('${MAIL_TASK}', payload := json_build_object('id', id),
     job_key := '${MAIL_TASK}:' || id, max_attempts := ${MAX_ATTEMPTS}) from mail`
 
+/** SQL that does so for all ids of its one parameter, and wakes the workers once. */
+export const ADD_MAIL_JOBS = `
+  select from graphile_worker.add_jobs(array(
+    select ('${MAIL_TASK}', json_build_object('id', id), null, null, ${MAX_ATTEMPTS}, '${MAIL_TASK}:' || id, null, null
+      )::graphile_worker.job_spec
+    from unnest($1::uuid[]) as mail (id)))`
+
 export async function addMailJob(tx: Database, id: string): Promise<void> {
   await tx.query(`with mail as (select $1::uuid as id) ${ADD_MAIL_JOB}`, [id])
 }

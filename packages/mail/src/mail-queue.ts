@@ -3,6 +3,7 @@ import type { Database } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { contentPlace, type Mail, MailContent } from './mail.ts'
 import { ADD_MAIL_JOB } from './mail-job.ts'
+import { insertMail, type SealedMail } from './sealed-mail.ts'
 import { LEASE_MS } from './stored-mail.ts'
 
 export interface MailQueue {
@@ -14,20 +15,31 @@ export interface MailQueue {
    *   over 20 000 characters; its messages quote nothing.
    */
   add(tx: Database, mail: Mail, now: Date): Promise<string>
+  /**
+   * A mail for a statement of the caller's own, of which `insertMail` is a part. Its job is made when it is told to
+   * `tellMails` after the commit, and at the latest 90 s after `now`.
+   *
+   * @throws {z.ZodError} as `add` does.
+   */
+  seal(mail: Mail, now: Date): SealedMail
 }
 
+const ADD = `with mail as (${insertMail({ first: 1, returning: 'id' })}) ${ADD_MAIL_JOB}`
+
 export function mailQueue(sealingKeys: SealingKeys): MailQueue {
+  function seal({ kind, about, ...content }: Mail, now: Date): SealedMail {
+    const id = randomUUID()
+    const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
+    return {
+      id,
+      values: [id, kind, about, sealed, randomUUID(), now, new Date(now.getTime() + LEASE_MS)],
+    }
+  }
   return {
-    async add(tx, { kind, about, ...content }, now) {
-      const id = randomUUID()
-      const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
-      await tx.query(
-        `with mail as (
-           insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at)
-           values ($1, $2, $3, $4, $5, $6, $7) returning id)
-         ${ADD_MAIL_JOB}`,
-        [id, kind, about, sealed, randomUUID(), now, new Date(now.getTime() + LEASE_MS)],
-      )
+    seal,
+    async add(tx, mail, now) {
+      const { id, values } = seal(mail, now)
+      await tx.query(ADD, values)
       return id
     },
   }

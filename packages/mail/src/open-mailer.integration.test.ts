@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { openPool } from '@plainpath/postgres'
 import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { Registry } from 'prom-client'
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
 import { mailQueue } from './mail-queue.ts'
@@ -196,6 +197,21 @@ test('a mailer starts without its database, stops, and errs only in its log', as
   await using away = openPool('postgres://nobody:x@127.0.0.1:9/none')
   const mailer = mailing.start({ db: away, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
   await expect(mailer.upkeep()).rejects.toThrow('ECONNREFUSED')
+})
+
+test('a mailer tells that it begins, and of each upkeep that succeeded', async () => {
+  await using mailing = await startMailing()
+  const swept: string[] = []
+  const metrics = { registry: new Registry(), swept: (sweep: string) => void swept.push(sweep) }
+  const mailer = mailing.start({ metrics })
+  expect(swept).toEqual(['mails'])
+  await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
+  await owner.query('alter table mails rename to mails_away')
+  await expect(mailer.upkeep()).rejects.toThrow('mails')
+  expect(swept).toEqual(['mails'])
+  await owner.query('alter table mails_away rename to mails')
+  await mailer.upkeep()
+  expect(swept).toEqual(['mails', 'mails'])
 })
 
 test('a database that goes away while a mail is sent ends nothing, and the mail goes out again', async () => {

@@ -26,7 +26,7 @@ export interface MailerOptions {
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps?: MailCaps
   readonly log: WorkerLog
-  readonly metrics: { readonly registry: Registry }
+  readonly metrics: { readonly registry: Registry; swept(sweep: string): void }
   readonly now: () => Date
 }
 
@@ -56,8 +56,10 @@ export function openMailer(options: MailerOptions): Mailer {
     for (const id of spent) await settle(deps, id, 'dead', 'spent')
     await forgetMails(db, now())
     await transport.sweep?.(now())
+    options.metrics.swept('mails')
   }
 
+  options.metrics.swept('mails')
   const worker = workJobs(options.databaseUrl, { work, log })
   let tending: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {

@@ -1,4 +1,5 @@
-import type { Database, Pool } from '@plainpath/postgres'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { MailOutcome } from './mail.ts'
 import { countMail, type MailCaps } from './mail-caps.ts'
@@ -67,7 +68,24 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     from: deps.from,
     date: mail.createdAt,
   })
-  await settle(deps, mail.id, 'sent', 'accepted')
+  await settleSent(deps, mail.id)
+}
+
+/** Much less than what is left of the lease. */
+const SETTLED_WITHIN_MS = 8_000
+const PAUSE_MS = 250
+
+/** What went and is not settled goes again, so a store that is away for a moment is asked again. */
+async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
+  const until = performance.now() + SETTLED_WITHIN_MS
+  for (;;) {
+    try {
+      return await settle(deps, id, 'sent', 'accepted')
+    } catch (error) {
+      if (!isUnavailable(error) || performance.now() > until) throw error
+      await sleep(PAUSE_MS)
+    }
+  }
 }
 
 /** Settles it with what its kind does then, once, whoever else tries. */

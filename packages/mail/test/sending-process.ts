@@ -19,6 +19,6 @@ openMailer({
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
   log: { info: quiet, warn: quiet, error: quiet },
-  metrics: { registry: new Registry() },
+  metrics: { registry: new Registry(), swept: quiet },
   now: () => new Date(),
 })

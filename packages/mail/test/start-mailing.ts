@@ -79,7 +79,7 @@ export async function startMailing(): Promise<Mailing> {
         transport: smtpTransport(server.url),
         from: 'no-reply@plainpath.example',
         log: { info: write, warn: write, error: write },
-        metrics: { registry: started++ === 0 ? registry : new Registry() },
+        metrics: { registry: started++ === 0 ? registry : new Registry(), swept: () => undefined },
         now: () => mailing.clock.now,
         ...change,
       })

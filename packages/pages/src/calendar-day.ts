@@ -1,7 +1,6 @@
 import { type Html, html } from './html.ts'
-
-const US_ENGLISH = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' })
+import { longDate } from './long-date.ts'
 
 /** @param day `YYYY-MM-DD`, printed as in "November 20, 2026". */
 export const calendarDay = (day: string): Html =>
-  html`<time datetime="${day}">${US_ENGLISH.format(new Date(day))}</time>`
+  html`<time datetime="${day}">${longDate(new Date(day))}</time>`

@@ -16,6 +16,7 @@ export { type GuideOnPage, guidePage } from './guide-page.ts'
 export { type HomePage, homePage } from './home-page.ts'
 export { type Html, type HtmlValue, html, markupOf, rawHtml } from './html.ts'
 export { type LinkPage, linkDonePage, linkPage } from './link-page.ts'
+export { longDate } from './long-date.ts'
 export {
   type ChangelogPage,
   changelogPage,

@@ -46,12 +46,23 @@ export const termsPage = ({ version }: { version: string }): Html => html`<h1>Te
 
 export interface ChangelogPage {
   /** Newest first. */
-  readonly releases: readonly { readonly version: string; readonly changes: readonly string[] }[]
+  readonly releases: readonly {
+    readonly version: string
+    readonly changes: readonly {
+      readonly text: string
+      /** Operations of the API, each with the address of its description. */
+      readonly operations: readonly { readonly method: string; readonly path: string; readonly url: string }[]
+    }[]
+  }[]
 }
+type Change = ChangelogPage['releases'][number]['changes'][number]
 
 /** The body of `/changelog`. */
 export function changelogPage({ releases }: ChangelogPage): Html {
   return html`<h1>Changelog</h1>
 <p>Within 0.x, the API only adds. Should something go, this page says so 90 days before, and so do the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
-${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n<ul>\n${changes.map((change) => html`<li>${change}</li>\n`)}</ul>\n`)}`
+${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n<ul>\n${changes.map(changeItem)}</ul>\n`)}`
 }
+
+const changeItem = ({ text, operations }: Change): Html =>
+  html`<li>${text}${operations.map(({ method, path, url }) => html` <a href="${url}"><code>${method} ${path}</code></a>`)}</li>\n`
