@@ -17,12 +17,13 @@ import {
   type WatchedClock,
 } from '@plainpath/http'
 import { PAGE_CSP } from '@plainpath/pages'
-import { isUnavailable } from '@plainpath/postgres'
+import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import Koa from 'koa'
 import type { AuthenticateClient } from './clients/authenticate-client.ts'
 import { INTERNAL_OAUTH, type OAuthRouteDeps, oauthRoutes, PUBLIC_OAUTH } from './oauth/oauth-routes.ts'
 import { errorPage } from './pages/error-page.ts'
+import { withReserved } from './revocation/with-reserved.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
@@ -35,6 +36,7 @@ export interface AppDeps {
   tracing: Tracing | undefined
   clock: WatchedClock
   limiter: Limiter
+  db: Pick<ReservedPool, 'reserved'>
   authenticateAnew: AuthenticateClient
   routes: readonly Route[]
   oauth: OAuthRouteDeps
@@ -47,13 +49,15 @@ export function publicApp(deps: AppDeps): Koa {
   const app = base(deps)
   app.use(requireHost(deps.origin, deps.alsoAcceptHosts))
   app.use(crossOrigin({ allowedOrigins: deps.corsOrigins, isPublicGet: (path) => PUBLIC_GETS.has(path) }))
+  app.use(withReserved(deps.db))
+  // Exact paths, and the busiest: looked at first.
+  app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
   app.use(
     mountRoutes(deps.routes, {
       limiter: deps.limiter,
-      authenticators: { client: async (ctx) => (await deps.authenticateAnew(ctx)).caller },
+      authenticators: { client: (ctx) => deps.authenticateAnew(ctx) },
     }),
   )
-  app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
   return app
 }
 

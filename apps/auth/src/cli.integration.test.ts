@@ -6,9 +6,9 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../test/example-agent.ts'
 import { exampleKey } from '../test/example-key.ts'
 import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
-import { runAuthCommand } from './cli.ts'
+import { runAuth } from '../test/run-auth.ts'
 import { loadConfig } from './config.ts'
-import { openStores } from './wire-stores.ts'
+import { openStores } from './wire/wire-stores.ts'
 
 let stores: AuthStores
 let env: Record<string, string>
@@ -31,16 +31,8 @@ afterAll(async () => {
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** @returns the exit code, and what was printed on either stream */
-async function run(args: string, more: Record<string, string | undefined> = {}) {
-  const printed: string[] = []
-  const errors: string[] = []
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
-  const code = await runAuthCommand(args.split(' ').filter(Boolean), { ...env, ...more }, io)
-  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
-}
+const run = (args: string, more: Record<string, string | undefined> = {}) =>
+  runAuth(args.split(' ').filter(Boolean), { ...env, ...more })
 const listed = async () => {
   const { printed } = await run('agents list --json')
   return (JSON.parse(printed) as { client_id: string; status: string }[]).find(
@@ -180,7 +172,7 @@ describe('agents', () => {
     expect(disabled).toEqual({
       code: 0,
       printed: `${id} is disabled; all its tokens have ended.`,
-      errors: '',
+      errors: expect.stringMatching(/^\{.*"event":"client-ended".*\}$/),
     })
     expect(await listed()).toMatchObject({ status: 'disabled' })
     expect((await run(`agents enable ${id}`)).code).toBe(0)

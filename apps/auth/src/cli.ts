@@ -9,9 +9,11 @@ import { addConfigCommand } from './config-command.ts'
 import { initKeys, thisActor } from './keys/init-keys.ts'
 import { keyOperations } from './keys/key-operations.ts'
 import { addKeysCommand } from './keys/keys-command.ts'
+import { securityEventTeller } from './security-events.ts'
 import { serveAuth } from './serve.ts'
-import { addStoreCommands } from './wire-commands.ts'
-import { MIGRATIONS, openStores } from './wire-stores.ts'
+import { addStoreCommands } from './wire/wire-commands.ts'
+import { MIGRATIONS, openStores } from './wire/wire-stores.ts'
+import { withSecurityEvents } from './with-security-events.ts'
 
 /** Longer than in the server: an operator waits rather than does it again. */
 const REDIS_TIMEOUT_MS = 2_000
@@ -35,9 +37,10 @@ export async function runAuthCommand(
   const now = () => new Date()
   const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
   const config = () => loadConfig(env)
+  const tell = securityEventTeller(log, thisActor())
   const stores = async <T>(work: (opened: Awaited<ReturnType<typeof openStores>>) => Promise<T>) => {
-    await using opened = await openStores(config(), { log, now, redisTimeoutMs: REDIS_TIMEOUT_MS })
-    return await work(opened)
+    await using opened = await openStores(config(), { log, now, tell, redisTimeoutMs: REDIS_TIMEOUT_MS })
+    return await work(withSecurityEvents(opened, tell))
   }
 
   const program = new Command('auth').description('The authorization server of Plainpath').exitOverride()
@@ -84,7 +87,7 @@ export async function runAuthCommand(
   })
   addAgentsCommand(program, { io, refuse, stores, now })
   addClaimsCommand(program, { io, refuse, stores, now })
-  addStoreCommands(program, { io, refuse, config, stores })
+  addStoreCommands(program, { io, refuse, config, stores, tell, now })
 
   try {
     await program.parseAsync(args, { from: 'user' })

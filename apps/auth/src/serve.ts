@@ -1,7 +1,7 @@
 import { type Log, runApp } from '@plainpath/http'
 import type { Config } from './config.ts'
+import { isPassing, openNeeds } from './wire/wire-needs.ts'
 import { openAuth } from './wire.ts'
-import { isPassing, openNeeds } from './wire-needs.ts'
 
 /**
  * Runs the authorization server until SIGTERM or SIGINT. While a store is away at the start, only operators find it

@@ -1,6 +1,8 @@
 import type { Log } from '@plainpath/http'
 import type { Features } from '@plainpath/metadata'
 import type { AnnounceDeps } from './revocation/announce-end.ts'
+import type { TellSecurityEvent } from './security-events.ts'
+import type { SweepDeps } from './sweep-regularly.ts'
 
 /** What a process brings, beside its settings. */
 export interface Surroundings {
@@ -17,4 +19,7 @@ export interface Surroundings {
   /** Of what is shared with APIs in Redis, where it is to be another than `revocation`. */
   revocationName?: string
   onAnnounced?: AnnounceDeps['onAnnounced']
+  /** Told of what ends; of all else `withSecurityEvents` tells. */
+  tell?: TellSecurityEvent
+  onSwept?: SweepDeps['onSwept']
 }

@@ -5,6 +5,8 @@ export interface SweepDeps {
   readonly db: Database
   readonly now: () => Date
   readonly log: Log
+  /** Told when it begins, and after each time that it succeeded. */
+  readonly onSwept?: ((what: string) => void) | undefined
   readonly everyMs?: number
 }
 
@@ -19,11 +21,13 @@ export function sweepRegularly(what: string, sweep: Sweep, deps: SweepDeps): Asy
     try {
       // By a clock that is days ahead everything would be over.
       if (!(await clockAgrees(deps.db))) return deps.log.warn(`${what} were not swept: the clock is wrong`)
-      while ((await sweep(deps.db, deps.now())) > 0 && !stopped);
+      while ((await sweep(deps.db, deps.now())) > 0) if (stopped) return
+      deps.onSwept?.(what)
     } catch (error) {
       deps.log.warn(`${what} were not swept`, { error })
     }
   }
+  deps.onSwept?.(what)
   const timer = setInterval(() => {
     sweeping ??= sweepAll().finally(() => {
       sweeping = undefined

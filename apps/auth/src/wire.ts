@@ -8,19 +8,20 @@ import type { Config } from './config.ts'
 import { openKeyFollower } from './keys/key-follower.ts'
 import { LIMITS } from './limits.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
-import { withSecurityEvents } from './security-events.ts'
+import { securityEventTeller } from './security-events.ts'
 import type { Surroundings } from './surroundings.ts'
-import { wireAgentLife } from './wire-agent-life.ts'
-import { wireAgents } from './wire-agents.ts'
-import { openClaims } from './wire-claims.ts'
-import { wireClients } from './wire-clients.ts'
-import { wireClock } from './wire-clock.ts'
-import { wireLimiter } from './wire-limiter.ts'
-import { openMetrics } from './wire-metrics.ts'
-import { wireOAuth } from './wire-oauth.ts'
-import { wireResourceServers } from './wire-resource-servers.ts'
-import { MIGRATIONS, openStores } from './wire-stores.ts'
-import { openTraces } from './wire-tracing.ts'
+import { wireAgentLife } from './wire/wire-agent-life.ts'
+import { wireAgents } from './wire/wire-agents.ts'
+import { openClaims } from './wire/wire-claims.ts'
+import { wireClients } from './wire/wire-clients.ts'
+import { wireClock } from './wire/wire-clock.ts'
+import { wireLimiter } from './wire/wire-limiter.ts'
+import { openMetrics } from './wire/wire-metrics.ts'
+import { wireOAuth } from './wire/wire-oauth.ts'
+import { wireResourceServers } from './wire/wire-resource-servers.ts'
+import { MIGRATIONS, openStores } from './wire/wire-stores.ts'
+import { openTraces } from './wire/wire-tracing.ts'
+import { withSecurityEvents } from './with-security-events.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
 export async function openAuth(config: Config, surroundings: Surroundings) {
@@ -28,23 +29,25 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   await using opening = new AsyncDisposableStack()
   const metrics = openMetrics()
   const tracing = opening.use(await openTraces(config, log))
-  const opened = opening.use(await openStores(config, { ...surroundings, onAnnounced: metrics.onAnnounced }))
-  const stores = withSecurityEvents(opened, log)
+  const tell = securityEventTeller(log)
+  const told = { tell, onAnnounced: metrics.onAnnounced, onSwept: metrics.swept }
+  const opened = opening.use(await openStores(config, { ...surroundings, ...told }))
+  const stores = withSecurityEvents(opened, tell)
   const { db, redis, agents } = stores
+  await db.openReserved()
   const clock = opening.use(wireClock(db, { log, metrics }))
   const urls = serviceUrls(config.origin)
   const limiter = wireLimiter(config, { ...stores, metrics, log, now })
   const resourceServers = opening.use(wireResourceServers(config, { ...stores, metrics, log }))
-  const { authenticate, authenticateAnew, vouch } = wireClients({ config, stores, limiter, clock, now })
+  const { authenticate, authenticateAnew } = wireClients({ config, stores, limiter, clock, now })
 
   const signing = opening.use(
     await openKeyFollower({ ...config.keys, ...stores, log, onStatus: metrics.onKeyStatus }),
   )
-  const { provider, clientExpiry, ...assertions } = wireOAuth({
+  const { provider, vouch, clientExpiry, ...assertions } = wireOAuth({
     config,
     stores,
     signing,
-    vouch,
     resourceServers: resourceServers.current,
     urls,
     features,
@@ -74,14 +77,14 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     signing: { ...config.keys, requireCurrent: signing.requireCurrent, isCurrent: signing.isCurrent },
     resource: urls.base,
     authenticate,
+    vouch,
     resourceServers,
-    requireSoundClock: clock.requireSound,
     announceEnd: (hash: string) => stores.announceEnd({ kind: 'token', hash }),
     clientExpiry,
     limiter,
     limits: LIMITS,
   }
-  const deps = { ...config, log, metrics, tracing, clock, limiter, authenticateAnew, routes, oauth }
+  const deps = { ...config, log, metrics, tracing, clock, limiter, db, authenticateAnew, routes, oauth }
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
     keys: async () => signing.isSound(),

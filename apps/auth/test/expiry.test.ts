@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { loadConfig } from '../src/config.ts'
-import { agentExpiry } from '../src/wire-agent-life.ts'
-import { openStores } from '../src/wire-stores.ts'
+import { agentExpiry } from '../src/wire/wire-agent-life.ts'
+import { openStores } from '../src/wire/wire-stores.ts'
 import {
   asAgent,
   basic,

@@ -3,9 +3,9 @@ import { openPool } from '@plainpath/postgres'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { decodeProtectedHeader } from 'jose'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runAuthCommand } from '../src/cli.ts'
 import { askAbout, getToken, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { runAuth } from './run-auth.ts'
 import { send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
@@ -36,16 +36,9 @@ const start = async (more: Record<string, string> = {}) => {
   return instance
 }
 
-async function keys(args: string, more: Record<string, string> = {}) {
-  const printed: string[] = []
-  const errors: string[] = []
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
+function keys(args: string, more: Record<string, string> = {}) {
   const words = ['keys', ...args.split(' ')].map((word) => word.replaceAll('+', ' '))
-  const code = await runAuthCommand(words, { ...env, ...more }, io)
-  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+  return runAuth(words, { ...env, ...more })
 }
 /** Runs the command until it is not too early for it. */
 async function done(args: string) {

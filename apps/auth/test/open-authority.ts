@@ -6,7 +6,7 @@ import { postgresAgentStore } from '../src/agents/postgres-agent-store.ts'
 import { postgresStopStore, readStop } from '../src/tokens/postgres-stop-store.ts'
 import type { StopStore } from '../src/tokens/stop-store.ts'
 import { STANDING, type StopOf } from '../src/tokens/token-store.ts'
-import { MIGRATIONS } from '../src/wire-stores.ts'
+import { MIGRATIONS } from '../src/wire/wire-stores.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
 /** A database of its own with our tables, and the real agents in it: the authority on generations. */

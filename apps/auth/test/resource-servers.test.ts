@@ -1,11 +1,12 @@
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { runAuthCommand } from '../src/cli.ts'
-import { secretDigest } from '../src/resource-servers/resource-servers.ts'
+import { fingerprint, secretDigest } from '../src/resource-servers/resource-servers.ts'
 import { basic, getToken, register, SIGNED } from './agent-client.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { runAuth } from './run-auth.ts'
+import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
@@ -32,15 +33,20 @@ afterEach(() => resources.disposeAsync())
 const start = async () =>
   resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: serversFile } }))
 async function run(args: string) {
-  const [printed, errors]: [string[], string[]] = [[], []]
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
   const words = ['resource-servers', ...args.replace('FILE', secretFile).split(' ')]
-  const code = await runAuthCommand(words, env, io)
-  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+  const { code, printed, errors } = await runAuth(words, env)
+  const lines = errors.split('\n')
+  const told = lines.filter((line) => !line.startsWith('{'))
+  return { code, printed, errors: told.join('\n'), events: securityEventsIn(lines) }
 }
+const told = (event: string, secret: string) => ({
+  event,
+  resource_server: 'rs_api',
+  fingerprint: fingerprint(secretDigest(secret)),
+  by: 'operator',
+  user: userInfo().username,
+  host: hostname(),
+})
 const secretNow = async () => (await readFile(secretFile, 'utf8')).trim()
 const textNow = () => readFile(serversFile, 'utf8')
 async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'.repeat(43)}`) {
@@ -59,8 +65,8 @@ test('both secrets are good after rotate, and the older is not after finish', as
   const token = await getToken(one, await register(one))
   const old = stores.secrets.rs_api
   const rotated = await run(ROTATE)
-  expect(rotated).toMatchObject({ code: 0, errors: '' })
   const next = await secretNow()
+  expect(rotated).toMatchObject({ code: 0, errors: '', events: [told('api-secret-added', next)] })
   expect(next).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
   for (const text of [rotated.printed, await textNow(), ...one.logged])
     expect(text).not.toContain(next.slice(4))
@@ -69,8 +75,11 @@ test('both secrets are good after rotate, and the older is not after finish', as
   expect(await run('finish rs_api')).toMatchObject({
     code: 1,
     errors: expect.stringMatching(/has been known for|was used .* s ago/),
+    events: [],
   })
-  await expect.poll(async () => (await run('finish rs_api')).code, { timeout: 10_000 }).toBe(0)
+  await expect
+    .poll(() => run('finish rs_api'), { timeout: 10_000 })
+    .toMatchObject({ code: 0, events: [told('api-secret-ended', old)] })
   for (const auth of [one, two])
     expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
   expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('One secret') })
@@ -86,7 +95,9 @@ test('finish is refused while nobody uses the newer secret, which may be called 
     .toMatch(/^{"ok":false,"reason":"Nobody has used/)
   expect((await run('finish rs_api --call-off')).code).toBe(1)
   expect(await introspects(one, old)).toBe(200)
-  await expect.poll(async () => (await run('finish rs_api --call-off')).code, { timeout: 10_000 }).toBe(0)
+  await expect
+    .poll(() => run('finish rs_api --call-off'), { timeout: 10_000 })
+    .toMatchObject({ code: 0, events: [told('api-secret-ended', next)] })
   expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
 })
 

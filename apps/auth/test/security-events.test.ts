@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { countUnused } from '../src/agents/postgres-agent-counts.ts'
-import { runAuthCommand } from '../src/cli.ts'
 import { loadConfig } from '../src/config.ts'
-import { SECURITY_EVENTS, withSecurityEvents } from '../src/security-events.ts'
-import { agentExpiry } from '../src/wire-agent-life.ts'
-import { openStores } from '../src/wire-stores.ts'
+import { SECURITY_EVENTS, securityEventTeller } from '../src/security-events.ts'
+import { agentExpiry } from '../src/wire/wire-agent-life.ts'
+import { openStores } from '../src/wire/wire-stores.ts'
+import { withSecurityEvents } from '../src/with-security-events.ts'
 import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
 import {
   begin,
@@ -20,6 +20,8 @@ import {
 } from './claim-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { inHeader, newKey, registerKeys, tokenByKey } from './key-agent.ts'
+import { runAuth } from './run-auth.ts'
+import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN } from './start-auth.ts'
 
@@ -38,14 +40,7 @@ afterAll(async () => {
 async function eventsOf(work: () => Promise<unknown>) {
   const before = under.auth.logged.length
   await work()
-  return under.auth.logged
-    .slice(before)
-    .map((line) => JSON.parse(line) as Record<string, unknown>)
-    .filter(({ msg }) => msg === 'security event')
-    .map(({ level: _level, time, service: _service, msg: _msg, ...event }) => {
-      expect(time).toMatch(/^\d{4}-.*Z$/)
-      return event
-    })
+  return securityEventsIn(under.auth.logged.slice(before))
 }
 
 test('a claim that is made, and one that the agent ends', async () => {
@@ -130,7 +125,9 @@ test('a second secret, the end of one, and clients that expire', async () => {
   await using opened = await openStores(config, { log, now: () => new Date() })
   const { neverUsed: count } = await countUnused(opened.db, new Date())
   const inAWeek = new Date(Date.now() + 8 * 24 * 3_600_000)
-  expect(await agentExpiry(config, withSecurityEvents(opened, log)).expire(inAWeek)).toBe(count)
+  expect(
+    await agentExpiry(config, withSecurityEvents(opened, securityEventTeller(log))).expire(inAWeek),
+  ).toBe(count)
   expect(logged).toEqual([{ event: 'clients-expired', count }])
 })
 const never = () => undefined
@@ -139,8 +136,7 @@ test('the emergency stop, once for each instance', async () => {
   const agent = await register(under.auth)
   await getToken(under.auth, agent)
   const settings = await under.stores.settingsFor(ORIGIN)
-  const io = { print: () => undefined, printError: () => undefined }
-  expect(await runAuthCommand(['stop', '--all-tokens', '--reason', 'a drill'], settings, io)).toBe(0)
+  expect((await runAuth(['stop', '--all-tokens', '--reason', 'a drill'], settings)).code).toBe(0)
   expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([{ event: 'tokens-stopped', epoch: 1 }])
   expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([])
 })

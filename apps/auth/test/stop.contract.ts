@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runAuthCommand } from '../src/cli.ts'
 import { getToken, isActive, type Registered, register, requestToken } from './agent-client.ts'
 import { exampleAgent } from './example-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
+import { type CommandResult, runAuth } from './run-auth.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
 export interface Stopper {
@@ -10,12 +10,6 @@ export interface Stopper {
   readonly instances: readonly [RunningAuth, RunningAuth]
   /** Runs `auth` with these words, where `+` stands for a blank. */
   auth(args: string, more?: Record<string, string>): Promise<CommandResult>
-}
-
-interface CommandResult {
-  readonly code: number
-  readonly printed: string
-  readonly errors: string
 }
 
 /** Two instances, and the command line on the same stores. @param env where tokens are */
@@ -30,16 +24,11 @@ export async function openStopper(env: Record<string, string>): Promise<Stopper 
   return {
     stores,
     instances,
-    async auth(args, more = {}) {
-      const [printed, errors]: [string[], string[]] = [[], []]
-      const io = {
-        print: (line: string) => void printed.push(line),
-        printError: (line: string) => void errors.push(line),
-      }
-      const words = args.split(' ').map((word) => word.replaceAll('+', ' '))
-      const code = await runAuthCommand(words, { ...settings, ...more }, io)
-      return { code, printed: printed.join('\n'), errors: errors.join('\n') }
-    },
+    auth: (args, more = {}) =>
+      runAuth(
+        args.split(' ').map((word) => word.replaceAll('+', ' ')),
+        { ...settings, ...more },
+      ),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -133,7 +133,8 @@ test('N-180 the operations listener answers /live, /ready and /metrics, and tell
   for (const secret of auth.confidential) expect(answers[2]!.text).not.toContain(secret)
   expect(answers[2]!.text).toContain('route="/oauth/token"')
   expect(answers[2]!.text).toMatch(/^tokens_issued_total\{scope="guides:read",service="auth"\} [1-9]/m)
-  expect(answers[2]!.text).toContain('database_pool{state="max",service="auth"} 10')
+  expect(answers[2]!.text).toContain('database_pool{state="max",service="auth"} 12')
+  expect(answers[2]!.text).toContain('database_shed_total{service="auth"} 0')
   expect(answers[2]!.text).not.toContain(agent.client_id)
 })
 

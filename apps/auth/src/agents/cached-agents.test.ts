@@ -11,6 +11,7 @@ function underTest() {
   const held: (() => void)[] = []
   let holding = false
   const clock = { ms: 1, now: () => clock.ms }
+  const alone = { now: false }
   const store = {
     async find(id: AgentId) {
       asked.push(id)
@@ -20,7 +21,8 @@ function underTest() {
     },
   }
   return {
-    agents: cachedAgents(store, clock),
+    agents: cachedAgents(store, { clock, asksAlone: () => alone.now }),
+    alone,
     asked,
     clock,
     rows,
@@ -38,6 +40,22 @@ test('asks the store once for any number of simultaneous look-ups', async () => 
   const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
   expect(found).toEqual(Array.from({ length: 5 }, () => record))
   expect(asked).toHaveLength(1)
+})
+
+test('what must not wait for others asks for itself, and is remembered', async () => {
+  const { agents, alone, asked, rows, hold, answerLatest } = underTest()
+  const record = exampleAgent()
+  rows.set(record.agent.id, record)
+  hold()
+  const stuck = agents.find(record.agent.id)
+  alone.now = true
+  const found = agents.find(record.agent.id)
+  answerLatest()
+  expect(await found).toEqual(record)
+  expect(await agents.find(record.agent.id)).toEqual(record)
+  expect(asked).toHaveLength(2)
+  answerLatest()
+  await stuck
 })
 
 test('knows an agent for 30 seconds, and for 2 that there is none', async () => {

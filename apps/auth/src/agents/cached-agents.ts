@@ -18,12 +18,14 @@ type Entry = { readonly record: AgentRecord | undefined }
 
 /**
  * @param store is asked once for any number of simultaneous look-ups of one agent
- * @param clock milliseconds that only rise
+ * @param options.asksAlone whether a look-up must not wait for those of others
+ * @param options.clock milliseconds that only rise
  */
 export function cachedAgents(
   store: Pick<AgentStore, 'find'>,
-  clock: { now(): number } = performance,
+  options: { asksAlone?: () => boolean; clock?: { now(): number } } = {},
 ): CachedAgents {
+  const { asksAlone = () => false, clock = performance } = options
   const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
   const underWay = new Map<string, Promise<AgentRecord | undefined>>()
 
@@ -45,7 +47,8 @@ export function cachedAgents(
   return {
     async find(id) {
       const known = entries.get(id)
-      return known ? known.record : (underWay.get(id) ?? lookUp(id))
+      if (known) return known.record
+      return (asksAlone() ? undefined : underWay.get(id)) ?? lookUp(id)
     },
     forget(id) {
       entries.delete(id)

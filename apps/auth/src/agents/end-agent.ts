@@ -21,11 +21,16 @@ export const endAgent =
     raiseGeneration: (id: AgentId, generation: number) => Promise<void>
     announceEnd: (id: AgentId) => Promise<void>
     forget: (id: AgentId) => void
+    /** Told once the end is kept, whatever fails after it. */
+    onEnded?: (id: AgentId, status: 'disabled' | 'deleted') => void
   }): EndAgent =>
   async (id, status) => {
     try {
       const generation = await deps.agents.end(id, status, (raised) => deps.raiseGeneration(id, raised))
-      if (generation !== undefined) await deps.raiseGeneration(id, generation)
+      if (generation !== undefined) {
+        deps.onEnded?.(id, status)
+        await deps.raiseGeneration(id, generation)
+      }
       // Before APIs are told: what they ask from now on must not be answered from memory.
       deps.forget(id)
       await deps.announceEnd(id)

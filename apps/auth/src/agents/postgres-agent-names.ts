@@ -1,10 +1,16 @@
-import type { Database } from '@plainpath/postgres'
+import { type Database, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
-import { rewrapColumn } from '../rewrap-column.ts'
 import { nameContext } from './postgres-agent-store.ts'
 
-const NAMES = { table: 'agents', column: 'name_sealed', key: 'id', context: nameContext }
-
-/** Seals the names of agents under the newest key-encryption key, as `rewrapColumn` says. @returns how many moved */
+/** Seals the names of agents under the newest key-encryption key, as `rewriteColumn` says. @returns how many moved @throws {SealError} */
 export const rewrapNames = (db: Database, keys: SealingKeys, options: { trial: boolean }): Promise<number> =>
-  rewrapColumn(db, keys, NAMES, options)
+  rewriteColumn(
+    db,
+    {
+      table: 'agents',
+      column: 'name_sealed',
+      key: 'id',
+      rewrite: (sealed, id) => keys.reseal(sealed, nameContext(id)),
+    },
+    options,
+  )

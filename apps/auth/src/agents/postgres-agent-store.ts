@@ -102,17 +102,20 @@ const MARK_USED = `update agents set last_used_at = greatest(last_used_at, $2) w
 const changesOne = async (db: Database, statement: string, values: readonly unknown[]): Promise<boolean> =>
   (await db.query(statement, values)).rowCount === 1
 
+const INSERT = `
+  with agent as (
+    insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, jwks)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb) returning id)
+  insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at)
+  select secret.id, agent.id, secret.hash, secret.key_id, secret.created_at, secret.ends_at
+  from agent, unnest($9::uuid[], $10::bytea[], $11::text[], $12::timestamptz[], $13::timestamptz[])
+    as secret (id, hash, key_id, created_at, ends_at)`
+
 /** One statement, so one round trip: all rows are kept or none. */
 async function insert(db: Database, { agent, secrets }: AgentRecord, keys: SealingKeys): Promise<void> {
   const name = agent.name === undefined ? null : keys.seal(agent.name, nameContext(agent.id))
   await db.query(
-    `with agent as (
-       insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, jwks)
-       values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb) returning id)
-     insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at)
-     select secret.id, agent.id, secret.hash, secret.key_id, secret.created_at, secret.ends_at
-     from agent, unnest($9::uuid[], $10::bytea[], $11::text[], $12::timestamptz[], $13::timestamptz[])
-       as secret (id, hash, key_id, created_at, ends_at)`,
+    INSERT,
     [
       ...[agent.id, name, agent.scopes, agent.status, agent.generation, agent.registeredAt],
       ...[agent.lastUsedAt ?? null, agent.keys.length > 0 ? JSON.stringify(agent.keys) : null],
@@ -122,5 +125,6 @@ async function insert(db: Database, { agent, secrets }: AgentRecord, keys: Seali
       secrets.map(({ createdAt }) => createdAt),
       secrets.map(({ endsAt }) => endsAt ?? null),
     ],
+    'add-agent',
   )
 }

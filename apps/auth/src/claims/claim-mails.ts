@@ -1,4 +1,5 @@
 import type { MailHandler } from '@plainpath/mail'
+import { longDate } from '@plainpath/pages'
 import type { Claim } from './claim.ts'
 import type { ClaimAttemptStore, ClaimMail } from './claim-store.ts'
 
@@ -37,8 +38,6 @@ Plainpath is not a law firm and not the government.
 `,
 })
 
-const DATE = new Intl.DateTimeFormat('en-US', { dateStyle: 'long', timeZone: 'UTC' })
-
 export const claimConfirmedMail = (
   claim: Claim,
   given: { to: string; agentRegisteredAt: Date; url: string },
@@ -48,10 +47,10 @@ export const claimConfirmedMail = (
   to: given.to,
   subject: 'An AI agent can now use Plainpath for you',
   text: `You gave an AI agent the code from our page. From now on, until
-${DATE.format(claim.expiresAt)}, it can send us messages for you. Our answers come to this
+${longDate(claim.expiresAt)}, it can send us messages for you. Our answers come to this
 address.
 
-The agent signed up here on ${DATE.format(given.agentRegisteredAt)}.
+The agent signed up here on ${longDate(given.agentRegisteredAt)}.
 
 Was this not you, or do you want to end it? Open this link and press the button:
 

@@ -1,6 +1,5 @@
-import type { Database } from '@plainpath/postgres'
+import { type Database, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
-import { rewrapColumn } from '../rewrap-column.ts'
 import { emailContext, matchPhraseContext } from './attempt-row.ts'
 
 const COLUMNS = [
@@ -10,13 +9,16 @@ const COLUMNS = [
   { table: 'claims', column: 'email_sealed', key: 'id', context: emailContext },
 ]
 
-/** Seals what claims and attempts hold under the newest key-encryption key. @returns how many values moved */
+/** Seals what claims and attempts hold under the newest key-encryption key. @returns how many values moved @throws {SealError} */
 export async function rewrapClaims(
   db: Database,
   keys: SealingKeys,
   options: { trial: boolean },
 ): Promise<number> {
   let moved = 0
-  for (const column of COLUMNS) moved += await rewrapColumn(db, keys, column, options)
+  for (const { context, ...column } of COLUMNS) {
+    const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, context(id))
+    moved += await rewriteColumn(db, { ...column, rewrite }, options)
+  }
   return moved
 }

@@ -27,6 +27,8 @@ let claims: ReturnType<typeof postgresClaims>
 const bag = mailbag()
 const announced: string[] = []
 let announceEnd: (agentId: string) => void = () => undefined
+/** Ends that were told as kept. */
+const kept: string[] = []
 beforeAll(async () => {
   authority = await openAuthority()
   const { db, sealingKeys } = authority
@@ -36,6 +38,7 @@ beforeAll(async () => {
     ...deps,
     endTokens: async (id) => void announced.push(id),
     announceEnd: async (id) => announceEnd(id),
+    onEnded: (id) => void kept.push(id),
   })
 })
 afterAll(() => authority[Symbol.asyncDispose]())
@@ -364,5 +367,6 @@ test('an end that could not be told is told when it is asked for again', async (
   expect(await claims.newest(agentId)).toMatchObject({ id: attempt.registrationId, ended: { by: 'agent' } })
   expect(await claims.end(attempt.registrationId, 'agent', START)).toBe(false)
   expect([announced, told]).toEqual([[attempt.registrationId], [agentId]])
+  expect(kept.filter((id) => id === attempt.registrationId)).toHaveLength(1)
   announceEnd = () => undefined
 })

@@ -37,6 +37,8 @@ export interface PostgresClaimsDeps extends PostgresClaimDeps {
   endTokens(claimId: string): Promise<void>
   /** Returns when no API uses an answer about a token of the client any more. It runs last. */
   announceEnd(agentId: string): Promise<void>
+  /** Told of an end that was asked for, once it is kept, whatever fails after it. */
+  onEnded?: (id: string, by: EndedBy) => void
 }
 
 type EndedClaim = Pick<Claim, 'id' | 'agentId'>
@@ -47,6 +49,7 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
   /** `work` returns what it made and which claims it ended. */
   const ending = async <T>(
     work: (tx: Database) => Promise<{ made: T; ended: readonly EndedClaim[] }>,
+    onKept?: (made: T) => void,
   ): Promise<T> => {
     const { made, ended } = await db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
@@ -54,6 +57,7 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
       for (const { id } of done.ended) await deps.endTokens(id)
       return done
     })
+    onKept?.(made)
     await tell(ended)
     return made
   }
@@ -81,10 +85,13 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
       return rows[0] && sealingKeys.open(rows[0].email_sealed, emailContext(id)).toString('utf8')
     },
     async end(id, by, now) {
-      const isEnded = await ending(async (tx) => {
-        const ended = await endWhere(tx, 'id = $1 and expires_at > $2', [id, now], by)
-        return { made: ended.length === 1, ended }
-      })
+      const isEnded = await ending(
+        async (tx) => {
+          const ended = await endWhere(tx, 'id = $1 and expires_at > $2', [id, now], by)
+          return { made: ended.length === 1, ended }
+        },
+        (made) => made && deps.onEnded?.(id, by),
+      )
       const before = isEnded ? undefined : await find('id = $1', [id])
       if (before) await tell([before])
       return isEnded

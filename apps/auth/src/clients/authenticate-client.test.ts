@@ -41,15 +41,14 @@ async function authenticate(client: KnownClient | undefined, secret = SECRET, ex
     hashKey,
     verifyAssertion: async () => false,
     recogniseAssertion: async () => false,
-    vouch: () => 'voucher',
     limiter: createLimiter({ store: memoryLimitStore(now), factor: 1, now, log: silent }),
     failures: { name: 'failures', quota: 10, windowSeconds: 60 },
     now,
   })
   work.hashes = 0
   try {
-    const { caller } = await authenticator(request(`agt_${'A'.repeat(22)}`, secret))
-    return { outcome: caller.clientId, work }
+    const { clientId } = await authenticator(request(`agt_${'A'.repeat(22)}`, secret))
+    return { outcome: clientId, work }
   } catch (error) {
     return { outcome: error instanceof Problem ? error.code : error, work }
   }

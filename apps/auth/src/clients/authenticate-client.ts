@@ -11,13 +11,11 @@ import {
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import type { GateVoucher } from './gate-voucher.ts'
 import {
   type AuthenticationFault,
   type ClientAuthentication,
   readClientAuthentication,
 } from './read-client-authentication.ts'
-import type { ClientCredentials } from './read-credentials.ts'
 import type { VerifyAssertion } from './verify-assertion.ts'
 
 /** What authentication needs to know of a client; the agents' cache gives it. */
@@ -49,17 +47,12 @@ export interface AuthenticateClientDeps {
   verifyAssertion: VerifyAssertion
   /** The same for a client that expired, which can use nothing up. */
   recogniseAssertion: VerifyAssertion
-  vouch: GateVoucher
   limiter: Limiter
   failures: LimitPolicy
   now: () => Date
 }
 
-/** The client, and the credentials by which oidc-provider knows it: its own, or a voucher of the gate. */
-export type AuthenticateClient = (
-  ctx: Context,
-  form?: URLSearchParams,
-) => Promise<{ caller: Caller; credentials: ClientCredentials }>
+export type AuthenticateClient = (ctx: Context, form?: URLSearchParams) => Promise<Caller>
 
 /** RFC 6749 §5.2 asks for it when the header was used, RFC 9110 §11.6.1 in every 401. */
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
@@ -125,10 +118,7 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
       spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
-    const caller = { clientId: usable.id, scopes: new Set(usable.scopes) }
-    const credentials =
-      shown.method === 'secret' ? shown.credentials : { clientId, secret: deps.vouch(clientId) }
-    return { caller, credentials }
+    return { clientId: usable.id, scopes: new Set(usable.scopes) }
   }
 }
 

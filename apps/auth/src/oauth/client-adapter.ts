@@ -1,10 +1,8 @@
 import { AgentId } from '@plainpath/domain'
 import { GRANT_TYPES } from '@plainpath/metadata'
-import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Adapter, AllClientMetadata } from 'oidc-provider'
 import type { KnownClient } from '../clients/authenticate-client.ts'
-import type { GateVoucher } from '../clients/gate-voucher.ts'
-import { type ResourceServer, secretDigest } from '../resource-servers/resource-servers.ts'
+import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import { readOnlyAdapter } from './token-adapter.ts'
 
 export interface ClientAdapterDeps {
@@ -32,6 +30,9 @@ export function clientAdapter({ find, resourceServers }: ClientAdapterDeps): Ada
   }
 }
 
+/** The library wants a secret of each client. Our gate alone knows who is who, and vouches for whom it has recognised. */
+const VOUCHED_FOR = 'vouched-for-by-the-gate'
+
 function madeOnce<From extends object>(make: (from: From) => AllClientMetadata) {
   const made = new WeakMap<From, AllClientMetadata>()
   return (from: From): AllClientMetadata => {
@@ -43,7 +44,7 @@ function madeOnce<From extends object>(make: (from: From) => AllClientMetadata) 
 
 const serverMetadata = (server: ResourceServer): AllClientMetadata => ({
   client_id: server.client_id,
-  client_secret: server.secrets.join(' '),
+  client_secret: VOUCHED_FOR,
   grant_types: [],
   response_types: [],
   redirect_uris: [],
@@ -51,31 +52,9 @@ const serverMetadata = (server: ResourceServer): AllClientMetadata => ({
 
 const agentMetadata = (known: KnownClient): AllClientMetadata => ({
   client_id: known.agent.id,
-  client_secret: known.agent.keys.length > 0 ? VOUCHED : hashesOf(known),
+  client_secret: VOUCHED_FOR,
   grant_types: [...GRANT_TYPES],
   response_types: [],
   redirect_uris: [],
   scope: known.agent.scopes.join(' '),
 })
-
-/** Kept of a client with keys: our gate alone verifies its assertions, and vouches for it (decision 0010). */
-const VOUCHED = 'vouched-for-by-the-gate'
-
-const hashesOf = ({ secrets }: KnownClient) =>
-  secrets.map((secret) => `hmac:${secret.digest.toString('base64url')}`).join(' ')
-
-/** For `Client.prototype.compareClientSecret`, which the library awaits: `kept` holds hashes, never a secret. */
-export function matchesKeptSecret(
-  { clientId, clientSecret: kept = '' }: { clientId: string; clientSecret?: string | undefined },
-  presented: string,
-  { hashKey, vouch }: { hashKey: HashKey; vouch: GateVoucher },
-): boolean {
-  if (kept === VOUCHED) return equalBytes(Buffer.from(vouch(clientId)), Buffer.from(presented))
-  const digests = [
-    secretDigest(presented),
-    `hmac:${hashKey.hash('client-secret', presented).toString('base64url')}`,
-  ]
-  return kept
-    .split(' ')
-    .some((each) => digests.some((digest) => equalBytes(Buffer.from(each), Buffer.from(digest))))
-}

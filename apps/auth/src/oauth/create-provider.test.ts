@@ -4,8 +4,8 @@ import { Socket } from 'node:net'
 import { err } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
-import { exampleHashKey } from '../../test/example-agent.ts'
 import { createProvider, type ProviderDeps } from './create-provider.ts'
+import { gateVoucher } from './gate-voucher.ts'
 import { readOnlyAdapter } from './token-adapter.ts'
 
 const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
@@ -14,8 +14,7 @@ const deps: ProviderDeps = {
   urls: serviceUrls('https://plainpath.example'),
   adapter: () => readOnlyAdapter('nothing is written here'),
   ring: { signing, published: [] } as unknown as ProviderDeps['ring'],
-  hashKey: exampleHashKey(),
-  vouch: () => 'voucher',
+  vouch: gateVoucher(),
   resourceServers: () => [],
   exchangeAssertion: async () => err('invalid-grant'),
   emailOf: async () => undefined,
@@ -45,7 +44,7 @@ test('writes nothing of its own accord', async () => {
 test('keeps a client as long as its metadata is the same object, and not a moment longer', async () => {
   const metadataWith = (scope: string) => ({
     client_id: 'agt_AAAAAAAAAAAAAAAAAAAAAA',
-    client_secret: 'hmac:kept',
+    client_secret: 'kept',
     grant_types: ['client_credentials'],
     response_types: [],
     redirect_uris: [],
@@ -63,4 +62,17 @@ test('keeps a client as long as its metadata is the same object, and not a momen
   expect((await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA'))?.scope).toBe('waitlist:write')
   known = undefined
   expect(await Client.find('agt_AAAAAAAAAAAAAAAAAAAAAA')).toBeUndefined()
+})
+
+test('a client is let in by the gate’s voucher for it alone', async () => {
+  const id = 'agt_AAAAAAAAAAAAAAAAAAAAAA'
+  const metadata = { client_id: id, client_secret: 'kept', redirect_uris: [], response_types: [] }
+  const { Client } = createProvider({
+    ...deps,
+    adapter: () => ({ ...readOnlyAdapter('nothing is written here'), find: async () => metadata }),
+  })
+  const client = (await Client.find(id)) as unknown as { compareClientSecret(presented: string): boolean }
+  expect(client.compareClientSecret(deps.vouch(id))).toBe(true)
+  for (const presented of ['', 'kept', id, deps.vouch(`agt_${'B'.repeat(22)}`), gateVoucher()(id)])
+    expect(client.compareClientSecret(presented), presented).toBe(false)
 })

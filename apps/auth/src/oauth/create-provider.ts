@@ -1,14 +1,13 @@
-import { randomBytes } from 'node:crypto'
 import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
-import type { HashKey } from '@plainpath/sealing'
+import { equalBytes } from '@plainpath/sealing'
 import Provider, { type Adapter, type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
 import type { ExchangeAssertion } from '../assertions/exchange-assertion.ts'
-import type { GateVoucher } from '../clients/gate-voucher.ts'
 import type { InstanceKeys } from '../keys/instance-keys.ts'
+import { jwsSigner } from '../keys/jws-signer.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import { matchesKeptSecret } from './client-adapter.ts'
+import type { GateVoucher } from './gate-voucher.ts'
 import { grantScope } from './grant-scope.ts'
 import { registerJwtBearerGrant } from './jwt-bearer-grant.ts'
 
@@ -16,7 +15,6 @@ export interface ProviderDeps {
   urls: ServiceUrls
   adapter: AdapterFactory
   ring: InstanceKeys
-  hashKey: HashKey
   vouch: GateVoucher
   resourceServers: () => readonly ResourceServer[]
   exchangeAssertion: ExchangeAssertion
@@ -45,21 +43,20 @@ export function createProvider(deps: ProviderDeps): Provider {
   makeTokensOurs(provider)
   const client = provider.Client.prototype as Client & { compareClientSecret(presented: string): boolean }
   client.compareClientSecret = function compareClientSecret(presented) {
-    return matchesKeptSecret(this, presented, deps)
+    return equalBytes(Buffer.from(deps.vouch(this.clientId)), Buffer.from(presented))
   }
   keepClients(provider)
-  addOurClaims(provider, deps)
+  signOurAnswers(provider, deps)
   registerJwtBearerGrant(provider, { ...deps, resource: deps.urls.base, tokenSeconds: TOKEN_SECONDS })
   return provider
 }
 
-/** Tokens are `ppt_` and 256 random bits. The library's own generator runs first: it also settles the token's format. */
+/** Tokens are `ppt_` and what the library makes: 43 characters of 64, from random bytes that it gets in large pieces. */
 function makeTokensOurs(provider: Provider): void {
   const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
   const { generateTokenId } = prototype
   prototype.generateTokenId = function generateOurTokenId() {
-    generateTokenId.call(this)
-    return `ppt_${randomBytes(32).toString('base64url')}`
+    return `ppt_${generateTokenId.call(this)}`
   }
 }
 
@@ -90,33 +87,36 @@ export const WITH_EMAIL = 'introspectedWithEmail'
  * RFC 9701 answers do not say which token they are about, so two of them could be swapped on the way; `token_hash`
  * beside `token_introspection` says it. `revocation_mark` says that an API which follows that store may keep the answer.
  * The address of a claim is looked up last, and only for who asked for it; such an answer is not to be kept.
+ *
+ * They are all that is signed in the library, which would hand each to the thread pool.
  */
-function addOurClaims(
+function signOurAnswers(
   provider: Provider,
-  { emailOf, revocationMark }: Pick<ProviderDeps, 'emailOf' | 'revocationMark'>,
+  { urls, ring, emailOf, revocationMark }: Pick<ProviderDeps, 'urls' | 'ring' | 'emailOf' | 'revocationMark'>,
 ): void {
   type Issuing = {
     ctx: { state: Record<string, unknown> }
-    /** Its claims. */
+    client: Client
     extra: { token_introspection?: { active?: boolean; registration_id?: string; email?: string } }
-    set(name: string, value: unknown): void
-    issue(options: { use?: string }): Promise<string>
+    issue(): Promise<string>
   }
+  const sign = jwsSigner(ring.signing, 'token-introspection+jwt')
   const prototype = provider.IdToken.prototype as unknown as Issuing
-  const { issue } = prototype
-  prototype.issue = async function issueBound(options) {
-    if (options.use !== 'introspection') return issue.call(this, options)
+  prototype.issue = async function issueBound() {
     const { state } = this.ctx
-    const about = this.extra.token_introspection
+    const { token_introspection: about } = this.extra
     const mark = revocationMark()
-    this.set('token_hash', state[INTROSPECTED_HASH])
-    if (state[WITH_EMAIL]) {
-      const email = about?.registration_id && (await emailOf(about.registration_id))
-      if (about && email) about.email = email
-    } else if (about?.active === true && mark !== undefined) {
-      this.set('revocation_mark', mark)
-    }
-    return issue.call(this, options)
+    const isKept = !state[WITH_EMAIL] && about?.active === true && mark !== undefined
+    const email = state[WITH_EMAIL] && about?.registration_id && (await emailOf(about.registration_id))
+    return sign({
+      iss: urls.origin,
+      aud: this.client.clientId,
+      // By the clock that the library takes its times from.
+      iat: Math.floor(Date.now() / 1000),
+      token_hash: state[INTROSPECTED_HASH],
+      ...(isKept && { revocation_mark: mark }),
+      token_introspection: email ? { ...about, email } : about,
+    })
   }
 }
 

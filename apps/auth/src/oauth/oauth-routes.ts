@@ -10,7 +10,7 @@ import {
 import { sha256 } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
 import type { AuthenticateClient } from '../clients/authenticate-client.ts'
-import { type ClientCredentials, readCredentials } from '../clients/read-credentials.ts'
+import { readCredentials } from '../clients/read-credentials.ts'
 import {
   notAResourceServer,
   type ResourceServer,
@@ -18,6 +18,7 @@ import {
   verifyResourceServer,
 } from '../resource-servers/resource-servers.ts'
 import { INTROSPECTED_HASH, otherResource, ROUTES, WITH_EMAIL } from './create-provider.ts'
+import type { GateVoucher } from './gate-voucher.ts'
 import { throwProviderFailure } from './provider-answer.ts'
 import type { ProviderSlot } from './provider-slot.ts'
 import { replayForm } from './replay-form.ts'
@@ -27,6 +28,7 @@ export interface OAuthRouteDeps {
   /** The only resource that tokens are issued for (RFC 8707). */
   resource: string
   authenticate: AuthenticateClient
+  vouch: GateVoucher
   resourceServers: {
     current(): readonly ResourceServer[]
     /** Told of each credential that was right. */
@@ -40,8 +42,6 @@ export interface OAuthRouteDeps {
     trustMs: number
     publicMaxAgeSeconds: number
   }
-  /** @throws {Problem} when the clock of this instance is too wrong to say what has ended */
-  requireSoundClock(): void
   /** Returns when no API uses an answer about the token any more. @param hash base64url of its SHA-256 */
   announceEnd(hash: string): Promise<void>
   /** When a client that has just got a token ends unless it gets another. */
@@ -97,25 +97,23 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint reads forms, not JSON. ${hint}` })
   }
-  const { form, credentials } = await authenticatedForm(ctx, deps, hint)
+  const { form, clientId } = await authenticatedForm(ctx, deps, hint)
   if (!form.get('scope')?.trim()) form.delete('scope')
   const resources = form.getAll('resource').filter(Boolean)
   if (resources.length > 1 || (resources[0] ?? deps.resource) !== deps.resource)
     throw otherResource(deps.resource)
-  await passToProvider(ctx, deps, form, credentials)
-  const expiry = deps.clientExpiry(credentials.clientId)
+  await passToProvider(ctx, deps, form, clientId)
+  const expiry = deps.clientExpiry(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   await countForAddress(ctx, deps, deps.limits.address)
-  const { form, credentials } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
+  const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   // RFC 7009 §2.2: a token that never was is no error.
   if (TOKEN.test(presented)) {
-    await passToProvider(ctx, deps, form, credentials)
-    // A clock that was put forward meanwhile made the token seem to have ended, and so not be revoked.
-    deps.requireSoundClock()
+    await passToProvider(ctx, deps, form, clientId)
     // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
     await deps.announceEnd(sha256(presented).toString('base64url'))
   }
@@ -137,16 +135,16 @@ async function authenticatedForm(
   ctx: Context,
   deps: OAuthRouteDeps,
   hint: string,
-): Promise<{ form: URLSearchParams; credentials: ClientCredentials }> {
+): Promise<{ form: URLSearchParams; clientId: string }> {
   const form = await readForm(ctx, hint)
   const repeated = [...new Set(form.keys())].find(
     (name) => name !== 'resource' && form.getAll(name).length > 1,
   )
   if (repeated !== undefined)
     throw new Problem('invalid-request', { detail: 'A parameter is sent twice (RFC 6749, section 3.2).' })
-  const { caller, credentials } = await deps.authenticate(ctx, form)
-  for (const policy of deps.limits.client) spendLimits(ctx, await deps.limiter.take(policy, caller.clientId))
-  return { form, credentials }
+  const { clientId } = await deps.authenticate(ctx, form)
+  for (const policy of deps.limits.client) spendLimits(ctx, await deps.limiter.take(policy, clientId))
+  return { form, clientId }
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -168,7 +166,7 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     ctx,
     deps,
     new URLSearchParams({ token: TOKEN.test(presented) ? presented : 'not-a-token' }),
-    credentials.value,
+    verified.server.client_id,
   )
 }
 
@@ -183,9 +181,9 @@ async function passToProvider(
   ctx: Context,
   deps: OAuthRouteDeps,
   form: URLSearchParams,
-  credentials: ClientCredentials,
+  clientId: string,
 ): Promise<void> {
-  replayForm(ctx.req, form, credentials)
+  replayForm(ctx.req, form, { clientId, voucher: deps.vouch(clientId) })
   const cors = ctx.response.get('access-control-allow-origin')
   // oidc-provider leaves CORS alone where one of its headers is set already.
   ctx.set(

@@ -27,14 +27,12 @@ export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenA
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
       const clientId = AgentId.parse(payload.clientId)
-      const { epoch } = await tokens.stop()
       const generation = await generationOf(clientId)
       if (generation === undefined || !(await markUse(clientId))) throw invalidClient()
       const scope = payload['scope'] ?? ''
       await tokens.save(sha256(token), {
         clientId,
         generation,
-        epoch,
         scope,
         audience: String([payload['aud']].flat()[0]),
         issuedAt: new Date(Number(payload.iat) * 1000),

@@ -12,6 +12,8 @@ export interface CredentialOperationsDeps {
   readonly file: string
   readonly followers: Pick<ResourceServerFollowers, 'view'>
   readonly leaseMs: number
+  /** Told once the file has one more secret of a resource server, or one less. */
+  readonly onWritten: (done: 'added' | 'ended', clientId: string, fingerprint: string) => void
 }
 
 export interface Rotated {
@@ -27,7 +29,7 @@ const ASK_MS = 100
 const SLACK_MS = 10_000
 
 /** Changing the secret of a resource server in two steps, between which both secrets are good. */
-export function credentialOperations({ file, followers, leaseMs }: CredentialOperationsDeps) {
+export function credentialOperations({ file, followers, leaseMs, onWritten }: CredentialOperationsDeps) {
   const view = async (): Promise<CredentialView> => ({
     servers: await readResourceServers(file),
     ...(await followers.view()),
@@ -80,6 +82,7 @@ export function credentialOperations({ file, followers, leaseMs }: CredentialOpe
         await rm(next, { force: true })
         await writeDurably(next, `${secret}\n`, secretFile)
         await write(changed.value)
+        onWritten('added', clientId, print)
       }
       const { live, late } = await followed(clientId)
       if (late.length > 0)
@@ -100,6 +103,10 @@ export function credentialOperations({ file, followers, leaseMs }: CredentialOpe
       const [stays = ''] = changed.value.find((each) => each.client_id === clientId)?.secrets ?? []
       if (trial) return ok({ fingerprint: fingerprint(stays), instances: [] })
       await write(changed.value)
+      const gone = before.servers
+        .find((each) => each.client_id === clientId)
+        ?.secrets.find((digest) => digest !== stays)
+      onWritten('ended', clientId, fingerprint(gone ?? ''))
       const { live, late } = await followed(clientId)
       if (late.length > 0)
         return err(`The secret is out of the file, but may still be accepted by: ${late.join(', ')}.`)

@@ -8,7 +8,7 @@ import type { TokenStop } from './token-store.ts'
 const StopRow = z
   .object({ epoch: z.int(), issued_before: z.date().nullable() })
   .transform((row): TokenStop => ({ epoch: row.epoch, issuedBefore: row.issued_before ?? undefined }))
-const STOP_COLUMNS = 'epoch, issued_before'
+export const STOP_COLUMNS = 'epoch, issued_before'
 
 /** What has been stopped, by the authority. */
 export async function readStop(db: Database): Promise<TokenStop> {
@@ -50,7 +50,7 @@ export function postgresStopStore(db: Pool): StopStore {
   }
 }
 
-function toStop(row: unknown): TokenStop {
+export function toStop(row: unknown): TokenStop {
   if (row === undefined) throw new Error('the table token_stop has lost its row')
   return StopRow.parse(row)
 }

@@ -1,7 +1,7 @@
 import { RegistrationId } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { readStop } from './postgres-stop-store.ts'
+import { readStop, STOP_COLUMNS, toStop } from './postgres-stop-store.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
 
 const Row = z.object({
@@ -25,15 +25,18 @@ const BATCH = 1_000
 export function postgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
   return {
     async save(hash, token) {
-      await db.query(
-        `insert into tokens
-           (token_hash, client_id, generation, epoch, scope, audience, issued_at, expires_at, claim_id)
-         values ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+      const { rows } = await db.query(
+        `with stop as (select ${STOP_COLUMNS} from token_stop),
+         saved as (
+           insert into tokens
+             (token_hash, client_id, generation, epoch, scope, audience, issued_at, expires_at, claim_id)
+           values ($1, $2, $3, coalesce($4, (select epoch from stop)), $5, $6, $7, $8, $9))
+         select ${STOP_COLUMNS} from stop`,
         [
           hash,
           token.clientId,
           token.generation,
-          token.epoch,
+          token.epoch ?? null,
           token.scope,
           token.audience,
           token.issuedAt,
@@ -41,6 +44,7 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
           token.claimId ?? null,
         ],
       )
+      return token.epoch === undefined ? toStop(rows[0]) : undefined
     },
     async find(hash) {
       const { rows } = await db.query(

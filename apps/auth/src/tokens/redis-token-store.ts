@@ -6,6 +6,7 @@ import { runRedisScript } from './run-redis-script.ts'
 import {
   type GenerationOf,
   isStopped,
+  type NewToken,
   STANDING,
   type StopOf,
   type TokenHash,
@@ -38,9 +39,15 @@ const Found = z.tuple([Stored, Mirrored, Mirrored, Mirrored]).nullable()
  */
 const LIFE = `local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
-/** KEYS: the token's. ARGV: the token, when it expires. */
+/**
+ * KEYS: the token's, the mirrored stop. ARGV: the token without its end, when it expires, perhaps its epoch; else it gets
+ * that of the mirrored stop. Returns the mirrored stop; saves nothing where an epoch is wanted and there is none.
+ */
 const SAVE = `${LIFE}
-redis.call('SET', KEYS[1], life .. ' ' .. ARGV[1], 'PXAT', ARGV[2])`
+local stop = redis.call('GET', KEYS[2])
+local epoch = ARGV[3] or string.match(stop or '', '^(%d+) %d+$')
+if epoch then redis.call('SET', KEYS[1], life .. ' ' .. ARGV[1] .. ',"epoch":' .. epoch .. '}', 'PXAT', ARGV[2]) end
+return stop`
 
 /** One round trip: the token, the mirrored stop, and the mirrored generations of the client and the claim it names. */
 const FIND = `${LIFE}
@@ -89,17 +96,24 @@ export function redisTokenStore(
 
   return {
     async save(hash, token) {
-      const stored = {
-        client: token.clientId,
-        generation: token.generation,
-        epoch: token.epoch,
-        scope: token.scope,
-        audience: token.audience,
-        issued: token.issuedAt.getTime(),
-        expires: token.expiresAt.getTime(),
-        ...(token.claimId && { claim: token.claimId }),
+      const saved = async (...epoch: number[]) =>
+        Mirrored.parse(
+          await runRedisScript(
+            redis,
+            SAVE,
+            [tokenKey(hash), stopKey],
+            [withoutEnd(token), token.expiresAt.getTime(), ...epoch],
+          ),
+        )
+      if (token.epoch !== undefined) {
+        await saved(token.epoch)
+        return undefined
       }
-      await runRedisScript(redis, SAVE, [tokenKey(hash)], [JSON.stringify(stored), stored.expires])
+      const mirrored = readStop(await saved())
+      if (mirrored) return mirrored
+      const stop = await stopFrom(null)
+      await saved(stop.epoch)
+      return stop
     },
     async find(hash) {
       const found = Found.parse(
@@ -149,6 +163,18 @@ function readStop(mirrored: string | null): TokenStop | undefined {
   return { epoch: Number(epoch), issuedBefore: before === '0' ? undefined : new Date(Number(before)) }
 }
 const writeStop = ({ epoch, issuedBefore }: TokenStop) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
+
+/** The JSON of a token but for its epoch, which the script adds, and the brace after it. */
+const withoutEnd = (token: NewToken): string =>
+  JSON.stringify({
+    client: token.clientId,
+    generation: token.generation,
+    scope: token.scope,
+    audience: token.audience,
+    issued: token.issuedAt.getTime(),
+    expires: token.expiresAt.getTime(),
+    ...(token.claimId && { claim: token.claimId }),
+  }).slice(0, -1)
 
 const toRecord = (stored: z.infer<typeof Stored>): TokenRecord => ({
   clientId: stored.client,

@@ -36,12 +36,11 @@ const storeThatAsks = (stopOf: StopOf = authority.stopOf) =>
     stopOf,
     now: () => new Date(),
   })
-async function issue(epoch?: number) {
+async function issue(epoch?: number, store = storeThatAsks()) {
   const hash = sha256(newToken())
-  const stamp = epoch ?? (await storeThatAsks().stop()).epoch
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-  const token = { clientId, generation: 1, epoch: stamp, scope: '', audience: '', issuedAt, expiresAt }
-  await storeThatAsks().save(hash, token)
+  const token = { clientId, generation: 1, scope: '', audience: '', issuedAt, expiresAt }
+  await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })
   return hash
 }
 const isActive = async (hash: Buffer) => (await storeThatAsks().find(hash)) !== undefined
@@ -107,6 +106,21 @@ test('a late answer of the authority does not undo a stop', async () => {
   await finding
   expect(await mirrored()).toBe(`${epoch} 0`)
   expect(await isActive(hash)).toBe(false)
+})
+
+test('a token that is saved while nothing is mirrored is over when all is stopped before the authority answers', async () => {
+  const answer = Promise.withResolvers<void>()
+  const late = storeThatAsks(async () => {
+    const known = await authority.stopOf()
+    await answer.promise
+    return known
+  })
+  const issuing = issue(undefined, late)
+  await expect.poll(mirrored).toMatch(/^claimed/)
+  await stop()
+  answer.resolve()
+  expect(await isActive(await issuing)).toBe(false)
+  expect(await isActive(await issue())).toBe(true)
 })
 
 test('what was lost while it was being stopped is told again', async () => {

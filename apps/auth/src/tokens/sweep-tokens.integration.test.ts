@@ -53,6 +53,7 @@ test('at most 1 000 go in one statement, and several processes may sweep at once
 
 test('sweeps by itself until it is disposed, and survives a database that does not answer', async () => {
   const lines: string[] = []
+  const told: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let broken = true
   const db = {
@@ -64,12 +65,15 @@ test('sweeps by itself until it is disposed, and survives a database that does n
       db,
       now: () => now,
       log,
+      onSwept: (what) => void told.push(what),
       everyMs: 5,
     })
     await save(0)
     await expect.poll(() => lines.join()).toContain('expired tokens were not swept')
+    expect(told, 'told that it begins').toEqual(['expired tokens'])
     broken = false
     await expect.poll(kept).toHaveLength(1)
+    await expect.poll(() => told.length).toBeGreaterThan(1)
   }
   await save(0)
   expect(await kept()).toHaveLength(2)
@@ -78,6 +82,7 @@ test('sweeps by itself until it is disposed, and survives a database that does n
 test('F-17 sweeps nothing while the clock of this machine is wrong', async () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
+  const told: string[] = []
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
@@ -89,11 +94,13 @@ test('F-17 sweeps nothing while the clock of this machine is wrong', async () =>
     db,
     now: () => now,
     log,
+    onSwept: (what) => void told.push(what),
     everyMs: 5,
   })
   await save(0)
   const before = await kept()
   await expect.poll(() => lines.join()).toContain('expired tokens were not swept: the clock is wrong')
+  expect(told).toEqual(['expired tokens'])
   expect(await kept()).toEqual(before)
   hoursAhead = 0
   await expect.poll(kept).toHaveLength(1)

@@ -29,11 +29,12 @@ export function describeTokenStop(
       return record.agent.id
     }
     const epochNow = async () => (await store.tokens.stop()).epoch
-    async function save(clientId: string, { epoch, generation = 1, issuedAt = second() }: Stamp) {
+    async function save(clientId: string, { epoch, generation = 1, issuedAt = second() }: Partial<Stamp>) {
       const hash = sha256(newToken())
       const expiresAt = new Date(store.clock.now.getTime() + 3_600_000)
       const about = { scope: 'guides:read', audience: 'https://a.example/api' }
-      await store.tokens.save(hash, { clientId, generation, epoch, issuedAt, expiresAt, ...about })
+      const stamp = { generation, issuedAt, ...(epoch !== undefined && { epoch }) }
+      await store.tokens.save(hash, { clientId, expiresAt, ...stamp, ...about })
       return hash
     }
     const issue = async (clientId: string, more: Partial<Stamp> = {}) =>
@@ -75,6 +76,20 @@ export function describeTokenStop(
       expect((await store.authority.agents.find(stopped))?.agent.status).toBe('active')
     })
 
+    test('N-106 a token gets the epoch that stands as it is saved', async () => {
+      const id = await register()
+      const before = await save(id, {})
+      await evidence(store.stop(ALL))
+      const after = await save(id, {})
+      expect((await store.tokens.find(after))?.epoch).toBe(await epochNow())
+      const [issuedAt, expiresAt] = [second(), new Date(store.clock.now.getTime() + 3_600_000)]
+      const token = { clientId: id, generation: 1, scope: '', audience: '', issuedAt, expiresAt }
+      expect(await store.tokens.save(sha256(newToken()), token)).toEqual(await store.tokens.stop())
+      expect(await isActive(before)).toBe(false)
+      await evidence(store.stop(ALL))
+      expect(await isActive(after)).toBe(false)
+    })
+
     test('N-108 by time ends what was issued before, not what was issued in that very second', async () => {
       const id = await register()
       const at = second()
@@ -107,7 +122,7 @@ export function describeTokenStop(
     test('N-105 nothing that begins after it finds a token that was issued before, whenever it was saved', async () => {
       const rounds = Array.from({ length: 5 }, async () => {
         const id = await register()
-        const saving = Array.from({ length: 5 }, () => issue(id))
+        const saving = Array.from({ length: 5 }, () => save(id, {}))
         const epoch = await epochNow()
         const reading = saving.map(async (hash) => isActive(await hash))
         await evidence(store.stop(ALL))

@@ -7,7 +7,7 @@ export interface TokenRecord {
   readonly clientId: string
   /** The client's generation as the issuing process knew it. */
   readonly generation: number
-  /** The epoch as it stood before the token was made. */
+  /** The epoch as it stood when the token was saved, or before. */
   readonly epoch: number
   /** Space separated. */
   readonly scope: string
@@ -18,6 +18,9 @@ export interface TokenRecord {
   /** The claim that it was got under, if any: it ends with it. */
   readonly claimId?: RegistrationId | undefined
 }
+
+/** A token that is to be saved: without an epoch it gets the one that stands at that moment, in one step. */
+export type NewToken = Omit<TokenRecord, 'epoch'> & { readonly epoch?: number }
 
 /** What the emergency stop has ended so far. Both parts only rise. */
 export interface TokenStop {
@@ -38,7 +41,8 @@ export const isStopped = (
  * `contract` suite: `token-store.contract.ts`.
  */
 export interface TokenStore {
-  save(hash: TokenHash, token: TokenRecord): Promise<void>
+  /** @returns what has been stopped, as it stood when the token got its epoch; undefined for one that came with it */
+  save(hash: TokenHash, token: NewToken): Promise<TokenStop | undefined>
   /**
    * The token, unless it expired, was revoked or stopped, or its client's generation is another than the one it
    * carries.
@@ -51,10 +55,7 @@ export interface TokenStore {
    * before the authority's own change commits, so the number must not be looked up there.
    */
   raiseGeneration(id: string, generation: number): Promise<void>
-  /**
-   * What has been stopped. Whoever issues a token asks before everything else, and puts the epoch on it: a stop that
-   * comes in between ends it.
-   */
+  /** What has been stopped. */
   stop(): Promise<TokenStop>
   /** Ends every token that was stopped, also one that is saved later. Runs as `raiseGeneration` does. */
   raiseStop(stop: TokenStop): Promise<void>

@@ -1,6 +1,6 @@
 import { createLimiter, type Limiter, type Log, type Metrics, memoryLimitStore } from '@plainpath/http'
-import type { Config } from './config.ts'
-import { sharedLimits } from './limit-redis.ts'
+import type { Config } from '../config.ts'
+import { sharedLimits } from '../limit-redis.ts'
 import type { openStores } from './wire-stores.ts'
 
 /** Counts in Redis where there is one, else in this process. */

@@ -1,8 +1,8 @@
 import { REVOCATION_NAME } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
-import type { AnnounceDeps, Revoker } from './revocation/announce-end.ts'
-import { nobodyToTell, openRevoker } from './revocation/open-revoker.ts'
-import { redisRevocationStore } from './revocation/redis-revocation-store.ts'
+import type { AnnounceDeps, Revoker } from '../revocation/announce-end.ts'
+import { nobodyToTell, openRevoker } from '../revocation/open-revoker.ts'
+import { redisRevocationStore } from '../revocation/redis-revocation-store.ts'
 
 /** Tells APIs what ended, where they keep answers in memory: where there is a Redis. */
 export async function wireRevoker(

@@ -1,6 +1,6 @@
 import { createMetrics, type PoolUsage, poolMetrics } from '@plainpath/http'
-import { keyMetrics } from './keys/key-metrics.ts'
-import { revocationMetrics } from './revocation/revocation-metrics.ts'
+import { keyMetrics } from '../keys/key-metrics.ts'
+import { revocationMetrics } from '../revocation/revocation-metrics.ts'
 
 /** What the authorization server counts, beside its requests, limits and mail. */
 export function openMetrics() {

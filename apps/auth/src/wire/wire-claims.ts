@@ -2,18 +2,18 @@ import type { AgentId } from '@plainpath/domain'
 import type { Log, Metrics, Problem, Route } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
-import type { CachedAgents } from './agents/cached-agents.ts'
-import { beginClaim } from './claims/begin-claim.ts'
-import { claimLink } from './claims/claim-link.ts'
-import { claimMailHandlers } from './claims/claim-mails.ts'
-import { claimPageRoutes } from './claims/claim-page-routes.ts'
-import { type AnswerAssertion, claimRoutes } from './claims/claim-routes.ts'
-import { completeClaim } from './claims/complete-claim.ts'
-import { endClaim } from './claims/end-claim.ts'
-import { sweepClaims } from './claims/sweep-claims.ts'
-import type { Config } from './config.ts'
-import { CLAIM_MAIL, CLAIM_RESEND, LIMITS } from './limits.ts'
-import { sweepRegularly } from './sweep-regularly.ts'
+import type { CachedAgents } from '../agents/cached-agents.ts'
+import { beginClaim } from '../claims/begin-claim.ts'
+import { claimLink } from '../claims/claim-link.ts'
+import { claimMailHandlers } from '../claims/claim-mails.ts'
+import { claimPageRoutes } from '../claims/claim-page-routes.ts'
+import { type AnswerAssertion, claimRoutes } from '../claims/claim-routes.ts'
+import { completeClaim } from '../claims/complete-claim.ts'
+import { endClaim } from '../claims/end-claim.ts'
+import { sweepClaims } from '../claims/sweep-claims.ts'
+import type { Config } from '../config.ts'
+import { CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
+import { sweepRegularly } from '../sweep-regularly.ts'
 import type { openStores } from './wire-stores.ts'
 
 interface ClaimSurroundings {
@@ -55,7 +55,8 @@ export function openClaims(config: Config, around: ClaimSurroundings): { routes:
     limits: LIMITS.pages,
   })
   const resources = new AsyncDisposableStack()
-  resources.use(sweepRegularly('claims', sweepClaims, { db: stores.db, now, log }))
+  const sweeping = { db: stores.db, now, log, onSwept: metrics.swept }
+  resources.use(sweepRegularly('claims', sweepClaims, sweeping))
   resources.use(
     openMailer({
       ...{ databaseUrl: config.databaseUrl, db: stores.db, sealingKeys: config.sealingKeys, hashKey },

@@ -1,9 +1,9 @@
 import type { Log, Metrics } from '@plainpath/http'
-import { expireAgents } from './agents/expire-agents.ts'
-import { countUnused } from './agents/postgres-agent-counts.ts'
-import { sweepSecrets } from './agents/postgres-agent-secrets.ts'
-import type { Config } from './config.ts'
-import { type Sweep, sweepRegularly } from './sweep-regularly.ts'
+import { expireAgents } from '../agents/expire-agents.ts'
+import { countUnused } from '../agents/postgres-agent-counts.ts'
+import { sweepSecrets } from '../agents/postgres-agent-secrets.ts'
+import type { Config } from '../config.ts'
+import { type Sweep, sweepRegularly } from '../sweep-regularly.ts'
 import type { openStores } from './wire-stores.ts'
 
 /** What is left of so many expired agents for each that may never have been used. */
@@ -31,7 +31,7 @@ export function wireAgentLife(
   config: Pick<Config, 'neverUsedClients'>,
   around: {
     stores: Stores
-    metrics: Pick<Metrics, 'gauge'>
+    metrics: Pick<Metrics, 'gauge' | 'swept'>
     log: Log
     now: () => Date
     everyMs?: number
@@ -42,8 +42,8 @@ export function wireAgentLife(
   const neverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
   const idle = metrics.gauge('agents_idle', 'Registered agents that got no token for 30 days')
   const resources = new AsyncDisposableStack()
-  const regularly = (what: string, sweep: Sweep) =>
-    resources.use(sweepRegularly(what, sweep, { db: stores.db, now, log, ...(everyMs && { everyMs }) }))
+  const sweeping = { db: stores.db, now, log, onSwept: metrics.swept, ...(everyMs && { everyMs }) }
+  const regularly = (what: string, sweep: Sweep) => resources.use(sweepRegularly(what, sweep, sweeping))
   regularly('unused agents', async (db, at) => {
     const ended = await expire(at)
     if (ended > 0) return ended

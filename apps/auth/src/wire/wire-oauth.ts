@@ -1,17 +1,17 @@
 import type { AgentId } from '@plainpath/domain'
 import type { Features, ServiceUrls } from '@plainpath/metadata'
-import { useMarks } from './agents/mark-use.ts'
-import { answerAssertion } from './assertions/answer-assertion.ts'
-import { exchangeAssertion } from './assertions/exchange-assertion.ts'
-import { issueAssertion } from './assertions/issue-assertion.ts'
-import type { GateVoucher } from './clients/gate-voucher.ts'
-import type { Config } from './config.ts'
-import type { KeyFollower } from './keys/key-follower.ts'
-import { clientAdapter } from './oauth/client-adapter.ts'
-import { createProvider } from './oauth/create-provider.ts'
-import { providerSlot } from './oauth/provider-slot.ts'
-import { readOnlyAdapter, tokenAdapter } from './oauth/token-adapter.ts'
-import type { ResourceServer } from './resource-servers/resource-servers.ts'
+import { useMarks } from '../agents/mark-use.ts'
+import { answerAssertion } from '../assertions/answer-assertion.ts'
+import { exchangeAssertion } from '../assertions/exchange-assertion.ts'
+import { issueAssertion } from '../assertions/issue-assertion.ts'
+import type { Config } from '../config.ts'
+import type { KeyFollower } from '../keys/key-follower.ts'
+import { clientAdapter } from '../oauth/client-adapter.ts'
+import { createProvider } from '../oauth/create-provider.ts'
+import { gateVoucher } from '../oauth/gate-voucher.ts'
+import { providerSlot } from '../oauth/provider-slot.ts'
+import { readOnlyAdapter, tokenAdapter } from '../oauth/token-adapter.ts'
+import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { openStores } from './wire-stores.ts'
 
 /** What is signed here, and what is exchanged: the Provider with its models, and identity assertions. */
@@ -19,15 +19,14 @@ export function wireOAuth(deps: {
   config: Config
   stores: Awaited<ReturnType<typeof openStores>>
   signing: KeyFollower
-  vouch: GateVoucher
   resourceServers: () => readonly ResourceServer[]
   urls: ServiceUrls
   features: Features
   onIssued?: (scopes: readonly string[]) => void
   now: () => Date
 }) {
-  const { config, stores, signing, vouch, resourceServers, urls, features, now } = deps
-  const { hashKey } = config
+  const { config, stores, signing, resourceServers, urls, features, now } = deps
+  const vouch = gateVoucher()
   const { agents, identityAssertions: assertions, claims } = stores
   const generationOf = async (id: AgentId) => {
     const agent = (await agents.find(id))?.agent
@@ -53,7 +52,6 @@ export function wireOAuth(deps: {
         urls,
         adapter,
         ring,
-        hashKey,
         resourceServers,
         exchangeAssertion: exchange,
         emailOf,
@@ -72,6 +70,7 @@ export function wireOAuth(deps: {
   })
   return {
     provider,
+    vouch,
     clientExpiry: marks.expiryOf,
     standingClaim: (id: AgentId) => claims.live(id, now()),
     answerAssertion: answerAssertion({ issueAssertion: issue, urls, features }),

@@ -1,12 +1,12 @@
 import type { Log, Metrics } from '@plainpath/http'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 import {
   type FollowedResourceServers,
   followResourceServers,
-} from './resource-servers/follow-resource-servers.ts'
-import type { ResourceServerFollowers } from './resource-servers/resource-server-followers.ts'
-import { fingerprint } from './resource-servers/resource-servers.ts'
-import { readResourceServers } from './resource-servers/resource-servers-file.ts'
+} from '../resource-servers/follow-resource-servers.ts'
+import type { ResourceServerFollowers } from '../resource-servers/resource-server-followers.ts'
+import { fingerprint } from '../resource-servers/resource-servers.ts'
+import { readResourceServers } from '../resource-servers/resource-servers-file.ts'
 
 const READ_MS = 1_000
 

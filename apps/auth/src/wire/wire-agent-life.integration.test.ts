@@ -1,8 +1,8 @@
 import { createMetrics } from '@plainpath/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../test/example-agent.ts'
-import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
-import { loadConfig } from './config.ts'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
+import { loadConfig } from '../config.ts'
 import { wireAgentLife } from './wire-agent-life.ts'
 import { openStores } from './wire-stores.ts'
 
@@ -45,4 +45,27 @@ test('ends by itself who is due, forgets what was left of them, and counts', asy
   await expect.poll(() => rows('agents'), { timeout: 10_000 }).toBe(1)
   now = after(98)
   await expect.poll(() => rows('expired_agents'), { timeout: 10_000 }).toBe(1)
+})
+
+test('shows when each sweep last succeeded, and that one does no more', async () => {
+  const metrics = createMetrics('test')
+  const shown = async () => {
+    const { values = [] } =
+      (await metrics.registry.getSingleMetric('retention_last_success_timestamp_seconds')?.get()) ?? {}
+    return new Map(values.map(({ labels, value }) => [labels['sweep'], value]))
+  }
+  const isLater = async (sweep: string, than: number) => ((await shown()).get(sweep) ?? 0) > than
+  const began = Date.now() / 1_000
+  await place.asOwner('alter table agent_secrets rename to secrets_away')
+  await using _living = wireAgentLife(
+    { neverUsedClients: 10 },
+    { stores, metrics, log, now: () => now, everyMs: 5 },
+  )
+  const first = await shown()
+  expect([...first.keys()]).toEqual(['unused agents', 'expired agents', 'ended secrets'])
+  expect(Math.min(...first.values())).toBeGreaterThanOrEqual(began)
+  await expect.poll(() => isLater('expired agents', began + 0.1)).toBe(true)
+  expect((await shown()).get('ended secrets')).toBe(first.get('ended secrets'))
+  await place.asOwner('alter table secrets_away rename to agent_secrets')
+  await expect.poll(() => isLater('ended secrets', began + 0.1)).toBe(true)
 })

@@ -1,0 +1,118 @@
+import { rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { backUp } from '@plainpath/postgres/testing'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
+import { type ClaimsUnderTest, confirmed, endClaim, startClaims } from './claim-client.ts'
+import { runAuth } from './run-auth.ts'
+import { securityEventsIn } from './security-events-in.ts'
+import { send } from './send.ts'
+import { ORIGIN } from './start-auth.ts'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const LOG = path.join(tmpdir(), `plainpath-replay-${process.pid}`)
+
+const resources = new AsyncDisposableStack()
+let under: ClaimsUnderTest
+let env: Record<string, string>
+beforeAll(async () => {
+  under = resources.use(await startClaims())
+  env = await under.stores.settingsFor(ORIGIN)
+  resources.defer(() => rm(LOG, { force: true }))
+})
+afterAll(() => resources.disposeAsync())
+
+const run = (...words: string[]) => runAuth(words, env)
+const replay = async (...more: string[]) =>
+  JSON.parse((await run('replay', '--log', LOG, '--json', ...more)).printed)
+const secretsOf = (agent: Registered, method: string, id = '') =>
+  send(under.auth.url, { method, path: `/api/agent/secrets${id}`, headers: asAgent(agent) })
+const claimsAlive = async () => {
+  const { rows } = await under.stores.db.query<{ alive: number }>(
+    'select count(*)::int as alive from claims where ended_at is null',
+  )
+  return rows[0]?.alive
+}
+
+/** Ends the first secret of the agent. @returns the agent with its second one */
+async function rotate(
+  agent: Registered,
+  added: { secret_id: string; client_secret: string },
+): Promise<Registered> {
+  const rotated = { ...agent, client_secret: added.client_secret }
+  const shown = await send(under.auth.url, { path: '/api/agent', headers: asAgent(rotated) })
+  const { secrets } = JSON.parse(shown.text) as { secrets: { secret_id: string }[] }
+  const old = secrets.find(({ secret_id: id }) => id !== added.secret_id)?.secret_id
+  expect((await secretsOf(rotated, 'DELETE', `/${old}`)).status).toBe(204)
+  return rotated
+}
+const addSecret = async (agent: Registered) =>
+  JSON.parse((await secretsOf(agent, 'POST')).text) as { secret_id: string; client_secret: string }
+
+test('what had ended since the backup ends again after a restore, by what the log says', async () => {
+  const { auth, stores } = under
+  const [deleted, disabled, enabled, beside, replaced, stays] = [
+    await register(auth),
+    await register(auth),
+    await register(auth),
+    await register(auth),
+    await register(auth),
+    await register(auth),
+  ] as [Registered, Registered, Registered, Registered, Registered, Registered]
+  const claim = await confirmed(under)
+  const addedBefore = await addSecret(beside)
+  const restore = await backUp(stores.database.adminUrl)
+
+  const before = auth.logged.length
+  expect(
+    (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(deleted) })).status,
+  ).toBe(204)
+  expect((await endClaim(auth, claim.agent)).status).toBe(204)
+  await rotate(beside, addedBefore)
+  await rotate(replaced, await addSecret(replaced))
+  const commands = [
+    await run('agents', 'disable', disabled.client_id),
+    await run('agents', 'disable', enabled.client_id),
+    await run('agents', 'enable', enabled.client_id),
+  ]
+  expect(commands.map(({ code }) => code)).toEqual([0, 0, 0])
+  // Of several instances, so in no order.
+  await writeFile(
+    LOG,
+    [...commands.map(({ errors }) => errors), ...auth.logged.slice(before)].toReversed().join('\n'),
+  )
+
+  await restore()
+  await using restored = await under.another()
+  const works = async (agent: Registered) => (await requestToken(restored, agent)).status
+  const all = [deleted, disabled, enabled, beside, replaced, stays]
+  expect(await Promise.all(all.map(works))).toEqual(Array(6).fill(200))
+  expect(await claimsAlive()).toBe(1)
+  const told = { clients: 2, claims: 1, secrets: 2 }
+  expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
+  expect(await claimsAlive()).toBe(1)
+  // One of the two secrets was the only one that the backup had of its agent, which is disabled.
+  const ended = { clients: 3, claims: 1, secrets: 1 }
+  const replayed = await run('replay', '--log', LOG, '--json')
+  expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
+  const events = securityEventsIn(replayed.errors.split('\n')).map(({ event, by }) => [event, by])
+  const times = (event: string, count: number) => Array.from({ length: count }, () => [event, 'operator'])
+  expect(events.toSorted()).toEqual(
+    [['claim-ended', 'operator'], ...times('client-ended', 3), ...times('secret-ended', 1)].toSorted(),
+  )
+
+  await using after = await under.another()
+  const worksAfter = async (agent: Registered) => (await requestToken(after, agent)).status
+  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 200])
+  expect(await worksAfter({ ...beside, client_secret: addedBefore.client_secret })).toBe(200)
+  expect(await claimsAlive()).toBe(0)
+})
+
+test('a log that is not there is said in a sentence', async () => {
+  expect(await run('replay', '--log', `${LOG}-missing`)).toMatchObject({
+    code: 1,
+    errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\.$/),
+  })
+})

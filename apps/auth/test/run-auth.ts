@@ -1,0 +1,20 @@
+import { runAuthCommand } from '../src/cli.ts'
+import type { Environment } from '../src/config.ts'
+
+export interface CommandResult {
+  readonly code: number
+  /** Its lines on either stream. */
+  readonly printed: string
+  readonly errors: string
+}
+
+/** Runs `auth` with these words. */
+export async function runAuth(words: readonly string[], env: Environment): Promise<CommandResult> {
+  const [printed, errors]: [string[], string[]] = [[], []]
+  const io = {
+    print: (line: string) => void printed.push(line),
+    printError: (line: string) => void errors.push(line),
+  }
+  const code = await runAuthCommand(words, env, io)
+  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
+}
