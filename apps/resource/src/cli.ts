@@ -1,12 +1,18 @@
+import { hostname } from 'node:os'
 import { createLog } from '@plainpath/http'
 import { isUnavailable, migrate } from '@plainpath/postgres'
+import { SealError } from '@plainpath/sealing'
 import { Command, CommanderError } from 'commander'
-import { type CommandIo, Refusal } from './commands/command-io.ts'
+import { type CommandIo, Refusal, UNREADABLE } from './commands/command-io.ts'
 import { configCommand } from './commands/config-command.ts'
 import { contactCommand } from './commands/contact-command.ts'
+import { actorName } from './commands/desk-command.ts'
 import { guidesCommand } from './commands/guides-command.ts'
+import { replayCommand } from './commands/replay-command.ts'
+import { rewrapCommand } from './commands/rewrap-command.ts'
 import { waitlistCommand } from './commands/waitlist-command.ts'
 import { ConfigError, type Environment, loadConfig, loadMigrationConfig } from './config.ts'
+import { erasureTeller } from './erasure-log.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { serveResource } from './serve.ts'
 
@@ -30,14 +36,17 @@ export async function runResourceCommand(
       io.printError(error.message)
       return error instanceof ConfigError ? 2 : 1
     }
-    if (!isUnavailable(error)) throw error
-    io.printError('The database does not answer.')
+    const isSealed = error instanceof SealError
+    if (!isSealed && !isUnavailable(error)) throw error
+    io.printError(isSealed ? UNREADABLE : 'The database does not answer.')
     return 1
   }
 }
 
 function resourceProgram(env: Environment, io: CommandIo): Command {
   const now = () => new Date()
+  const log = createLog({ service: 'resource', write: (line) => io.printError(line.trimEnd()) })
+  const desk = { now, tellErased: erasureTeller(log, { user: actorName(), host: hostname() }) }
   const program = new Command('resource').description('The resource API of Plainpath')
   program.exitOverride().configureOutput({
     writeOut: (text) => io.print(text.trimEnd()),
@@ -59,8 +68,10 @@ function resourceProgram(env: Environment, io: CommandIo): Command {
   const commands = [
     configCommand(env, io),
     guidesCommand(env, io, now),
-    waitlistCommand(env, io, now),
-    contactCommand(env, io, now),
+    waitlistCommand(env, io, desk),
+    contactCommand(env, io, desk),
+    rewrapCommand(env, io),
+    replayCommand(env, io, now),
   ]
   for (const command of commands) {
     program.addCommand(command)

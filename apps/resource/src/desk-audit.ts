@@ -3,7 +3,7 @@ import type { Database } from '@plainpath/postgres'
 export interface DeskAct {
   /** Who did it: the user of the machine where the command ran. */
   readonly actor: string
-  readonly action: 'waitlist export' | 'waitlist forget' | 'contact show' | 'contact erase'
+  readonly action: 'waitlist export' | 'waitlist forget' | 'contact show' | 'contact erase' | 'replay'
   /** Ids and numbers; never an address. */
   readonly about: string
 }

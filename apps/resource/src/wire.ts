@@ -17,13 +17,13 @@ import { mcpRoute } from './mcp/mcp-route.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
 import { pageRoutes } from './pages/page-routes.ts'
 import type { Retention } from './retention/keep-retention.ts'
-import { wireClock } from './wire-clock.ts'
-import { wireHealth } from './wire-health.ts'
-import { openIntrospection } from './wire-introspection.ts'
-import { wireLimiter } from './wire-limiter.ts'
-import { openMetrics } from './wire-metrics.ts'
-import { openPeople } from './wire-people.ts'
-import { openTraces } from './wire-tracing.ts'
+import { wireClock } from './wire/wire-clock.ts'
+import { wireHealth } from './wire/wire-health.ts'
+import { openIntrospection } from './wire/wire-introspection.ts'
+import { wireLimiter } from './wire/wire-limiter.ts'
+import { openMetrics } from './wire/wire-metrics.ts'
+import { openPeople } from './wire/wire-people.ts'
+import { openTraces } from './wire/wire-tracing.ts'
 
 /** The API, open but not listening. Disposing closes its connections. */
 export interface Resource extends AsyncDisposable {
@@ -96,7 +96,7 @@ export async function openResource(
     }),
     ...pageRoutes({ guides, joinWaitlist, urls }),
   ]
-  const authenticators = { bearer: bearerCheck({ introspect, urls, now }) }
+  const authenticators = { bearer: bearerCheck({ introspect, urls, clock, now }) }
   const quick = { find: answersAboutGuides.quick, callerOf: knownBearer({ known, urls, now }) }
   const { readiness } = health
   const around = { metrics, tracing, clock, log }

@@ -243,6 +243,22 @@ describe('the keys of the authorization server', () => {
   })
 })
 
+test('how many introspections are under way is shown', async () => {
+  const shown = async () => {
+    const metrics = await (await fetch(`${api.operations.url}/metrics`)).text()
+    return metrics.match(/(?<=^introspections_under_way\{about="token",.*\} )\d+$/m)?.[0]
+  }
+  const token = api.auth.issue()
+  let during: Promise<string | undefined> | undefined
+  api.auth.lie((answer) => {
+    answer.delayMs = 500
+    during = shown()
+  })
+  await read(token)
+  expect(await during).toBe('1')
+  expect(await shown()).toBe('0')
+})
+
 test('without an authorization server bearer requests are 503; guides, pages and the waitlist work', async () => {
   await using alone = await startResource({ env: { RESOURCE_AUTH_URL: await deadUrl() } })
   expectProblem(await read(`ppt_${'A'.repeat(43)}`, alone), { status: 503, code: 'unavailable' })

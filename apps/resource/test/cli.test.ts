@@ -1,10 +1,10 @@
 import { loadGuides } from '@plainpath/guides'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { runResourceCommand } from '../src/cli.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { ask, posting } from './ask.ts'
 import { keyFolder } from './key-folder.ts'
+import { runResource } from './run-resource.ts'
 import { startResource } from './start-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -15,12 +15,8 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-async function run(args: string, env: Record<string, string> = {}) {
-  const [out, errors]: [string[], string[]] = [[], []]
-  const io = { print: (text: string) => out.push(text), printError: (text: string) => errors.push(text) }
-  const code = await runResourceCommand(args.split(' ').filter(Boolean), env, io)
-  return { code, out: out.join('\n'), errors: errors.join('\n') }
-}
+const run = (args: string, env: Record<string, string> = {}) =>
+  runResource(args.split(' ').filter(Boolean), env)
 const settings = () => ({
   RESOURCE_ORIGIN: 'https://plainpath.example',
   RESOURCE_DATABASE_URL: database.appUrl,
@@ -49,6 +45,7 @@ describe('resource', () => {
     'guides retire',
     'guides review',
     'waitlist stats',
+    'rewrap',
   ])('%s --help says what it does', async (command) => {
     const { code, out } = await run(`${command} --help`)
     expect(code).toBe(0)

@@ -128,6 +128,23 @@ test('90 days after delivery a message is erased, and not a day before', async (
   expect(await rows('select id from contact_messages where message_sealed is not null')).toEqual([])
 })
 
+test('when what is over was last erased is shown, and is not later when it could not be', async () => {
+  const { resource, db, operations } = contact.api
+  const shown = async () => {
+    const metrics = await (await fetch(`${operations.url}/metrics`)).text()
+    const line = /^retention_last_success_timestamp_seconds\{sweep="links and messages",.*\} (\S+)$/m
+    return Number(line.exec(metrics)?.[1])
+  }
+  const first = await shown()
+  expect(Math.abs(Date.now() / 1_000 - first)).toBeLessThan(600)
+  await db.query('alter table contact_messages rename to messages_away')
+  await expect(resource.retention.enforce()).rejects.toThrow('contact_messages')
+  expect(await shown()).toBe(first)
+  await db.query('alter table messages_away rename to contact_messages')
+  await resource.retention.enforce()
+  expect(await shown()).toBeGreaterThan(first)
+})
+
 test('N-242 ten an hour for a registration, however many clients and addresses', async () => {
   await using limited = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const token = limited.tokenOf('ana@example.org', 'reg_x')

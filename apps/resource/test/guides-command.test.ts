@@ -1,9 +1,9 @@
 import { loadGuides } from '@plainpath/guides'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { runResourceCommand } from '../src/cli.ts'
 import { publishFirstGuides } from '../src/guides/publish-first-guides.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
+import { runResource } from './run-resource.ts'
 
 const resources = new AsyncDisposableStack()
 let database: TestDatabase
@@ -12,12 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-async function run(...args: string[]) {
-  const [out, errors]: [string[], string[]] = [[], []]
-  const io = { print: (text: string) => out.push(text), printError: (text: string) => errors.push(text) }
-  const code = await runResourceCommand(['guides', ...args], { RESOURCE_DATABASE_URL: database.appUrl }, io)
-  return { code, out: out.join('\n'), errors: errors.join('\n') }
-}
+const run = (...args: string[]) =>
+  runResource(['guides', ...args], { RESOURCE_DATABASE_URL: database.appUrl })
 
 const all = loadGuides().length
 

@@ -5,6 +5,7 @@ import {
   defineRoute,
   memoryLimitStore,
   mountRoutes,
+  Problem,
   requestContext,
   serve,
 } from '@plainpath/http'
@@ -17,7 +18,15 @@ import type { Introspection } from '../src/auth/introspection.ts'
 import { ask, expectProblem } from './ask.ts'
 
 const urls = serviceUrls('https://plainpath.example')
-const now = () => new Date('2026-11-20T12:00:00Z')
+/** How far the clock of this machine is ahead; the next introspection lasts until it is put so. */
+const clockAhead = { ms: 0, soon: 0 }
+const RIGHT = Date.parse('2026-11-20T12:00:00Z')
+const now = () => new Date(RIGHT + clockAhead.ms)
+const clock = {
+  requireSound() {
+    if (clockAhead.ms > 30_000) throw new Problem('unavailable')
+  },
+}
 const TOKEN = `ppt_${'t'.repeat(43)}`
 
 /** The answer to every introspection. */
@@ -50,7 +59,11 @@ beforeAll(async () => {
   app.use(requestContext({ log, origin: urls.origin, trustedProxies: { has: () => false } }))
   app.use(answerErrors({ origin: urls.origin, log, formOf: () => 'problem' }))
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
-  const bearer = bearerCheck({ introspect: async () => answer, urls, now })
+  const introspect = async () => {
+    clockAhead.ms = clockAhead.soon
+    return answer
+  }
+  const bearer = bearerCheck({ introspect, urls, clock, now })
   app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
   origin = resources.use(await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })).url
 })
@@ -88,3 +101,17 @@ test('N-071 a token ends at the very second of its exp, although the answer says
   answer = active({ expiresAt: now() })
   expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
 })
+
+test.for([
+  ['before', 3_600_000],
+  ['while its token is looked at', 0],
+])(
+  'F-17 whoever sends a token is not refused for a clock that was put forward %s, but told to try again',
+  async ([, ms]) => {
+    answer = active()
+    Object.assign(clockAhead, { ms, soon: 3_600_000 })
+    expectProblem(await read(`Bearer ${TOKEN}`), { status: 503, code: 'unavailable' })
+    Object.assign(clockAhead, { ms: 0, soon: 0 })
+    expect((await read(`Bearer ${TOKEN}`)).status).toBe(200)
+  },
+)

@@ -92,6 +92,21 @@ test('/changelog begins with the version that runs', async () => {
   expect(/<h2>([^<]*)<\/h2>/.exec((await get('/changelog')).body)?.[1]).toBe(API_VERSION)
 })
 
+test('/changelog names every operation of the API once, with its address and where it is described', async () => {
+  const { body } = await get('/changelog')
+  const named = Array.from(
+    body.matchAll(/<a href="\/docs#(\w+)"><code>([A-Z]+ \/[^<]+)<\/code><\/a>/g),
+    ([, operationId, address]) => ({ operationId, address }),
+  )
+  const described = operationsOf(FEATURES).map(({ operationId, method, path }) => ({
+    operationId,
+    address: `${method.toUpperCase()} ${path}`,
+  }))
+  const byId = (one: { operationId?: string | undefined }, other: { operationId?: string | undefined }) =>
+    (one.operationId ?? '').localeCompare(other.operationId ?? '')
+  expect(named.toSorted(byId)).toEqual(described.toSorted(byId))
+})
+
 describe('/docs', () => {
   test.for(
     operationsOf(FEATURES).map(({ operationId, summary, method, path }) => ({

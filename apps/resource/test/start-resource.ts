@@ -21,6 +21,8 @@ export interface RunningResource extends AsyncDisposable {
   /** As the owner of the tables. */
   readonly db: Pool
   readonly databaseUrl: string
+  /** Connects to the same database as the server's administrator; absent beside another instance. */
+  readonly adminUrl: string | undefined
   /** Every line of the log. */
   readonly logged: string[]
   /** How many people are on the waitlist. */
@@ -81,6 +83,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     auth,
     db,
     databaseUrl,
+    adminUrl: database?.adminUrl,
     keys,
     logged,
     async entries() {

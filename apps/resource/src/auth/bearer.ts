@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ANONYMOUS_SCOPES } from '@plainpath/domain'
-import type { Caller, ProblemCode } from '@plainpath/http'
+import { bySoundClock, type Caller, type ProblemCode, type WatchedClock } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { bearerToken } from './bearer-header.ts'
@@ -14,12 +14,18 @@ const OPTIONAL = 'This operation works without Authorization.'
 /**
  * Checks the bearer token of a request against the authorization server.
  *
+ * @param deps.clock by a wrong one nothing is said of tokens
  * @param deps.now an answer that says `active` is not believed past its `exp`
  * @throws {Problem} 401 or 403 with a challenge, 400 for several Authorization headers; and what `introspect` throws
  *   when the authorization server gives no usable answer
  */
-export function bearerCheck(deps: { introspect: Introspect; urls: ServiceUrls; now: () => Date }) {
-  return async (ctx: Context, scopes: readonly string[]): Promise<Caller> => {
+export function bearerCheck(deps: {
+  introspect: Introspect
+  urls: ServiceUrls
+  clock: Pick<WatchedClock, 'requireSound'>
+  now: () => Date
+}) {
+  const check = async (ctx: Context, scopes: readonly string[]): Promise<Caller> => {
     const refuse = refusals(deps.urls, scopes)
     const token = bearerToken(ctx.req)
     if (!token.ok) {
@@ -35,6 +41,7 @@ export function bearerCheck(deps: { introspect: Introspect; urls: ServiceUrls; n
     if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
     return callerOf(answer)
   }
+  return (ctx: Context, scopes: readonly string[]) => bySoundClock(deps.clock, () => check(ctx, scopes))
 }
 
 /**

@@ -18,11 +18,13 @@ export interface IntrospectionClientOptions {
   readonly claims?: 'email'
   /** Told of each answer that was missing or could not be believed. */
   readonly onFailure?: () => void
+  /** Told how many are under way, whenever that changes. */
+  readonly onUnderWay?: (count: number) => void
 }
 
 const TIMEOUT_MS = 1_000
 /** More at once than this are refused: an authorization server that hangs must not fill this process. */
-const MAX_AT_ONCE = 256
+export const MAX_AT_ONCE = 256
 
 /** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
 export function introspectionClient(options: IntrospectionClientOptions): Introspect {
@@ -57,9 +59,17 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
   }
 
   let asking = 0
-  return async (token) => {
+  function begin(): void {
     if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
     asking += 1
+    options.onUnderWay?.(asking)
+  }
+  function end(): void {
+    asking -= 1
+    options.onUnderWay?.(asking)
+  }
+  return async (token) => {
+    begin()
     const signal = AbortSignal.timeout(TIMEOUT_MS)
     try {
       return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))
@@ -68,7 +78,7 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
       if (cause instanceof AuthorizationServerFailure) throw cause
       throw new AuthorizationServerFailure('introspection failed', { cause })
     } finally {
-      asking -= 1
+      end()
     }
   }
 }

@@ -8,3 +8,6 @@ export interface CommandIo {
 export class Refusal extends Error {
   override readonly name = 'Refusal'
 }
+
+/** What is said of a `SealError`. */
+export const UNREADABLE = 'An address or a message cannot be opened with the key-encryption keys there are.'

@@ -3,10 +3,15 @@ import { Command } from 'commander'
 import { type Environment, loadDeskKeys } from '../config.ts'
 import { eraseMessage, listMessages, showMessage } from '../contact/contact-desk.ts'
 import type { ListedMessage, OpenedMessage } from '../contact/contact-store.ts'
+import type { TellErased } from '../erasure-log.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
 
-export function contactCommand(env: Environment, io: CommandIo, now: () => Date): Command {
+export function contactCommand(
+  env: Environment,
+  io: CommandIo,
+  { now, tellErased }: { now: () => Date; tellErased: TellErased },
+): Command {
   const contact = new Command('contact').description('messages to the people behind Plainpath')
   const add = (usage: string, description: string) =>
     contact.command(usage).description(description).option('--json', 'for programs')
@@ -36,6 +41,7 @@ export function contactCommand(env: Environment, io: CommandIo, now: () => Date)
       await using db = openCommandPool(env)
       const erased = await eraseMessage(db, { id: knownForm(id), actor: actorName(), now: now() })
       if (!erased) throw new Refusal('No message with this id is kept.')
+      tellErased('message', id)
       print(options, { id, status: 'erased' }, `${id} is erased.`)
     })
   return contact

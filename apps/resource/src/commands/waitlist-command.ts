@@ -1,13 +1,18 @@
-import { open } from 'node:fs/promises'
+import { open, rm } from 'node:fs/promises'
 import { canonicalEmail } from '@plainpath/domain'
 import { Command } from 'commander'
 import { type Environment, loadDeskKeys } from '../config.ts'
+import type { TellErased } from '../erasure-log.ts'
 import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
 import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
 
-export function waitlistCommand(env: Environment, io: CommandIo, now: () => Date): Command {
+export function waitlistCommand(
+  env: Environment,
+  io: CommandIo,
+  { now, tellErased }: { now: () => Date; tellErased: TellErased },
+): Command {
   const waitlist = new Command('waitlist').description('the waitlist')
   const add = (usage: string, description: string) =>
     waitlist.command(usage).description(description).option('--json', 'for programs')
@@ -36,11 +41,14 @@ export function waitlistCommand(env: Environment, io: CommandIo, now: () => Date
       const { sealingKeys } = loadDeskKeys(env)
       await using db = openCommandPool(env)
       await using file = await newFile(options.file)
+      await using unfinished = new AsyncDisposableStack()
+      unfinished.defer(() => rm(options.file))
       let entries = 0
       for await (const entry of exportEntries(db, { sealingKeys, actor: actorName(), now: now() })) {
         await file.write(`${JSON.stringify(entry)}\n`)
         entries += 1
       }
+      unfinished.move()
       print(options, { entries, file: options.file }, `${entries} entries are in ${options.file}.`)
     })
   add('forget', 'take an address off the waitlist; it is audited')
@@ -51,7 +59,9 @@ export function waitlistCommand(env: Environment, io: CommandIo, now: () => Date
       if (canonical === undefined) throw new Refusal('This is no e-mail address.')
       await using db = openCommandPool(env)
       const asked = { hashKey, canonicalEmail: canonical, actor: actorName(), now: now() }
-      if (!(await forgetEntry(db, asked))) throw new Refusal('The address is not on the waitlist.')
+      const id = await forgetEntry(db, asked)
+      if (id === undefined) throw new Refusal('The address is not on the waitlist.')
+      tellErased('entry', id)
       print(options, { forgotten: true }, 'The address is off the waitlist.')
     })
   return waitlist

@@ -19,6 +19,8 @@ export function postgresContactStore(deps: {
   mails: MailQueue
   /** Where the people who answer read. */
   deskAddress: string
+  /** Told the id of each message that whoever sent it took back. */
+  onErased: (id: string) => void
 }): ContactStore {
   const { db, sealingKeys, hashKey, mails, deskAddress } = deps
   const toDesk = (tx: Database, message: NewMessage, now: Date) =>
@@ -61,13 +63,16 @@ export function postgresContactStore(deps: {
         return true
       }),
 
-    ...storedStates(db),
+    ...storedStates(db, deps.onErased),
     eraseOld: (now) => eraseOldMessages(db, now),
   }
 }
 
 /** What is asked and changed of messages that are kept. */
-function storedStates(db: Database): Pick<ContactStore, 'find' | 'takeBack' | 'isIn' | 'markDelivered'> {
+function storedStates(
+  db: Database,
+  onErased: (id: string) => void,
+): Pick<ContactStore, 'find' | 'takeBack' | 'isIn' | 'markDelivered'> {
   return {
     async find(id, registrationId) {
       const { rows } = await db.query(
@@ -88,7 +93,9 @@ function storedStates(db: Database): Pick<ContactStore, 'find' | 'takeBack' | 'i
         [id, registrationId, now],
       )
       if (!rows[0]) return err('not-found')
-      return Status.parse(rows[0]).state === 'delivered' ? err('delivered') : ok(undefined)
+      if (Status.parse(rows[0]).state === 'delivered') return err('delivered')
+      onErased(id)
+      return ok(undefined)
     },
 
     async isIn(id, states) {

@@ -3,11 +3,13 @@ import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { OpenedMessage } from './contact-store.ts'
 
-const placeOf = (id: string, column: 'message' | 'reply') => `contact_messages/${id}/${column}`
+/** What a value of a message is sealed for. */
+export const messagePlace = (id: string, column: 'message' | 'reply'): string =>
+  `contact_messages/${id}/${column}`
 
 export const sealMessage = (keys: SealingKeys, message: { id: string; text: string; replyTo: string }) => ({
-  message_sealed: keys.seal(message.text, placeOf(message.id, 'message')),
-  reply_sealed: keys.seal(message.replyTo, placeOf(message.id, 'reply')),
+  message_sealed: keys.seal(message.text, messagePlace(message.id, 'message')),
+  reply_sealed: keys.seal(message.replyTo, messagePlace(message.id, 'reply')),
 })
 
 const Row = z.object({
@@ -27,8 +29,8 @@ export function openMessage(keys: SealingKeys, stored: object): OpenedMessage {
     id: row.id,
     topic: row.topic,
     guideSlug: row.guide_slug,
-    text: keys.open(row.message_sealed, placeOf(row.id, 'message')).toString('utf8'),
-    replyTo: keys.open(row.reply_sealed, placeOf(row.id, 'reply')).toString('utf8'),
+    text: keys.open(row.message_sealed, messagePlace(row.id, 'message')).toString('utf8'),
+    replyTo: keys.open(row.reply_sealed, messagePlace(row.id, 'reply')).toString('utf8'),
     state: row.state,
     createdAt: row.created_at,
   }

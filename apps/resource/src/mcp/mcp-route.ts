@@ -2,7 +2,6 @@ import { defineRoute, Problem, type Route } from '@plainpath/http'
 import type { Features } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import { answerMessage } from './mcp-server.ts'
 import { mcpTools, type ToolDeps } from './tools.ts'
 
 export interface McpDeps extends ToolDeps {
@@ -32,6 +31,7 @@ export function mcpRoute(deps: McpDeps): Route {
     responses: { 200: z.string(), 202: null, 400: z.string(), 404: z.string(), 406: z.string() },
     async handle({ body, request }) {
       requireOrigin(request.header('origin'), allowedOrigins)
+      const { answerMessage } = await import('./mcp-server.ts')
       const { status, ...text } = await answerMessage(body, { origin, features, tools, request })
       switch (status) {
         case 200:

@@ -1,12 +1,46 @@
+export interface Change {
+  readonly text: string
+  /** The `operationId` of each operation that it brought, or took away. */
+  readonly operations: readonly string[]
+}
+
 /** What each version brought, newest first; `/changelog` shows it. */
-export const RELEASES: readonly { readonly version: string; readonly changes: readonly string[] }[] = [
+export const RELEASES: readonly { readonly version: string; readonly changes: readonly Change[] }[] = [
   {
     version: '0.1.0',
     changes: [
-      'The first version: plain-English guides to U.S. immigration, as pages, JSON and Markdown, with a search and a feed of changes.',
-      'A waitlist, by a form and by the API, with a link to share. A mail lets people confirm, or leave.',
-      'Agents register themselves, get tokens with client credentials, give them back, and end their registration.',
-      'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
+      {
+        text: 'The first version: plain-English guides to U.S. immigration, as pages, JSON and Markdown, with a search and a feed of changes. Each says its sources, and each earlier version of it can be had.',
+        operations: ['listGuides', 'getGuide', 'getHealth'],
+      },
+      {
+        text: 'A waitlist, by a form and by the API, with a link to share. A mail lets people confirm, or leave. Anyone on the list can ask for a mail that takes them off it.',
+        operations: ['joinWaitlist', 'forgetWaitlist'],
+      },
+      {
+        text: 'Agents register themselves, get tokens with client credentials, give them back, and end their registration. One that is not used expires.',
+        operations: ['registerAgent', 'getAgent', 'deleteAgent', 'createToken', 'revokeToken'],
+      },
+      {
+        text: 'Agents change their secret without a gap, or bring public keys and have no secret.',
+        operations: ['createAgentSecret', 'deleteAgentSecret', 'replaceAgentKeys'],
+      },
+      {
+        text: 'A person confirms by mail that an agent acts for them, for 30 days, and can end it at any time.',
+        operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
+      },
+      {
+        text: 'Messages to the people behind Plainpath: from a person by a form, and from an agent that a person confirmed. One that is sent again with its Idempotency-Key is kept once.',
+        operations: ['sendContactMessage', 'getContactMessage', 'deleteContactMessage'],
+      },
+      {
+        text: 'Guides, search, the waitlist and messages as tools of the Model Context Protocol, at /api/mcp.',
+        operations: [],
+      },
+      {
+        text: 'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
+        operations: [],
+      },
     ],
   },
 ]

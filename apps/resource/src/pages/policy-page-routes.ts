@@ -1,5 +1,5 @@
 import { defineRoute, prepareAnswer, type Route } from '@plainpath/http'
-import { API_VERSION, RETENTION, type ServiceUrls } from '@plainpath/metadata'
+import { API_VERSION, FEATURES, operationsOf, RETENTION, type ServiceUrls } from '@plainpath/metadata'
 import { changelogPage, type Html, privacyPage, renderPage, termsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
 import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
@@ -19,6 +19,23 @@ export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
   return [
     page('/privacy', 'privacyPage', 'Privacy', privacyPage({ rows: RETENTION })),
     page('/terms', 'termsPage', 'Terms', termsPage({ version: API_VERSION })),
-    page('/changelog', 'changelogPage', 'Changelog', changelogPage({ releases: RELEASES })),
+    page('/changelog', 'changelogPage', 'Changelog', changelogPage({ releases: describedReleases() })),
   ]
 }
+
+const DESCRIBED = new Map(
+  operationsOf(FEATURES).map(({ operationId, method, path }) => [
+    operationId,
+    { method: method.toUpperCase(), path, url: `/docs#${operationId}` },
+  ]),
+)
+
+/** One that is described no more has no address, and is left out. */
+const describedReleases = () =>
+  RELEASES.map(({ version, changes }) => ({
+    version,
+    changes: changes.map(({ text, operations }) => ({
+      text,
+      operations: operations.flatMap((id) => DESCRIBED.get(id) ?? []),
+    })),
+  }))

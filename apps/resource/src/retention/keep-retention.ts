@@ -18,15 +18,19 @@ export function keepRetention(
     log: Log
     /** False when the clock of this machine is so wrong that too much would be erased. */
     clockAgrees: () => Promise<boolean>
+    /** Told when it begins, and after each time that it succeeded. */
+    onErased: () => void
   },
 ): Retention {
   async function enforce(): Promise<void> {
     for (const erase of erasing) await erase(deps.now())
+    deps.onErased()
   }
   async function enforceByTheClock(): Promise<void> {
     if (await deps.clockAgrees()) await enforce()
     else deps.log.error('nothing was erased: the clock is wrong')
   }
+  deps.onErased()
   let under: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     under = enforceByTheClock().catch((error: unknown) => deps.log.error('nothing was erased', { error }))

@@ -1,4 +1,4 @@
-import { mailQueue } from '@plainpath/mail'
+import { mailQueue, tellMails } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
@@ -20,9 +20,17 @@ async function open() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const db = opening.use(openPool(database.appUrl))
+  const mailTeller = opening.use(tellMails({ db, log: { warn: () => undefined } }))
   const resources = opening.move()
   return {
-    ...postgresWaitlistStore({ db, sealingKeys, hashKey, mails: mailQueue(sealingKeys) }),
+    ...postgresWaitlistStore({
+      db,
+      sealingKeys,
+      hashKey,
+      mails: mailQueue(sealingKeys),
+      mailTeller,
+      onErased: () => undefined,
+    }),
     db,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

@@ -2,6 +2,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { auditDesk } from '../desk-audit.ts'
+import { emailPlace } from './email-place.ts'
 
 const Listed = z.object({
   id: z.uuid(),
@@ -44,7 +45,7 @@ export async function* exportEntries(
       [after],
     )
     for (const { email_sealed: sealed, ...entry } of z.array(Sealed).parse(rows)) {
-      const email = sealingKeys.open(sealed, `waitlist_entries/${entry.id}/email`).toString('utf8')
+      const email = sealingKeys.open(sealed, emailPlace(entry.id)).toString('utf8')
       yield { ...entry, email }
       after = entry.id
     }
@@ -52,7 +53,7 @@ export async function* exportEntries(
   }
 }
 
-/** Takes the entry of a mailbox and its links out. @returns false when there is none */
+/** Takes the entry of a mailbox and its links out. @returns its id; undefined when there is none */
 export const forgetEntry = (
   db: Pool,
   {
@@ -61,7 +62,7 @@ export const forgetEntry = (
     actor,
     now,
   }: { hashKey: HashKey; canonicalEmail: string; actor: string; now: Date },
-): Promise<boolean> =>
+): Promise<string | undefined> =>
   db.transaction(async (tx) => {
     const hash = hashKey.hash('email-index/waitlist', canonicalEmail)
     await tx.query('delete from waitlist_links where email_hash = $1', [hash])
@@ -69,7 +70,7 @@ export const forgetEntry = (
       'delete from waitlist_entries where email_hash = $1 returning id',
       [hash],
     )
-    if (!rows[0]) return false
+    if (!rows[0]) return undefined
     await auditDesk(tx, { actor, action: 'waitlist forget', about: rows[0].id }, now)
-    return true
+    return rows[0].id
   })

@@ -1,6 +1,6 @@
 import { createLimiter, type Limiter, type Log, type Metrics, memoryLimitStore } from '@plainpath/http'
-import type { Config } from './config.ts'
-import { openLimitStore } from './limits/open-limit-store.ts'
+import type { Config } from '../config.ts'
+import { openLimitStore } from '../limits/open-limit-store.ts'
 
 /** Counts requests for all processes where there is a Redis, and for this one where there is none. */
 export function wireLimiter(

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import type { Log } from '@plainpath/http'
-import { type FollowedClientSecret, followClientSecret } from './auth/client-secret.ts'
-import type { Config } from './config.ts'
-import { parseClientSecret } from './settings.ts'
+import { type FollowedClientSecret, followClientSecret } from '../auth/client-secret.ts'
+import type { Config } from '../config.ts'
+import { parseClientSecret } from '../settings.ts'
 
 /** The secret that the file holds, as it changes. */
 export const wireClientSecret = (config: Config, log: Log): FollowedClientSecret =>

@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import type { Log, Metrics, WatchedClock } from '@plainpath/http'
 import { LEASE_MS, REVOCATION_NAME } from '@plainpath/revocation'
-import { authorizationServerKeys } from './auth/authorization-server-keys.ts'
-import { cachedIntrospection } from './auth/cached-introspection.ts'
-import { followRevocations } from './auth/follow-revocations.ts'
-import type { Introspect } from './auth/introspection.ts'
-import { introspectionClient } from './auth/introspection-client.ts'
-import { introspectionMetrics } from './auth/introspection-metrics.ts'
-import type { ActiveAnswer } from './auth/kept-answers.ts'
-import { revocationMember } from './auth/revocation-member.ts'
-import type { Config } from './config.ts'
+import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
+import { cachedIntrospection } from '../auth/cached-introspection.ts'
+import { followRevocations } from '../auth/follow-revocations.ts'
+import type { Introspect } from '../auth/introspection.ts'
+import { introspectionClient } from '../auth/introspection-client.ts'
+import { introspectionMetrics } from '../auth/introspection-metrics.ts'
+import type { ActiveAnswer } from '../auth/kept-answers.ts'
+import { revocationMember } from '../auth/revocation-member.ts'
+import type { Config } from '../config.ts'
 import { wireClientSecret } from './wire-client-secret.ts'
 
 /** No answer is kept for longer, so a revocation that failed half way, and was answered 503, is over by then. */
@@ -23,8 +23,8 @@ export interface IntrospectionDeps {
   readonly now: () => Date
   /** Of what is shared with revokers in Redis, where it is to be another than `revocation`. */
   readonly revocationName?: string | undefined
-  /** By a wrong one nothing is said of tokens. */
-  readonly clock: Pick<WatchedClock, 'isSound' | 'requireSound'>
+  /** By a wrong one nothing is known of tokens. */
+  readonly clock: Pick<WatchedClock, 'isSound'>
 }
 
 export interface Introspection extends AsyncDisposable {
@@ -38,18 +38,21 @@ export interface Introspection extends AsyncDisposable {
 /** Introspection, from memory where that is safe: with Redis, under a lease. */
 export function openIntrospection(config: Config, deps: IntrospectionDeps): Introspection {
   const { metrics, log, revocationName: name = REVOCATION_NAME } = deps
-  const { onFailure, onAsked, onLease } = introspectionMetrics(metrics)
+  const { onFailure, onAsked, onLease, onUnderWay } = introspectionMetrics(metrics)
   const { authUrls, clientId, redisUrl } = config
   const opening = new AsyncDisposableStack()
   const clientSecret = opening.use(wireClientSecret(config, log))
   const keys = authorizationServerKeys(authUrls)
   const asking = { ...deps, authUrls, clientId, clientSecret, keys, onFailure }
-  const introspect = introspectionClient(asking)
-  const introspectWithEmail = underSoundClock(deps, introspectionClient({ ...asking, claims: 'email' }))
+  const introspect = introspectionClient({ ...asking, onUnderWay: onUnderWay('token') })
+  const introspectWithEmail = introspectionClient({
+    ...{ ...asking, claims: 'email' },
+    onUnderWay: onUnderWay('email'),
+  })
   const dispose = () => opening.disposeAsync()
   if (!redisUrl)
     return {
-      introspect: underSoundClock(deps, introspect),
+      introspect,
       introspectWithEmail,
       known: () => undefined,
       [Symbol.asyncDispose]: dispose,
@@ -60,17 +63,9 @@ export function openIntrospection(config: Config, deps: IntrospectionDeps): Intr
   opening.use(followRevocations(redisUrl, { member, name, clock, log, onLease }))
   const cached = cachedIntrospection({ introspect, member, clock, onAsked })
   return {
-    introspect: underSoundClock(deps, cached.introspect),
+    introspect: cached.introspect,
     known: (token) => (deps.clock.isSound() ? cached.known(token) : undefined),
     introspectWithEmail,
     [Symbol.asyncDispose]: dispose,
-  }
-}
-
-/** Whoever asks compares what ends when with the clock of this machine. */
-function underSoundClock({ clock }: IntrospectionDeps, introspect: Introspect): Introspect {
-  return async (token) => {
-    clock.requireSound()
-    return introspect(token)
   }
 }

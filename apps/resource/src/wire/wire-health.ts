@@ -1,11 +1,11 @@
 import { createReadiness, type Readiness, type WatchedClock } from '@plainpath/http'
 import type { Pool } from '@plainpath/postgres'
-import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
-import type { FollowedGuides } from './guides/follow-guides.ts'
-import { currentSchema } from './health/current-schema.ts'
-import { healthRoutes } from './health/health-routes.ts'
-import { sharedCheck } from './health/shared-check.ts'
-import { MIGRATIONS } from './migrations.ts'
+import { requireAuthorizationServer } from '../auth/authorization-server-keys.ts'
+import type { FollowedGuides } from '../guides/follow-guides.ts'
+import { currentSchema } from '../health/current-schema.ts'
+import { healthRoutes } from '../health/health-routes.ts'
+import { sharedCheck } from '../health/shared-check.ts'
+import { MIGRATIONS } from '../migrations.ts'
 
 /** What the public and what operators are told of how the API does. */
 export function wireHealth(deps: {

@@ -1,10 +1,11 @@
 import type { Log, Metrics } from '@plainpath/http'
-import { type Mailer, mailQueue } from '@plainpath/mail'
+import { type Mailer, mailQueue, tellMails } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { clockAgrees, type Pool } from '@plainpath/postgres'
-import type { Introspect } from './auth/introspection.ts'
-import type { Config } from './config.ts'
-import { keepRetention, type Retention } from './retention/keep-retention.ts'
+import type { Introspect } from '../auth/introspection.ts'
+import type { Config } from '../config.ts'
+import { erasureTeller } from '../erasure-log.ts'
+import { keepRetention, type Retention } from '../retention/keep-retention.ts'
 import { type Contact, openContact } from './wire-contact.ts'
 import { startMailer } from './wire-mail.ts'
 import { openWaitlist, type Waitlist } from './wire-waitlist.ts'
@@ -25,10 +26,12 @@ export function openPeople(
   deps: PeopleDeps,
   opening: AsyncDisposableStack,
 ): { waitlist: Waitlist; contact: Contact; mailer: Mailer; retention: Retention } {
-  const stores = { ...deps, mails: mailQueue(config.sealingKeys) }
-  const waitlist = openWaitlist(config, stores)
+  const tellErased = erasureTeller(deps.log)
+  const stores = { ...deps, tellErased, mails: mailQueue(config.sealingKeys) }
+  const waitlist = openWaitlist(config, { ...stores, mailTeller: opening.use(tellMails(deps)) })
   const contact = openContact(config, stores)
-  const retention = { ...deps, clockAgrees: () => clockAgrees(deps.db) }
+  const onErased = () => deps.metrics.swept('links and messages')
+  const retention = { ...deps, onErased, clockAgrees: () => clockAgrees(deps.db) }
   const handlers = { ...waitlist.mailHandlers, ...contact.mailHandlers }
   return {
     waitlist,

@@ -1,7 +1,7 @@
 import type { Log, Metrics } from '@plainpath/http'
 import { type Mailer, type MailHandler, mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
-import type { Config } from './config.ts'
+import type { Config } from '../config.ts'
 
 export interface MailDeps {
   readonly db: Pool

@@ -1,0 +1,111 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { backUp } from '@plainpath/postgres/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, posting } from './ask.ts'
+import { type ContactApi, startContact } from './contact-client.ts'
+import { runResource } from './run-resource.ts'
+
+const resources = new AsyncDisposableStack()
+let contact: ContactApi
+let log: string
+let env: Record<string, string>
+beforeAll(async () => {
+  contact = resources.use(await startContact())
+  const folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
+  resources.defer(() => rm(folder, { recursive: true }))
+  log = path.join(folder, 'log')
+  const { databaseUrl, keys } = contact.api
+  env = { RESOURCE_DATABASE_URL: databaseUrl, RESOURCE_HASH_KEY_FILE: path.join(keys, 'hash-key') }
+})
+afterAll(() => resources.disposeAsync())
+
+const run = (...args: string[]) =>
+  runResource(args, { ...env, RESOURCE_KEK_FILE: path.join(contact.api.keys, 'kek') })
+const replay = async (...args: string[]) =>
+  JSON.parse((await run('replay', '--log', log, '--json', ...args)).out)
+const rows = async (sql: string) => (await contact.api.db.query(sql)).rows
+const join = async (email: string) => {
+  expect((await ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status).toBe(201)
+}
+const send = async (registration: string) => {
+  const token = contact.tokenOf(`${registration}@example.org`, registration)
+  const sent = await contact.send(token, { topic: 'question', message: 'May I renew it from abroad?' })
+  expect(sent.status, sent.body).toBe(202)
+  return { token, id: String(sent.json()['id']) }
+}
+
+/** Presses the button of the mail that every entry gets. */
+async function leaveByMail(email: string): Promise<void> {
+  const [mail] = await contact.server.mails(1, email)
+  const [, link = ''] = /(\/waitlist\/remove\?link=[A-Za-z0-9_-]{43})$/m.exec(mail?.text ?? '') ?? []
+  const [page = '', query = ''] = link.split('?')
+  const form = { accept: 'text/html', 'content-type': 'application/x-www-form-urlencoded' }
+  const pressed = posting(query, { ...form, 'sec-fetch-site': 'same-origin' })
+  expect((await ask(contact.api.origin, { path: page, ...pressed })).status).toBe(200)
+}
+
+async function takeBack({ token, id }: { token: string; id: string }): Promise<void> {
+  const headers = { authorization: `Bearer ${token}` }
+  expect(
+    (await ask(contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })).status,
+  ).toBe(204)
+}
+
+test('P-2 what people had erased since the backup is erased again after a restore, by what the log says', async () => {
+  await join('left@example.org')
+  await join('forgotten@example.org')
+  await join('stays@example.org')
+  const waiting = () => rows(`select count(*)::int as waiting from mails where state = 'queued'`)
+  await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ waiting: 0 }])
+  contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
+  const takenBack = await send('reg_taken')
+  const delivered = await send('reg_delivered')
+  await contact.becomes(delivered.id, 'delivered')
+  const restore = await backUp(contact.api.adminUrl ?? '')
+
+  const before = contact.api.logged.length
+  await leaveByMail('left@example.org')
+  await takeBack(takenBack)
+  const commands = [
+    await run('waitlist', 'forget', 'forgotten@example.org'),
+    await run('contact', 'erase', delivered.id),
+  ]
+  expect(commands.map(({ code }) => code)).toEqual([0, 0])
+  const lines = [
+    ...contact.api.logged.slice(before),
+    ...commands.map(({ errors }) => `[pod/resource-7d9f] ${errors}`),
+    'a line of something else {',
+  ]
+  expect(lines.join('\n')).not.toMatch(/@example|abroad/)
+
+  await restore()
+  expect(await contact.api.entries()).toBe(3)
+  await writeFile(log, lines.join('\n'))
+  const told = { entries: 2, messages: 2 }
+  expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
+  expect(await contact.api.entries()).toBe(3)
+  expect(await replay()).toEqual({ ok: true, done: true, told, erased: told })
+  expect(await rows('select state, message_sealed, reply_sealed from contact_messages')).toEqual(
+    ['', ''].map(() => ({ state: 'erased', message_sealed: null, reply_sealed: null })),
+  )
+  const listed = await run('waitlist', 'export', '--file', `${log}-export`)
+  expect(listed.out).toMatch(/^1 entries/)
+  expect(await rows('select count(*)::int as links from waitlist_links')).toEqual([{ links: 2 }])
+  expect(await rows(`select action, about from desk_audit where action = 'replay'`)).toEqual([
+    { action: 'replay', about: '2 entries, 2 messages' },
+  ])
+  expect((await run('replay', '--log', log)).out).toBe(
+    'Erased again: 0 entries of the waitlist and 0 messages, of 2 entries of the waitlist and 2 messages that the log tells of.',
+  )
+})
+
+test('a log that is not there is said in a sentence', async () => {
+  const missing = `${log}-missing`
+  expect(await run('replay', '--log', missing)).toEqual({
+    code: 1,
+    out: '',
+    errors: `${missing} cannot be read (ENOENT).`,
+  })
+})

@@ -1,0 +1,76 @@
+import { access, readFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { newKeyEncryptionKey } from '@plainpath/sealing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, posting } from './ask.ts'
+import { type ContactApi, startContact } from './contact-client.ts'
+import { runResource } from './run-resource.ts'
+
+const resources = new AsyncDisposableStack()
+let contact: ContactApi
+let kekFile: string
+beforeAll(async () => {
+  contact = resources.use(await startContact())
+  kekFile = path.join(contact.api.keys, 'kek-of-commands')
+})
+afterAll(() => resources.disposeAsync())
+
+const run = (...args: string[]) =>
+  runResource(args, {
+    RESOURCE_DATABASE_URL: contact.api.databaseUrl,
+    RESOURCE_KEK_FILE: kekFile,
+    RESOURCE_HASH_KEY_FILE: path.join(contact.api.keys, 'hash-key'),
+  })
+const rewrap = async (...args: string[]) => JSON.parse((await run('rewrap', '--json', ...args)).out)
+
+test('addresses and messages move to the newest key-encryption key, after which the old one is not needed', async () => {
+  for (const email of ['Ana@example.org', 'ben@example.org'])
+    expect((await ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status).toBe(201)
+  const token = contact.tokenOf('cleo@example.org', 'reg_a')
+  const asked = { topic: 'question', message: 'May I renew it from abroad?' }
+  const sent = await contact.send(token, asked)
+  expect(sent.status).toBe(202)
+  const { id } = sent.json()
+  const old = await readFile(path.join(contact.api.keys, 'kek'), 'utf8')
+  const young = `${newKeyEncryptionKey()}\n`
+
+  await writeFile(kekFile, young + old)
+  const counts = { ok: true, addresses: 2, messages: 2 }
+  expect(await rewrap('--dry-run')).toEqual({ ...counts, done: false })
+  expect(await rewrap()).toEqual({ ...counts, done: true })
+  expect(await run('rewrap')).toEqual({
+    code: 0,
+    out: 'Sealed anew: 0 addresses of the waitlist and 0 values of messages.',
+    errors: '',
+  })
+
+  await writeFile(kekFile, young)
+  const shown = await run('contact', 'show', String(id), '--json')
+  expect(JSON.parse(shown.out)).toMatchObject({ text: asked.message, replyTo: 'cleo@example.org' })
+  const file = path.join(contact.api.keys, 'exported')
+  expect((await run('waitlist', 'export', '--file', file)).code).toBe(0)
+  expect(await readFile(file, 'utf8')).toMatch(/(Ana|ben)@example\.org[\s\S]*(Ana|ben)@example\.org/)
+
+  await writeFile(kekFile, old)
+  const refused = await run('rewrap', '--json')
+  expect([refused.code, JSON.parse(refused.out)]).toEqual([1, { ok: false, reason: refused.errors }])
+  expect(refused.errors).toMatch(/^An address or a message cannot be opened/)
+  const unread = { code: 1, out: '', errors: refused.errors }
+  expect(await run('contact', 'show', String(id))).toEqual(unread)
+  const unfinished = path.join(contact.api.keys, 'unfinished')
+  expect(await run('waitlist', 'export', '--file', unfinished)).toEqual(unread)
+  await expect(access(unfinished)).rejects.toThrow('ENOENT')
+})
+
+test('every column of sealed values is one of those, but that of mails, which are gone after nine days', async () => {
+  const { rows } = await contact.api.db.query<{ column: string }>(
+    `select table_name || '.' || column_name as column from information_schema.columns
+     where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,
+  )
+  expect(rows.map(({ column }) => column)).toEqual([
+    'contact_messages.message_sealed',
+    'contact_messages.reply_sealed',
+    'mails.mail_sealed',
+    'waitlist_entries.email_sealed',
+  ])
+})
