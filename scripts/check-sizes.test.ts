@@ -37,7 +37,7 @@ describe('sizes, names and the tree', () => {
     ['apps/auth/src/keys/key-ring.test.ts', 400],
     ['apps/auth/test/token.ts', 400],
     ['apps/auth/src/app.ts', 120],
-    ['apps/resource/src/wire-stores.ts', 120],
+    ['apps/resource/src/wire/wire-stores.ts', 120],
     ['apps/local/src/main.ts', 120],
     ['apps/auth/src/config.ts', 120],
     ['scripts/check.ts', 300],

@@ -4,7 +4,7 @@ import type { Check, Repository } from './repository.ts'
 const LINES = { source: 300, test: 400, meetingPlace: 120, median: 80 }
 
 /** Where everything of an app meets, and where everything would grow. */
-const MEETING_PLACE = /^apps\/[^/]+\/src\/(app|wire|wire-[a-z-]+|config|main)\.ts$/
+const MEETING_PLACE = /^apps\/[^/]+\/src\/(app|wire|wire\/wire-[a-z-]+|config|main)\.ts$/
 const SOURCE = /\.(ts|mjs|sql|sh)$|^\.ci\/run$/
 
 /** Names that say nothing about what is inside. */

@@ -6,6 +6,7 @@ import { checkDocs } from './check-docs.ts'
 import { checkImports } from './check-imports.ts'
 import { checkLicences } from './check-licences.ts'
 import { checkLockfile } from './check-lockfile.ts'
+import { checkMinimumVersions } from './check-minimum-versions.ts'
 import { checkCopy, lintOpenapi } from './check-openapi.ts'
 import { checkRequirements } from './check-requirements.ts'
 import { checkSizes } from './check-sizes.ts'
@@ -25,6 +26,7 @@ function check(): boolean {
     report('sizes', () => checkSizes(repository)),
     report('docs', () => checkDocs(repository)),
     report('lockfile', () => checkLockfile(repository)),
+    report('minimum versions', () => checkMinimumVersions(repository)),
     report('dependencies', () => checkDependencies(repository)),
     report('storage', () => checkStorage(repository)),
     report('licences', () => checkLicences(root)),

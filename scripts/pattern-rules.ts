@@ -40,6 +40,11 @@ export const PATTERN_RULES: readonly PatternRule[] = [
     because: 'a test waits for what it expects (expect.poll), never for a time',
   },
   {
+    files: /^e2e\/(faults|soak)\/.*\.ts$/,
+    forbid: /\bMath\.random\(/,
+    because: 'what a run chooses comes from its seed (e2e/faults/random.ts)',
+  },
+  {
     files: /\.(ts|mjs)$/,
     except: RULES_THEMSELVES,
     forbid: /\b(TODO|FIXME|XXX|HACK)\b/,

@@ -1,5 +1,6 @@
 import type { Repository } from '../repository.ts'
 import { type DirectDependency, directDependencies } from './direct-dependencies.ts'
+import { MINIMUM_VERSIONS } from './minimum-versions.ts'
 import { REASONS } from './reasons.ts'
 
 export const DEPENDENCIES_PAGE = 'docs/dependencies.md'
@@ -21,6 +22,15 @@ ${table(inOrder.filter(({ runs }) => runs))}
 ## On a developer’s machine and in tests
 
 ${table(inOrder.filter(({ runs }) => !runs))}
+
+## Not below
+
+\`scripts/check-minimum-versions.ts\` holds every locked version to these, also of packages that others bring along and of those
+that may come. A new advisory is a line in \`scripts/dependencies/minimum-versions.ts\`.
+
+| package | at least | what older ones have |
+|---|---|---|
+${MINIMUM_VERSIONS.map(({ name, version, because }) => `| \`${name}\` | ${version} | ${because} |`).join('\n')}
 `
 }
 

@@ -40,7 +40,7 @@ export const HARDENING_CASES: readonly CaseGroup[] = [
     ['176', 'an address in JSON that cannot be read'],
     [
       '177',
-      'statements and values in the log of PostgreSQL (of `npm start`; elsewhere it is the operator’s)',
+      'statements and values in the log of PostgreSQL (of `npm start` and compose.yaml; elsewhere it is the operator’s)',
     ],
     ['178', 'watching Redis'],
     [
