@@ -19,7 +19,11 @@ export interface ManagedProcess extends AsyncDisposable {
   readonly running: boolean
   /** Sends the signal and waits until the process has ended; after a bound it sends SIGKILL. */
   stop(signal: NodeJS.Signals): Promise<void>
-  /** Starts it again, at the same addresses. @throws as the first start, or when it runs */
+  /**
+   * Starts it again, at the same addresses, and waits until it is ready; it can be stopped meanwhile.
+   *
+   * @throws as the first start, or when it runs
+   */
   start(): Promise<void>
 }
 
@@ -31,6 +35,10 @@ export interface ManagedProcessOptions {
   readonly logFile: string
   /** The process is ready when it prints a line with this in it. */
   readonly readyLine: string
+  /** How long it may take until it is ready; 60 000. */
+  readonly startMs?: number
+  /** How long it may take to end before it gets SIGKILL; 15 000. */
+  readonly stopMs?: number
 }
 
 const START_MS = 60_000
@@ -38,7 +46,8 @@ const STOP_MS = 15_000
 
 /** @throws with the last lines it printed, when the process ends or does not get ready in time */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
-  let current = await startOnce(options)
+  let current = begin(options)
+  await current.started
   return {
     name: options.name,
     logFile: options.logFile,
@@ -51,7 +60,8 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
     stop: (signal) => stop(current, signal),
     async start() {
       if (runs(current.child)) throw new Error(`${options.name} runs already`)
-      current = await startOnce(options)
+      current = begin(options)
+      await current.started
     },
     [Symbol.asyncDispose]: () => stop(current, 'SIGTERM'),
   }
@@ -60,12 +70,19 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
 interface Run {
   readonly child: ChildProcess
   readonly log: WriteStream
+  readonly stopMs: number
+}
+
+interface Begun extends Run {
+  /** Until it is ready. */
+  readonly started: Promise<void>
 }
 
 const runs = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-async function startOnce(options: ManagedProcessOptions): Promise<Run> {
+function begin(options: ManagedProcessOptions): Begun {
+  const { startMs = START_MS, stopMs = STOP_MS } = options
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
   const child = spawn(options.command, options.args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
@@ -88,26 +105,23 @@ async function startOnce(options: ManagedProcessOptions): Promise<Run> {
   child.once('exit', (code, signal) => fail(`ended (${code ?? signal})`))
   // All it printed has been read by then.
   child.once('close', () => log.end())
-  const timer = setTimeout(() => fail(`was not ready in ${START_MS / 1000} s`), START_MS)
-  const run = { child, log }
-  try {
-    await ready.promise
-    return run
-  } catch (error) {
+  const timer = setTimeout(() => fail(`was not ready in ${startMs / 1000} s`), startMs)
+  const run = { child, log, stopMs }
+  const stopUnready = async (error: unknown) => {
     await stop(run, 'SIGTERM')
     throw error
-  } finally {
-    clearTimeout(timer)
   }
+  const started = ready.promise.catch(stopUnready).finally(() => clearTimeout(timer))
+  return { ...run, started }
 }
 
-async function stop({ child, log }: Run, signal: NodeJS.Signals): Promise<void> {
+async function stop({ child, log, stopMs }: Run, signal: NodeJS.Signals): Promise<void> {
   if (runs(child)) {
     // A stopped process (SIGSTOP) must go on to be able to end in order.
     if (signal !== 'SIGKILL') child.kill('SIGCONT')
     child.kill(signal)
   }
-  const kill = setTimeout(() => child.kill('SIGKILL'), STOP_MS)
+  const kill = setTimeout(() => child.kill('SIGKILL'), stopMs)
   await finished(log).catch(() => {})
   clearTimeout(kill)
 }

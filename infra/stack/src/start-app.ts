@@ -22,6 +22,8 @@ export async function startApp(options: {
   /** Of the process itself, beside its settings. */
   surroundings?: Readonly<Record<string, string>>
   folder: string
+  /** The line after which it is taken as started; else the one that says that it listens. */
+  readyLine?: string
 }): Promise<RunningApp> {
   const { app, ports, folder } = options
   const prefix = app.toUpperCase()
@@ -39,7 +41,7 @@ export async function startApp(options: {
       ...(app === 'auth' && { AUTH_INTERNAL_PORT: String(ports.internal) }),
     },
     logFile: path.join(folder, `${app}-${options.number}.log`),
-    readyLine: '"msg":"listening"',
+    readyLine: options.readyLine ?? '"msg":"listening"',
   })
   return Object.assign(started, { ports })
 }

@@ -1,9 +1,10 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { ARROWS } from './arrows.ts'
+import { readPods } from './pods.ts'
 import { readInfra, workloadOf } from './read-manifests.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
@@ -24,16 +25,24 @@ test.for(rules)('the alert $alert names a runbook that exists', ({ annotations }
   expect(existsSync(path.join(root, annotations.runbook)), annotations.runbook).toBe(true)
 })
 
+test.for(rules)('the runbook of the alert $alert says what to do about it', ({ alert, annotations }) => {
+  expect(readFileSync(path.join(root, annotations.runbook), 'utf8')).toContain(`\`${alert}\``)
+})
+
 test('each alert has a series that raises it and one that does not', () => {
   const { tests } = parse(readInfra('prometheus/rules.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
   }
   const tried = tests.flatMap((each) => each.alert_rule_test)
-  const names = (fires: boolean) =>
-    tried.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires).map(({ alertname }) => alertname)
+  const names = (fires: boolean) => {
+    const those = tried.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires)
+    return [...new Set(those.map(({ alertname }) => alertname))]
+  }
   expect(names(true)).toEqual(rules.map(({ alert }) => alert))
   expect(names(false)).toEqual(rules.map(({ alert }) => alert))
 })
+
+const drawn = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
 
 test('Prometheus scrapes the operations listeners that an arrow leads to', () => {
   const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
@@ -48,6 +57,17 @@ test('Prometheus scrapes the operations listeners that an arrow leads to', () =>
       }),
     ),
   )
-  const drawn = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
   expect([...new Set(scraped)]).toEqual(drawn)
+})
+
+test('on Kubernetes, as docs/kubernetes.md has it, Prometheus finds these and no others', () => {
+  const page = readFileSync(path.join(root, 'docs/kubernetes.md'), 'utf8')
+  const [, kept] = /container_port_name\], regex: (\S+), action: keep/.exec(page) ?? []
+  const found = readPods().flatMap(({ label, containers }) =>
+    containers
+      .flatMap(({ ports }) => ports)
+      .filter(({ name }) => name === kept)
+      .map(({ containerPort }) => `${label}:${containerPort}`),
+  )
+  expect(found).toEqual(drawn)
 })

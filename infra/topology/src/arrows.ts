@@ -23,6 +23,8 @@ export const ARROWS: readonly Arrow[] = [
   { from: 'resource', to: 'redis', port: 6379, setting: 'RESOURCE_REDIS_URL' },
   { from: 'auth', to: 'mail', port: 587, setting: 'AUTH_SMTP_URL' },
   { from: 'resource', to: 'mail', port: 587, setting: 'RESOURCE_SMTP_URL' },
+  { from: 'auth', to: 'collector', port: 4318, setting: 'AUTH_OTLP_URL' },
+  { from: 'resource', to: 'collector', port: 4318, setting: 'RESOURCE_OTLP_URL' },
   { from: 'auth-migrate', to: 'postgres', port: 5432, setting: 'AUTH_MIGRATION_DATABASE_URL' },
   { from: 'auth-keys', to: 'postgres', port: 5432, setting: 'AUTH_DATABASE_URL' },
   { from: 'resource-migrate', to: 'postgres', port: 5432, setting: 'RESOURCE_MIGRATION_DATABASE_URL' },

@@ -55,7 +55,7 @@ test.for([
   const { services, secrets } = readCompose()
   const service = services[name]!
   const given = Object.entries(service.environment).map(([variable, value]) => {
-    const secret = /^\/run\/secrets\/(.+)$/.exec(value)?.[1]
+    const secret = /^\/run\/secrets\/(.+)$/.exec(value ?? '')?.[1]
     return [variable, secret ? path.join(folder, path.basename(secrets[secret]!.file)) : value] as const
   })
   const fromFiles = service.env_file.map((file) => {

@@ -49,6 +49,15 @@ describe.for(APPS)('the pods of %s', (app) => {
     expect(bound.length).toBe(pod().containers[0]!.ports.length - 1)
   })
 
+  test('F-33 are killed when they stand still for more than 5 s, soon then, and not before', () => {
+    const probe = pod().containers[0]!.livenessProbe!
+    const { periodSeconds, timeoutSeconds, failureThreshold, terminationGracePeriodSeconds } = probe
+    // From the first question that is not answered in time, and from the last one that was.
+    expect((failureThreshold - 1) * periodSeconds + timeoutSeconds).toBeGreaterThan(5)
+    expect(failureThreshold * periodSeconds + timeoutSeconds).toBeLessThanOrEqual(10)
+    expect(terminationGracePeriodSeconds).toBeLessThanOrEqual(5)
+  })
+
   test('are asked on the same port in compose.yaml, without a shell', () => {
     const [how, program, ...rest] = readCompose().services[`${app}-1`]?.healthcheck?.test ?? []
     expect([how, program]).toEqual(['CMD', '/usr/local/bin/node'])
@@ -125,6 +134,16 @@ test('the image has the Node that the project pins, ends without a shell, and no
   expect(last).not.toMatch(/^RUN /m)
 })
 
+test('the image compiles both apps under the very options that it runs them under', () => {
+  const dockerfile = readInfra('Dockerfile')
+  const [, compiled] = /^ +node (--.*) "apps\/\$app\/src\/main\.ts"/m.exec(dockerfile) ?? []
+  const run = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, words = '']) =>
+    (JSON.parse(words) as string[]).slice(1, -1).join(' '),
+  )
+  expect(run).toEqual([compiled, compiled])
+  expect(compiled).toMatch(/^--disable-proto=throw --disable-sigusr1 /)
+})
+
 test('every service of compose.yaml that runs our code, the gateway and Redis is locked down', () => {
   const { services } = readCompose()
   for (const name of Object.keys(services).filter((each) => /^(auth|resource|gateway|redis)/.test(each)))
@@ -133,6 +152,28 @@ test('every service of compose.yaml that runs our code, the gateway and Redis is
       cap_drop: ['ALL'],
       security_opt: ['no-new-privileges:true'],
     })
+})
+
+test('N-173 no service of compose.yaml that holds secrets leaves an image of its memory', () => {
+  const { services } = readCompose()
+  const holding = Object.entries(services).filter(
+    ([name, { secrets, env_file }]) => name === 'gateway' || secrets.length + env_file.length > 0,
+  )
+  expect(holding.map(([name]) => name)).toEqual(
+    expect.arrayContaining(['auth-1', 'resource-1', 'postgres', 'redis']),
+  )
+  for (const [name, { ulimits }] of holding) expect(ulimits, name).toEqual({ core: 0 })
+})
+
+test('N-177 PostgreSQL of compose.yaml writes no statement, parameter or value of a row into its log', () => {
+  const [program, ...options] = readCompose().services['postgres']?.command ?? []
+  expect(program).toBe('postgres')
+  expect(options.filter((_option, index) => index % 2 === 0)).toEqual(['-c', '-c', '-c'])
+  expect(options.filter((_option, index) => index % 2 === 1).toSorted()).toEqual([
+    'log_error_verbosity=terse',
+    'log_min_error_statement=panic',
+    'log_parameter_max_length_on_error=0',
+  ])
 })
 
 test('compose.yaml trusts the address of its gateway, and no other, to say who asks', () => {

@@ -10,6 +10,11 @@ const Probe = z.looseObject({
     })
     .optional(),
   tcpSocket: z.object({ port: z.string() }).optional(),
+  /** The defaults are those of Kubernetes. */
+  periodSeconds: z.int().default(10),
+  timeoutSeconds: z.int().default(1),
+  failureThreshold: z.int().default(3),
+  terminationGracePeriodSeconds: z.int().optional(),
 })
 export const Container = z.looseObject({
   name: z.string(),

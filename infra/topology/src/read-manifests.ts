@@ -7,7 +7,14 @@ const INFRA = path.resolve(import.meta.dirname, '../..')
 
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
-const Variables = z.record(z.string(), z.string())
+/** One without a value is taken from the shell that starts it, if it is there. */
+const Variables = z.record(
+  z.string(),
+  z
+    .string()
+    .nullable()
+    .transform((value) => value ?? undefined),
+)
 const Networks = z.union([
   z.array(z.string()),
   z.record(
@@ -19,11 +26,13 @@ export const ComposeService = z.looseObject({
   image: z.string(),
   networks: Networks,
   environment: Variables.default({}),
+  profiles: z.array(z.string()).default([]),
   env_file: z.array(z.string()).default([]),
   secrets: z.array(z.string()).default([]),
   ports: z.array(z.string()).default([]),
   healthcheck: z.looseObject({ test: z.array(z.string()) }).optional(),
   command: z.union([z.string(), z.array(z.string())]).optional(),
+  ulimits: z.record(z.string(), z.int()).optional(),
 })
 export type ComposeService = z.infer<typeof ComposeService>
 const Compose = z.looseObject({

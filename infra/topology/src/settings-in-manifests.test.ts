@@ -2,6 +2,7 @@ import { COMPOSE_ENV_FILES } from '@plainpath/stack/compose-secrets'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { ARROWS } from './arrows.ts'
 import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 import { APPS, type App, LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
@@ -121,6 +122,20 @@ test('the gateway is given only variables that it reads', () => {
   expect(given.filter((name) => !read.has(name))).toEqual([])
 })
 
+test('traces are for whoever asks for them: compose.yaml takes their address from the shell, and starts a collector on request', () => {
+  const arrows = ARROWS.filter(({ to }) => to === 'collector')
+  expect(arrows.map(({ from }) => from)).toEqual(APPS)
+  for (const { from, setting = '' } of arrows) {
+    expect([...composeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
+    expect(podVariables(podContainer(from, from)).has(setting), setting).toBe(false)
+  }
+  const onRequest = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
+  expect(onRequest.map(([name]) => name)).toEqual(['collector'])
+  expect(readInfra('compose.yaml')).toContain(
+    arrows.map(({ setting, to, port }) => `${setting}=http://${to}:${port}`).join(' '),
+  )
+})
+
 const Overlay = z.strictObject({
   apiVersion: z.literal('kustomize.config.k8s.io/v1beta1'),
   kind: z.literal('Kustomization'),
@@ -146,5 +161,7 @@ test('the overlay changes what the base has, to values that the servers accept',
       const [variable = '', ...value] = literal.split('=')
       expect(variable.toLowerCase()).toMatch(new RegExp(`^${name.replace(/-settings$/, '')}_`))
       expect(settings.get(variable)?.accepts(value.join('=')), literal).toBe(true)
+      const arrow = ARROWS.find(({ setting }) => setting === variable)
+      if (arrow) expect(value.join('=')).toMatch(new RegExp(`//${arrow.to}\\.[a-z-]+:${arrow.port}$`))
     }
 })

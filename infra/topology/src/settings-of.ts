@@ -51,8 +51,9 @@ export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
   AUTH_LIMITS_FACTOR: 'the limits as they are announced',
   RESOURCE_LIMITS_FACTOR: 'the limits as they are announced',
   RESOURCE_SECURITY_CONTACT: 'security@ the host of the origin; the overlay may name another',
-  AUTH_OTLP_URL: 'no traces: docs/telemetry.md says what a collector needs beside its address',
-  RESOURCE_OTLP_URL: 'no traces: docs/telemetry.md says what a collector needs beside its address',
+  AUTH_OTLP_URL: 'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',
+  RESOURCE_OTLP_URL:
+    'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',
   AUTH_NEVER_USED_CLIENTS: 'a flood of registrations takes the room of those that nobody used, at any size',
   AUTH_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
   RESOURCE_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
