@@ -24,6 +24,18 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
       fault,
     }),
   ),
+  onTheWay({
+    name: 'auth, seen from the API: the replies with its key set lost',
+    numbers: ['F-27'],
+    ways: ['introspection'],
+    parts: ['introspection'],
+    // The set that an API has is believed for a second; what it knows of tokens needs none.
+    refuses: ['read with a token'],
+    mostRefused: 0.35,
+    failsCheck: 'auth',
+    least: { steady: 50, held: 300, recovery: 50 },
+    fault: { kind: 'lose-reply-to', request: 'GET /oauth/jwks.json ' },
+  }),
   {
     name: 'auth: one process of two stopped in its tracks (SIGSTOP)',
     numbers: ['F-33'],

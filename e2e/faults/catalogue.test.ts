@@ -2,14 +2,22 @@ import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { FAULTS, FAULTS_IN_CI } from './catalogue.ts'
 import { FAULT_NUMBERS, type HeldBy } from './fault-numbers.ts'
-import { heldByNothing } from './fault-table.ts'
+import { faultTests } from './fault-tests.ts'
+import { testedNumbers } from './run-fault-tests.ts'
 
 const root = new URL('../../', import.meta.url)
 const tests: readonly HeldBy[] = Object.values(FAULT_NUMBERS).flatMap((each) => each.tests)
 
-test('each fault is held by a scenario or by a test', () => {
-  expect(Object.keys(FAULT_NUMBERS)).toHaveLength(38)
-  expect(heldByNothing(FAULTS)).toEqual([])
+test('each number is a scenario, or is no fault of a running stack and has tests that name it', () => {
+  const numbers = Array.from({ length: 38 }, (_each, index) => `F-${String(index + 1).padStart(2, '0')}`)
+  expect(Object.keys(FAULT_NUMBERS)).toEqual(numbers)
+  expect(testedNumbers(FAULTS)).toEqual(['F-08', 'F-30', 'F-31', 'F-32'])
+  for (const number of testedNumbers(FAULTS)) {
+    const titles = (faultTests().get(number) ?? []).map(({ title }) => title)
+    expect([number, titles.length]).not.toEqual([number, 0])
+    // It is by its number that such a test is chosen, and by its title that it is found in the report.
+    for (const title of titles) expect(title).toMatch(new RegExp(`${number}(?!.*[%$\\\\])`))
+  }
 })
 
 test.for(tests)('$file: $title', ({ file, title }) => {

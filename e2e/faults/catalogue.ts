@@ -4,11 +4,16 @@ import { failover } from './failover-fault.ts'
 import type { FaultCase } from './fault-case.ts'
 import { KEY_FAULTS } from './key-faults.ts'
 import { MACHINE_FAULTS } from './machine-faults.ts'
+import { MAIL_FAULTS } from './mail-faults.ts'
 import { POSTGRES_FAULTS } from './postgres-faults.ts'
 import { PROCESS_FAULTS } from './process-faults.ts'
 import { REDIS_FAULTS } from './redis-faults.ts'
 import { redisLoading } from './redis-loading.ts'
+import { deliveredTwice } from './repeat-fault.ts'
+import { RESTART_FAULTS } from './restart-faults.ts'
 import { SESSION_FAULTS } from './session-faults.ts'
+import { STALL_FAULTS } from './stall-faults.ts'
+import { stampede } from './stampede-fault.ts'
 
 export const FAULTS: readonly FaultCase[] = [
   ...POSTGRES_FAULTS,
@@ -19,8 +24,13 @@ export const FAULTS: readonly FaultCase[] = [
   redisLoading(),
   ...AUTH_FAULTS,
   ...PROCESS_FAULTS,
+  ...STALL_FAULTS,
   ...MACHINE_FAULTS,
   ...KEY_FAULTS,
+  ...MAIL_FAULTS,
+  ...RESTART_FAULTS,
+  deliveredTwice(),
+  stampede(),
 ]
 
 /** Those that a run of all tests has the time and the rights for. */

@@ -1,8 +1,9 @@
 import type { Fault } from './fault.ts'
 import type { FaultNumber } from './fault-numbers.ts'
-import type { FaultyStack, Way } from './faulty-stack.ts'
+import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
 import type { OperationName, Part } from './operations.ts'
+import type { Way } from './ways.ts'
 
 /** Something that goes wrong for a while. */
 export interface FaultCase {
@@ -19,11 +20,15 @@ export interface FaultCase {
   readonly graceMs?: number
   /** The largest share of all requests that may be refused, where most of it can be served. */
   readonly mostRefused?: number
+  /** How long after the fault good answers must be as frequent again as before, all but a fifth. */
+  readonly recoversMs?: number
+  /** How many requests are sent at least before it, while it lasts, and afterwards; each second has 100. */
+  readonly least?: { readonly steady: number; readonly held: number; readonly recovery: number }
   /** How often clients ask at once again for what was refused. */
   readonly retries?: number
   /** The check of health that fails meanwhile. */
   readonly failsCheck?: 'database' | 'auth'
-  /** Needs root or other programs, or resembles another one: only `npm run faults` runs it. */
+  /** Needs root or other programs, resembles another one or has a test beside it: only `npm run faults` runs it. */
   readonly byHand?: boolean
   /** Before the load. */
   prepare?(system: FaultyStack, ledger: Ledger): Promise<void>

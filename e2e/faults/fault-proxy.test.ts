@@ -69,6 +69,18 @@ async function answered(client: Client, word: string): Promise<void> {
   await expect.poll(client.received).toContain(word.toUpperCase())
 }
 
+test('counts what is sent with a text in it, from when it is told', async () => {
+  const client = await open()
+  await answered(client, 'early word')
+  const first = proxy.watch('word')
+  await answered(client, 'a word')
+  await answered(client, 'another')
+  expect(first()).toBe(1)
+  const second = proxy.watch('another')
+  await answered(client, 'another one')
+  expect([first(), second()]).toEqual([1, 1])
+})
+
 test('passes bytes both ways, and the end of one side to the other', async () => {
   const client = await open()
   await answered(client, 'hello')

@@ -12,6 +12,8 @@ export interface FaultProxy extends AsyncDisposable {
   readonly lostBytes: number
   /** From now on it does this, to connections that are open and to new ones. */
   set(fault: Fault): Promise<void>
+  /** From now on counts what is sent through it with this text in it. @returns how often that was */
+  watch(text: string): () => number
   /** New connections go there from now on. */
   aim(port: number): void
 }
@@ -23,6 +25,10 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
   let fault: Fault = { kind: 'pass' }
   const links = new Set<Link>()
   let lostBytes = 0
+  let watched = { text: '', count: 0 }
+  const onRequest = (bytes: Buffer) => {
+    if (watched.text && bytes.includes(watched.text)) watched.count += 1
+  }
   const onLost = (bytes: number) => {
     lostBytes += bytes
   }
@@ -33,7 +39,8 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
 
   function accept(client: Socket): void {
     if (fault.kind === 'reset') return void client.resetAndDestroy()
-    const link = openLink({ client, target, fault: () => fault, onLost, onClosed: () => links.delete(link) })
+    const onClosed = () => links.delete(link)
+    const link = openLink({ client, target, fault: () => fault, onRequest, onLost, onClosed })
     links.add(link)
     link.changed()
   }
@@ -56,6 +63,11 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
     },
     get lostBytes() {
       return lostBytes
+    },
+    watch(text) {
+      const begun = { text, count: 0 }
+      watched = begun
+      return () => begun.count
     },
     aim(there) {
       target = { ...target, port: there }

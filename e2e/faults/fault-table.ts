@@ -1,6 +1,8 @@
 import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
 import { faultTests } from './fault-tests.ts'
+import type { Goodput } from './goodput.ts'
 import { type FaultResult, type Phases, RATE } from './run-fault.ts'
+import type { TestResult } from './run-fault-tests.ts'
 
 const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
@@ -10,9 +12,24 @@ export function faultTable(results: readonly FaultResult[]): string {
     ...[...wrong, ...lost].map((what) => `${fault}: ${what}`),
     ...(excused > 0 ? [`${fault}: ${excused} refused after a time-out, by a machine that is too busy`] : []),
   ])
-  const beneath = mistakes.length === 0 ? [] : ['', ...mistakes.map((line) => `- ${line}`)]
-  return [...markdownTable(results.map(rowOf)), ...beneath].join('\n')
+  const recovered = results.flatMap(({ fault, goodput }) => (goodput ? [recovery(fault, goodput)] : []))
+  const notes = [...mistakes, ...recovered]
+  const beneath = notes.length === 0 ? [] : ['', ...notes.map((line) => `- ${line}`)]
+  return [...markdownTable(HEAD, results.map(rowOf)), ...beneath].join('\n')
 }
+
+/** What became of the tests that a run ran. */
+export function testResultTable(results: readonly TestResult[]): string {
+  const rows = results.map(({ number, file, title, outcome }) => [
+    `${number} ${FAULT_NUMBERS[number].fault}`,
+    `${file}: ${title}`.replaceAll('|', '\\|'),
+    outcome,
+  ])
+  return markdownTable(['fault', 'test', 'outcome'], rows, 3).join('\n')
+}
+
+const recovery = (fault: string, { before, after, recoveredSeconds }: Goodput) =>
+  `${fault}: ${before.toFixed(0)} good answers a second before, ${after.toFixed(0)} from ${recoveredSeconds.toFixed(1)} s after it on`
 
 function rowOf(result: FaultResult): string[] {
   const { shedSeconds: shed, firstGoodSeconds: first } = result
@@ -27,19 +44,23 @@ function rowOf(result: FaultResult): string[] {
   ]
 }
 
-function markdownTable(rows: readonly (readonly string[])[]): string[] {
-  const widths = HEAD.map((title, index) =>
+/** @param words how many columns hold words; the others hold figures */
+function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], words = 1): string[] {
+  const widths = head.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
   )
-  const line = (cells: readonly string[]) =>
-    `| ${cells.map((cell, index) => (index === 0 ? cell.padEnd(widths[0] ?? 0) : cell.padStart(widths[index] ?? 0))).join(' | ')} |`
-  const rule = `|${widths.map((width, index) => (index === 0 ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`)).join('|')}|`
-  return [line(HEAD), rule, ...rows.map(line)]
+  const cell = (text: string, index: number) =>
+    index < words ? text.padEnd(widths[index] ?? 0) : text.padStart(widths[index] ?? 0)
+  const line = (cells: readonly string[]) => `| ${cells.map(cell).join(' | ')} |`
+  const rule = widths.map((width, index) =>
+    index < words ? '-'.repeat(width + 2) : `${'-'.repeat(width + 1)}:`,
+  )
+  return [line(head), `|${rule.join('|')}|`, ...rows.map(line)]
 }
 
-/** `RESULTS.md`: a line for every number, scenarios first, then the tests that hold the rest. */
+/** `RESULTS.md`: a line for every number, of a scenario or of a test that was run; then what other tests hold. */
 export function faultDocument(
-  results: readonly FaultResult[],
+  { results, tests }: { results: readonly FaultResult[]; tests: readonly TestResult[] },
   { commit, phases }: { commit: string; phases: Phases },
 ): string {
   const seconds = (requests: number) => requests / RATE
@@ -62,13 +83,22 @@ fault itself stopped.
 
 ${faultTable(results)}
 
-## Held by tests
+## Faults of no running stack
 
-A fault that a proxy or a signal cannot make, or that has a test of its own beside the scenario.
+What a migration may do, and what is not there to be read, shows in tests. The same run ran them:
+
+${testResultTable(tests)}
+
+## Held by tests too
+
+Beside its scenario, a fault has these; \`npm test\` and \`npm run test:system\` run them, this run did not.
 
 | fault | test |
 |---|---|
-${[...faultTests()].flatMap(testRow).join('\n')}
+${[...faultTests()]
+  .filter(([number]) => !tests.some((each) => each.number === number))
+  .flatMap(testRow)
+  .join('\n')}
 `
 }
 
@@ -77,9 +107,3 @@ function testRow([number, tests]: [FaultNumber, readonly HeldBy[]]): string[] {
   const named = tests.map(({ file, title }) => `[${file}](../../${file}): ${title.replaceAll('|', '\\|')}`)
   return [`| ${number} ${FAULT_NUMBERS[number].fault} | ${named.join('<br>')} |`]
 }
-
-/** Those that neither a scenario nor a test holds. */
-export const heldByNothing = (scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] =>
-  [...faultTests()].flatMap(([number, tests]) =>
-    tests.length === 0 && !scenarios.some(({ numbers }) => numbers.includes(number)) ? [number] : [],
-  )

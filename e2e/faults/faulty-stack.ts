@@ -1,32 +1,48 @@
+import { writeFileSync } from 'node:fs'
 import { chmod, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
+import type { RunningApp } from '@plainpath/stack/start-app'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
-import type { Fault } from './fault.ts'
-import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
+import { mailSettings } from '../lend-mailbox-to.ts'
 import { faultyMachines, type Machine } from './faulty-machine.ts'
+import { type FaultyMailServer, startFaultyMailServer } from './faulty-mail-server.ts'
+import type { Misdeed } from './faulty-process.ts'
+import { openWays, type Ways } from './ways.ts'
 
-/** The ways between the processes that a fault can be put on. */
-export type Way = 'auth database' | 'api database' | 'auth redis' | 'api redis' | 'introspection'
+/**
+ * A rotation of the key that signs ends in seconds. A process that is told to stop goes on until the gateway has looked
+ * away, which asks twenty times a second.
+ */
+const SETTINGS = {
+  AUTH_KEYS_MAX_AGE_SECONDS: '0',
+  AUTH_KEYS_TRUST_SECONDS: '1',
+  AUTH_KEYS_POLL_SECONDS: '0.5',
+  AUTH_KEYS_OVERLAP_SECONDS: '1',
+  AUTH_DRAIN_DELAY_SECONDS: '2',
+  RESOURCE_DRAIN_DELAY_SECONDS: '2',
+}
 
-const DATABASES: readonly Way[] = ['auth database', 'api database']
+/** Several times what a process needs, and soon filled. */
+const HEAP_MB = 192
 
-/** The whole topology, with a fault proxy on every way to a store and from the API to auth. */
-export interface FaultyStack extends AsyncDisposable {
+/** The whole topology, with a fault proxy on every way to a store, to the mail server and from the API to auth. */
+export interface FaultyStack extends AsyncDisposable, Pick<Ways, 'put' | 'watch' | 'aimDatabases'> {
   readonly folder: string
   readonly stack: Stack
   readonly postgres: PostgresProcess
   /** May do everything in the database named. */
   readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
   readonly redis: Redis
-  put(fault: Fault, ...ways: Way[]): Promise<void>
-  /** New connections to the databases go to the server at this port; open ones are reset. */
-  aimDatabases(port: number): Promise<void>
+  /** Takes the mails of both apps. */
+  readonly mail: FaultyMailServer
   /** What is wrong with the machine, as a process named such as `auth-1` sees it. */
   machine(name: string): Machine
+  /** Has a process stand still for a while, or take more and more memory. */
+  misbehave(app: RunningApp, misdeed: Misdeed): void
   /** Done when all is over, before the folder goes. */
   defer(clean: () => Promise<void>): void
 }
@@ -48,28 +64,26 @@ export async function startFaultyStack(options: {
   }
   const last = opening.use(new AsyncDisposableStack())
   const machines = await faultyMachines(folder)
-  const proxies = new Map<Way, FaultProxy[]>()
-  const through = async (way: Way, url: string) => {
-    const target = new URL(url)
-    const proxy = opening.use(await startFaultProxy({ host: '127.0.0.1', port: Number(target.port) }))
-    proxies.set(way, [...(proxies.get(way) ?? []), proxy])
-    target.port = String(proxy.port)
-    // A name, so that it can fail to be resolved.
-    target.hostname = 'localhost'
-    return target.href.replace(/\/$/, '')
-  }
+  const ways = opening.use(openWays())
+  const mail = opening.use(await startFaultyMailServer())
+  const misdeedFile = (name: string) => path.join(folder, `${name}.misdeed`)
   const stack = opening.use(
     await startStack({
       folder,
       limitsFactor,
+      settings: { ...SETTINGS, ...mailSettings({ url: await ways.through('mail', mail.url) }) },
       between: async (to) => ({
-        AUTH_DATABASE_URL: await through('auth database', to.AUTH_DATABASE_URL),
-        RESOURCE_DATABASE_URL: await through('api database', to.RESOURCE_DATABASE_URL),
-        AUTH_REDIS_URL: await through('auth redis', to.AUTH_REDIS_URL),
-        RESOURCE_REDIS_URL: await through('api redis', to.RESOURCE_REDIS_URL),
+        AUTH_DATABASE_URL: await ways.through('auth database', to.AUTH_DATABASE_URL),
+        RESOURCE_DATABASE_URL: await ways.through('api database', to.RESOURCE_DATABASE_URL),
+        AUTH_REDIS_URL: await ways.through('auth redis', to.AUTH_REDIS_URL),
+        RESOURCE_REDIS_URL: await ways.through('api redis', to.RESOURCE_REDIS_URL),
       }),
-      beforeAuth: (url) => through('introspection', url),
-      surroundingsOf: (name) => machines.of(name).environment,
+      beforeAuth: (url) => ways.through('introspection', url),
+      surroundingsOf: (name) => ({
+        ...machines.of(name).environment,
+        NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
+        FAULTY_PROCESS: misdeedFile(name),
+      }),
     }),
   )
   const admin = (database: string) => {
@@ -85,24 +99,25 @@ export async function startFaultyStack(options: {
     api: admin('plainpath_resource'),
     server: admin('postgres'),
   }
-  const put = async (fault: Fault, ...ways: readonly Way[]) => {
-    await Promise.all(ways.flatMap((way) => proxies.get(way) ?? []).map((proxy) => proxy.set(fault)))
-  }
+  // Together, since each goes on for a while.
+  opening.defer(async () => {
+    await Promise.all([...stack.auth, ...stack.resource].map((app) => app.stop('SIGTERM')))
+  })
   const resources = opening.move()
   return {
     folder,
     stack,
     admin: pools,
     redis,
+    mail,
     postgres: postgresProcess(stack.postgres),
     machine: (name) => machines.of(name),
-    defer: (clean) => last.defer(clean),
-    put,
-    async aimDatabases(port) {
-      for (const way of DATABASES) for (const proxy of proxies.get(way) ?? []) proxy.aim(port)
-      await put({ kind: 'reset' }, ...DATABASES)
-      await put({ kind: 'pass' }, ...DATABASES)
+    misbehave({ name, child }, misdeed) {
+      writeFileSync(misdeedFile(name), misdeed)
+      child.kill('SIGUSR2')
     },
+    defer: (clean) => last.defer(clean),
+    ...{ put: ways.put, watch: ways.watch, aimDatabases: ways.aimDatabases },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -1,3 +1,4 @@
+import { type Goodput, goodputOf } from './goodput.ts'
 import type { Entry, Stall } from './load.ts'
 import { OPERATION_NAMES, type OperationName, operation, type Part } from './operations.ts'
 
@@ -10,6 +11,8 @@ export interface Expectation {
   readonly graceMs?: number
   /** The largest share of all requests that may be refused. */
   readonly mostRefused?: number
+  /** How long after the part is back good answers must be as frequent again as before, all but a fifth. */
+  readonly recoversMs?: number
   /** Operations that nobody can serve while it lasts: each must be seen refused. */
   readonly refuses: readonly OperationName[]
   readonly faultedAt: number
@@ -31,6 +34,8 @@ export interface Judgement {
   readonly firstGoodSeconds: number | undefined
   /** The longest that any answer took; seconds. */
   readonly slowestSeconds: number
+  /** Of a fault that says when it must have recovered. */
+  readonly goodput?: Goodput | undefined
   /** How long refused requests waited for it: half of them, and all of them; seconds. Undefined where none was. */
   readonly shedSeconds: { readonly half: number; readonly all: number } | undefined
 }
@@ -42,7 +47,7 @@ const AFTER_STALL_MS = 300
 /** The share of all requests. */
 const MOST_EXCUSED = 0.04
 /** The shortest time-out in an app is 200 ms; no refusal that took less comes from one that ran out. */
-const SHORTEST_TIMEOUT_MS = 190
+export const SHORTEST_TIMEOUT_MS = 190
 /** Nothing waits without a bound: getting a connection, asking, and giving up fit into this. */
 const SLOWEST_MS = 5_000
 
@@ -56,6 +61,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     (name) => !entries.some((entry) => entry.operation === name && entry.outcome === 'refused'),
   )
   const recoveries = affected.map((name) => firstGoodAfter(entries, name, expected.backAt))
+  const goodput = expected.recoversMs === undefined ? undefined : goodputOf(entries, expected)
   const never = affected.filter((_name, index) => recoveries[index] === undefined)
   return {
     requests: entries.length,
@@ -65,6 +71,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
     outcomes: countOf(entries.map((entry) => `${entry.operation} ${entry.outcome}`).sort()),
     wrong: [
       ...tooManyRefused(entries, expected.mostRefused),
+      ...tooLate(goodput, expected.recoversMs),
       ...[...countOf(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
       ...unseen.map((name) => `${name}: never refused, so the fault was none`),
       ...(excused.length > MOST_EXCUSED * entries.length
@@ -78,7 +85,16 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
         : (Math.max(...recoveries.map(Number)) - expected.backAt) / 1000,
     slowestSeconds: Math.max(0, ...entries.map(duration)) / 1000,
     shedSeconds: shedSeconds(entries),
+    goodput,
   }
+}
+
+function tooLate(goodput: Goodput | undefined, withinMs: number | undefined): string[] {
+  if (withinMs === undefined) return []
+  if (!goodput) return ['goodput was never again 80 % of what it had been']
+  const { recoveredSeconds: seconds } = goodput
+  if (seconds * 1_000 <= withinMs) return []
+  return [`goodput was 80 % of what it had been only after ${seconds.toFixed(1)} s`]
 }
 
 const duration = ({ startedAt, endedAt }: Entry) => endedAt - startedAt

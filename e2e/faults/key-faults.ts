@@ -1,9 +1,18 @@
-import { runAuthCommand } from '@plainpath/auth/cli'
+import { runAuth } from '@plainpath/auth/run-auth'
+import { until } from '@plainpath/stack/until'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
+const ROTATED_MS = 60_000
+
+interface Ring {
+  readonly keys: readonly { readonly kid: string; readonly algorithm: string; readonly state: string }[]
+  readonly instances: readonly { readonly host: string; readonly signing_kid?: string }[]
+}
+
 /** The security team at work while requests come. */
 export const KEY_FAULTS: readonly FaultCase[] = [
+  rotated(),
   {
     name: 'the signing key is revoked',
     numbers: ['F-21'],
@@ -11,31 +20,69 @@ export const KEY_FAULTS: readonly FaultCase[] = [
     refuses: [],
     byHand: true,
     async begin(system) {
-      const [revoked] = await signingKids(system)
-      await keys(system, 'revoke', revoked ?? '', '--reason', 'a drill')
+      const { kid } = signingOf(await ring(system))
+      await keys(system, 'revoke', kid, '--reason', 'a drill')
     },
     end: async () => {},
-    async finish(system) {
-      const { findings } = await keys(system, 'verify')
-      return Array.isArray(findings) ? findings.map(String) : ['keys verify says nothing']
-    },
+    finish: findings,
   },
 ]
 
-async function signingKids(system: FaultyStack): Promise<string[]> {
-  const { keys: all } = (await keys(system, 'list')) as { keys: { kid: string; state: string }[] }
-  return all.filter(({ state }) => state === 'signing').map(({ kid }) => kid)
+/** All of a planned rotation, to the other algorithm: nobody is refused, at any step. */
+function rotated(): FaultCase {
+  let old: Ring['keys'][number]
+  return {
+    name: 'the signing key is rotated, to the other algorithm',
+    numbers: ['F-20'],
+    parts: [],
+    refuses: [],
+    byHand: true,
+    /** Whoever was killed a moment ago may still be counted. */
+    async prepare(system) {
+      const isCounted = async () => (await ring(system)).instances.length === system.stack.auth.length
+      if (!(await until(isCounted, ROTATED_MS))) throw new Error('other instances sign than those there are')
+    },
+    async begin(system) {
+      old = signingOf(await ring(system))
+      await keys(system, 'rotate', '--now', '--algorithm', old.algorithm === 'ES256' ? 'EdDSA' : 'ES256')
+      const isRetired = async () => {
+        await system.admin.server.query('select pg_sleep(0.3)')
+        await keys(system, 'rotate')
+        return (await ring(system)).keys.some(({ kid, state }) => kid === old.kid && state === 'retired')
+      }
+      if (!(await until(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
+    },
+    end: async () => {},
+    async finish(system) {
+      const { instances, ...now } = await ring(system)
+      const { kid, algorithm } = signingOf(now)
+      const behind = instances.filter((each) => each.signing_kid !== kid)
+      return [
+        ...(algorithm === old.algorithm ? ['the algorithm is the old one'] : []),
+        ...(instances.length === system.stack.auth.length ? [] : [`${instances.length} instances sign`]),
+        ...behind.map(({ host }) => `${host} signs with another key`),
+        ...(await findings(system)),
+      ]
+    },
+  }
+}
+
+function signingOf({ keys: all }: Pick<Ring, 'keys'>): Ring['keys'][number] {
+  const found = all.find(({ state }) => state === 'signing')
+  if (!found) throw new Error('no key signs')
+  return found
+}
+
+const ring = async (system: FaultyStack) => (await keys(system, 'list')) as unknown as Ring
+
+async function findings(system: FaultyStack): Promise<string[]> {
+  const { findings: found } = await keys(system, 'verify')
+  return Array.isArray(found) ? found.map(String) : ['keys verify says nothing']
 }
 
 /** `auth keys …` as an operator runs it. */
 async function keys({ stack }: FaultyStack, ...args: string[]): Promise<Record<string, unknown>> {
-  const printed: string[] = []
-  const errors: string[] = []
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
-  const code = await runAuthCommand(['keys', ...args, '--json'], stack.env, io)
-  if (code !== 0) throw new Error([...errors, ...printed].join('\n'))
-  return JSON.parse(printed.join('\n')) as Record<string, unknown>
+  const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
+  if (code !== 0) throw new Error(`${errors}\n${printed}`)
+  return JSON.parse(printed) as Record<string, unknown>
 }

@@ -1,5 +1,6 @@
 import { connect, Socket } from 'node:net'
 import type { Fault } from './fault.ts'
+import { random } from './random.ts'
 
 /** One connection through a proxy. One that lost bytes stays silent until its owner closes it, whatever comes next. */
 export interface Link {
@@ -26,6 +27,8 @@ export function openLink(options: {
   client: Socket
   target: { readonly host: string; readonly port: number }
   fault(): Fault
+  /** Told of what clients send, before anything becomes of it. */
+  onRequest(bytes: Buffer): void
   onLost(bytes: number): void
   onClosed(): void
 }): Link {
@@ -53,6 +56,7 @@ export function openLink(options: {
   for (const each of lanes) {
     each.from.on('data', (chunk: Buffer) => {
       const { kind } = fault()
+      if (!each.carriesReplies) options.onRequest(chunk)
       each.lost ||= kind === 'half-open' || (kind === 'drop-replies' && each.carriesReplies)
       if (asksFor(fault(), each, chunk)) for (const lane of lanes) lane.lost ||= lane.carriesReplies
       if (each.lost) options.onLost(chunk.length)
@@ -106,7 +110,7 @@ function pass(each: Lane, chunk: Buffer, fault: Fault, reset: () => void): void 
 /** Acts when the latency has passed, never before what came earlier on the same lane. */
 function later(each: Lane, fault: Fault, act: () => void): void {
   const now = performance.now()
-  const delay = fault.kind === 'latency' ? fault.ms + (Math.random() * 2 - 1) * fault.jitterMs : 0
+  const delay = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0
   const at = Math.max(now + delay, each.waiting.at(-1)?.at ?? 0)
   if (at <= now && each.waiting.length === 0) return act()
   each.waiting.push({ at, act })

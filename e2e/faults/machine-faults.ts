@@ -1,6 +1,7 @@
 import { until } from '@plainpath/stack/until'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
+import { metric, readiness } from './operations-listener.ts'
 
 const PATIENCE_MS = 15_000
 
@@ -46,29 +47,27 @@ function wrongClock(how: string, clockMs: number): FaultCase {
     },
     async end(system) {
       wrong = []
-      for (const { name, ports } of firstOfEach(system)) {
+      for (const app of firstOfEach(system)) {
         const ready = await becomes(
-          () => readiness(ports.operations),
-          (status) => (status === 503) === unready,
+          () => readiness(app),
+          (said) => said?.ready === !unready,
         )
-        if (!ready) wrong.push(`${name} is ${unready ? 'ready' : 'not ready'}`)
+        if (!ready) wrong.push(`${app.name} is ${unready ? 'ready' : 'not ready'}`)
         const skew = await becomes(
-          () => reportedSkew(ports.operations),
+          () => metric(app, 'clock_skew_seconds'),
           (seconds) => Math.abs(seconds * 1_000 - clockMs) < 2_000,
         )
-        if (!skew) wrong.push(`${name} does not report its clock`)
+        if (!skew) wrong.push(`${app.name} does not report its clock`)
       }
       for (const { name } of firstOfEach(system)) system.machine(name).set({})
     },
     async finish(system) {
-      for (const { name, ports } of firstOfEach(system)) {
-        if (
-          !(await becomes(
-            () => readiness(ports.operations),
-            (status) => status === 200,
-          ))
+      for (const app of firstOfEach(system)) {
+        const ready = await becomes(
+          () => readiness(app),
+          (said) => said?.ready === true,
         )
-          wrong.push(`${name} is not ready again`)
+        if (!ready) wrong.push(`${app.name} is not ready again`)
       }
       return wrong
     },
@@ -77,14 +76,3 @@ function wrongClock(how: string, clockMs: number): FaultCase {
 
 const becomes = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
   until(async () => wanted(await ask()), PATIENCE_MS)
-
-const readiness = async (port: number) => {
-  const answer = await fetch(`http://127.0.0.1:${port}/ready`)
-  await answer.text()
-  return answer.status
-}
-
-const reportedSkew = async (port: number) => {
-  const text = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
-  return Number(/^clock_skew_seconds(?:\{[^}]*\})? (\S+)/m.exec(text)?.[1])
-}

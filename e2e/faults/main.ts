@@ -5,16 +5,18 @@ import { shutdownSignal } from '@plainpath/http'
 import { thisCommit } from '../this-commit.ts'
 import { FAULTS } from './catalogue.ts'
 import { checkAcknowledged } from './check-acknowledged.ts'
-import type { FaultCase } from './fault-case.ts'
-import { faultDocument, faultTable } from './fault-table.ts'
+import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
+import { faultDocument, faultTable, testResultTable } from './fault-table.ts'
 import { startFaultyStack } from './faulty-stack.ts'
 import { prepareLedger } from './prepare-ledger.ts'
 import { seedRandom } from './random.ts'
-import { type FaultResult, type Phases, RATE, runFault, SHORT } from './run-fault.ts'
+import { type FaultResult, notRun, type Phases, RATE, runFault, SHORT } from './run-fault.ts'
+import { runFaultTests, type TestResult, testedNumbers } from './run-fault-tests.ts'
 
 const HELP = `npm run faults -- [names] [options]
-Puts every fault on the whole topology under ${RATE} requests a second and prints what came of it. A name is a number such
-as F-13, or a part of what the table calls a fault; without any, all are run and e2e/faults/RESULTS.md is written. Some
+Puts faults on the whole topology under ${RATE} requests a second and prints what came of it. Those that are none of a
+running stack, such as a migration that is killed, are tests, which it runs and prints as well. A name is a number from
+F-01 to F-38, or a part of what --list calls a fault; without any, all are run and e2e/faults/RESULTS.md is written. Some
 need root.
   --seconds <number>  how long each lasts (4)
   --full              30 s before, 60 s of the fault, 60 s after
@@ -40,46 +42,74 @@ const phases: Phases = options.full
   ? { steady: 30 * RATE, held: 60 * RATE, recovery: 60 * RATE }
   : { ...SHORT, held: Number(options.seconds) * RATE }
 
-const isChosen = ({ name, numbers }: FaultCase) =>
-  names.length === 0 || names.some((each) => name.includes(each) || numbers.some((number) => number === each))
+const isNamed = (what: string, numbers: readonly FaultNumber[]) =>
+  names.length === 0 || names.some((each) => what.includes(each) || numbers.some((number) => number === each))
+const scenarios = FAULTS.filter(({ name, numbers }) => isNamed(name, numbers))
+const tested = testedNumbers(FAULTS).filter((number) => isNamed(FAULT_NUMBERS[number].fault, [number]))
 
-/** @returns false when something was wrong or lost */
+const startedAt = performance.now()
+const told = (what: string) => say(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${what}`)
+const signal = shutdownSignal().then(() => 'stop' as const)
+const isStopped = async () => (await Promise.race([signal, Promise.resolve()])) === 'stop'
+
+/** @returns false when something was wrong or lost, or a test did not pass */
 async function main(): Promise<boolean> {
-  const signal = shutdownSignal().then(() => 'stop' as const)
   const commit = await thisCommit()
   seedRandom(Number(options.seed))
   say(`Commit ${commit}, seed ${options.seed}`)
+  const { results, lost } = scenarios.length > 0 ? await runScenarios() : { results: [], lost: [] }
+  const tests = await runTests()
+  if (await isStopped()) return false
+  if (results.length > 0) say(`\n${faultTable(results)}`)
+  if (tests.length > 0) say(`\n${testResultTable(tests)}`)
+  for (const line of lost) say(`in the end: ${line}`)
+  if (names.length === 0) await writeFile(RESULTS, faultDocument({ results, tests }, { commit, phases }))
+  return (
+    lost.length === 0 &&
+    results.every((result) => result.wrong.length + result.lost.length === 0) &&
+    tests.every(({ outcome }) => outcome === 'passed')
+  )
+}
+
+async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: readonly string[] }> {
   await using system = await startFaultyStack({ limitsFactor: 1_000, folder: options.folder })
   const ledger = await prepareLedger(system.stack.origin)
   const results: FaultResult[] = []
-  const startedAt = performance.now()
-  for (const fault of FAULTS.filter(isChosen)) {
+  for (const fault of scenarios) {
     const result = await runFault(system, ledger, fault, phases).catch((error: unknown) =>
       notRun(fault, error),
     )
     results.push(result)
-    const seconds = Math.round((performance.now() - startedAt) / 1_000)
-    say(
-      `${seconds} s  ${fault.numbers.join(' ')} ${fault.name}: ${result.wrong.length} wrong, ${result.lost.length} lost`,
-    )
-    for (const line of [...result.wrong, ...result.lost]) say(`    ${line}`)
-    if ((await Promise.race([signal, Promise.resolve()])) === 'stop') return false
+    const { wrong, lost } = result
+    told(`${fault.numbers.join(' ')} ${fault.name}: ${wrong.length} wrong, ${lost.length} lost`)
+    for (const line of [...wrong, ...lost]) say(`    ${line}`)
+    if (await isStopped()) return { results, lost: [] }
   }
-  const lost = await checkAcknowledged(system.stack.origin, ledger)
-  say(`\n${faultTable(results)}\n`)
-  for (const line of lost) say(`in the end: ${line}`)
-  if (names.length === 0) await writeFile(RESULTS, faultDocument(results, { commit, phases }))
-  return lost.length === 0 && results.every((result) => result.wrong.length + result.lost.length === 0)
+  return { results, lost: await checkAcknowledged(system.stack.origin, ledger) }
 }
 
-/** The others may still tell something. */
-function notRun({ name, numbers }: FaultCase, error: unknown): FaultResult {
-  const wrong = [`the scenario failed: ${error instanceof Error ? error.message : String(error)}`]
-  const counts = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
-  const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
-  return { fault: name, numbers, wrong, lost: [], ...counts, ...times }
+async function runTests(): Promise<TestResult[]> {
+  const results: TestResult[] = []
+  for (const number of tested) {
+    if (await isStopped()) return results
+    const ran = await runFaultTests(number)
+    results.push(...ran)
+    const passed = ran.filter(({ outcome }) => outcome === 'passed').length
+    told(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${ran.length} tests passed`)
+    for (const { title, outcome, why } of ran)
+      if (outcome !== 'passed') say(`    ${title}: ${why ?? outcome}`)
+  }
+  return results
+}
+
+function list(): void {
+  for (const { numbers, name } of scenarios) say(`${numbers.join(' ')}  ${name}`)
+  for (const number of tested) say(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
 }
 
 if (options.help) say(HELP)
-else if (options.list) for (const { numbers, name } of FAULTS) say(`${numbers.join(' ')}  ${name}`)
+else if (scenarios.length + tested.length === 0) {
+  say(`There is no such fault: ${names.join(', ')}. Look at: npm run faults -- --list`)
+  process.exitCode = 1
+} else if (options.list) list()
 else if (!(await main())) process.exitCode = 1

@@ -33,7 +33,7 @@ export async function runFault(
   const { origin } = system.stack
   const startedAt = performance.now()
   await fault.prepare?.(system, ledger)
-  const { entries, ...facts } = await underLoad(system, ledger, fault, phases)
+  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(phases, fault.least))
   const judgement = judge(entries, { ...fault, ...facts })
   const { failsCheck } = fault
   const wrong = [...judgement.wrong]
@@ -52,6 +52,20 @@ export async function runFault(
     lost: [...lost, ...(await halfRows(system))],
   }
 }
+
+/** Of a fault whose scenario failed: the others may still tell something. */
+export function notRun({ name, numbers }: FaultCase, error: unknown): FaultResult {
+  const wrong = [`the scenario failed: ${error instanceof Error ? error.message : String(error)}`]
+  const counts = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
+  const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
+  return { fault: name, numbers, wrong, lost: [], ...counts, ...times }
+}
+
+const longer = (phases: Phases, least: Phases = phases): Phases => ({
+  steady: Math.max(phases.steady, least.steady),
+  held: Math.max(phases.held, least.held),
+  recovery: Math.max(phases.recovery, least.recovery),
+})
 
 async function underLoad(
   system: FaultyStack,

@@ -28,16 +28,17 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     ways: ['auth database'],
     parts: ['auth database'],
     refuses: ['register'],
-    fault: { kind: 'lose-reply-to', request: 'insert into agents' },
+    // The name of its statement, which goes along each time; its text goes along once.
+    fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
   onTheWay({
-    name: 'Postgres of the API: the replies to COMMIT lost',
+    name: 'Postgres of the API: the replies to what adds to the waitlist lost, which is kept',
     numbers: ['F-05'],
     ways: ['api database'],
     parts: ['api database'],
     refuses: ['join'],
     byHand: true,
-    fault: { kind: 'lose-reply-to', request: 'commit\0' },
+    fault: { kind: 'lose-reply-to', request: 'add-waitlist-entry\0' },
   }),
   {
     ...SERVER,

@@ -1,0 +1,30 @@
+import type { AgentCredentials } from '../lend-mailbox-to.ts'
+import { basic, form, json, type Sender } from '../send.ts'
+
+const PATIENCE = 20
+
+/** An agent that the load does not know, so that it neither uses nor ends what is the agent's. */
+export async function ownAgent(sender: Sender): Promise<AgentCredentials> {
+  const text = await answered(sender, { path: '/api/agent/register', ...json({}) }, 201)
+  return JSON.parse(text) as AgentCredentials
+}
+
+export async function ownToken(sender: Sender, agent: AgentCredentials): Promise<string> {
+  const grant = form({ grant_type: 'client_credentials' })
+  const headers = { ...grant.headers, ...basic(agent.client_id, agent.client_secret) }
+  const text = await answered(sender, { path: '/oauth/token', ...grant, headers }, 200)
+  return (JSON.parse(text) as { access_token: string }).access_token
+}
+
+/** What a busy machine refuses is asked again. @returns the body, once the answer has the status wanted */
+export async function answered(
+  sender: Sender,
+  sent: { path: string; headers: Readonly<Record<string, string>>; body: string },
+  wanted: number,
+): Promise<string> {
+  for (let tries = 1; ; tries += 1) {
+    const { status, text } = await sender.send({ method: 'POST', ...sent })
+    if (status === wanted) return text
+    if (status !== 503 || tries === PATIENCE) throw new Error(`${sent.path}: ${status} instead of ${wanted}`)
+  }
+}

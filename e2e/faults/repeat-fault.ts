@@ -1,0 +1,123 @@
+import { randomUUID } from 'node:crypto'
+import { until } from '@plainpath/stack/until'
+import { DESK, lendMailboxTo } from '../lend-mailbox-to.ts'
+import { type Answer, basic, form, json, type Sender, senderTo } from '../send.ts'
+import { nameOfMail } from '../system/mail-load.ts'
+import { type FaultCase, ongoing } from './fault-case.ts'
+import { sentAsSeveral } from './faulty-mail-server.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+import { ownAgent, ownToken } from './own-agent.ts'
+
+const TIMES = 3
+const MAILED_MS = 60_000
+
+/** Each request reaches the apps several times at once, as if clients and proxies sent again what they thought was lost. */
+export function deliveredTwice(): FaultCase {
+  let sender: Sender
+  let token = ''
+  let mailsBefore = 0
+  let keptBefore = 0
+  /** What should have one effect, as the mails that follow it. */
+  let mails: string[] = []
+  let messages = 0
+  let wrong: string[] = []
+
+  /** @returns the answers to one request, sent several times at once */
+  async function several(sent: { path: string; headers: Record<string, string>; body: string }) {
+    const answers = Array.from({ length: TIMES }, () => sender.send({ method: 'POST', ...sent }))
+    return Promise.all(answers)
+  }
+  async function message(): Promise<void> {
+    const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
+    const own = { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID() }
+    const request = { path: '/api/contact', ...sent, headers: { ...sent.headers, ...own } }
+    const answers = await several(request)
+    answers.push(...(await untilTaken(() => sender.send({ method: 'POST', ...request }))))
+    expectOnly(answers, [202, 409])
+    const ids = new Set(answers.filter(({ status }) => status === 202).map(idOf))
+    messages += 1
+    for (const id of ids) mails.push(`desk ${DESK} ${id}`)
+    if (ids.size !== 1) wrong.push(`one message with one Idempotency-Key became ${ids.size}`)
+  }
+  async function join(): Promise<void> {
+    const email = `somebody@${randomUUID()}.example.org`
+    const answers = await several({ path: '/api/waitlist', ...json({ email }) })
+    expectOnly(answers, [201, 200])
+    const joined = answers.filter(({ status }) => status === 201).length
+    if (joined > 1) wrong.push(`one address joined ${joined} times`)
+    if (answers.some(({ status }) => status !== 503)) mails.push(`join ${email}`)
+  }
+  async function revoke(): Promise<void> {
+    const agent = await ownAgent(sender)
+    const ended = form({ token: await ownToken(sender, agent) })
+    const headers = { ...ended.headers, ...basic(agent.client_id, agent.client_secret) }
+    expectOnly(await several({ path: '/oauth/revoke', ...ended, headers }), [200])
+  }
+  function expectOnly(answers: readonly Answer[], statuses: readonly number[]): void {
+    const others = answers.filter(({ status }) => status !== 503 && !statuses.includes(status))
+    wrong.push(...others.map(({ status }) => `what was delivered again was answered ${status}`))
+  }
+
+  return {
+    ...ongoing({
+      name: `each request is delivered ${TIMES} times at once`,
+      numbers: ['F-28'],
+      parts: [],
+      refuses: [],
+      async prepare({ stack, mail, admin }) {
+        ;[mails, messages, wrong] = [[], 0, []]
+        sender = senderTo(stack.origin)
+        token = await lentToken(sender, mail)
+        mailsBefore = mail.received.length
+        keptBefore = await keptMessages(admin)
+      },
+      async act({ admin }) {
+        await Promise.all([message(), join(), revoke()])
+        await admin.server.query('select pg_sleep(0.1)')
+      },
+    }),
+    async finish({ mail, admin }) {
+      sender[Symbol.dispose]()
+      const kept = (await keptMessages(admin)) - keptBefore
+      if (kept !== messages) wrong.push(`${kept} messages are kept instead of ${messages}`)
+      const arrived = () => mail.received.slice(mailsBefore)
+      const missing = () => {
+        const names = new Set(arrived().map(nameOfMail))
+        return mails.filter((name) => !names.has(name))
+      }
+      await until(() => missing().length === 0, MAILED_MS)
+      if (missing().length > 0) wrong.push(`${missing().length} of ${mails.length} mails are missing`)
+      return [...wrong, ...sentAsSeveral(arrived().filter((each) => mails.includes(nameOfMail(each))))]
+    },
+  }
+}
+
+/** Limits that are closed while they cannot be counted may still be so after another fault. */
+async function lentToken(sender: Sender, mail: FaultyStack['mail']): Promise<string> {
+  let token = ''
+  let last: unknown
+  const isLent = async () => {
+    const email = `ana@${randomUUID()}.example.org`
+    token = await lendMailboxTo(await ownAgent(sender), email, { mail, sender }).catch((error: unknown) => {
+      last = error
+      return ''
+    })
+    return token !== ''
+  }
+  if (!(await until(isLent, MAILED_MS))) throw last
+  return token
+}
+
+const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id
+
+/** At last the first one is no more under way. */
+async function untilTaken(send: () => Promise<Answer>): Promise<Answer[]> {
+  const answers: Answer[] = []
+  await until(async () => answers.push(await send()) > 0 && answers.at(-1)?.status === 202, MAILED_MS)
+  return answers
+}
+
+async function keptMessages({ api }: FaultyStack['admin']): Promise<number> {
+  const { rows } = await api.query<{ kept: number }>('select count(*)::int as kept from contact_messages')
+  return rows[0]?.kept ?? 0
+}

@@ -1,0 +1,142 @@
+import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import type { RunningApp } from '@plainpath/stack/start-app'
+import type { Stack } from '@plainpath/stack/start-stack'
+import { until } from '@plainpath/stack/until'
+import type { FaultCase } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+import { losingTokens } from './ledger.ts'
+import { lives, readiness } from './operations-listener.ts'
+
+const PATIENCE_MS = 30_000
+const LIVES_MS = 2_000
+
+/** Processes that are told to stop, and processes that cannot be ready when they are started. */
+export const RESTART_FAULTS: readonly FaultCase[] = [toldToStop(), otherKey(), everythingDown()]
+
+const everyApp = ({ auth, resource }: Stack) => [...auth, ...resource]
+const firstOfEach = (stack: Stack) => everyApp(stack).filter(({ name }) => name.endsWith('-1'))
+
+/** As in a rolling restart: nobody is refused. */
+function toldToStop(): FaultCase {
+  let wrong: string[] = []
+  return {
+    name: 'one process of each app is told to stop (SIGTERM), and started',
+    numbers: ['F-19'],
+    parts: [],
+    refuses: [],
+    byHand: true,
+    async begin({ stack }) {
+      wrong = []
+      await Promise.all(
+        firstOfEach(stack).map(async (app) => {
+          await app.stop('SIGTERM')
+          const { exitCode, signalCode } = app.child
+          if (exitCode !== 0) wrong.push(`${app.name} ended with ${exitCode ?? signalCode}`)
+          await app.start()
+        }),
+      )
+    },
+    end: async () => {},
+    finish: async () => wrong,
+  }
+}
+
+/** It is given a key-encryption key that opens nothing, and makes no signing key of its own for that. */
+function otherKey(): FaultCase {
+  let wrong: string[] = []
+  let right = ''
+  let kids: string[] = []
+  const isUnready = async (app: RunningApp) => {
+    const said = await readiness(app)
+    return said?.ready === false && said.awaited['keys']?.endsWith('see AUTH_KEK_FILE') === true
+  }
+  return {
+    name: 'one process of auth is started with another key-encryption key',
+    numbers: ['F-22'],
+    parts: [],
+    refuses: [],
+    byHand: true,
+    async begin(system) {
+      wrong = []
+      const { app, file, otherFile } = keyFiles(system)
+      right = await readFile(file, 'utf8')
+      kids = await signingKeys(system)
+      await app.stop('SIGTERM')
+      await copyFile(otherFile, file)
+      app.start().catch(() => undefined)
+      if (!(await until(() => isUnready(app), PATIENCE_MS))) wrong.push(`${app.name} misses no key`)
+    },
+    async end(system) {
+      const { app, file } = keyFiles(system)
+      if (!(await isUnready(app))) wrong.push(`${app.name} waits no more for its key`)
+      if (!(await lives(app, LIVES_MS))) wrong.push(`${app.name} does not live`)
+      if (kids.join() !== (await signingKeys(system)).join()) wrong.push('there are other signing keys')
+      await app.stop('SIGTERM')
+      await writeFile(file, right)
+      await app.start()
+    },
+    async finish(system) {
+      const { app } = keyFiles(system)
+      const ready = await until(async () => (await readiness(app))?.ready === true, PATIENCE_MS)
+      return ready ? wrong : [...wrong, `${app.name} is not ready again`]
+    },
+  }
+}
+
+/** What runs has read its file; the one of the API opens nothing of auth. */
+function keyFiles({ stack }: FaultyStack) {
+  const [app] = stack.auth
+  const { AUTH_KEK_FILE: file, RESOURCE_KEK_FILE: otherFile } = stack.env
+  if (!app || !file || !otherFile) throw new Error('there is no process of auth, or no key-encryption key')
+  return { app, file, otherFile }
+}
+
+async function signingKeys({ admin }: FaultyStack): Promise<string[]> {
+  const { rows } = await admin.auth.query<{ kid: string }>('select kid from signing_keys order by kid')
+  return rows.map(({ kid }) => kid)
+}
+
+/** Nothing is there when the apps are started: they live, say what they wait for, and need no second start. */
+function everythingDown(): FaultCase {
+  let wrong: string[] = []
+  let starting: Promise<unknown>
+  const waits = async (app: RunningApp) => {
+    const said = await readiness(app)
+    const awaited = said?.ready === false && Object.values(said.awaited).includes('PostgreSQL')
+    return awaited && (await lives(app, LIVES_MS))
+  }
+  return {
+    name: 'everything is down, and the apps are started before their stores',
+    numbers: ['F-36'],
+    parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
+    refuses: ['register', 'token', 'revoke', 'read with a token', 'join'],
+    byHand: true,
+    // The gateway looks for 2 s for one that takes a request, and gives that one 6 s.
+    slowestMs: 9_000,
+    async begin({ stack, postgres }) {
+      wrong = []
+      const apps = everyApp(stack)
+      await Promise.all(apps.map((app) => app.stop('SIGKILL')))
+      await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
+      starting = Promise.all(apps.map((app) => app.start()))
+      starting.catch(() => undefined)
+      await Promise.all(
+        apps.map(async (app) => {
+          if (!(await until(() => waits(app), PATIENCE_MS)))
+            wrong.push(`${app.name} does not say that it waits for PostgreSQL`)
+        }),
+      )
+    },
+    /** From here on each has the 5 s that the judgement allows. */
+    async end({ stack, postgres }, ledger) {
+      await Promise.all([postgres.start(), losingTokens(ledger, () => stack.redis.start())])
+    },
+    async finish({ stack }) {
+      await starting
+      for (const app of everyApp(stack)) {
+        if ((await readiness(app))?.ready !== true) wrong.push(`${app.name} is not ready`)
+      }
+      return wrong
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { FAULTS } from './catalogue.ts'
+import { FAULT_NUMBERS } from './fault-numbers.ts'
+import { faultDocument } from './fault-table.ts'
+import type { FaultResult } from './run-fault.ts'
+import { outcomeOf, type Ran, testedNumbers } from './run-fault-tests.ts'
+
+const title = 'a migration is killed'
+
+test.for<[string, Ran, object]>([
+  [
+    'passed on every database',
+    [
+      { title, status: 'passed' },
+      { title, status: 'passed' },
+    ],
+    { outcome: 'passed' },
+  ],
+  [
+    'failed on one of them',
+    [
+      { title, status: 'passed' },
+      { title, status: 'failed', failureMessages: ['AssertionError: 2\n  at here'] },
+    ],
+    { outcome: 'failed', why: 'AssertionError: 2' },
+  ],
+  ['was skipped', [{ title, status: 'skipped' }], { outcome: 'failed', why: 'skipped' }],
+  ['is not in the report', [{ title: 'another', status: 'passed' }], { outcome: 'not run' }],
+])('a test that %s', ([, ran, outcome]) => {
+  expect(outcomeOf(ran, title)).toEqual(outcome)
+})
+
+test('the document of a whole run has a line for every number, of a scenario or of a test', () => {
+  const nothing = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
+  const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
+  const results: FaultResult[] = FAULTS.map(({ name, numbers }) => {
+    return { fault: name, numbers, wrong: [], lost: [], ...nothing, ...times }
+  })
+  const tests = testedNumbers(FAULTS).map((number) => {
+    return { number, file: 'a.test.ts', title: `${number} of something`, outcome: 'passed' as const }
+  })
+  const phases = { steady: 50, held: 400, recovery: 50 }
+  const [ran = ''] = faultDocument({ results, tests }, { commit: 'abc', phases }).split(
+    '## Held by tests too',
+  )
+  const lines = ran.split('\n').filter((line) => line.startsWith('| '))
+  for (const number of Object.keys(FAULT_NUMBERS))
+    expect(lines.filter((line) => line.includes(number)).length, number).toBeGreaterThan(0)
+  expect(lines.filter((line) => line.includes('F-30'))).toEqual([expect.stringMatching(/\| passed *\|$/)])
+})

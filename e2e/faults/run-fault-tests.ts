@@ -1,0 +1,77 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { z } from 'zod'
+import { FAULT_NUMBERS, type FaultNumber } from './fault-numbers.ts'
+import { faultTests } from './fault-tests.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const VITEST = 'node_modules/vitest/vitest.mjs'
+/** For all tests of one file that hold a fault. */
+const MOST_MS = 300_000
+
+/** What became of a test that holds a fault. */
+export interface TestResult {
+  readonly number: FaultNumber
+  readonly file: string
+  readonly title: string
+  readonly outcome: 'passed' | 'failed' | 'not run'
+  /** The first line of what a test that failed says. */
+  readonly why?: string
+}
+
+/** What Vitest's reporter `json` writes. */
+const Report = z.object({
+  testResults: z.array(
+    z.object({
+      assertionResults: z.array(
+        z.object({ title: z.string(), status: z.string(), failureMessages: z.array(z.string()).default([]) }),
+      ),
+    }),
+  ),
+})
+export type Ran = z.input<typeof Report>['testResults'][number]['assertionResults']
+
+/** Faults without a scenario, since they are none of a running stack: their tests are run. */
+export function testedNumbers(scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] {
+  const inScenarios = new Set(scenarios.flatMap(({ numbers }) => numbers))
+  return (Object.keys(FAULT_NUMBERS) as FaultNumber[]).filter((number) => !inScenarios.has(number))
+}
+
+/** Runs the tests whose titles name the fault, file by file. */
+export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> {
+  const results: TestResult[] = []
+  for (const [file, tests] of Map.groupBy(faultTests().get(number) ?? [], (each) => each.file)) {
+    const ran = await runFile(file, number)
+    for (const { title } of tests) results.push({ number, file, title, ...outcomeOf(ran, title) })
+  }
+  return results
+}
+
+/** A test may run on several databases. */
+export function outcomeOf(ran: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
+  const its = ran.filter((each) => each.title.includes(title))
+  if (its.length === 0) return { outcome: 'not run' }
+  const failed = its.find(({ status }) => status !== 'passed')
+  if (!failed) return { outcome: 'passed' }
+  return { outcome: 'failed', why: failed.failureMessages?.[0]?.split('\n')[0] ?? failed.status }
+}
+
+async function runFile(file: string, number: FaultNumber): Promise<Ran> {
+  await using resources = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-fault-tests-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const report = path.join(folder, 'report.json')
+  const config = file.startsWith('e2e/system/') ? ['--config', 'vitest.system.config.ts'] : []
+  const options = ['--reporter=json', `--outputFile=${report}`, '--testNamePattern', number]
+  const words = [VITEST, 'run', ...config, ...options, file]
+  const ended = promisify(execFile)(process.execPath, words, { cwd: ROOT, timeout: MOST_MS })
+  // That tests failed, or that their time ran out, is in the report or shows by its absence.
+  await ended.catch(() => undefined)
+  const text = await readFile(report, 'utf8').catch(() => undefined)
+  if (text === undefined) return []
+  return Report.parse(JSON.parse(text)).testResults.flatMap((each) => each.assertionResults)
+}

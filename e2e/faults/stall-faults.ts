@@ -1,0 +1,97 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import type { RunningApp } from '@plainpath/stack/start-app'
+import { readPods } from '@plainpath/topology/pods'
+import type { FaultCase } from './fault-case.ts'
+import { BLOCKED_MS } from './faulty-process.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+import { lives } from './operations-listener.ts'
+
+const run = promisify(execFile)
+
+const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
+const MOST_DYING_MS = 60_000
+/** What a process may still take when it has been told that there is no more. */
+const MORE_MEMORY_BYTES = 32 * 1_048_576
+
+/** A process that stands still, or has no memory left. */
+export const STALL_FAULTS: readonly FaultCase[] = [
+  {
+    name: `the event loop of one process of each app is blocked for ${BLOCKED_MS / 1_000} s`,
+    numbers: ['F-33'],
+    parts: PARTS,
+    refuses: [],
+    mostRefused: 0.2,
+    begin: async ({ stack, misbehave }) => {
+      for (const app of firstOfEach(stack)) misbehave(app, 'block')
+    },
+    end: async () => {},
+  },
+  diesOfIt('the heap of one process of each app reaches its limit', async () => {}),
+  diesOfIt('one process of each app gets no more memory (ENOMEM)', limitMemory),
+  {
+    name: 'one process of each app stands still, until its liveness probe has it killed and started',
+    numbers: ['F-33'],
+    parts: PARTS,
+    refuses: [],
+    mostRefused: 0.3,
+    slowestMs: 7_000,
+    byHand: true,
+    begin: async (system) => {
+      const stopped = firstOfEach(system.stack)
+      for (const app of stopped) app.child.kill('SIGSTOP')
+      await Promise.all(stopped.map((app) => restartWhenDead(app, system)))
+    },
+    end: async () => {},
+  },
+]
+
+const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
+  [auth[0], resource[0]].filter((app) => app !== undefined)
+
+/** It dies under load, and is started again, as an orchestrator would. */
+function diesOfIt(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
+  const die = async (app: RunningApp, { misbehave }: FaultyStack) => {
+    await prepare(app)
+    const died = once(app.child, 'exit', { signal: AbortSignal.timeout(MOST_DYING_MS) })
+    misbehave(app, 'leak')
+    await died
+    await app.start()
+  }
+  return {
+    name,
+    numbers: ['F-33'],
+    parts: PARTS,
+    refuses: [],
+    mostRefused: 0.3,
+    byHand: true,
+    begin: async (system) =>
+      void (await Promise.all(firstOfEach(system.stack).map((app) => die(app, system)))),
+    end: async () => {},
+  }
+}
+
+async function limitMemory({ child }: RunningApp): Promise<void> {
+  const status = await readFile(`/proc/${child.pid}/status`, 'utf8')
+  const taken = Number(/^VmSize:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024
+  await run('prlimit', ['--pid', String(child.pid), `--as=${taken + MORE_MEMORY_BYTES}:unlimited`])
+}
+
+/** As Kubernetes does it with the probe of the manifest. */
+async function restartWhenDead(app: RunningApp, { admin }: FaultyStack): Promise<void> {
+  const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
+  const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe
+  if (!probe) throw new Error(`${kind} has no liveness probe`)
+  const { periodSeconds, timeoutSeconds, failureThreshold } = probe
+  const [periodMs, timeoutMs] = [periodSeconds * 1_000, timeoutSeconds * 1_000]
+  for (let failures = 0; failures < failureThreshold; ) {
+    const askedAt = performance.now()
+    failures = (await lives(app, timeoutMs)) ? 0 : failures + 1
+    while (failures < failureThreshold && performance.now() < askedAt + periodMs)
+      await admin.server.query('select pg_sleep(0.2)')
+  }
+  await app.stop('SIGKILL')
+  await app.start()
+}

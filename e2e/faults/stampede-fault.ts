@@ -1,0 +1,89 @@
+import { until } from '@plainpath/stack/until'
+import type { AgentCredentials } from '../lend-mailbox-to.ts'
+import { type Sender, senderTo } from '../send.ts'
+import { type FaultCase, ongoing } from './fault-case.ts'
+import type { FaultyStack } from './faulty-stack.ts'
+import { SHORTEST_TIMEOUT_MS } from './judge.ts'
+import type { Ledger } from './ledger.ts'
+import { metric } from './operations-listener.ts'
+import { ownAgent, ownToken } from './own-agent.ts'
+
+const AT_ONCE = 100
+/** Look-ups of one token, for each process of the API. */
+const MOST_LOOK_UPS = 2
+const PATIENCE_MS = 30_000
+
+/** What the API remembers of a token has ended, and everybody who uses it comes at that moment. */
+export function stampede(): FaultCase {
+  let sender: Sender
+  let agent: AgentCredentials
+  let judged = 0
+  let wrong: string[] = []
+  return {
+    ...ongoing({
+      name: `${AT_ONCE} requests at once with one token that is in no memory, again and again`,
+      numbers: ['F-37'],
+      parts: [],
+      refuses: [],
+      async prepare(system) {
+        ;[judged, wrong] = [0, []]
+        sender = senderTo(system.stack.origin)
+        agent = await ownAgent(sender)
+        if (!(await until(() => mayRemember(system), PATIENCE_MS)))
+          throw new Error('an API may not remember what a token is worth')
+      },
+      async act(system, ledger) {
+        const endings = endingsFrom(ledger, performance.now())
+        const found = await oneStampede(system, sender, { token: await ownToken(sender, agent), endings })
+        if (found) {
+          judged += 1
+          wrong.push(...found)
+        }
+        await system.admin.server.query('select pg_sleep(0.3)')
+      },
+    }),
+    async finish() {
+      sender[Symbol.dispose]()
+      return judged > 0 ? wrong : ['no time could be judged']
+    },
+  }
+}
+
+/** @returns what was wrong; undefined where an API had lost its memory or was too slow to say anything */
+async function oneStampede(
+  system: FaultyStack,
+  sender: Sender,
+  { token, endings }: { token: string; endings: () => number },
+): Promise<string[] | undefined> {
+  const before = await mayRemember(system)
+  const bypassed = await bypasses(system)
+  const lookUps = system.watch(token, 'introspection')
+  const read = { path: '/api/guides?limit=1', headers: { authorization: `Bearer ${token}` } }
+  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => sender.send(read)))
+  const bad = answers.filter(
+    ({ status, ms }) => status !== 200 && !(status === 503 && ms >= SHORTEST_TIMEOUT_MS),
+  )
+  if (bad.length > 0) return [`${bad.length} of ${AT_ONCE} at once were answered ${bad[0]?.status}`]
+  const remembered = before && (await mayRemember(system)) && (await bypasses(system)) === bypassed
+  if (!remembered || answers.some(({ status }) => status !== 200)) return undefined
+  const most = (MOST_LOOK_UPS + endings()) * system.stack.resource.length
+  if (lookUps() === 0) return ['a token that is in no memory was not looked up']
+  return lookUps() > most ? [`one token was looked up ${lookUps()} times, at most ${most} are right`] : []
+}
+
+async function mayRemember({ stack }: FaultyStack): Promise<boolean> {
+  const leases = await Promise.all(stack.resource.map((app) => metric(app, 'revocation_lease_valid')))
+  return leases.every((valid) => valid === 1)
+}
+
+/** How often an API asked without remembering, since it might not. */
+async function bypasses({ stack }: FaultyStack): Promise<number> {
+  const counts = stack.resource.map((app) => metric(app, 'introspection_cache_bypassed_total'))
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+}
+
+/** A look-up does not say whose it is until it is answered: none that was under way when an agent ended is shared. */
+const endingsFrom =
+  ({ agents }: Ledger, from: number) =>
+  () =>
+    agents.filter(({ endingFrom = 0, endedAt = endingFrom }) => endedAt >= from).length
