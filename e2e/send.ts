@@ -1,4 +1,5 @@
-import { Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+import http, { type ClientRequest, type IncomingMessage } from 'node:http'
+import https from 'node:https'
 import { text } from 'node:stream/consumers'
 
 export interface Sent {
@@ -28,10 +29,15 @@ const GIVE_UP_MS = 20_000
  * Sends whatever Node can send, over connections that are kept.
  *
  * @param options.from the address to connect from: any of 127.0.0.0/8, so that one machine can be many clients
+ * @param options.tls for `https:`, the host name to ask for and the certificate to trust
  */
-export function senderTo(url: string, options: { from?: string } = {}): Sender {
-  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32, timeout: GIVE_UP_MS })
-  const { hostname, port, host } = new URL(url)
+export function senderTo(
+  url: string,
+  options: { from?: string; tls?: { servername: string; ca: string } } = {},
+): Sender {
+  const { protocol, hostname, port, host } = new URL(url)
+  const { Agent, request } = protocol === 'https:' ? https : http
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 32, timeout: GIVE_UP_MS, ...options.tls })
   return {
     async send({ method = 'GET', path, headers = {}, body }) {
       const startedAt = performance.now()

@@ -1,6 +1,6 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
-import { runAuthCommand } from '@plainpath/auth/cli'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import { runAuth } from '@plainpath/auth/run-auth'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { serviceUrls } from '@plainpath/metadata'
@@ -86,15 +86,7 @@ function useSteadily() {
   }
 }
 
-async function command(...args: string[]) {
-  const [printed, errors]: [string[], string[]] = [[], []]
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
-  const code = await runAuthCommand(['resource-servers', ...args], env, io)
-  return { code, printed: printed.join('\n'), errors: errors.join('\n') }
-}
+const command = (...args: string[]) => runAuth(['resource-servers', ...args], env)
 const id = () => env['RESOURCE_CLIENT_ID'] ?? ''
 const secretFile = () => env['RESOURCE_CLIENT_SECRET_FILE'] ?? ''
 const serversFile = () => env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
@@ -104,9 +96,12 @@ const secretsOf = async () =>
 test('the API’s credential is changed and the old one taken away under steady requests: none fails', async () => {
   const before = await readFile(secretFile(), 'utf8')
   const stop = useSteadily()
+  const told: string[] = []
   for (let round = 0; round < 2; round += 1) {
     const rotated = await command('rotate', id(), '--secret-file', secretFile(), '--replace')
-    expect(rotated).toMatchObject({ code: 0, errors: '', printed: expect.stringContaining('Both are good.') })
+    expect(rotated).toMatchObject({ code: 0, printed: expect.stringContaining('Both are good.') })
+    told.push(rotated.errors)
+    expect(rotated.errors).toMatch(/^\{.*"event":"api-secret-added".*\}$/)
     expect(await secretsOf()).toHaveLength(2)
     let finished = await command('finish', id())
     expect(finished.code).toBe(1)
@@ -121,7 +116,8 @@ test('the API’s credential is changed and the old one taken away under steady 
   const after = await readFile(secretFile(), 'utf8')
   expect(after).not.toBe(before)
   for (const file of [secretFile(), serversFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)
-  for (const secret of [before, after]) expect(logged.join('')).not.toContain(secret.trim().slice(4))
+  for (const secret of [before, after])
+    expect([...logged, ...told].join('')).not.toContain(secret.trim().slice(4))
 }, 60_000)
 
 test('a file that is spoilt changes nothing, is loud, and is followed again when it is whole', async () => {

@@ -23,6 +23,8 @@ export interface SystemOptions {
   readonly limitsFactor?: number
   /** Settings beside those of every test. */
   readonly env?: Readonly<Record<string, string>>
+  /** Changes the address at which the API finds its database; a test puts a fault proxy in between. */
+  readonly beforeDatabase?: (url: string) => Promise<string>
 }
 
 /** Both apps in this process on one origin at a free port, over real HTTP and fresh databases. */
@@ -38,7 +40,9 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
   const origin = `http://localhost:${server.port}`
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
-  const env = { ...system.env, ...options.env }
+  const database = system.env['RESOURCE_DATABASE_URL'] ?? ''
+  const RESOURCE_DATABASE_URL = (await options.beforeDatabase?.(database)) ?? database
+  const env = { ...system.env, RESOURCE_DATABASE_URL, ...options.env }
   const auth = opening.use(await openAuth(loadAuthConfig(env), deps))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })

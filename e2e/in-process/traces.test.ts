@@ -76,7 +76,7 @@ test('N-180 a request is one trace through both apps and their stores, and no tr
     under(request, RESOURCE)
       .filter(statement)
       .map(({ name }) => name),
-  ).toEqual(expect.arrayContaining(['begin', 'commit']))
+  ).toEqual(expect.arrayContaining(['with']))
   const store = redis ? command : statement
   expect(under(asked, AUTH).filter(store).length).toBeGreaterThan(0)
   if (redis)

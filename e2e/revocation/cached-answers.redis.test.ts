@@ -1,4 +1,4 @@
-import { runAuthCommand } from '@plainpath/auth/cli'
+import { runAuth } from '@plainpath/auth/run-auth'
 import { LEASE_MS } from '@plainpath/revocation'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
@@ -41,14 +41,7 @@ async function known(of = client): Promise<string> {
 }
 const everywhere = (token: string) => Promise.all(BOTH.map((at) => system.read(token, at)))
 
-async function auth(...args: string[]) {
-  const printed: string[] = []
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void printed.push(line),
-  }
-  return { code: await runAuthCommand(args, { ...system.env, AUTH_KEYS_TRUST_SECONDS: '5' }, io), printed }
-}
+const auth = (...args: string[]) => runAuth(args, { ...system.env, AUTH_KEYS_TRUST_SECONDS: '5' })
 
 describe('with Redis, answers are used from memory, and when an end was answered no API uses them:', () => {
   test('N-104 a token that is revoked, at either auth process, soon', async () => {
@@ -84,7 +77,7 @@ describe('with Redis, answers are used from memory, and when an end was answered
   test('N-114 everything, when a signing key is revoked', async () => {
     const token = await known()
     const { printed } = await auth('keys', 'list', '--json')
-    const { keys } = JSON.parse(printed.join('')) as { keys: { kid: string; state: string }[] }
+    const { keys } = JSON.parse(printed) as { keys: { kid: string; state: string }[] }
     const kid = keys.find(({ state }) => state === 'signing')?.kid ?? ''
     expect(await auth('keys', 'revoke', kid, '--reason', 'a drill')).toMatchObject({ code: 0 })
     const before = await hits(0)

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { shutdownSignal } from '@plainpath/http'
 import { seedRandom } from '../faults/random.ts'
 import { thisCommit } from '../this-commit.ts'
 import { runSoak } from './run-soak.ts'
@@ -32,7 +33,13 @@ async function main(): Promise<boolean> {
   seedRandom(Number(options.seed))
   const commit = await thisCommit()
   say(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
-  const result = await runSoak({ minutes, rate, say })
+  const stopping = new AbortController()
+  void shutdownSignal().then(() => stopping.abort())
+  const result = await runSoak({ minutes, rate, say, stopped: stopping.signal })
+  if (!result) {
+    say('Stopped before its time: there is no result.')
+    return false
+  }
   say(`\n${soakTable(result)}\n`)
   for (const line of [...result.wrong, ...result.lost]) say(line)
   if (minutes >= WRITTEN_FROM_MINUTES)

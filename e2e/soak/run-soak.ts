@@ -1,7 +1,8 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { runAuthCommand } from '@plainpath/auth/cli'
+import { runAuth } from '@plainpath/auth/run-auth'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import type { KnownToken, Ledger } from '../faults/ledger.ts'
@@ -20,6 +21,8 @@ export interface SoakResult {
   readonly revocations: number
   /** Changes of the key that signs. */
   readonly rotations: number
+  /** Commands on keys that ended with an error; the next one goes on. */
+  readonly failedCommands: number
   readonly kills: number
   /** Resident memory in MB by process, evenly over the time. */
   readonly memory: Readonly<Record<string, readonly number[]>>
@@ -42,37 +45,51 @@ const BACK_MS = 5_000
 /** Shorter than a token lives. */
 const TOKEN_MS = 50 * 60_000
 
-/** Runs everything at once. @param options.say gets a line a minute */
+/**
+ * Runs everything at once.
+ *
+ * @param options.say gets a line a minute
+ * @param options.stopped ends it early
+ * @returns undefined when it was ended early
+ */
 export async function runSoak(options: {
   minutes: number
   rate: number
   say: (line: string) => void
-}): Promise<SoakResult> {
+  stopped: AbortSignal
+}): Promise<SoakResult | undefined> {
   await using resources = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-soak-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
   const stack = resources.use(await startStack({ folder, limitsFactor: 1_000_000, settings: SETTINGS }))
   const ledger = await prepareLedger(stack.origin)
   const load = resources.use(startLoad({ origin: stack.origin, ledger, rate: options.rate }))
-  const over = AbortSignal.timeout(options.minutes * 60_000)
+  const over = AbortSignal.any([AbortSignal.timeout(options.minutes * 60_000), options.stopped])
+  const ended = once(over, 'abort')
   const every = async (seconds: number, work: () => Promise<void>) => {
-    for (; !over.aborted; await load.sent(seconds * options.rate)) await work()
+    for (; !over.aborted; await Promise.race([load.sent(seconds * options.rate), ended])) await work()
   }
   const away: { readonly from: number; to: number }[] = []
   const memory: Record<string, number[]> = {}
   const rotated = new Set<string>()
+  let failedCommands = 0
 
   await Promise.all([
     every(MINUTE_SECONDS, () => killOne(stack, away)),
-    every(STEP_SECONDS, async () => void rotated.add(await rotate(stack))),
+    every(STEP_SECONDS, async () => {
+      const signing = await rotate(stack)
+      if (signing === undefined) failedCommands += 1
+      else rotated.add(signing)
+    }),
     every(SAMPLE_SECONDS, async () => {
       for (const { name, child } of [...stack.auth, ...stack.resource])
         (memory[name] ??= []).push(await residentMegabytes(child.pid))
       forgetExpired(ledger)
     }),
-    every(MINUTE_SECONDS, async () => options.say(progress(load, ledger, away.length))),
+    every(MINUTE_SECONDS, async () => options.say(progress(load, ledger, away.length, memory))),
   ])
   await load[Symbol.asyncDispose]()
+  if (options.stopped.aborted) return undefined
 
   const refused = load.entries.filter(({ outcome }) => outcome === 'refused')
   const isProvoked = ({ startedAt, endedAt }: { startedAt: number; endedAt: number }) =>
@@ -85,6 +102,7 @@ export async function runSoak(options: {
     lost: await checkAcknowledged(stack.origin, ledger),
     revocations: ledger.endedTokens.length,
     rotations: Math.max(0, rotated.size - 1),
+    failedCommands,
     kills: away.length,
     memory,
   }
@@ -102,15 +120,13 @@ async function killOne(stack: Stack, away: { readonly from: number; to: number }
   gone.to = performance.now()
 }
 
-/** Does the step of a rotation that is due. @returns the key that signs */
-async function rotate({ env }: Stack): Promise<string> {
-  const printed: string[] = []
-  const io = { print: (line: string) => void printed.push(line), printError: () => undefined }
-  await runAuthCommand(['keys', 'rotate', '--json'], env, io)
-  printed.length = 0
-  await runAuthCommand(['keys', 'list', '--json'], env, io)
-  const { keys } = JSON.parse(printed.join('\n')) as { keys: { kid: string; state: string }[] }
-  return keys.find(({ state }) => state === 'signing')?.kid ?? ''
+/** Does the step of a rotation that is due. @returns the key that signs; undefined when a command failed */
+async function rotate({ env }: Stack): Promise<string | undefined> {
+  if ((await runAuth(['keys', 'rotate', '--json'], env)).code !== 0) return undefined
+  const { code, printed } = await runAuth(['keys', 'list', '--json'], env)
+  if (code !== 0) return undefined
+  const { keys } = JSON.parse(printed) as { keys: { kid: string; state: string }[] }
+  return keys.find(({ state }) => state === 'signing')?.kid
 }
 
 function forgetExpired(ledger: Ledger): void {
@@ -119,8 +135,15 @@ function forgetExpired(ledger: Ledger): void {
     tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !expired(token)))
 }
 
-function progress({ entries }: Load, ledger: Ledger, kills: number): string {
+function progress(
+  { entries }: Load,
+  ledger: Ledger,
+  kills: number,
+  memory: Readonly<Record<string, readonly number[]>>,
+): string {
   const count = (outcome: string) => entries.filter((entry) => entry.outcome === outcome).length
   const ended = ledger.endedTokens.length
-  return `${entries.length} requests, ${count('refused')} refused, ${count('wrong')} wrong, ${ended} tokens ended, ${kills} kills`
+  const now = Object.entries(memory).map(([name, samples]) => `${name} ${samples.at(-1) ?? 0} MB`)
+  const counts = `${entries.length} requests, ${count('refused')} refused, ${count('wrong')} wrong`
+  return `${counts}, ${ended} tokens ended, ${kills} kills; ${now.join(', ')}`
 }

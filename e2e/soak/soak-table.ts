@@ -41,6 +41,7 @@ export function soakTable(result: SoakResult): string {
     ['acknowledged and lost', result.lost.length],
     ['tokens ended', result.revocations],
     ['changes of the signing key', result.rotations],
+    ['commands on keys that failed', result.failedCommands],
     ['processes killed', result.kills],
   ]
   const memory = Object.entries(result.memory).map(

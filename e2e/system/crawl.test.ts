@@ -1,27 +1,26 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import path from 'node:path'
 import { promisify } from 'node:util'
-import { startStack } from '@plainpath/stack/start-stack'
+import { startCollector } from '@plainpath/tracing/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CrawledService, describeCrawl } from '../crawl/crawl.contract.ts'
+import { runStackCommand, type StackProcess } from './run-stack-command.ts'
 
 const resources = new AsyncDisposableStack()
-let stack: { readonly origin: string }
+let stack: StackProcess
+let collector: Awaited<ReturnType<typeof startCollector>>
 beforeAll(async () => {
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-crawl-'))
-  resources.defer(() => rm(folder, { recursive: true, force: true }))
-  stack = resources.use(await startStack({ folder }))
-})
-afterAll(() => resources.disposeAsync())
+  collector = resources.use(await startCollector())
+  const { url } = collector
+  stack = resources.use(await runStackCommand({ AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url }))
+}, 120_000)
+afterAll(() => resources.disposeAsync(), 60_000)
 
 const running = async (): Promise<CrawledService> => ({
   origin: stack.origin,
   [Symbol.asyncDispose]: async () => {},
 })
 
-describeCrawl('behind the gateway, with two processes of each app', running)
+describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', running)
 
 test('the lines of auth.md work when they are run in one shell', async () => {
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
@@ -32,4 +31,15 @@ test('the lines of auth.md work when they are run in one shell', async () => {
   expect(stdout).toMatch(/"client_id":"agt_/)
   expect(stdout).toMatch(/"guides":\[/)
   expect(stdout).toMatch(/ended with 0\n$/)
+})
+
+test('the collector that it is told of gets the traces of both apps', async () => {
+  const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
+  await expect.poll(senders, { timeout: 20_000 }).toEqual(['plainpath-auth', 'plainpath-resource'])
+})
+
+test('Ctrl-C stops everything, in order', async () => {
+  expect(await stack.interrupt()).toBe(0)
+  expect((await stack.printed()).at(-1)).toBe('Stopping')
+  await expect(fetch(stack.origin)).rejects.toThrow('fetch failed')
 })

@@ -5,7 +5,6 @@ import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import { faultTable } from '../faults/fault-table.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import type { Ledger } from '../faults/ledger.ts'
-import { operation, readWith } from '../faults/operations.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { seedRandom } from '../faults/random.ts'
 import { type FaultResult, runFault, SHORT } from '../faults/run-fault.ts'
@@ -66,7 +65,7 @@ async function joinTimes(email: string, count: number): Promise<Record<number, n
   return statuses
 }
 
-/** What is left of the limit after each of four requests to two instances in turn. */
+/** What is left of the limit after each of four requests, to whichever instance. */
 async function remaining(policy: string, ask: () => ReturnType<typeof join>): Promise<number[]> {
   const left: number[] = []
   for (let times = 0; times < 4; times += 1) {
@@ -78,10 +77,11 @@ async function remaining(policy: string, ask: () => ReturnType<typeof join>): Pr
 
 test('while Redis is away each process counts limits by itself; when it is back both count together', async () => {
   await system.put({ kind: 'refuse' }, 'auth redis', 'api redis')
-  expect(await joinTimes('alone@example.org', 2 * JOINS + 50)).toEqual({
+  // The gateway gives each about a half.
+  expect(await joinTimes('alone@example.org', 3 * JOINS)).toEqual({
     201: 1,
     200: 2 * JOINS - 1,
-    429: 50,
+    429: JOINS,
   })
   await system.put({ kind: 'pass' }, 'auth redis', 'api redis')
   let round = 0
@@ -93,41 +93,6 @@ test('while Redis is away each process counts limits by itself; when it is back 
   const register = () => asker.ask({ method: 'POST', path: '/api/agent/register' })
   await expect.poll(() => remaining('register-burst', register), { timeout: 10_000 }).toEqual([0, -1, -2, -3])
   expect(await joinTimes('together@example.org', JOINS + 50)).toEqual({ 201: 1, 200: JOINS - 1, 429: 50 })
-})
-
-/** How often an API process asked what a token is worth. */
-async function introspections(): Promise<number> {
-  const counts = system.stack.auth.map(async ({ ports }) => {
-    const text = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
-    const lines = text.matchAll(
-      /^http_request_duration_seconds_count\{[^}]*\/oauth\/introspect[^}]*\} (\d+)/gm,
-    )
-    return [...lines].reduce((sum, [, count]) => sum + Number(count), 0)
-  })
-  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
-}
-
-test('F-37 of many requests at once with one token that is in no memory, two are asked about at each API', {
-  timeout: 120_000,
-}, async () => {
-  const askedFor = async () => {
-    const issued = operation('token').prepare(ledger)
-    if (!issued) throw new Error('there is no agent')
-    expect(issued.read(await asker.ask(issued.sent))).toBeUndefined()
-    issued.over?.()
-    const token = ledger.liveTokens.at(-1)
-    const before = await introspections()
-    const reads = Array.from({ length: 500 }, async () => {
-      const attempt = readWith(ledger, token)
-      return attempt?.read(await asker.ask(attempt.sent))
-    })
-    expect((await Promise.all(reads)).filter(Boolean)).toEqual([])
-    return (await introspections()) - before
-  }
-  // An API that has just lost and found Redis asks for each by itself.
-  await expect
-    .poll(askedFor, { timeout: 60_000, interval: 1_000 })
-    .toBeLessThanOrEqual(2 * system.stack.resource.length)
 })
 
 test('after all faults, everything acknowledged is there and everything ended is dead', {
@@ -145,8 +110,8 @@ test('after all faults, no more connections are open than two processes of each 
      group by datname order by datname`,
   )
   const [auth, api] = rows.map(({ connections }) => connections)
-  // A pool of ten, an ear for notices, and the four of the mail's worker.
-  expect(auth).toBeLessThanOrEqual(2 * 15)
+  // A pool of ten, an ear for notices, and the four of the mail's worker; in auth the two of revocations as well.
+  expect(auth).toBeLessThanOrEqual(2 * 17)
   expect(api).toBeLessThanOrEqual(2 * 15)
   const clients = String(await system.redis.client('LIST'))
     .split('\n')

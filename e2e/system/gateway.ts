@@ -9,6 +9,16 @@ const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
 /** Who answered: only auth writes errors below its paths as OAuth or agents read them. */
 const writtenBy = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
 
+/** How many requests for the guides all instances of the API have answered. */
+async function answeredGuides({ stack }: System): Promise<number> {
+  const counts = stack.resource.map(async ({ ports }) => {
+    const text = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
+    const lines = text.matchAll(/^http_request_duration_seconds_count\{[^}]*"\/api\/guides"[^}]*\} (\d+)/gm)
+    return [...lines].reduce((sum, [, count]) => sum + Number(count), 0)
+  })
+  return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
+}
+
 /** What the gateway lets through, and to whom. */
 export function describeGateway(running: () => System): void {
   describe('the gateway', () => {
@@ -190,6 +200,34 @@ export function describeGateway(running: () => System): void {
     ] as const)('passes on refusals of the API as they are: %s', async ([_why, sent, status, code]) => {
       const answer = await running().client({ from: '127.0.0.15' }).send(sent)
       expect([answer.status, (JSON.parse(answer.text) as { code: string }).code]).toEqual([status, code])
+    })
+
+    test.for([
+      ['/api/agent/register', { error: 'invalid_request' }],
+      ['/oauth/token', { error: 'invalid_request' }],
+      ['/api/waitlist', { code: 'content-too-large' }],
+    ] as const)(
+      'refuses a body over its own cap as too large, and takes no instance out for it: %s',
+      async ([path, refusal]) => {
+        const sender = running().client({ from: '127.0.0.17' })
+        const tooLarge = { method: 'POST', path, ...json({ client_name: 'x'.repeat(100_000) }) }
+        for (let times = 0; times < 4; times += 1) {
+          const { status, text } = await sender.send(tooLarge)
+          expect([status, JSON.parse(text)]).toMatchObject([413, refusal])
+          for (const other of ['/.well-known/oauth-authorization-server', '/api/guides'])
+            expect((await sender.send({ path: other })).status).toBe(200)
+        }
+      },
+    )
+
+    test('asks an app once for a GET, whatever body it has', async () => {
+      const system = running()
+      const sender = system.client({ from: '127.0.0.18' })
+      const before = await answeredGuides(system)
+      const body = 'x'.repeat(200_000)
+      for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
+        expect((await sender.send({ path: '/api/guides', headers, body })).status).toBe(200)
+      expect((await answeredGuides(system)) - before).toBe(2)
     })
 
     test('N-135 writes errors below /oauth/ for programs, whatever is accepted', async () => {

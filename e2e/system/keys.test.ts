@@ -2,9 +2,9 @@ import { mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { text } from 'node:stream/consumers'
-import { runAuthCommand } from '@plainpath/auth/cli'
 import { loadConfig } from '@plainpath/auth/config'
 import { type KeyOperations, keyOperations } from '@plainpath/auth/key-operations'
+import { runAuth } from '@plainpath/auth/run-auth'
 import { openStores } from '@plainpath/auth/stores'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
@@ -88,15 +88,9 @@ async function deceivedApi(authUrl: string): Promise<string> {
 }
 
 async function keys(...args: string[]) {
-  const printed: string[] = []
-  const errors: string[] = []
-  const io = {
-    print: (line: string) => void printed.push(line),
-    printError: (line: string) => void errors.push(line),
-  }
-  const code = await runAuthCommand(['keys', ...args, '--json'], stack.env, io)
-  if (printed.length === 0) throw new Error(errors.join('\n'))
-  return { code, answer: JSON.parse(printed.join('\n')) as Record<string, unknown> }
+  const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
+  if (printed === '') throw new Error(errors)
+  return { code, answer: JSON.parse(printed) as Record<string, unknown> }
 }
 const signingKid = async () =>
   ((await keys('list')).answer['keys'] as { kid: string; state: string }[]).find(

@@ -5,20 +5,11 @@ import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MCP_CLIENTS } from '../in-process/mcp-clients.ts'
+import { beginClaim, completeClaim, DESK, exchange, lentToken, linkIn, postAs } from '../lend-mailbox-to.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { basic, type Sender, senderTo } from '../send.ts'
 import { dumpEverything, find } from './canaries.ts'
-import {
-  beginClaim,
-  completeClaim,
-  DESK,
-  exchange,
-  lentToken,
-  linkIn,
-  type MailSystem,
-  openMailSystem,
-  postAs,
-} from './lend-mailbox.ts'
+import { type MailSystem, openMailSystem } from './lend-mailbox.ts'
 
 const MESSAGE = 'My work permit ends in the spring of next year; may I renew it from abroad?'
 /** Codes that a page has shown. */

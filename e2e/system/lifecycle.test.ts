@@ -3,6 +3,7 @@ import type { RunningApp } from '@plainpath/stack/start-app'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { askerOf } from '../faults/ask.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
+import { SHORTEST_TIMEOUT_MS } from '../faults/judge.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { type Entry, type Load, startLoad } from '../faults/load.ts'
 import type { OperationName } from '../faults/operations.ts'
@@ -13,9 +14,7 @@ import { openSystem, type System } from './open-system.ts'
 const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
 /** The share of requests that may be refused because a time-out ran out, on a machine that is too busy. */
 const MOST_EXCUSED = process.env['ROLLING_RATE'] ? 0 : 0.04
-/** The shortest time-out in an app is 200 ms. */
-const TIMEOUT_MS = 190
-/** The gateway asks every 250 ms who takes requests. Until then it may send one that it cannot send again. */
+/** The gateway asks every 50 ms who takes requests. Until then it may send one that it cannot send again. */
 const NOTICED_MS = 1_000
 /** A process starts in this time on a machine that does other things too. */
 const BACK_MS = 60_000
@@ -26,7 +25,7 @@ let load: Load
 beforeAll(async () => {
   system = await openSystem({
     limitsFactor: 100_000,
-    // Longer than the gateway needs to look away: it asks four times a second.
+    // Longer than the gateway needs to look away: it asks twenty times a second.
     settings: { AUTH_DRAIN_DELAY_SECONDS: '4', RESOURCE_DRAIN_DELAY_SECONDS: '4' },
   })
   ledger = await prepareLedger(system.origin)
@@ -62,7 +61,7 @@ const failed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 /** Those of `entries` that the machine cannot be blamed for. */
 function blamed(entries: readonly Entry[]): string[] {
   const late = entries.filter(
-    (each) => each.outcome === 'refused' && each.endedAt - each.startedAt >= TIMEOUT_MS,
+    (each) => each.outcome === 'refused' && each.endedAt - each.startedAt >= SHORTEST_TIMEOUT_MS,
   )
   const excused = late.length <= MOST_EXCUSED * load.entries.length ? late : []
   return entries.filter((entry) => !excused.includes(entry)).map(line)

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DESK, lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
+import { DESK } from '../lend-mailbox-to.ts'
+import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
 import { type MailLoad, nameOfMail, startMailLoad } from './mail-load.ts'
 
 /** What is due before a release: MAIL_KILLS=50. */

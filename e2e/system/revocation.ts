@@ -1,4 +1,4 @@
-import { runAuthCommand } from '@plainpath/auth/cli'
+import { runAuth } from '@plainpath/auth/run-auth'
 import { postgresProcess } from '@plainpath/stack/postgres-process'
 import { describe, expect, test } from 'vitest'
 import { basic, form, type Sender } from '../send.ts'
@@ -59,9 +59,8 @@ export function describeRevocation(running: () => System): void {
       [
         'N-106 the tokens of a client that an operator stops',
         async (agent: RegisteredAgent) => {
-          const io = { print: () => undefined, printError: () => undefined }
           const args = ['stop', '--client', agent.client_id, '--reason', 'a test']
-          return { status: await runAuthCommand(args, running().stack.env, io) }
+          return { status: (await runAuth(args, running().stack.env)).code }
         },
         0,
       ],

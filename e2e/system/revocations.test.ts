@@ -1,7 +1,8 @@
 import { LEASE_MS } from '@plainpath/revocation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
-import { type FaultyStack, startFaultyStack, type Way } from '../faults/faulty-stack.ts'
+import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
+import type { Way } from '../faults/ways.ts'
 import { randomness } from '../revocation/virtual-time.ts'
 import { basic, form, type Sender, senderTo } from '../send.ts'
 

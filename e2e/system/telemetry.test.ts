@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
+import { copyFile, writeFile } from 'node:fs/promises'
+import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { debianPrograms } from '@plainpath/stack/debian-program'
 import { freePorts } from '@plainpath/stack/managed-process'
+import { startApp } from '@plainpath/stack/start-app'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
@@ -11,6 +14,7 @@ import { basic, form, json, type Sender } from '../send.ts'
 import { openSystem, type RegisteredAgent, type System } from './open-system.ts'
 
 const infra = (file: string) => fileURLToPath(new URL(`../../infra/${file}`, import.meta.url))
+const readDocs = (file: string) => readFileSync(new URL(`../../docs/${file}`, import.meta.url), 'utf8')
 const Dashboard = z.looseObject({
   panels: z.array(
     z.looseObject({ title: z.string(), targets: z.array(z.looseObject({ expr: z.string() })).min(1) }),
@@ -25,7 +29,8 @@ const ALERTS = Array.from(
 ).map(([, block, line]) => block ?? line ?? '')
 /** Of other programs. */
 const FOREIGN = /^kube_/
-const WORDS = /^(abs|and|or|unless|by|on|sum|min|max|count|rate|increase|time|offset|histogram_quantile)$/
+const WORDS =
+  /^(abs|absent|and|or|unless|by|on|sum|min|max|count|rate|increase|time|offset|histogram_quantile)$/
 /** The names of metrics in a query: what is neither a word of the language, nor a label, nor a value. */
 const metricsIn = (query: string): string[] =>
   query
@@ -33,9 +38,20 @@ const metricsIn = (query: string): string[] =>
     .match(/[a-z_][a-z0-9_]*/g)
     ?.filter((word) => !WORDS.test(word)) ?? []
 
+/** What the table of docs/telemetry.md names; of Node.js only by their beginnings. */
+const NAMED = readDocs('telemetry.md')
+  .split('\n')
+  .filter((line) => line.startsWith('| `'))
+  .flatMap((row) => row.split('|')[1]?.match(/(?<=`)[a-z_]+[a-z](?=[{`])/g) ?? [])
+const OF_NODE = /^(nodejs|process)_/
+
 const Answer = z.object({
   status: z.literal('success'),
-  data: z.object({ result: z.array(z.looseObject({ value: z.tuple([z.number(), z.string()]) })) }),
+  data: z.object({
+    result: z.array(
+      z.object({ metric: z.record(z.string(), z.string()), value: z.tuple([z.number(), z.string()]) }),
+    ),
+  }),
 })
 
 const resources = new AsyncDisposableStack()
@@ -61,11 +77,20 @@ beforeAll(async () => {
   const programs = await debianPrograms(['prometheus', 'promtool'], process.env['PATH'] ?? '')
   promtool = programs.promtool
   system = resources.use(await openSystem())
-  const [port = 0] = await freePorts(1)
-  const { stack: apps, folder } = system
+  const { stack, folder } = system
+  const [port = 0, ...ports] = await freePorts(4)
+  const [open = 0, operations = 0, internal = 0] = ports
+  const waiting = resources.use(
+    await startApp({
+      ...{ app: 'auth', number: 3, folder, ports: { public: open, operations, internal } },
+      env: { ...stack.env, AUTH_DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
+      readyLine: '"msg":"waits for what it cannot start without"',
+    }),
+  )
+  const apps = { auth: [...stack.auth, waiting], resource: stack.resource }
   const options = { program: programs.prometheus, port, folder, apps, scrapeSeconds: 1 }
   url = resources.use(await startPrometheus(options)).url
-})
+}, 120_000)
 afterAll(() => resources.disposeAsync())
 
 describe('promtool', () => {
@@ -73,6 +98,18 @@ describe('promtool', () => {
 
   test('finds no mistake in what is scraped and in the alerts', async () => {
     expect((await run('check', 'config', infra('prometheus/prometheus.yaml'))).stdout).toContain('SUCCESS')
+  })
+
+  test('finds no mistake in what docs/kubernetes.md scrapes', async () => {
+    const [, snippet = ''] = /```\n(rule_files:[^]*?)```/.exec(readDocs('kubernetes.md')) ?? []
+    const file = path.join(system.folder, 'kubernetes.yaml')
+    await copyFile(infra('prometheus/rules.yaml'), path.join(system.folder, 'rules.yaml'))
+    // Debian's promtool is built without the discovery.
+    await writeFile(
+      file,
+      snippet.replace(/kubernetes_sd_configs: .*/, 'static_configs: [{ targets: [pod] }]'),
+    )
+    expect((await run('check', 'config', file)).stdout).toContain('SUCCESS')
   })
 
   test('sees each alert fire on recorded series, and stay quiet on others', async () => {
@@ -112,8 +149,9 @@ describe('a Prometheus that scrapes every instance', () => {
     )
   }, 120_000)
 
-  test('reaches all four', async () => {
-    expect((await ask('up == 1')).length).toBe(4)
+  test('reaches all four, and one more that waits to start', async () => {
+    expect((await ask('up == 1')).length).toBe(5)
+    expect((await ask('waiting_to_start == 1')).length).toBe(1)
   })
 
   test.for(QUERIES)('answers the dashboard: $title, $expr', async ({ expr }) => {
@@ -122,11 +160,31 @@ describe('a Prometheus that scrapes every instance', () => {
   })
 
   test('has every metric that docs/telemetry.md names', async () => {
-    const page = readFileSync(new URL('../../docs/telemetry.md', import.meta.url), 'utf8')
-    const rows = page.split('\n').filter((line) => line.startsWith('| `'))
-    const named = rows.flatMap((row) => row.split('|')[1]?.match(/(?<=`)[a-z_]+[a-z](?=[{`])/g) ?? [])
-    expect(named.length).toBeGreaterThan(8)
-    for (const name of named) expect(await ask(`count({__name__=~"${name}(_count)?"})`), name).toHaveLength(1)
+    expect(NAMED.length).toBeGreaterThan(8)
+    for (const name of NAMED) expect(await ask(`count({__name__=~"${name}(_count)?"})`), name).toHaveLength(1)
+  })
+
+  test('has no metric that docs/telemetry.md does not name', async () => {
+    const { data } = (await (await fetch(`${url}/api/v1/metadata`)).json()) as { data: object }
+    const exported = Object.keys(data).filter((name) => !OF_NODE.test(name))
+    expect(exported.length).toBeGreaterThan(8)
+    expect(exported.filter((name) => !NAMED.includes(name))).toEqual([])
+  })
+
+  test('sees each sweep of what is to be erased', async () => {
+    const since = await ask('count by (service, sweep) (retention_last_success_timestamp_seconds) == 2')
+    const sweeps = since.map(({ metric: { service, sweep } }) => `${service} ${sweep}`)
+    expect(sweeps.toSorted()).toEqual([
+      'auth claims',
+      'auth ended secrets',
+      'auth expired agents',
+      'auth identity assertions',
+      'auth mails',
+      'auth spent assertions',
+      'auth unused agents',
+      'resource links and messages',
+      'resource mails',
+    ])
   })
 
   test('has every metric that an alert asks for', async () => {

@@ -1,0 +1,63 @@
+import { startMailServer } from '@plainpath/mail/testing'
+import { openPool } from '@plainpath/postgres'
+import { expect, test } from 'vitest'
+import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
+import { DESK, lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
+import { json, senderTo } from '../send.ts'
+import type { RegisteredAgent } from '../system/open-system.ts'
+import { startSystem } from './start-system.ts'
+
+test('F-05, F-28 a message that was kept while the reply to its COMMIT was lost is the same one when it is sent again with its key', {
+  timeout: 60_000,
+}, async () => {
+  await using opening = new AsyncDisposableStack()
+  const mail = opening.use(await startMailServer())
+  let proxy: FaultProxy | undefined
+  const system = opening.use(
+    await startSystem({
+      env: mailSettings(mail),
+      async beforeDatabase(databaseUrl) {
+        const url = new URL(databaseUrl)
+        proxy = opening.use(await startFaultProxy({ host: url.hostname, port: Number(url.port) }))
+        return Object.assign(url, { hostname: '127.0.0.1', port: String(proxy.port) }).href
+      },
+    }),
+  )
+  const sender = opening.use(senderTo(system.origin))
+  const registered = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
+  const agent = JSON.parse(registered.text) as RegisteredAgent
+  const token = await lendMailboxTo(agent, 'ana@example.org', { mail, sender })
+  const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
+  const headers = { ...sent.headers, authorization: `Bearer ${token}`, 'idempotency-key': 'key-1' }
+  const send = () => sender.send({ method: 'POST', path: '/api/contact', ...sent, headers })
+  const db = opening.use(openPool(system.adminUrls.resource, { max: 1 }))
+  const kept = async () =>
+    (
+      await db.query<{ id: string; mails: number }>(
+        'select id, (select count(*)::int from mails where about = m.id::text) as mails from contact_messages m',
+      )
+    ).rows
+
+  await proxy?.set({ kind: 'lose-reply-to', request: 'commit\0' })
+  const sendAndLook = async () => {
+    const lost = await send()
+    expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
+    return (await kept()).length
+  }
+  // On a busy machine an answer may be 503 before anything is kept.
+  await expect.poll(sendAndLook, { timeout: 20_000 }).toBe(1)
+  expect(proxy?.lostBytes).toBeGreaterThan(0)
+  const [message, ...others] = await kept()
+  expect([message?.mails, others]).toEqual([2, []])
+
+  await proxy?.set({ kind: 'pass' })
+  for (const _time of [1, 2]) {
+    const again = await send()
+    expect([again.status, JSON.parse(again.text)]).toEqual([202, { id: message?.id, status: 'received' }])
+  }
+  expect(await kept()).toEqual([message])
+  const queued = async () =>
+    (await db.query(`select from mails where about = $1 and state <> 'sent'`, [message?.id])).rowCount
+  await expect.poll(queued, { timeout: 20_000 }).toBe(0)
+  expect(mail.received.filter(({ to }) => to.includes(DESK))).toHaveLength(1)
+})

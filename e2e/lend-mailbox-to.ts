@@ -1,0 +1,87 @@
+import type { MailServer } from '@plainpath/mail/testing'
+import { JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { until } from '@plainpath/stack/until'
+import { type Answer, basic, form, json, type Sender } from './send.ts'
+
+export interface AgentCredentials {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+export const DESK = 'desk@answers.example.org'
+
+const MAILED_MS = 20_000
+
+/** Of both apps, which send to it; messages go to `DESK`. */
+export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
+  AUTH_SMTP_URL: url,
+  RESOURCE_SMTP_URL: url,
+  AUTH_MAIL_FROM: 'no-reply@plainpath.example',
+  RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
+  RESOURCE_DESK_ADDRESS: DESK,
+})
+
+type Fields = Record<string, unknown>
+
+/** @throws when the answer has another status */
+function parsed(answer: Answer, status: number): Record<string, string> {
+  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`)
+  return JSON.parse(answer.text) as Record<string, string>
+}
+
+export const postAs = (sender: Sender, agent: AgentCredentials, path: string, body: Fields) => {
+  const sent = json(body)
+  const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
+  return sender.send({ method: 'POST', path, ...sent, headers })
+}
+
+/** @returns the answer of the token endpoint to an assertion */
+export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<Answer> {
+  const sent = form({ grant_type: JWT_BEARER_GRANT, assertion })
+  const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
+  return sender.send({ method: 'POST', path: '/oauth/token', ...sent, headers })
+}
+
+/** Begins a claim. @returns the two words, and the link that is mailed */
+export async function beginClaim(
+  { mail }: { readonly mail: Pick<MailServer, 'received'> },
+  sender: Sender,
+  given: { agent: AgentCredentials; email: string },
+): Promise<{ phrase: string; link: string; attemptId: string }> {
+  const answer = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
+  const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(answer, 202)
+  const its = () => mail.received.find(({ to, text }) => to.includes(given.email) && text.includes(phrase))
+  if (!(await until(() => its() !== undefined, MAILED_MS)))
+    throw new Error('the mail of the claim never came')
+  return { phrase, attemptId, link: linkIn(its()?.text ?? '', 'attempt') }
+}
+
+/** Gives the code back. @returns the assertion */
+export async function completeClaim(sender: Sender, agent: AgentCredentials, otp: string): Promise<string> {
+  const answer = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
+  return parsed(answer, 200)['identity_assertion'] ?? ''
+}
+
+/** @returns a token for what the person lent */
+export async function lentToken(sender: Sender, agent: AgentCredentials, assertion: string): Promise<string> {
+  const { scope = '', access_token: token = '' } = parsed(await exchange(sender, agent, assertion), 200)
+  if (!scope.includes('contact:write')) throw new Error(`a token for ${scope}`)
+  return token
+}
+
+/** A person at `email` lends their mailbox to the agent, over plain HTTP. @returns a token for what they lent */
+export async function lendMailboxTo(
+  agent: AgentCredentials,
+  email: string,
+  { mail, sender }: { mail: Pick<MailServer, 'received'>; sender: Sender },
+): Promise<string> {
+  const { link } = await beginClaim({ mail }, sender, { agent, email })
+  const attempt = new URL(link).searchParams.get('attempt') ?? ''
+  const page = await sender.send({ method: 'POST', path: '/claim', ...form({ attempt, answer: 'yes' }) })
+  const otp = /<code id="code">([\d ]+)</.exec(page.text)?.[1] ?? ''
+  return lentToken(sender, agent, await completeClaim(sender, agent, otp))
+}
+
+/** @returns the one link of a mail about a claim */
+export const linkIn = (text: string, kind: 'attempt' | 'end'): string =>
+  new RegExp(`^ *(http\\S+/claim\\?${kind}=[\\w-]{43})$`, 'm').exec(text)?.[1] ?? ''

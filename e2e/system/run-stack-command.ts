@@ -1,0 +1,52 @@
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { freePorts, startManagedProcess } from '@plainpath/stack/managed-process'
+
+const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
+const START_MS = 110_000
+/** It ends its own processes, each within a bound; killed before it would leave them. */
+const STOP_MS = 60_000
+
+/** What an operator starts with `npm run stack`. */
+export interface StackProcess extends AsyncDisposable {
+  /** Of its gateway. */
+  readonly origin: string
+  /** The lines that it printed so far. */
+  printed(): Promise<readonly string[]>
+  /** Ctrl-C. @returns its exit code */
+  interrupt(): Promise<number | null>
+}
+
+/** Runs it on a port and a folder of its own until it says that it is ready. @throws with the last that it printed */
+export async function runStackCommand(env: Readonly<Record<string, string>>): Promise<StackProcess> {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  // As root the database server runs as another user, who must reach its folder below this one.
+  await chmod(folder, 0o755)
+  const [port = 0] = await freePorts(1)
+  const started = opening.use(
+    await startManagedProcess({
+      name: 'npm run stack',
+      command: process.execPath,
+      args: [MAIN],
+      env: { PORT: String(port), DATA_DIR: path.join(folder, 'data'), ...env },
+      logFile: path.join(folder, 'printed.log'),
+      readyLine: 'Ready: ',
+      startMs: START_MS,
+      stopMs: STOP_MS,
+    }),
+  )
+  const resources = opening.move()
+  return {
+    origin: `http://localhost:${port}`,
+    printed: async () => (await readFile(started.logFile, 'utf8')).trimEnd().split('\n'),
+    async interrupt() {
+      await started.stop('SIGINT')
+      return started.child.exitCode
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

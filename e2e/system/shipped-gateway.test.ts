@@ -1,0 +1,229 @@
+import { once } from 'node:events'
+import { mkdtemp, rm } from 'node:fs/promises'
+import http2 from 'node:http2'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { text } from 'node:stream/consumers'
+import { connect } from 'node:tls'
+import type { ErrorForm } from '@plainpath/http'
+import { expectSoundAnswer } from '@plainpath/http/testing'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { type Stack, startStack } from '@plainpath/stack/start-stack'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { json, type Sender, type Sent, senderTo } from '../send.ts'
+import {
+  SHIPPED_ORIGIN as origin,
+  SHIPPED,
+  type ShippedGateway,
+  startShippedGateway,
+} from './shipped-gateway.ts'
+
+const { host } = new URL(origin)
+/** Mails wait. */
+const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
+const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1']
+/** An id that was made. */
+const MADE = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
+const REQUEST_ID = 'an-id.of_the-client'
+
+const resources = new AsyncDisposableStack()
+let stack: Stack
+let gateway: ShippedGateway
+let ofCompose: ShippedGateway
+let withoutApps: ShippedGateway
+let apps: { readonly auth: Sender; readonly resource: Sender }
+
+beforeAll(async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-shipped-'))
+  resources.defer(() => rm(folder, { recursive: true, force: true }))
+  const settings = {
+    AUTH_ORIGIN: origin,
+    RESOURCE_ORIGIN: origin,
+    AUTH_SMTP_URL: NO_MAIL_SERVER,
+    RESOURCE_SMTP_URL: NO_MAIL_SERVER,
+  }
+  stack = resources.use(await startStack({ folder, settings }))
+  const [auth, resource] = [stack.auth, stack.resource].map((running) =>
+    running.map(({ ports }) => `127.0.0.1:${ports.public}`),
+  ) as [string[], string[]]
+  gateway = resources.use(await startShippedGateway(SHIPPED.kubernetes, { auth, resource }))
+  ofCompose = resources.use(await startShippedGateway(SHIPPED.compose, { auth, resource }))
+  const [nobody = 0] = await freePorts(1)
+  const away = { auth: [`127.0.0.1:${nobody}`], resource: [`127.0.0.1:${nobody}`] }
+  withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, away))
+  apps = {
+    auth: resources.use(senderTo(`http://${auth[0]}`)),
+    resource: resources.use(senderTo(`http://${resource[0]}`)),
+  }
+}, 120_000)
+afterAll(() => resources.disposeAsync())
+
+/** On a connection of its own: the apps close one that was idle for some seconds. */
+const ofApp = (app: 'auth' | 'resource', sent: Sent) =>
+  apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
+
+const asked = (sent: Sent, more: Readonly<Record<string, string>> = {}): Sent => ({
+  ...sent,
+  headers: { host, ...sent.headers, ...more },
+})
+
+describe('N-118, N-120 what is for another host is refused by the apps, and done for ours', () => {
+  const register = { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) }
+  const requests: [Sent, number][] = [
+    [register, 201],
+    [{ path: '/api/guides' }, 200],
+    [{ path: '/oauth/jwks.json' }, 200],
+    [{ path: '/' }, 200],
+  ]
+
+  test('over TLS, as Kubernetes starts it', async () => {
+    for (const [sent, status] of requests) {
+      const own = await gateway.secure.send(asked(sent))
+      expect(own.status, sent.path).toBe(status)
+      expectSoundAnswer(own, { origin })
+      for (const other of OTHER_HOSTS) {
+        const answer = await gateway.secure.send(asked(sent, { host: other }))
+        expect(answer.status, `${sent.path} ${other}`).toBe(421)
+        if (!sent.path.startsWith('/oauth/')) expect(answer.text).toContain(`answers at ${origin} only`)
+        expectSoundAnswer(answer, { origin })
+      }
+    }
+  })
+
+  test('over HTTP/2', async () => {
+    const session = http2.connect(`https://127.0.0.1:${gateway.httpsPort}`, gateway.tls)
+    const statusFor = async (authority: string) => {
+      const stream = session.request({ ':authority': authority, ':path': '/api/guides' })
+      const [headers] = (await once(stream, 'response')) as [http2.IncomingHttpHeaders]
+      stream.resume()
+      return headers[':status']
+    }
+    expect([await statusFor(host), await statusFor('evil.example')]).toEqual([200, 421])
+    session.close()
+  })
+
+  test('without TLS, as compose.yaml starts it', async () => {
+    for (const [sent, status] of requests) {
+      expect((await ofCompose.plain.send(asked(sent))).status).toBe(status)
+      for (const other of OTHER_HOSTS)
+        expect((await ofCompose.plain.send(asked(sent, { host: other }))).status).toBe(421)
+    }
+  })
+})
+
+test.for([host, ...OTHER_HOSTS])(
+  'N-118 whoever comes to Kubernetes without TLS is sent to the origin, whatever Host says: %s',
+  async (name) => {
+    for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
+      for (const more of [{}, { method: 'POST', ...json({}) }]) {
+        const answer = await gateway.plain.send(asked({ path: where, ...more }, { host: name }))
+        expect([answer.status, answer.headers.get('location'), answer.text]).toEqual([
+          308,
+          origin + where,
+          '',
+        ])
+        expect(answer.headers.get('cache-control')).toBe('no-store')
+        expect(answer.headers.get('x-request-id')).toMatch(MADE)
+        // RFC 6797 section 7.2.
+        expect(answer.headers.get('strict-transport-security')).toBeNull()
+        expect(answer.headers.get('server')).toBeNull()
+      }
+  },
+)
+
+/** What is of the connection, or of counters that the gateway has none of. */
+const OF_THE_APPS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
+const headersThatMatter = (headers: Headers) =>
+  Object.fromEntries([...headers].filter(([name]) => !OF_THE_APPS.has(name)))
+
+test.for([
+  ['auth', '/api/agent/register'],
+  ['auth', '/oauth/token'],
+  ['resource', '/api/waitlist'],
+  ['resource', '/api/waitlist?ref=%22'],
+] as const)(
+  'N-130 a body over the cap of the gateway is refused with the very answer of %s: %s',
+  async ([app, where]) => {
+    const ofBytes = (count: number) => {
+      const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
+      const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
+      return asked({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
+    }
+    const own = await gateway.secure.send(ofBytes(100_000))
+    expect([own.status, own.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
+    expectSoundAnswer(own, { origin })
+    const theirs = await ofApp(app, ofBytes(20_000))
+    expect(own.text).toBe(theirs.text)
+    expect(headersThatMatter(own.headers)).toEqual(headersThatMatter(theirs.headers))
+  },
+)
+
+const FORMS: [Sent, 'auth' | 'resource', ErrorForm][] = [
+  [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
+  [{ path: '/oauth/token' }, 'auth', 'oauth'],
+  [{ path: '/.well-known/oauth-authorization-server' }, 'auth', 'problem'],
+  [{ path: '/.well-known/openid-configuration' }, 'auth', 'problem'],
+  [{ path: '/auth.md', method: 'HEAD' }, 'auth', 'problem'],
+  [{ path: '/auth.md' }, 'auth', 'problem'],
+  [{ path: '/claim' }, 'auth', 'problem'],
+  [{ path: '/api/agent' }, 'auth', 'agent'],
+  [{ path: '/api/agent/register' }, 'auth', 'agent'],
+  [{ path: '/api/agent/register', method: 'POST', ...json({}) }, 'auth', 'agent'],
+  [{ path: '/api/agents' }, 'resource', 'problem'],
+  [{ path: '/api/guides?limit=1' }, 'resource', 'problem'],
+  [{ path: '/api/gui%22des' }, 'resource', 'problem'],
+  [{ path: '/api/waitlist', method: 'POST', ...json({}) }, 'resource', 'problem'],
+  [{ path: '/' }, 'resource', 'problem'],
+]
+const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 'strict-transport-security']
+
+test.concurrent.for(FORMS)(
+  'while no app answers, %o is refused in the form and with the headers of %s',
+  async ([sent, app, form]) => {
+    const answer = await withoutApps.secure.send(asked(sent, { 'x-request-id': REQUEST_ID }))
+    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
+    expectSoundAnswer(answer, { origin, form, failure: 503 })
+    if (form !== 'oauth' && sent.method !== 'HEAD')
+      expect(JSON.parse(answer.text)).toMatchObject({ instance: sent.path.split('?')[0] })
+    const theirs = await ofApp(app, asked(sent))
+    for (const name of CORS) expect(answer.headers.get(name), name).toBe(theirs.headers.get(name))
+  },
+)
+
+test.concurrent.for([
+  ['12345678', true],
+  ['x'.repeat(64), true],
+  ['a.b_c-D9', true],
+  ['1234567', false],
+  ['x'.repeat(65), false],
+  ['abcdefgh","code":"x', false],
+  ['abcdefgh\\', false],
+  ['{http.request.host}', false],
+  ['abcdefgh\u00e9', false],
+] as const)(
+  'says back the id of a request where the apps do, and makes one else: %s',
+  async ([sent, kept]) => {
+    const request = asked({ path: '/api/guides', headers: { 'x-request-id': sent } })
+    const [own, theirs] = await Promise.all([withoutApps.secure.send(request), ofApp('resource', request)])
+    for (const { headers } of [own, theirs])
+      expect(headers.get('x-request-id')).toEqual(kept ? sent : expect.stringMatching(MADE))
+    expectSoundAnswer(own, { origin, form: 'problem', failure: 503 })
+  },
+)
+
+test('no line end in an id, and nothing in a path, gets into the JSON', async () => {
+  const socket = connect({ host: '127.0.0.1', port: withoutApps.httpsPort, ...withoutApps.tls })
+  // A header that goes on in the next line (RFC 9112 section 5.2).
+  const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'
+  socket.write(`GET /api/guides HTTP/1.1\r\nHost: ${host}\r\n${folded}Connection: close\r\n\r\n`)
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+  const [, id] = /^x-request-id: (.*)$/im.exec(head) ?? []
+  expect(id).toMatch(MADE)
+  expect(JSON.parse(body)).toMatchObject({ code: 'unavailable', request_id: id })
+
+  for (const where of ['/a"b', '/a\\b', '/a[b]', '/a{b}{http.request.host}', '/a<b>?q="', '/%22%0A'])
+    expect(JSON.parse((await withoutApps.secure.send(asked({ path: where }))).text)).toMatchObject({
+      status: 503,
+      code: 'unavailable',
+    })
+})

@@ -1,0 +1,64 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { debianPrograms } from '@plainpath/stack/debian-program'
+import { freePorts } from '@plainpath/stack/managed-process'
+import { selfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
+import { startGatewayWith } from '@plainpath/stack/start-gateway'
+import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
+import { senderTo } from '../send.ts'
+
+/** The variables of the gateway as the Kubernetes base ships them, and as compose.yaml does. */
+export const SHIPPED = {
+  kubernetes: readVariables('kubernetes/base/gateway.env'),
+  compose: readCompose().services['gateway']?.environment ?? {},
+}
+/** Of the Kubernetes base. */
+export const SHIPPED_ORIGIN = SHIPPED.kubernetes['PLAINPATH_ORIGIN'] ?? ''
+const FOLDER_OF_POD = '/run/plainpath'
+
+/**
+ * Caddy with variables that are shipped. Only what a machine decides is another: ports, the addresses of the apps, and
+ * the folder of the certificate, which is one that nobody else trusts.
+ */
+export async function startShippedGateway(
+  variables: Readonly<Record<string, string | undefined>>,
+  apps: { auth: readonly string[]; resource: readonly string[] },
+) {
+  await using opening = new AsyncDisposableStack()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-gateway-'))
+  opening.defer(() => rm(folder, { recursive: true, force: true }))
+  const servername = new URL(SHIPPED_ORIGIN).host
+  const { key, certificate: ca } = selfSignedCertificate(servername)
+  await writeFile(path.join(folder, 'tls.key'), key)
+  await writeFile(path.join(folder, 'tls.crt'), ca)
+  const { caddy } = await debianPrograms(['caddy'], process.env['PATH'] ?? '')
+  const [httpPort = 0, httpsPort = 0] = await freePorts(2)
+  const here = Object.entries(variables).map(([name, value = '']) => [
+    name,
+    value.replaceAll(FOLDER_OF_POD, folder),
+  ])
+  opening.use(
+    await startGatewayWith(
+      {
+        ...(Object.fromEntries(here) as Record<string, string>),
+        PLAINPATH_HTTP_PORT: String(httpPort),
+        PLAINPATH_HTTPS_PORT: String(httpsPort),
+        PLAINPATH_AUTH: apps.auth.join(' '),
+        PLAINPATH_RESOURCE: apps.resource.join(' '),
+      },
+      { program: caddy, folder },
+    ),
+  )
+  const plain = opening.use(senderTo(`http://127.0.0.1:${httpPort}`))
+  const secure = opening.use(senderTo(`https://127.0.0.1:${httpsPort}`, { tls: { servername, ca } }))
+  const resources = opening.move()
+  return {
+    plain,
+    secure,
+    httpsPort,
+    tls: { servername, ca },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}
+export type ShippedGateway = Awaited<ReturnType<typeof startShippedGateway>>
