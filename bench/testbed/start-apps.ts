@@ -1,8 +1,10 @@
 import { execFileSync } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { freePorts } from '@plainpath/stack/managed-process'
 import type { Stores } from './open-stores.ts'
+import { shippedOptions } from './shipped-options.ts'
 import { type Server, startServer } from './start-server.ts'
 
 export interface App extends Server {
@@ -55,8 +57,8 @@ export async function startApi(
   return Object.assign(server, { internalPort: 0, operationsPort: operations })
 }
 
-/** As `infra/Dockerfile` starts them. */
-const SHIPPED = ['--disable-proto=throw', '--disable-sigusr1', '--max-semi-space-size=8']
+/** The options of Node in the entry points of `infra/Dockerfile`. */
+const SHIPPED = shippedOptions(readFileSync(path.join(import.meta.dirname, '../../infra/Dockerfile'), 'utf8'))
 const mainOf = (app: string) => fileURLToPath(new URL(`../../apps/${app}/src/main.ts`, import.meta.url))
 const cacheIn = (folder: string) => ({ NODE_COMPILE_CACHE: path.join(folder, 'compile-cache') })
 
