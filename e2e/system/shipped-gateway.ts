@@ -56,6 +56,7 @@ export async function startShippedGateway(
   return {
     plain,
     secure,
+    httpPort,
     httpsPort,
     tls: { servername, ca },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

@@ -1,0 +1,122 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SHIPPED, type ShippedGateway, startShippedGateway } from './shipped-gateway.ts'
+
+const ROUNDS = 5
+const AT_ONCE = 30
+const OVER_THE_CAP = 70_000
+
+/** An instance that answers a body with the same, and can go and come back at its port. */
+interface Instance {
+  readonly port: number
+  /** Bodies that came to their end. */
+  readonly whole: string[]
+  /** Requests that broke off. */
+  broken: number
+  checks: number
+  go(): Promise<void>
+  comeBack(): Promise<void>
+}
+
+async function startInstance(): Promise<Instance> {
+  let server: Server
+  const listen = async (port: number) => {
+    server = createServer((request, response) => {
+      if (request.method === 'GET') {
+        instance.checks += 1
+        response.writeHead(204).end()
+        return
+      }
+      text(request).then(
+        (body) => {
+          instance.whole.push(body)
+          response.end(body)
+        },
+        () => {
+          instance.broken += 1
+        },
+      )
+    }).listen(port, '127.0.0.1')
+    await once(server, 'listening')
+    return (server.address() as AddressInfo).port
+  }
+  const instance: Instance = {
+    port: await listen(0),
+    whole: [],
+    broken: 0,
+    checks: 0,
+    async go() {
+      server.close()
+      server.closeAllConnections()
+      await once(server, 'close')
+    },
+    async comeBack() {
+      instance.checks = 0
+      await listen(instance.port)
+      await expect.poll(() => instance.checks).toBeGreaterThan(1)
+    },
+  }
+  resources.defer(() => instance.go().catch(() => undefined))
+  return instance
+}
+
+const resources = new AsyncDisposableStack()
+let instances: [Instance, Instance]
+let gateway: ShippedGateway
+
+beforeAll(async () => {
+  instances = [await startInstance(), await startInstance()]
+  const addresses = instances.map(({ port }) => `127.0.0.1:${port}`)
+  gateway = resources.use(
+    await startShippedGateway(SHIPPED.compose, { auth: addresses, resource: addresses }),
+  )
+})
+afterAll(() => resources.disposeAsync())
+
+const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
+  gateway.plain.send({ method: 'POST', path: '/api/waitlist', body, headers })
+
+test('F-18 what an instance did not take that has just died goes to another one, each with its own body', async () => {
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const bodies = Array.from({ length: AT_ONCE }, (_, n) => `${round}-${n}-`.padEnd(n * 2_000, 'x'))
+    await instances[0].go()
+    const answers = await Promise.all(bodies.map((body) => post(body)))
+    expect(answers.map(({ status, text: body }) => ({ status, body }))).toEqual(
+      bodies.map((body) => ({ status: 200, body })),
+    )
+    await instances[0].comeBack()
+  }
+})
+
+test('a body without a length goes through as it comes', async () => {
+  const body = 'é'.repeat(10_000)
+  expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
+})
+
+const seen = () => instances.flatMap(({ whole }) => whole).length
+
+test.for([
+  ['of a known length', {}],
+  ['without a length', { 'transfer-encoding': 'chunked' }],
+] as const)(
+  'N-130 no instance takes the beginning of a body over the cap for the whole: %s',
+  async ([_which, headers]) => {
+    const before = seen()
+    expect((await post('x'.repeat(OVER_THE_CAP), headers)).status).toBe(413)
+    expect((await post('the next one')).status).toBe(200)
+    expect(seen() - before).toBe(1)
+  },
+)
+
+test('no instance takes the beginning of a body without a length for the whole, when the rest is none', async () => {
+  const before = seen()
+  const socket = connect(gateway.httpPort, '127.0.0.1')
+  socket.write('POST /api/waitlist HTTP/1.1\r\nHost: plainpath.example\r\nConnection: close\r\n')
+  socket.write('Transfer-Encoding: chunked\r\n\r\n7\r\nname=At\r\nno number\r\n')
+  expect(await text(socket)).toMatch(/^HTTP\/1\.1 [45]/)
+  expect((await post('the next one')).status).toBe(200)
+  expect(seen() - before).toBe(1)
+})
