@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { text } from 'node:stream/consumers'
+import { oauthDescription, oauthError, problemKind, problemUrl } from '@plainpath/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { SHIPPED, type ShippedGateway, startShippedGateway } from './shipped-gateway.ts'
 
@@ -25,6 +26,8 @@ async function startInstance(): Promise<Instance> {
   let server: Server
   const listen = async (port: number) => {
     server = createServer((request, response) => {
+      // So that the gateway meets an instance that refuses, not a connection that ends while it writes.
+      response.shouldKeepAlive = false
       if (request.method === 'GET') {
         instance.checks += 1
         response.writeHead(204).end()
@@ -111,12 +114,40 @@ test.for([
   },
 )
 
+/** Sends these pieces on a connection of its own, and then no more. @returns status, content type and body of the answer */
+async function sendPieces(...pieces: readonly string[]) {
+  const socket = connect(gateway.httpPort, '127.0.0.1')
+  socket.end(['POST /oauth/token HTTP/1.1', 'Host: localhost', 'Connection: close', ...pieces].join('\r\n'))
+  const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')
+  return { status: Number(head.slice(9, 12)), type: /^content-type: (.*)$/im.exec(head)?.[1], body }
+}
+
 test('no instance takes the beginning of a body without a length for the whole, when the rest is none', async () => {
   const before = seen()
-  const socket = connect(gateway.httpPort, '127.0.0.1')
-  socket.write('POST /api/waitlist HTTP/1.1\r\nHost: plainpath.example\r\nConnection: close\r\n')
-  socket.write('Transfer-Encoding: chunked\r\n\r\n7\r\nname=At\r\nno number\r\n')
-  expect(await text(socket)).toMatch(/^HTTP\/1\.1 [45]/)
+  const { status } = await sendPieces('Transfer-Encoding: chunked', '', '7', 'name=At', 'no number', '')
+  expect(status).not.toBe(200)
   expect((await post('the next one')).status).toBe(200)
   expect(seen() - before).toBe(1)
+})
+
+test('a body that is shorter than its length is refused as the apps do it, and reaches no instance', async () => {
+  const before = instances.map(({ whole, broken }) => [whole.length, broken])
+  const { status, type, body } = await sendPieces('Content-Length: 100', '', 'name=At')
+  const { meaning, remedy, title } = problemKind('request-timeout')
+  const detail = `${meaning} ${remedy}`
+  expect([status, type, JSON.parse(body)]).toEqual([
+    408,
+    'application/problem+json',
+    {
+      type: problemUrl(SHIPPED.compose['PLAINPATH_ORIGIN'] ?? '', 'request-timeout'),
+      title,
+      status: 408,
+      detail,
+      code: 'request-timeout',
+      request_id: expect.stringMatching(/^[0-9a-f-]{36}$/),
+      error: oauthError('request-timeout'),
+      error_description: oauthDescription(detail),
+    },
+  ])
+  expect(instances.map(({ whole, broken }) => [whole.length, broken])).toEqual(before)
 })

@@ -5,21 +5,24 @@ import { describe, expect, test } from 'vitest'
 import { converse, request } from '../converse.ts'
 import type { System } from './open-system.ts'
 
-const gateway = { name: 'the gateway', url: ({ origin }: System) => origin }
+/** Each with a path where it reads a body. */
+const gateway = { name: 'the gateway', url: ({ origin }: System) => origin, reads: '/api/waitlist' }
 const auth = {
   name: 'an auth process',
   url: ({ stack }: System) => `http://127.0.0.1:${stack.auth[1]?.ports.public}`,
+  reads: '/api/agent/register',
 }
 const resource = {
   name: 'an API process',
   url: ({ stack }: System) => `http://127.0.0.1:${stack.resource[1]?.ports.public}`,
+  reads: '/api/waitlist',
 }
 const PLACES = [gateway, auth, resource] as const
 const APPS = [auth, resource] as const
 
 /** As `server.ts` and the Caddyfile have them, with the second after which they are looked at. */
 const HEADERS_MS = 10_000
-const REQUEST_MS = 15_000
+const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const LATE_MS = 4_000
 
@@ -27,9 +30,7 @@ const LATE_MS = 4_000
 export function describeNodeLimits(running: () => System): void {
   const host = () => new URL(running().origin).host
 
-  describe.concurrent.for(PLACES)('N-128 $name ends a connection', ({ url, name }) => {
-    const body = ['Content-Type: application/json', 'Content-Length: 100']
-
+  describe.concurrent.for(PLACES)('N-128 $name ends a connection', ({ url, name, reads }) => {
     test('whose headers never end, after 10 s', async () => {
       const { answers, closed, ms } = await trickle(
         url(running()),
@@ -42,11 +43,20 @@ export function describeNodeLimits(running: () => System): void {
       if (name !== gateway.name) expect(answers.map(({ status }) => status)).toEqual([408])
     })
 
-    test('whose body never ends, after 15 s', async () => {
-      const { closed, ms } = await trickle(url(running()), request('POST /api/waitlist', host(), body), ' ')
-      expect(closed).toBe(true)
-      expect(ms).toBeLessThan(REQUEST_MS + LATE_MS)
-    })
+    test.for([
+      ['of a known length', 'Content-Length: 100', ' '],
+      ['without a length', 'Transfer-Encoding: chunked', '1\r\n \r\n'],
+    ] as const)(
+      'whose body never ends, after some seconds, and says so: %s',
+      async ([_which, framing, little]) => {
+        const body = ['Content-Type: application/json', framing]
+        const begun = request(`POST ${reads}`, host(), body)
+        const { answers, closed, ms } = await trickle(url(running()), begun, little)
+        expect(closed).toBe(true)
+        expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + LATE_MS)
+        expect(answers.map(({ status }) => status)).toEqual([408])
+      },
+    )
 
     test('that says nothing after its first request, after some seconds', async () => {
       const { answers, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
