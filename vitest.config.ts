@@ -47,7 +47,7 @@ export default defineConfig({
     testTimeout: 15_000,
     hookTimeout: 30_000,
     // The tests wait for databases more than they compute.
-    maxWorkers: Math.min(4, availableParallelism() + 1),
+    maxWorkers: Math.min(4, Math.max(2, availableParallelism() - 1)),
     reporters: ['default', './scripts/closing-lines-reporter.ts'],
     projects: [
       project('unit', { include: ANY, exclude: [...ON_POSTGRES, ...ON_REDIS] }),

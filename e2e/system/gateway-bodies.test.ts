@@ -94,6 +94,12 @@ test('F-18 what an instance did not take that has just died goes to another one,
   }
 })
 
+test('a body of a GET is nothing to the gateway', async () => {
+  const body = 'x'.repeat(OVER_THE_CAP)
+  for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
+    expect((await gateway.plain.send({ path: '/api/guides', body, headers })).status).toBe(204)
+})
+
 test('a body without a length goes through as it comes', async () => {
   const body = 'é'.repeat(10_000)
   expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })

@@ -43,7 +43,7 @@ export async function openTestDatabase(options: { folder: string; name: string }
     await ensureTemplate(server, admin, template, options.folder)
     const copy = `${id(name)} template ${id(template.name)} owner ${id(template.owner.name)}`
     await admin.query(`create database ${copy}`)
-    // As on the embedded server: dropping a database makes others' commits wait for the disk, longer than a statement may.
+    // As on the embedded server.
     await admin.query(`alter database ${id(name)} set synchronous_commit = off`)
     await closeDatabase(admin, name, template.app.name)
   })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { rmSync, statSync } from 'node:fs'
+import { rmSync, statfsSync, statSync } from 'node:fs'
 import { readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -19,7 +19,7 @@ const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'o
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {
   await removeAbandoned()
   await using resources = new AsyncDisposableStack()
-  const wanted = path.join(tmpdir(), `plainpath-test-${randomBytes(4).toString('hex')}`)
+  const wanted = path.join(placeOfData(), `plainpath-test-${randomBytes(4).toString('hex')}`)
   const server = await useEmbeddedPostgres({ dir: wanted, settings: SETTINGS })
   resources.defer(() => rm(server.dir, { recursive: true, force: true }))
   resources.use(server)
@@ -38,6 +38,19 @@ export default async function setUp(project: TestProject): Promise<() => Promise
   }
 }
 
+const MEMORY = '/dev/shm'
+const NEEDED_BYTES = 4 * 1024 ** 3
+
+/** Memory where there is enough, since a disk that is busy for a second is as slow as the apps let no store be. */
+function placeOfData(): string {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY)
+    return bavail * bsize > NEEDED_BYTES ? MEMORY : tmpdir()
+  } catch {
+    return tmpdir()
+  }
+}
+
 /** An interrupted run tears nothing down, and when the process exits nothing can be awaited. */
 function removeAtOnce(dir: string): void {
   abortServer(dir)
@@ -49,8 +62,11 @@ function removeAtOnce(dir: string): void {
 /** What a killed run of ours left behind. */
 async function removeAbandoned(): Promise<void> {
   const user = serverUser()?.uid ?? process.getuid?.()
-  for (const name of (await readdir(tmpdir())).filter((entry) => FOLDER.test(entry))) {
-    const folder = path.join(tmpdir(), name)
+  const places = [...new Set([placeOfData(), tmpdir()])]
+  const entries = await Promise.all(
+    places.map(async (place) => (await readdir(place)).map((name) => path.join(place, name))),
+  )
+  for (const folder of entries.flat().filter((entry) => FOLDER.test(path.basename(entry)))) {
     const found = statSync(folder, { throwIfNoEntry: false })
     if (!found || found.uid !== user || found.mtimeMs > Date.now() - ABANDONED_AFTER_MS) continue
     if (await stopAbandonedServer(folder)) await rm(folder, { recursive: true, force: true })
