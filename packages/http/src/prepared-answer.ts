@@ -18,14 +18,24 @@ export interface PreparedForm {
   readonly tag: string
 }
 
-const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } }
+/** A window that just holds the content: the default one, of 4 MB, costs ten to twenty times the time for the same bytes. */
+function brotli(plain: Buffer): Buffer {
+  const { BROTLI_MIN_WINDOW_BITS, BROTLI_MAX_WINDOW_BITS } = constants
+  const bits = Math.max(BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(plain.length + 16)))
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: 9,
+    [constants.BROTLI_PARAM_LGWIN]: Math.min(BROTLI_MAX_WINDOW_BITS, bits),
+    [constants.BROTLI_PARAM_SIZE_HINT]: plain.length,
+  }
+  return brotliCompressSync(plain, { params })
+}
 
 /** Makes the bytes, their compressed forms where those are smaller, and the tags. */
 export function prepareAnswer(type: string, content: string): PreparedAnswer {
   const plain = Buffer.from(content)
   const tag = tagOf(plain)
   const compressed: PreparedForm[] = [
-    { coding: 'br', bytes: brotliCompressSync(plain, BROTLI), tag: `${tag}-br` },
+    { coding: 'br', bytes: brotli(plain), tag: `${tag}-br` },
     { coding: 'gzip', bytes: gzipSync(plain, { level: 9 }), tag: `${tag}-gz` },
   ]
   const smaller = compressed.filter(({ bytes }) => bytes.length < plain.length)
