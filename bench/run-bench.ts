@@ -1,5 +1,6 @@
 import { mkdir, readFile, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { compileApps } from '@plainpath/stack/app-program'
 import { runGrowth } from './growth/run-growth.ts'
 import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
 import { watchMemory } from './memory.ts'
@@ -13,7 +14,7 @@ import { runRounds } from './run-rounds.ts'
 import { describeMachine } from './testbed/cores.ts'
 import { type AgentWithToken, makeAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
-import { type App, fillCompileCache, startApi, startAuth } from './testbed/start-apps.ts'
+import { type App, startApi, startAuth } from './testbed/start-apps.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
 
 export interface Surroundings {
@@ -37,7 +38,7 @@ export async function runBench(options: Options, surroundings: Surroundings): Pr
     await using opening = new AsyncDisposableStack()
     say('Starting PostgreSQL, Redis, both apps and the baselines')
     const stores = opening.use(await openStores(folder))
-    fillCompileCache(starting)
+    await compileApps(folder, nodeOptions)
     const auth = opening.use(await startAuth(stores, starting))
     const api = opening.use(await startApi(stores, { ...starting, auth, number: 1 }))
     const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }

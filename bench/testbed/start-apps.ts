@@ -1,10 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
-import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { type AppName, appProgram, compileCache } from '@plainpath/stack/app-program'
 import { freePorts } from '@plainpath/stack/managed-process'
 import type { Stores } from './open-stores.ts'
-import { shippedOptions } from './shipped-options.ts'
 import { type Server, startServer } from './start-server.ts'
 
 export interface App extends Server {
@@ -57,36 +53,20 @@ export async function startApi(
   return Object.assign(server, { internalPort: 0, operationsPort: operations })
 }
 
-/** The options of Node in the entry points of `infra/Dockerfile`. */
-const SHIPPED = shippedOptions(readFileSync(path.join(import.meta.dirname, '../../infra/Dockerfile'), 'utf8'))
-const mainOf = (app: string) => fileURLToPath(new URL(`../../apps/${app}/src/main.ts`, import.meta.url))
-const cacheIn = (folder: string) => ({ NODE_COMPILE_CACHE: path.join(folder, 'compile-cache') })
-
-/** Compiles both apps once, as the image does when it is made: a start then strips no types. */
-export function fillCompileCache({ folder, nodeOptions }: StartOptions): void {
-  for (const app of ['auth', 'resource']) {
-    execFileSync(process.execPath, [...SHIPPED, ...nodeOptions, mainOf(app), '--help'], {
-      env: { PATH: process.env['PATH'] ?? '', ...cacheIn(folder) },
-      stdio: 'ignore',
-    })
-  }
-}
-
 function startApp(
   name: string,
   options: StartOptions & { env: Readonly<Record<string, string>>; port: number },
 ): Promise<Server> {
   const { profileFolder, nodeOptions, ...rest } = options
-  const [app = ''] = name.split('-')
+  const app: AppName = name === 'auth' ? 'auth' : 'resource'
   const profile = profileFolder
     ? ['--cpu-prof', '--cpu-prof-dir', profileFolder, '--cpu-prof-name', `${name}.cpuprofile`]
     : []
   return startServer({
     ...rest,
     name,
-    env: { ...cacheIn(options.folder), ...options.env },
-    nodeOptions: [...SHIPPED, ...nodeOptions, ...profile],
-    program: [mainOf(app), 'serve'],
+    env: { ...compileCache(options.folder), ...options.env },
+    program: [...appProgram(app, [...nodeOptions, ...profile]), 'serve'],
   })
 }
 

@@ -20,20 +20,15 @@ const STOP_MS = 15_000
 /** @throws with the end of what it printed, when it does not listen in time */
 export async function startServer(options: {
   name: string
-  /** A file, and its arguments. */
+  /** What Node is given: its options, a file, and the arguments of that. */
   program: readonly string[]
-  /** Of Node. */
-  nodeOptions?: readonly string[]
   env: Readonly<Record<string, string>>
   port: number
   folder: string
 }): Promise<Server> {
   const logFile = path.join(options.folder, `${options.name}.log`)
   const output = openSync(logFile, 'a', 0o600)
-  const { command, args } = onServerCore(process.execPath, [
-    ...(options.nodeOptions ?? []),
-    ...options.program,
-  ])
+  const { command, args } = onServerCore(process.execPath, options.program)
   const child = spawn(command, args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', output, output],

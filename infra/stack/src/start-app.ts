@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { type AppName, appProgram, compileCache } from './app-program.ts'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 export interface AppPorts {
@@ -13,9 +13,9 @@ export interface RunningApp extends ManagedProcess {
   readonly ports: AppPorts
 }
 
-/** `apps/<app>/src/main.ts serve` as a process of its own, bound to loopback. */
+/** An app as a process of its own, run as its image runs it, bound to loopback. */
 export async function startApp(options: {
-  app: 'auth' | 'resource'
+  app: AppName
   number: number
   ports: AppPorts
   env: Readonly<Record<string, string>>
@@ -31,8 +31,9 @@ export async function startApp(options: {
   const started = await startManagedProcess({
     name: `${app}-${options.number}`,
     command: process.execPath,
-    args: [fileURLToPath(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url)), 'serve'],
+    args: [...appProgram(app), 'serve'],
     env: {
+      ...compileCache(folder),
       ...options.surroundings,
       ...Object.fromEntries(own),
       [`${prefix}_HOST`]: '127.0.0.1',

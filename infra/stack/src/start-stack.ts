@@ -6,6 +6,7 @@ import { localSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
+import { type AppName, compileApps } from './app-program.ts'
 import { debianPrograms } from './debian-program.ts'
 import { freePorts, type ManagedProcess } from './managed-process.ts'
 import { firstSigningKey, migrateBoth } from './prepare-stores.ts'
@@ -94,6 +95,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ...options.settings,
   }
   await firstSigningKey({ ...env, ...addresses })
+  await compileApps(options.folder)
 
   const apps = await startApps({ ...options, env, next, say, opened: (app) => opening.use(app) })
   const upstreams = (running: readonly RunningApp[]) => running.map((app) => `127.0.0.1:${app.ports.public}`)
@@ -131,7 +133,7 @@ async function startApps(options: {
   surroundingsOf?: StackOptions['surroundingsOf']
 }): Promise<Pick<Stack, 'auth' | 'resource'>> {
   const { folder, next, say } = options
-  const start = async (app: 'auth' | 'resource', number: number, more: Record<string, string> = {}) => {
+  const start = async (app: AppName, number: number, more: Record<string, string> = {}) => {
     const ports: AppPorts = { public: next(), operations: next(), internal: next() }
     const surroundings = options.surroundingsOf?.(`${app}-${number}`) ?? {}
     const env = { ...options.env, ...more }

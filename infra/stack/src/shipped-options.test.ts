@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { shippedOptions } from './shipped-options.ts'
+
+const entryPoint = (...words: string[]) => `ENTRYPOINT ${JSON.stringify(words)}\n`
+
+test('the options stand between the program and its file', () => {
+  const dockerfile = `FROM a\n${entryPoint('/node', '--one', '--two=2', 'a.ts')}CMD ["serve"]\n`
+  expect(shippedOptions(dockerfile)).toEqual(['--one', '--two=2'])
+})
+
+test.each([
+  ['no entry point', 'FROM a\n', 'the Dockerfile has no entry point'],
+  [
+    'apps under different options',
+    entryPoint('/node', '--one', 'a.ts') + entryPoint('/node', 'b.ts'),
+    'the apps are started under different options',
+  ],
+])('%s is an error', (_, dockerfile, message) => {
+  expect(() => shippedOptions(dockerfile)).toThrow(message)
+})
