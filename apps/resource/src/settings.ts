@@ -133,7 +133,7 @@ export const SETTINGS = {
   RESOURCE_AUTH_URL: {
     schema: list(baseUrl).refine((urls) => urls.length > 0, 'must name a listener'),
     description:
-      'Internal listener of the authorization server, such as `http://auth:8091`; several, separated by commas, are asked in turn while one is away.',
+      'Internal listener of the authorization server, such as `http://auth:8091`; several, separated by commas, share the requests, and those of one that is away.',
   },
   RESOURCE_CLIENT_ID: {
     schema: z

@@ -122,7 +122,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   }
 }
 
-/** Each API process asks an auth process of its own first, and another while that one is away. */
+/** Each API process asks every auth process. */
 async function startApps(options: {
   env: Readonly<Record<string, string>>
   folder: string
@@ -147,7 +147,7 @@ async function startApps(options: {
   for (let number = 1; number <= INSTANCES; number += 1) auth.push(await start('auth', number))
   for (let number = 1; number <= INSTANCES; number += 1) {
     const urls: string[] = []
-    for (const { ports } of [...auth.slice(number - 1), ...auth.slice(0, number - 1)]) {
+    for (const { ports } of auth) {
       const direct = `http://127.0.0.1:${ports.internal}`
       urls.push((await options.beforeAuth?.(direct)) ?? direct)
     }

@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { type AskAuthorizationServer, askAuthorizationServer } from './ask-authorization-server.ts'
+import { type AskAuthorizationServer, askAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
@@ -11,8 +11,6 @@ const RETRY_MS = 250
 /** For a key set that does not say how long it may be believed. */
 const LEAST_TRUST_SECONDS = 1
 const MOST_TRUST_SECONDS = 60
-
-const KEY_SET = '/oauth/jwks.json'
 
 /** RFC 7517 §5; `trust_seconds` is a member of our own. */
 const KeySet = z.object({
