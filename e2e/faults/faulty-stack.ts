@@ -15,7 +15,7 @@ import { openWays, type Ways } from './ways.ts'
 
 /**
  * A rotation of the key that signs ends in seconds. A process that is told to stop goes on until the gateway has looked
- * away, which asks twenty times a second.
+ * away, which asks ten times a second.
  */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',

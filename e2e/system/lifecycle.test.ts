@@ -22,7 +22,7 @@ let load: Load
 beforeAll(async () => {
   system = await openSystem({
     limitsFactor: 100_000,
-    // Longer than the gateway needs to look away: it asks twenty times a second.
+    // Longer than the gateway needs to look away: it asks ten times a second.
     settings: { AUTH_DRAIN_DELAY_SECONDS: '4', RESOURCE_DRAIN_DELAY_SECONDS: '4' },
   })
   ledger = await prepareLedger(system.origin)

@@ -1,10 +1,8 @@
-import { type BoundedAnswer, fetchBounded } from './fetch-bounded.ts'
+import { type BoundedAnswer, type BoundedRequest, requestBounded } from './request-bounded.ts'
+import { timeOut } from './time-out.ts'
 
-/** Asks for a path of the internal listener; bounds are those of `fetchBounded`. */
-export type AskAuthorizationServer = (
-  path: string,
-  init: RequestInit & { signal: AbortSignal },
-) => Promise<BoundedAnswer>
+/** Asks for a path of the internal listener; bounds are those of `requestBounded`. */
+export type AskAuthorizationServer = (path: string, request: BoundedRequest) => Promise<BoundedAnswer>
 
 interface Instance {
   readonly url: string
@@ -31,7 +29,7 @@ const LOOK_TIMEOUT_MS = 1_000
 export function askAuthorizationServer(urls: readonly string[]): AskAuthorizationServer {
   const instances = urls.map((url): Instance => ({ url, underWay: 0, away: false, nextLookAt: 0 }))
   let turn = 0
-  return async (path, init) => {
+  return async (path, request) => {
     lookAtThoseAway(instances, performance.now())
     turn = (turn + 1) % instances.length
     const left = [...instances.slice(turn), ...instances.slice(0, turn)]
@@ -40,11 +38,11 @@ export function askAuthorizationServer(urls: readonly string[]): AskAuthorizatio
       left.splice(left.indexOf(asked), 1)
       asked.underWay += 1
       try {
-        const answer = await fetchBounded(`${asked.url}${path}`, init)
+        const answer = await requestBounded(`${asked.url}${path}`, request)
         asked.away = false
         return answer
       } catch (error) {
-        const { aborted } = init.signal
+        const { aborted } = request.signal
         if (!aborted && !isAway(error)) throw error
         asked.away = true
         if (aborted || left.length === 0) throw error
@@ -76,11 +74,11 @@ function lookAtThoseAway(instances: readonly Instance[], now: number): void {
 }
 
 async function look(instance: Instance): Promise<void> {
-  const signal = AbortSignal.timeout(LOOK_TIMEOUT_MS)
-  const answer = await fetchBounded(`${instance.url}${KEY_SET}`, { signal }).catch(() => undefined)
+  using bound = timeOut(LOOK_TIMEOUT_MS)
+  const asked = requestBounded(`${instance.url}${KEY_SET}`, { signal: bound.signal })
+  const answer = await asked.catch(() => undefined)
   if (answer?.status === 200) instance.away = false
 }
 
-/** What undici gives as the cause where nothing was answered. */
-const isAway = (error: unknown) =>
-  error instanceof TypeError && error.cause instanceof Error && 'code' in error.cause
+/** What Node says of a connection has a code. */
+const isAway = (error: unknown) => error instanceof Error && 'code' in error

@@ -2,6 +2,7 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { type AskAuthorizationServer, askAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
+import { timeOut } from './time-out.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
 /** A `kid` that is not in the set makes us fetch the set again, at most this often. */
@@ -80,8 +81,8 @@ export function authorizationServerKeys(
 
 async function fetchKeySet(ask: AskAuthorizationServer, clock: { now(): number }): Promise<Kept> {
   const askedAt = clock.now()
-  const signal = AbortSignal.timeout(FETCH_TIMEOUT_MS)
-  const { status, text } = await ask(KEY_SET, { signal })
+  using bound = timeOut(FETCH_TIMEOUT_MS)
+  const { status, text } = await ask(KEY_SET, { signal: bound.signal })
   if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(text))
   return {
@@ -97,7 +98,8 @@ async function fetchKeySet(ask: AskAuthorizationServer, clock: { now(): number }
 export function requireAuthorizationServer(authUrls: readonly string[]): () => Promise<void> {
   const ask = askAuthorizationServer(authUrls)
   return async () => {
-    const { status } = await ask(KEY_SET, { signal: AbortSignal.timeout(FETCH_TIMEOUT_MS) })
+    using bound = timeOut(FETCH_TIMEOUT_MS)
+    const { status } = await ask(KEY_SET, { signal: bound.signal })
     if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   }
 }

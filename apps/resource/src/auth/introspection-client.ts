@@ -4,6 +4,7 @@ import { askAuthorizationServer } from './ask-authorization-server.ts'
 import type { ClientSecret } from './client-secret.ts'
 import { AuthorizationServerFailure, type Introspect } from './introspection.ts'
 import { ANSWER_TYPE, readSignedAnswer } from './signed-answer.ts'
+import { timeOut } from './time-out.ts'
 
 export interface IntrospectionClientOptions {
   /** Internal listeners of the authorization server, such as `http://auth:8091`. */
@@ -70,7 +71,8 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
   }
   return async (token) => {
     begin()
-    const signal = AbortSignal.timeout(TIMEOUT_MS)
+    using bound = timeOut(TIMEOUT_MS)
+    const { signal } = bound
     try {
       return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))
     } catch (cause) {
