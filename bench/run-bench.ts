@@ -38,7 +38,7 @@ export async function runBench(options: Options, surroundings: Surroundings): Pr
     await using opening = new AsyncDisposableStack()
     say('Starting PostgreSQL, Redis, both apps and the baselines')
     const stores = opening.use(await openStores(folder))
-    await compileApps(folder, nodeOptions)
+    await compileApps(nodeOptions)
     const auth = opening.use(await startAuth(stores, starting))
     const api = opening.use(await startApi(stores, { ...starting, auth, number: 1 }))
     const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }

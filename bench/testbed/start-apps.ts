@@ -1,4 +1,4 @@
-import { type AppName, appProgram, compileCache } from '@plainpath/stack/app-program'
+import { type AppName, appProgram, COMPILE_CACHE } from '@plainpath/stack/app-program'
 import { freePorts } from '@plainpath/stack/managed-process'
 import type { Stores } from './open-stores.ts'
 import { type Server, startServer } from './start-server.ts'
@@ -65,7 +65,7 @@ function startApp(
   return startServer({
     ...rest,
     name,
-    env: { ...compileCache(options.folder), ...options.env },
+    env: { ...COMPILE_CACHE, ...options.env },
     program: [...appProgram(app, [...nodeOptions, ...profile]), 'serve'],
   })
 }

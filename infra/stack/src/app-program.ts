@@ -18,12 +18,15 @@ export const appProgram = (app: AppName, nodeOptions: readonly string[] = []): r
   path.join(ROOT, `apps/${app}/src/main.ts`),
 ]
 
-/** The variables by which a start takes what `compileApps` put into `folder`. */
-export const compileCache = (folder: string) => ({ NODE_COMPILE_CACHE: path.join(folder, 'compile-cache') })
+/**
+ * The variable by which a start takes what `compileApps` left. Beside the packages and not with the data of a stack: it
+ * holds what the code says, and outlives the stack.
+ */
+export const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
 
-/** Compiles both apps into `folder`, as the image does when it is made: a start then strips no types. */
-export async function compileApps(folder: string, nodeOptions: readonly string[] = []): Promise<void> {
-  const env = { PATH: process.env['PATH'] ?? '', ...compileCache(folder) }
+/** Compiles both apps, as the image does when it is made: a start then strips no types. */
+export async function compileApps(nodeOptions: readonly string[] = []): Promise<void> {
+  const env = { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE }
   const compile = (app: AppName) =>
     promisify(execFile)(process.execPath, [...appProgram(app, nodeOptions), '--help'], { env })
   await Promise.all([compile('auth'), compile('resource')])

@@ -1,5 +1,5 @@
 import path from 'node:path'
-import { type AppName, appProgram, compileCache } from './app-program.ts'
+import { type AppName, appProgram, COMPILE_CACHE } from './app-program.ts'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 export interface AppPorts {
@@ -33,7 +33,7 @@ export async function startApp(options: {
     command: process.execPath,
     args: [...appProgram(app), 'serve'],
     env: {
-      ...compileCache(folder),
+      ...COMPILE_CACHE,
       ...options.surroundings,
       ...Object.fromEntries(own),
       [`${prefix}_HOST`]: '127.0.0.1',

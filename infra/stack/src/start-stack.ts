@@ -95,7 +95,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ...options.settings,
   }
   await firstSigningKey({ ...env, ...addresses })
-  await compileApps(options.folder)
+  await compileApps()
 
   const apps = await startApps({ ...options, env, next, say, opened: (app) => opening.use(app) })
   const upstreams = (running: readonly RunningApp[]) => running.map((app) => `127.0.0.1:${app.ports.public}`)
