@@ -20,7 +20,7 @@ const LIMIT_BYTES = 64 * 1024
 /** What Node says when a kept connection was closed just as a request was written to it. */
 const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Of Node's own and not `fetch`, whose streams, headers and aborts took a fifth of what the API did under load. */
+/** Of Node's own and not `fetch`, whose streams, headers and aborts took a tenth of what the API did under load. */
 const CLIENTS = {
   'http:': { request: http.request, agent: new http.Agent({ keepAlive: true }) },
   'https:': { request: https.request, agent: new https.Agent({ keepAlive: true }) },
