@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import type { AppName } from '@plainpath/metadata'
 
 export interface AppProcess extends AsyncDisposable {
   readonly url: string
@@ -29,7 +30,7 @@ export async function freePorts(count: number): Promise<number[]> {
  * waits for its end.
  */
 export async function startProcess(
-  app: 'auth' | 'resource',
+  app: AppName,
   port: number,
   env: Readonly<Record<string, string>>,
 ): Promise<AppProcess> {

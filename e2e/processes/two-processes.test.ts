@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { AppName } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
@@ -16,7 +17,7 @@ beforeAll(async () => {
   secrets = secretsOf(system.env)
   const ports = await freePorts(10)
   const nextPort = () => ports.pop() ?? 0
-  const start = async (app: 'auth' | 'resource', internal: number) => {
+  const start = async (app: AppName, internal: number) => {
     const [port, operations] = [nextPort(), nextPort()]
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))

@@ -1,3 +1,4 @@
+import type { AppName } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
 import { type AppProcess, freePorts, startProcess } from './start-process.ts'
@@ -17,7 +18,7 @@ const api: Running[] = []
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   const system = resources.use(await openSystemEnvironment('http://localhost:1'))
-  const start = async (app: 'auth' | 'resource', wrongByMs: number, authUrl = '') => {
+  const start = async (app: AppName, wrongByMs: number, authUrl = '') => {
     const [port = 0, operations = 0, internal = 0] = await freePorts(3)
     const name = app.toUpperCase()
     const env = Object.fromEntries(Object.entries(system.env).filter(([key]) => key.startsWith(`${name}_`)))

@@ -2,16 +2,15 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import type { AppName } from '@plainpath/metadata'
 import { freePorts, type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 import type { ReleaseUrls } from './smoke.ts'
-
-type App = 'auth' | 'resource'
 
 export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
   readonly processes: readonly ManagedProcess[]
 }
 
-const mainOf = (root: string, app: App) => path.join(root, 'apps', app, 'src/main.ts')
+const mainOf = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
 
 /** One process of each app, as the code below `root` is. @param env settings, of which each gets those that it knows */
 export async function startRelease(
@@ -20,7 +19,7 @@ export async function startRelease(
 ): Promise<RunningRelease> {
   await using opening = new AsyncDisposableStack()
   const [port = 0, internal = 0, operations = 0, apiPort = 0, apiOperations = 0] = await freePorts(5)
-  const start = async (app: App, more: Record<string, string>) =>
+  const start = async (app: AppName, more: Record<string, string>) =>
     opening.use(
       await startManagedProcess({
         name: `${name}-${app}`,
@@ -56,7 +55,7 @@ export async function startRelease(
 /** Runs a command of the code below `root`, such as `migrate`. */
 export async function runCommand(
   root: string,
-  app: App,
+  app: AppName,
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
@@ -66,7 +65,7 @@ export async function runCommand(
 }
 
 /** Of `env` what an app of that release knows: it refuses settings of other releases. */
-function settingsOf(root: string, app: App, env: Readonly<Record<string, string>>) {
+function settingsOf(root: string, app: AppName, env: Readonly<Record<string, string>>) {
   const src = path.join(root, 'apps', app, 'src')
   const text = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))

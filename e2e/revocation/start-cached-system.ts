@@ -4,6 +4,7 @@ import path from 'node:path'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
+import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
 import { debianPrograms } from '@plainpath/stack/debian-program'
@@ -35,7 +36,7 @@ export interface CachedSystem extends AsyncDisposable {
   end(client: Client, at?: number): Promise<number>
   /** The status of a request with the token, at either API. */
   read(token: string, at?: number): Promise<number>
-  metric(app: 'auth' | 'resource', name: string, at?: number): Promise<number>
+  metric(app: AppName, name: string, at?: number): Promise<number>
 }
 
 const ANY_PORT = { port: 0, host: '127.0.0.1', drainSeconds: 1 }

@@ -1,3 +1,4 @@
+import type { AppName } from '@plainpath/metadata'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, basic, form, json, type Sender } from '../send.ts'
@@ -36,7 +37,7 @@ const authenticate = (sender: Sender, id: string, secret: string) => {
   })
 }
 /** Straight to both processes of an app in turn, as the gateway would come from 127.0.0.1, or as anybody from elsewhere. */
-function direct(app: 'auth' | 'resource', options: { from?: string } = {}) {
+function direct(app: AppName, options: { from?: string } = {}) {
   const host = new URL(system.origin).host
   const senders = system.stack[app].map(({ ports }) =>
     system.client({ url: `http://127.0.0.1:${ports.public}`, ...options }),

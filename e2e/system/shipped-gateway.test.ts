@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import type { ErrorForm } from '@plainpath/http'
 import { expectSoundAnswer } from '@plainpath/http/testing'
+import type { AppName } from '@plainpath/metadata'
 import { freePorts } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -59,7 +60,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 /** On a connection of its own: the apps close one that was idle for some seconds. */
-const ofApp = (app: 'auth' | 'resource', sent: Sent) =>
+const ofApp = (app: AppName, sent: Sent) =>
   apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
 
 const asked = (sent: Sent, more: Readonly<Record<string, string>> = {}): Sent => ({
@@ -158,7 +159,7 @@ test.for([
   },
 )
 
-const FORMS: [Sent, 'auth' | 'resource', ErrorForm][] = [
+const FORMS: [Sent, AppName, ErrorForm][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
   [{ path: '/oauth/token' }, 'auth', 'oauth'],
   [{ path: '/.well-known/oauth-authorization-server' }, 'auth', 'problem'],

@@ -3,9 +3,8 @@ import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import type { AppName } from '@plainpath/metadata'
 import { shippedOptions } from './shipped-options.ts'
-
-export type AppName = 'auth' | 'resource'
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The options of Node in the entry points of `infra/Dockerfile`. */

@@ -2,16 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { chmod } from 'node:fs/promises'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { localSecrets } from '@plainpath/local/secrets'
-import { serviceUrls } from '@plainpath/metadata'
+import { APP_NAMES, type AppName, serviceUrls } from '@plainpath/metadata'
 import { scramVerifier } from '@plainpath/postgres'
 import { redisAcl } from './redis-acl.ts'
 import { selfSignedCertificate } from './self-signed-certificate.ts'
 
-const APPS = ['auth', 'resource'] as const
-
 /** The files of variables that infra/compose.yaml names, and what stands in each. */
 export const COMPOSE_ENV_FILES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  APPS.flatMap((app) => [
+  APP_NAMES.flatMap((app) => [
     [`${app}-database.env`, [`${app.toUpperCase()}_DATABASE_URL`]],
     [`${app}-owner.env`, [`${app.toUpperCase()}_MIGRATION_DATABASE_URL`]],
     [`${app}-redis.env`, [`${app.toUpperCase()}_REDIS_URL`]],
@@ -59,9 +57,9 @@ export async function makeComposeSecrets(folder: string, origin: string): Promis
     await once('redis-passwords.json', () =>
       JSON.stringify({ auth: newPassword(), resource: newPassword() }),
     ),
-  ) as Record<(typeof APPS)[number], string>
+  ) as Record<AppName, string>
   await once('redis.acl', () => redisAcl(redis))
-  for (const app of APPS) {
+  for (const app of APP_NAMES) {
     const prefix = app.toUpperCase()
     for (const [kind, role] of Object.entries(ROLE_OF) as [keyof typeof ROLE_OF, 'app' | 'owner'][]) {
       const user = `plainpath_${app}_${role}:${passwords[`${app}_${role}`]}`

@@ -1,5 +1,6 @@
 import path from 'node:path'
-import { type AppName, appProgram, COMPILE_CACHE } from './app-program.ts'
+import type { AppName } from '@plainpath/metadata'
+import { appProgram, COMPILE_CACHE } from './app-program.ts'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 export interface AppPorts {

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { AppName } from '@plainpath/metadata'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 import type { RunningApp } from './start-app.ts'
 
@@ -15,7 +16,7 @@ export async function startPrometheus(options: {
   scrapeSeconds: number
 }): Promise<ManagedProcess & { readonly url: string }> {
   const { port, folder, scrapeSeconds } = options
-  const job = (app: 'auth' | 'resource') => ({
+  const job = (app: AppName) => ({
     job_name: app,
     static_configs: options.apps[app].map(({ name, ports }) => ({
       targets: [`127.0.0.1:${ports.operations}`],

@@ -3,10 +3,10 @@ import path from 'node:path'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { embeddedDatabases } from '@plainpath/local/databases'
 import { localSecrets } from '@plainpath/local/secrets'
-import { serviceUrls } from '@plainpath/metadata'
+import { type AppName, serviceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
-import { type AppName, compileApps } from './app-program.ts'
+import { compileApps } from './app-program.ts'
 import { debianPrograms } from './debian-program.ts'
 import { freePorts, type ManagedProcess } from './managed-process.ts'
 import { firstSigningKey, migrateBoth } from './prepare-stores.ts'
@@ -131,7 +131,7 @@ async function startApps(options: {
   opened: (app: RunningApp) => void
   beforeAuth?: (url: string) => Promise<string>
   surroundingsOf?: StackOptions['surroundingsOf']
-}): Promise<Pick<Stack, 'auth' | 'resource'>> {
+}): Promise<Pick<Stack, AppName>> {
   const { folder, next, say } = options
   const start = async (app: AppName, number: number, more: Record<string, string> = {}) => {
     const ports: AppPorts = { public: next(), operations: next(), internal: next() }

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
+import { APP_NAMES } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ARROWS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { networksOf, readCompose, readManifests, workloadOf } from './read-manifests.ts'
-import { APPS, LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
+import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 const NAME = 'app.kubernetes.io/name'
 const Peer = z.strictObject({
@@ -112,7 +113,7 @@ test('only what people open is on a network that leads out of the machine', () =
 })
 
 test('a setting that names another process has an arrow, and every arrow a setting that is one', () => {
-  const urls = APPS.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name)).filter((name) =>
+  const urls = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
   const named = ARROWS.map(({ setting }) => setting).filter((setting) => setting !== undefined)

@@ -1,12 +1,13 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
 import { GATEWAY_CHECK_HOST } from '@plainpath/http'
+import { APP_NAMES } from '@plainpath/metadata'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
 import { type Pod, readPods } from './pods.ts'
 import { readCompose, readInfra, readManifests, readVariables } from './read-manifests.ts'
-import { APPS, SETTINGS_OF } from './settings-of.ts'
+import { SETTINGS_OF } from './settings-of.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const LISTENERS = { public: 'PORT', internal: 'INTERNAL_PORT', operations: 'OPERATIONS_PORT' } as const
@@ -20,7 +21,7 @@ const specOf = (kind: string, name: string): unknown =>
     'spec'
   ]
 
-describe.for(APPS)('the pods of %s', (app) => {
+describe.for(APP_NAMES)('the pods of %s', (app) => {
   const pod = (): Pod => readPods().find(({ name }) => name === app)!
   const variables = readVariables(`kubernetes/base/${app}.env`)
   const portOf = (listener: keyof typeof LISTENERS) =>
@@ -181,6 +182,6 @@ test('compose.yaml trusts the address of its gateway, and no other, to say who a
   const gateway = services['gateway']?.networks
   const address = Array.isArray(gateway) ? undefined : gateway?.['front']?.ipv4_address
   expect(address).toMatch(/^[\d.]+$/)
-  for (const app of APPS)
+  for (const app of APP_NAMES)
     expect(services[`${app}-1`]?.environment[`${app.toUpperCase()}_TRUSTED_PROXIES`]).toBe(address)
 })

@@ -1,3 +1,4 @@
+import { APP_NAMES, type AppName } from '@plainpath/metadata'
 import { COMPOSE_ENV_FILES } from '@plainpath/stack/compose-secrets'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
@@ -5,7 +6,7 @@ import { z } from 'zod'
 import { ARROWS } from './arrows.ts'
 import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
-import { APPS, type App, LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
+import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 /** Read by Node itself. */
 const NODES_OWN = 'NODE_EXTRA_CA_CERTS'
@@ -40,7 +41,7 @@ const podContainer = (pod: string, container: string): Container => {
   return found
 }
 
-const PLACES = APPS.flatMap((app) => [
+const PLACES = APP_NAMES.flatMap((app) => [
   [`compose.yaml, ${app}-1`, app, composeVariables(`${app}-1`)] as const,
   [`Kubernetes, ${app}`, app, podVariables(podContainer(app, app))] as const,
 ])
@@ -62,19 +63,22 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
   })
 })
 
-test.for(APPS)('every setting of %s has a place in both, or a reason to be left at its default', (app) => {
-  const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
-  const jobs = [composeVariables(`${app}-migrate`), podVariables(podContainer(`${app}-migrate`, 'migrate'))]
-  const lost = SETTINGS_OF[app]
-    .map(({ name }) => name)
-    .filter((name) => !(name in LEFT_AT_DEFAULT))
-    .filter(
-      (name) =>
-        places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
-    )
-    .map((name) => `${name}: name it in compose.yaml and kubernetes/base, or in LEFT_AT_DEFAULT with why`)
-  expect(lost).toEqual([])
-})
+test.for(APP_NAMES)(
+  'every setting of %s has a place in both, or a reason to be left at its default',
+  (app) => {
+    const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
+    const jobs = [composeVariables(`${app}-migrate`), podVariables(podContainer(`${app}-migrate`, 'migrate'))]
+    const lost = SETTINGS_OF[app]
+      .map(({ name }) => name)
+      .filter((name) => !(name in LEFT_AT_DEFAULT))
+      .filter(
+        (name) =>
+          places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
+      )
+      .map((name) => `${name}: name it in compose.yaml and kubernetes/base, or in LEFT_AT_DEFAULT with why`)
+    expect(lost).toEqual([])
+  },
+)
 
 test('only migrations are given the role that owns the tables', () => {
   const owners = (variables: Map<string, string | undefined>) =>
@@ -93,11 +97,11 @@ test('only migrations are given the role that owns the tables', () => {
 })
 
 test('what is left at its default is a setting', () => {
-  const names = APPS.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name))
+  const names = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name))
   expect(Object.keys(LEFT_AT_DEFAULT).filter((name) => !names.includes(name))).toEqual([])
 })
 
-test.for(APPS)('every file that a setting of %s names is one that is put there', (app: App) => {
+test.for(APP_NAMES)('every file that a setting of %s names is one that is put there', (app: AppName) => {
   const named = (variables: Map<string, string | undefined>) =>
     [...variables].filter(([name]) => GIVEN_BY_FILE.test(name)).map(([, value]) => value)
   const secrets = compose.services[`${app}-1`]?.secrets ?? []
@@ -124,7 +128,7 @@ test('the gateway is given only variables that it reads', () => {
 
 test('traces are for whoever asks for them: compose.yaml takes their address from the shell, and starts a collector on request', () => {
   const arrows = ARROWS.filter(({ to }) => to === 'collector')
-  expect(arrows.map(({ from }) => from)).toEqual(APPS)
+  expect(arrows.map(({ from }) => from)).toEqual(APP_NAMES)
   for (const { from, setting = '' } of arrows) {
     expect([...composeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
     expect(podVariables(podContainer(from, from)).has(setting), setting).toBe(false)
@@ -155,7 +159,9 @@ test('the overlay changes what the base has, to values that the servers accept',
   for (const { name } of overlay.images) expect(images).toContain(name)
   const deployments = pods.filter(({ kind }) => kind === 'Deployment').map(({ name }) => name)
   for (const { name } of overlay.replicas) expect(deployments).toContain(name)
-  const settings = new Map(APPS.flatMap((app) => SETTINGS_OF[app]).map((setting) => [setting.name, setting]))
+  const settings = new Map(
+    APP_NAMES.flatMap((app) => SETTINGS_OF[app]).map((setting) => [setting.name, setting]),
+  )
   for (const { name, literals } of overlay.configMapGenerator)
     for (const literal of literals) {
       const [variable = '', ...value] = literal.split('=')

@@ -1,9 +1,7 @@
 import { SETTINGS as AUTH } from '@plainpath/auth/settings'
+import type { AppName } from '@plainpath/metadata'
 import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 import { z } from 'zod'
-
-export type App = 'auth' | 'resource'
-export const APPS: readonly App[] = ['auth', 'resource']
 
 export interface InfraSetting {
   readonly name: string
@@ -35,7 +33,7 @@ const resourceSettings = Object.entries(RESOURCE).map(([name, setting]): InfraSe
 })
 
 /** Every setting of both apps, by app. */
-export const SETTINGS_OF: Readonly<Record<App, readonly InfraSetting[]>> = {
+export const SETTINGS_OF: Readonly<Record<AppName, readonly InfraSetting[]>> = {
   auth: authSettings,
   resource: resourceSettings,
 }

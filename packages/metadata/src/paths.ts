@@ -1,4 +1,6 @@
-export type AppName = 'auth' | 'resource'
+export const APP_NAMES = ['auth', 'resource'] as const
+/** What runs, scales and is deployed by itself. */
+export type AppName = (typeof APP_NAMES)[number]
 
 /**
  * Which app answers which public path (contract §1). A path that ends in `/*` covers everything below it. The
