@@ -5,6 +5,7 @@ import { FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import type Koa from 'koa'
 import { publicHandler } from './app.ts'
+import { askAuthorizationServer } from './auth/ask-authorization-server.ts'
 import { bearerCheck, knownBearer } from './auth/bearer.ts'
 import type { Config } from './config.ts'
 import { earlierGuides } from './guides/earlier-guides.ts'
@@ -61,9 +62,10 @@ export async function openResource(
   const clock = opening.use(wireClock(db, { log, metrics }))
   const limiter = wireLimiter(config, { metrics, log, now }, opening)
 
-  const { authUrls, hashKey } = config
+  const { hashKey } = config
+  const askServer = askAuthorizationServer(config.authUrls)
   const { introspect, introspectWithEmail, known } = opening.use(
-    openIntrospection(config, { issuer: urls.origin, metrics, log, now, revocationName, clock }),
+    openIntrospection(config, { askServer, issuer: urls.origin, metrics, log, now, revocationName, clock }),
   )
   const guides = opening.use(
     await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),
@@ -72,7 +74,7 @@ export async function openResource(
   const people = { db, introspectWithEmail, urls, log, metrics, now, announce }
   const { waitlist, contact, mailer, retention } = openPeople(config, people, opening)
   const { joinWaitlist } = waitlist
-  const health = wireHealth({ db, authUrls, guides, clock, now })
+  const health = wireHealth({ db, askServer, guides, clock, now })
   const guideDeps = { guides, earlier: earlierGuides(db, now), cursors: guideCursors(hashKey), urls }
   const answersAboutGuides = guideRoutes(guideDeps)
   const routes = [

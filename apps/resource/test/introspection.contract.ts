@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, test } from 'vitest'
+import { askAuthorizationServer } from '../src/auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { introspectionClient } from '../src/auth/introspection-client.ts'
 
@@ -22,15 +23,17 @@ const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 
 /** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
-  const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) =>
-    introspectionClient({
-      authUrls: [url],
+  const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) => {
+    const askServer = askAuthorizationServer([url])
+    return introspectionClient({
+      askServer,
       issuer,
       clientId,
       clientSecret: { current: () => clientSecret, insteadOf: async () => undefined },
-      keys: authorizationServerKeys([url]),
+      keys: authorizationServerKeys(askServer),
       now: () => new Date(),
     })
+  }
   const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
     fetch(`${server.url}/oauth/introspect`, {
       method: 'POST',

@@ -53,10 +53,11 @@ test('one that is away is passed over for the next, and asked again when it is b
   expect(again.asked).toContain(KEY_SET)
 })
 
-test('one that answers a look with an error stays away', async () => {
+test('one that answers a look with an error stays away, and is looked at four times a second', async () => {
+  let now = 0
   const first = await instance('first')
   await using second = await instance('second')
-  const ask = askAuthorizationServer([first.url, second.url])
+  const ask = askAuthorizationServer([first.url, second.url], { now: () => now })
   await first[Symbol.asyncDispose]()
   for (let asked = 0; asked < 2; asked += 1) expect((await ask('/a', { signal: soon() })).text).toBe('second')
   const asked: string[] = []
@@ -65,16 +66,31 @@ test('one that answers a look with an error stays away', async () => {
     response.writeHead(503).end()
   }
   await using _unready = await serve(refuse, { ...anyPort, port: first.port })
-  const looks = async () => {
-    expect((await ask('/a', { signal: soon() })).text).toBe('second')
-    return asked.length
+  for (const looks of [1, 2, 3]) {
+    now += 250
+    const seen = async () => {
+      expect((await ask('/a', { signal: soon() })).text).toBe('second')
+      return asked.length
+    }
+    await expect.poll(seen).toBe(looks)
+    for (let times = 0; times < 20; times += 1) expect(await seen()).toBe(looks)
   }
-  await expect.poll(looks).toBeGreaterThanOrEqual(2)
   expect(new Set(asked)).toEqual(new Set([KEY_SET]))
 })
 
-test('a connection that is lost in the middle of an answer is one that is away', async () => {
-  await using broken = await serve((request) => request.socket.destroy(), anyPort)
+const LOST: [string, RequestHandler][] = [
+  ['before an answer', (request) => request.socket.destroy()],
+  [
+    'in the middle of an answer',
+    (request, response) => {
+      response.writeHead(200, { 'content-length': '10' })
+      response.write('half', () => request.socket.destroy())
+    },
+  ],
+]
+
+test.for(LOST)('an instance whose connection is lost %s is away', async ([, lose]) => {
+  await using broken = await serve(lose, anyPort)
   await using second = await instance('second')
   const ask = askAuthorizationServer([broken.url, second.url])
   for (let asked = 0; asked < 2; asked += 1) expect((await ask('/a', { signal: soon() })).text).toBe('second')
@@ -105,9 +121,60 @@ test('one that does not answer in time is passed over by the next to ask', async
   for (let asked = 0; asked < 4; asked += 1) expect((await ask('/b', { signal: soon() })).text).toBe('second')
 })
 
-test('with all away the last failure is thrown, after one try at each', async () => {
-  const [one, two] = await Promise.all([instance('one'), instance('two')])
-  await Promise.all([one, two].map((each) => each[Symbol.asyncDispose]()))
+test('an instance that answers 503 is passed over at once, and asked ever more rarely while it answers looks alone', async () => {
+  let [posts, looks, status, now] = [0, 0, 503, 0]
+  const handler: RequestHandler = (request, response) => {
+    if (request.url === KEY_SET) looks += 1
+    else posts += 1
+    response.writeHead(request.url === KEY_SET ? 200 : status).end('sick')
+  }
+  await using sick = await serve(handler, anyPort)
+  await using well = await instance('well')
+  const ask = askAuthorizationServer([sick.url, well.url], { now: () => now })
+  const next = async (ms = 250) => {
+    now += ms
+    // Either may be the one whose turn it is.
+    for (let times = 0; times < 2; times += 1) await ask(KEY_SET, { signal: soon() })
+    return (await ask('/a', { signal: soon() })).text
+  }
+  for (let asked = 0; asked < 240; asked += 1) expect(await next()).toBe('well')
+  expect(posts).toBeGreaterThan(3)
+  expect(posts).toBeLessThan(18)
+  status = 200
+  await expect.poll(() => next(8_000)).toBe('sick')
+  status = 503
+  const [postsBefore, looksBefore] = [posts, looks]
+  const nextPost = async () => {
+    expect((await ask('/a', { signal: soon() })).text).toBe('well')
+    return posts
+  }
+  await expect.poll(nextPost).toBe(postsBefore + 1)
+  await expect.poll(nextPost).toBe(postsBefore + 2)
+  expect(looks).toBe(looksBefore + 1)
+})
+
+test('with all away the last failure is thrown, after one try at each, which is two for a lost connection', async () => {
+  const tries = [0, 0]
+  const losing = (number: number) =>
+    serve((request) => {
+      tries[number] = (tries[number] ?? 0) + 1
+      request.socket.destroy()
+    }, anyPort)
+  await using one = await losing(0)
+  await using two = await losing(1)
   const ask = askAuthorizationServer([one.url, two.url])
-  await expect(ask('/a', { signal: soon() })).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+  await expect(ask('/a', { signal: soon() })).rejects.toMatchObject({ code: 'ECONNRESET' })
+  expect(tries).toEqual([2, 2])
+})
+
+test('with all answering 503 that is the answer, after one try at each', async () => {
+  let asked = 0
+  const refuse: RequestHandler = (_request, response) => {
+    asked += 1
+    response.writeHead(503).end()
+  }
+  await using one = await serve(refuse, anyPort)
+  await using two = await serve(refuse, anyPort)
+  const ask = askAuthorizationServer([one.url, two.url])
+  expect([(await ask('/a', { signal: soon() })).status, asked]).toEqual([503, 2])
 })

@@ -1,6 +1,7 @@
 import { serve } from '@plainpath/http'
 import { exportJWK, generateKeyPair } from 'jose'
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { askAuthorizationServer } from './ask-authorization-server.ts'
 import { authorizationServerKeys } from './authorization-server-keys.ts'
 
 const resources = new AsyncDisposableStack()
@@ -35,7 +36,7 @@ url = server.url
 beforeEach(() => {
   ;[now, asked, status, hold] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
-  keys = authorizationServerKeys([url], { now: () => now })
+  keys = authorizationServerKeys(askAuthorizationServer([url]), { now: () => now })
 })
 afterEach(() => {
   hold = undefined

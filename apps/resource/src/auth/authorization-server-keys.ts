@@ -1,6 +1,6 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { type AskAuthorizationServer, askAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
+import { type AskAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
 import { timeOut } from './time-out.ts'
 
@@ -33,20 +33,18 @@ interface Kept {
  * believed for as long as it says, counted from before it was asked for: whoever revokes a key waits that long, so that
  * afterwards nobody believes the key. Within that time it also serves while the authorization server does not answer.
  *
- * @param authUrls such as `http://auth:8091`
  * @param clock milliseconds that only rise
  */
 export function authorizationServerKeys(
-  authUrls: readonly string[],
+  askServer: AskAuthorizationServer,
   clock: { now(): number } = performance,
 ): JWTVerifyGetKey {
-  const ask = askAuthorizationServer(authUrls)
   let kept: Kept | undefined
   let underWay: Promise<Kept> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
   function fetchKeys(): Promise<Kept> {
-    underWay ??= fetchKeySet(ask, clock)
+    underWay ??= fetchKeySet(askServer, clock)
       .then((fetched) => {
         kept = fetched
         return fetched
@@ -79,10 +77,10 @@ export function authorizationServerKeys(
   }
 }
 
-async function fetchKeySet(ask: AskAuthorizationServer, clock: { now(): number }): Promise<Kept> {
+async function fetchKeySet(askServer: AskAuthorizationServer, clock: { now(): number }): Promise<Kept> {
   const askedAt = clock.now()
   using bound = timeOut(FETCH_TIMEOUT_MS)
-  const { status, text } = await ask(KEY_SET, { signal: bound.signal })
+  const { status, text } = await askServer(KEY_SET, { signal: bound.signal })
   if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(text))
   return {
@@ -95,11 +93,10 @@ async function fetchKeySet(ask: AskAuthorizationServer, clock: { now(): number }
 }
 
 /** @returns what throws when the key set cannot be had within a second: then no token can be checked */
-export function requireAuthorizationServer(authUrls: readonly string[]): () => Promise<void> {
-  const ask = askAuthorizationServer(authUrls)
+export function requireAuthorizationServer(askServer: AskAuthorizationServer): () => Promise<void> {
   return async () => {
     using bound = timeOut(FETCH_TIMEOUT_MS)
-    const { status } = await ask(KEY_SET, { signal: bound.signal })
+    const { status } = await askServer(KEY_SET, { signal: bound.signal })
     if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   }
 }

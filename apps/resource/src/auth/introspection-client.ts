@@ -1,14 +1,13 @@
 import { traced, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
-import { askAuthorizationServer } from './ask-authorization-server.ts'
+import type { AskAuthorizationServer } from './ask-authorization-server.ts'
 import type { ClientSecret } from './client-secret.ts'
 import { AuthorizationServerFailure, type Introspect } from './introspection.ts'
 import { ANSWER_TYPE, readSignedAnswer } from './signed-answer.ts'
 import { timeOut } from './time-out.ts'
 
 export interface IntrospectionClientOptions {
-  /** Internal listeners of the authorization server, such as `http://auth:8091`. */
-  readonly authUrls: readonly string[]
+  readonly askServer: AskAuthorizationServer
   /** The OAuth issuer, which is ORIGIN. */
   readonly issuer: string
   readonly clientId: string
@@ -29,8 +28,7 @@ export const MAX_AT_ONCE = 256
 
 /** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
 export function introspectionClient(options: IntrospectionClientOptions): Introspect {
-  const { authUrls, issuer, clientId, clientSecret, keys, now } = options
-  const askServer = askAuthorizationServer(authUrls)
+  const { askServer, issuer, clientId, clientSecret, keys, now } = options
   const expected = { issuer, audience: clientId, keys, now }
 
   function askAs(secret: string, token: string, signal: AbortSignal) {

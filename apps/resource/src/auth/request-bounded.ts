@@ -20,18 +20,19 @@ const LIMIT_BYTES = 64 * 1024
 /** What Node says when a kept connection was closed just as a request was written to it. */
 const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
+/** Idle connections are let go before the 5 s after which auth closes them: no request meets a closing one. */
+const KEPT = { keepAlive: true, timeout: 4_000 }
+
 /** Of Node's own and not `fetch`, whose streams, headers and aborts took a tenth of what the API did under load. */
-const CLIENTS = {
-  'http:': { request: http.request, agent: new http.Agent({ keepAlive: true }) },
-  'https:': { request: https.request, agent: new https.Agent({ keepAlive: true }) },
-}
+const HTTP = { request: http.request, agent: new http.Agent(KEPT) }
+const HTTPS = { request: https.request, agent: new https.Agent(KEPT) }
 
 /**
- * Reads at most 64 KiB as they are, follows no redirect, and is over when `signal` says so. A lost connection is tried once more at
- * once, so only ask what may be asked twice.
+ * Reads at most 64 KiB as they are, follows no redirect, and is over when `signal` says so, whatever the other side does. A
+ * lost connection is tried once more at once, so only ask what may be asked twice.
  *
  * @throws the reason of `signal`, what Node says of a connection (with a `code`), a RangeError for a longer answer and a
- *   TypeError for an encoded one
+ *   TypeError for an encoded one, or one that changes the protocol
  */
 export async function requestBounded(url: string, request: BoundedRequest): Promise<BoundedAnswer> {
   try {
@@ -44,11 +45,12 @@ export async function requestBounded(url: string, request: BoundedRequest): Prom
 }
 
 function exchange(url: string, { method = 'GET', headers = {}, body, signal }: BoundedRequest) {
+  signal.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<BoundedAnswer>()
-  const fail = (error: Error) => reject(signal.aborted ? signal.reason : error)
-  const { request, agent } = CLIENTS[url.startsWith('https:') ? 'https:' : 'http:']
-  request(url, { method, headers, agent, signal }, (response) => {
-    response.on('error', fail)
+  const target = new URL(url)
+  const { request, agent } = target.protocol === 'https:' ? HTTPS : HTTP
+  const outgoing = request(target, { method, headers, agent }, (response) => {
+    response.on('error', reject)
     if (response.headers['content-encoding'] !== undefined)
       return void response.destroy(new TypeError('the answer is encoded, and nobody asked for that'))
     const chunks: Buffer[] = []
@@ -64,7 +66,17 @@ function exchange(url: string, { method = 'GET', headers = {}, body, signal }: B
       resolve({ status: response.statusCode ?? 0, type, text: Buffer.concat(chunks).toString('utf8') })
     })
   })
-    .on('error', fail)
+  // Not Node's own `signal`: what has lost its socket without an error is never told of it.
+  signal.addEventListener('abort', () => {
+    reject(signal.reason)
+    outgoing.destroy()
+  })
+  outgoing
+    .on('upgrade', (_response, socket) => {
+      socket.destroy()
+      reject(new TypeError('the answer changes the protocol, and nobody asked for that'))
+    })
+    .on('error', reject)
     .end(body)
   return promise
 }

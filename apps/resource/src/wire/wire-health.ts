@@ -1,5 +1,6 @@
 import { createReadiness, type Readiness, type WatchedClock } from '@plainpath/http'
 import type { Pool } from '@plainpath/postgres'
+import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts'
 import { requireAuthorizationServer } from '../auth/authorization-server-keys.ts'
 import type { FollowedGuides } from '../guides/follow-guides.ts'
 import { currentSchema } from '../health/current-schema.ts'
@@ -10,7 +11,7 @@ import { MIGRATIONS } from '../migrations.ts'
 /** What the public and what operators are told of how the API does. */
 export function wireHealth(deps: {
   db: Pool
-  authUrls: readonly string[]
+  askServer: AskAuthorizationServer
   guides: Pick<FollowedGuides, 'current'>
   clock: Pick<WatchedClock, 'isSound'>
   now: () => Date
@@ -19,7 +20,7 @@ export function wireHealth(deps: {
   const publishedGuides = () => guides.current().size
   const checks = {
     database: sharedCheck(() => db.query('select 1'), now),
-    auth: sharedCheck(requireAuthorizationServer(deps.authUrls), now),
+    auth: sharedCheck(requireAuthorizationServer(deps.askServer), now),
   }
   return {
     routes: healthRoutes({ publishedGuides, checks }),

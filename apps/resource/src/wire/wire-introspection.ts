@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { Log, Metrics, WatchedClock } from '@plainpath/http'
 import { LEASE_MS, REVOCATION_NAME } from '@plainpath/revocation'
+import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cachedIntrospection } from '../auth/cached-introspection.ts'
 import { followRevocations } from '../auth/follow-revocations.ts'
@@ -17,6 +18,7 @@ const KEEP_MS = 30_000
 const MOST_KEPT = 10_000
 
 export interface IntrospectionDeps {
+  readonly askServer: AskAuthorizationServer
   readonly issuer: string
   readonly metrics: Metrics
   readonly log: Log
@@ -39,11 +41,11 @@ export interface Introspection extends AsyncDisposable {
 export function openIntrospection(config: Config, deps: IntrospectionDeps): Introspection {
   const { metrics, log, revocationName: name = REVOCATION_NAME } = deps
   const { onFailure, onAsked, onLease, onUnderWay } = introspectionMetrics(metrics)
-  const { authUrls, clientId, redisUrl } = config
+  const { clientId, redisUrl } = config
   const opening = new AsyncDisposableStack()
   const clientSecret = opening.use(wireClientSecret(config, log))
-  const keys = authorizationServerKeys(authUrls)
-  const asking = { ...deps, authUrls, clientId, clientSecret, keys, onFailure }
+  const keys = authorizationServerKeys(deps.askServer)
+  const asking = { ...deps, clientId, clientSecret, keys, onFailure }
   const introspect = introspectionClient({ ...asking, onUnderWay: onUnderWay('token') })
   const introspectWithEmail = introspectionClient({
     ...{ ...asking, claims: 'email' },

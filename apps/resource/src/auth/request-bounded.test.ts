@@ -1,0 +1,84 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { requestBounded } from './request-bounded.ts'
+
+let opened = new AsyncDisposableStack()
+afterEach(async () => {
+  await opened.disposeAsync()
+  opened = new AsyncDisposableStack()
+})
+
+/** Answers each connection by what `answer` does with its socket, once it got something. @returns its URL */
+async function listen(answer: (socket: Socket, connection: number) => void): Promise<string> {
+  let connections = 0
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    connections += 1
+    const connection = connections
+    sockets.add(socket.on('error', () => undefined))
+    socket.once('data', () => answer(socket, connection))
+  }).listen(0, '127.0.0.1')
+  opened.defer(async () => {
+    for (const socket of sockets) socket.destroy()
+    server.close()
+    await once(server, 'close')
+  })
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
+const soon = () => AbortSignal.timeout(10_000)
+
+test('a connection that is lost is tried once more', async () => {
+  const url = await listen((socket, connection) => (connection === 1 ? socket.destroy() : socket.end(OK)))
+  expect((await requestBounded(url, { signal: soon() })).text).toBe('ok')
+})
+
+test('a connection that is lost twice is a failure', async () => {
+  const url = await listen((socket, connection) => (connection < 3 ? socket.destroy() : socket.end(OK)))
+  await expect(requestBounded(url, { signal: soon() })).rejects.toMatchObject({ code: 'ECONNRESET' })
+})
+
+test('an answer that changes the protocol is refused', async () => {
+  const url = await listen((socket) =>
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
+  )
+  await expect(requestBounded(url, { signal: soon() })).rejects.toBeInstanceOf(TypeError)
+})
+
+const SILENT: [string, string][] = [
+  ['nothing', ''],
+  ['the beginning of a head', 'HTTP/1.1 200 OK\r\nContent-'],
+  ['a part of what it promised', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok'],
+  ['only an interim answer', 'HTTP/1.1 102 Processing\r\n\r\n'],
+]
+
+test.for(SILENT)('the signal ends it when %s comes', async ([, sent]) => {
+  const stopped = new AbortController()
+  const url = await listen((socket) => {
+    socket.write(sent)
+    stopped.abort(new RangeError('over'))
+  })
+  await expect(requestBounded(url, { signal: stopped.signal })).rejects.toThrow('over')
+})
+
+test('nothing is sent when the signal has ended already', async () => {
+  let reached = false
+  const url = await listen(() => {
+    reached = true
+  })
+  await expect(requestBounded(url, { signal: AbortSignal.abort(new RangeError('over')) })).rejects.toThrow(
+    'over',
+  )
+  expect(reached).toBe(false)
+})
+
+test('the scheme of an address may be written in capitals', async () => {
+  const url = await listen((socket) => socket.end(OK))
+  expect((await requestBounded(url.replace('http:', 'HTTP:'), { signal: soon() })).text).toBe('ok')
+  await expect(requestBounded(url.replace('http:', 'HTTPS:'), { signal: soon() })).rejects.toThrow(
+    'wrong version number',
+  )
+})
