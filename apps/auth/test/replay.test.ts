@@ -5,6 +5,7 @@ import { backUp } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
 import { type ClaimsUnderTest, confirmed, endClaim, startClaims } from './claim-client.ts'
+import { newKey } from './key-agent.ts'
 import { runAuth } from './run-auth.ts'
 import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
@@ -51,27 +52,39 @@ async function rotate(
 const addSecret = async (agent: Registered) =>
   JSON.parse((await secretsOf(agent, 'POST')).text) as { secret_id: string; client_secret: string }
 
+const registerKeysInstead = async (agent: Registered) =>
+  send(under.auth.url, {
+    method: 'PUT',
+    path: '/api/agent/jwks',
+    headers: { ...asAgent(agent), 'content-type': 'application/json' },
+    body: JSON.stringify({ keys: [(await newKey()).jwk] }),
+  })
+
 test('what had ended since the backup ends again after a restore, by what the log says', async () => {
   const { auth, stores } = under
-  const [deleted, disabled, enabled, beside, replaced, stays] = [
+  const [deleted, disabled, enabled, beside, replaced, added, keyed, stays] = [
     await register(auth),
     await register(auth),
     await register(auth),
     await register(auth),
     await register(auth),
     await register(auth),
-  ] as [Registered, Registered, Registered, Registered, Registered, Registered]
+    await register(auth),
+    await register(auth),
+  ] as [Registered, Registered, Registered, Registered, Registered, Registered, Registered, Registered]
   const claim = await confirmed(under)
+  const before = auth.logged.length
   const addedBefore = await addSecret(beside)
   const restore = await backUp(stores.database.adminUrl)
 
-  const before = auth.logged.length
   expect(
     (await send(auth.url, { method: 'DELETE', path: '/api/agent', headers: asAgent(deleted) })).status,
   ).toBe(204)
   expect((await endClaim(auth, claim.agent)).status).toBe(204)
   await rotate(beside, addedBefore)
   await rotate(replaced, await addSecret(replaced))
+  await addSecret(added)
+  expect((await registerKeysInstead(keyed)).status).toBe(200)
   const commands = [
     await run('agents', 'disable', disabled.client_id),
     await run('agents', 'disable', enabled.client_id),
@@ -87,25 +100,25 @@ test('what had ended since the backup ends again after a restore, by what the lo
   await restore()
   await using restored = await under.another()
   const works = async (agent: Registered) => (await requestToken(restored, agent)).status
-  const all = [deleted, disabled, enabled, beside, replaced, stays]
-  expect(await Promise.all(all.map(works))).toEqual(Array(6).fill(200))
+  const all = [deleted, disabled, enabled, beside, replaced, added, keyed, stays]
+  expect(await Promise.all(all.map(works))).toEqual(Array(8).fill(200))
   expect(await claimsAlive()).toBe(1)
-  const told = { clients: 2, claims: 1, secrets: 2 }
+  const told = { clients: 2, claims: 1, secrets: 2, changed: 4 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
   expect(await claimsAlive()).toBe(1)
-  // One of the two secrets was the only one that the backup had of its agent, which is disabled.
-  const ended = { clients: 3, claims: 1, secrets: 1 }
+  // One of the two secrets was the only one that the backup had of its agent, which is disabled; of another the backup has the added one.
+  const ended = { clients: 3, claims: 1, secrets: 1, changed: 2 }
   const replayed = await run('replay', '--log', LOG, '--json')
   expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
   const events = securityEventsIn(replayed.errors.split('\n')).map(({ event, by }) => [event, by])
   const times = (event: string, count: number) => Array.from({ length: count }, () => [event, 'operator'])
   expect(events.toSorted()).toEqual(
-    [['claim-ended', 'operator'], ...times('client-ended', 3), ...times('secret-ended', 1)].toSorted(),
+    [['claim-ended', 'operator'], ...times('client-ended', 5), ...times('secret-ended', 1)].toSorted(),
   )
 
   await using after = await under.another()
   const worksAfter = async (agent: Registered) => (await requestToken(after, agent)).status
-  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 200])
+  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 401, 401, 200])
   expect(await worksAfter({ ...beside, client_secret: addedBefore.client_secret })).toBe(200)
   expect(await claimsAlive()).toBe(0)
 })

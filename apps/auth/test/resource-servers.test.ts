@@ -1,4 +1,4 @@
-import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { chmod, copyFile, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { hostname, tmpdir, userInfo } from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -100,6 +100,31 @@ test('finish is refused while nobody uses the newer secret, which may be called 
     .toMatchObject({ code: 0, events: [told('api-secret-ended', next)] })
   expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
 })
+
+test('where the file that is served cannot be written, a copy is changed and put in place', async () => {
+  const one = await start()
+  const [old, served, copy] = [stores.secrets.rs_api, await textNow(), path.join(folder, 'copy.json')]
+  const [rotate, finish] = [`${ROTATE} --servers-file ${copy}`, `finish rs_api --servers-file ${copy}`]
+  expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
+  await expect(stat(copy)).rejects.toThrow('ENOENT')
+  expect(await run(rotate)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining(`Put ${copy} in place of ${serversFile}.`),
+  })
+  expect([await textNow(), await secretNow()]).toEqual([served, old])
+  await copyFile(copy, serversFile)
+  expect(await run(rotate)).toMatchObject({ code: 0, errors: '' })
+  const next = await secretNow()
+  const uses = async () => [await introspects(one, old), await introspects(one, next)]
+  const finishing = async (more: string) => {
+    expect(await uses()).toEqual([200, 200])
+    return (await run(`${finish}${more}`)).errors
+  }
+  await expect.poll(() => finishing(''), { timeout: 10_000 }).toContain('After a leak: --even-if-used')
+  expect(await finishing(' --even-if-used')).toContain(`Put ${copy} in place of ${serversFile}.`)
+  await copyFile(copy, serversFile)
+  await expect.poll(uses, { timeout: 10_000 }).toEqual([401, 200])
+}, 60_000)
 
 test('a rotation that was killed before it wrote the secret goes on with the same one', async () => {
   await start()

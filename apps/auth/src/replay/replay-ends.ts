@@ -1,4 +1,5 @@
 import type { AgentId, RegistrationId } from '@plainpath/domain'
+import type { AgentRecord } from '../agents/agent-store.ts'
 import type { Ends } from './ends-in-log.ts'
 
 /** How many a restored database had alive, and have ended now. */
@@ -6,27 +7,53 @@ export interface ReplayedEnds {
   readonly clients: number
   readonly claims: number
   readonly secrets: number
+  /** Clients that had other credentials since, and are disabled. */
+  readonly changed: number
 }
 
-/** Ends again what had ended, one after the other; each is over everywhere before the next is begun. */
+/**
+ * Ends again what had ended, one after the other; each is over everywhere before the next is begun. A client that has other
+ * credentials since is disabled: all that opens it now is what it gave up, which may have leaked, and it has the others only.
+ */
 export async function replayEnds(
   ends: Ends,
   deps: {
     endAgent(id: AgentId, how: 'disabled' | 'deleted'): Promise<boolean>
     endClaim(id: RegistrationId): Promise<boolean>
     endSecret(id: AgentId, secretId: string): Promise<'gone' | 'unknown' | 'last' | 'ended'>
+    find(id: AgentId): Promise<AgentRecord | undefined>
   },
 ): Promise<ReplayedEnds> {
+  const over = new Set<AgentId>()
+  const end = async (id: AgentId, how: 'disabled' | 'deleted') => {
+    over.add(id)
+    return (await deps.endAgent(id, how)) ? 1 : 0
+  }
   let clients = 0
   let claims = 0
   let secrets = 0
-  for (const [id, how] of ends.clients) if (await deps.endAgent(id, how)) clients += 1
+  let changed = 0
+  for (const [id, how] of ends.clients) clients += await end(id, how)
   for (const id of ends.claims) if (await deps.endClaim(id)) claims += 1
   for (const [secretId, id] of ends.secrets) {
     const outcome = await deps.endSecret(id, secretId)
     if (outcome === 'gone') secrets += 1
     // The secret that took its place came after the backup: all that opens this client now is what had to go.
-    if (outcome === 'last' && (await deps.endAgent(id, 'disabled'))) clients += 1
+    if (outcome === 'last') clients += await end(id, 'disabled')
   }
-  return { clients, claims, secrets }
+  for (const id of await changedClients(ends, deps)) if (!over.has(id)) changed += await end(id, 'disabled')
+  return { clients, claims, secrets, changed }
+}
+
+/** Whose credentials the backup does not have. */
+async function changedClients(
+  { newKeys, addedSecrets }: Ends,
+  { find }: Parameters<typeof replayEnds>[1],
+): Promise<ReadonlySet<AgentId>> {
+  const changed = new Set(newKeys)
+  for (const [secretId, id] of addedSecrets) {
+    const known = await find(id)
+    if (known && !known.secrets.some((secret) => secret.id === secretId)) changed.add(id)
+  }
+  return changed
 }

@@ -9,6 +9,8 @@ import { behind, type CredentialView, liveFollowers, withoutSecret, withSecret }
 
 export interface CredentialOperationsDeps {
   /** AUTH_RESOURCE_SERVERS_FILE. */
+  readonly served: string
+  /** The one that is changed: `served`, or a copy of it that begins where there is none. */
   readonly file: string
   readonly followers: Pick<ResourceServerFollowers, 'view'>
   readonly leaseMs: number
@@ -29,12 +31,15 @@ const ASK_MS = 100
 const SLACK_MS = 10_000
 
 /** Changing the secret of a resource server in two steps, between which both secrets are good. */
-export function credentialOperations({ file, followers, leaseMs, onWritten }: CredentialOperationsDeps) {
+export function credentialOperations(deps: CredentialOperationsDeps) {
+  const { served, file, followers, leaseMs, onWritten } = deps
+  const read = async () => readResourceServers((await exists(file)) ? file : served)
   const view = async (): Promise<CredentialView> => ({
-    servers: await readResourceServers(file),
+    servers: await read(),
     ...(await followers.view()),
     leaseMs,
   })
+  const putInPlace = file === served ? '' : `Put ${file} in place of ${served}. `
   const write = (servers: readonly ResourceServer[]) =>
     replaceFile(file, `${JSON.stringify(servers, null, 2)}\n`)
 
@@ -62,7 +67,7 @@ export function credentialOperations({ file, followers, leaseMs, onWritten }: Cr
       { secretFile, replace, trial }: { secretFile: string; replace: boolean; trial: boolean },
     ): Promise<Result<Rotated, string>> {
       const next = `${secretFile}.next`
-      const servers = await readResourceServers(file)
+      const servers = await read()
       const begun = await readIfThere(next)
       const known = servers.find((each) => each.client_id === clientId)?.secrets ?? []
       const resumed = begun !== undefined && known.includes(secretDigest(begun))
@@ -87,7 +92,7 @@ export function credentialOperations({ file, followers, leaseMs, onWritten }: Cr
       const { live, late } = await followed(clientId)
       if (late.length > 0)
         return err(
-          `Not every instance accepts the new secret: ${late.join(', ')}. The API keeps the old one. Run the same command again.`,
+          `Not every instance accepts the new secret: ${late.join(', ')}. The API keeps the old one. ${putInPlace}Run the same command again.`,
         )
       await rename(next, secretFile)
       return ok({ fingerprint: print, instances: live, resumed })
@@ -95,10 +100,10 @@ export function credentialOperations({ file, followers, leaseMs, onWritten }: Cr
     /** Takes the older secret away; the newer one to call a rotation off. */
     async finish(
       clientId: string,
-      { which, trial }: { which: 'older' | 'newer'; trial: boolean },
+      { trial, ...how }: { which: 'older' | 'newer'; evenIfUsed: boolean; trial: boolean },
     ): Promise<Result<{ fingerprint: string; instances: readonly string[] }, string>> {
       const before = await view()
-      const changed = withoutSecret(before, clientId, which)
+      const changed = withoutSecret(before, clientId, how)
       if (!changed.ok) return changed
       const [stays = ''] = changed.value.find((each) => each.client_id === clientId)?.secrets ?? []
       if (trial) return ok({ fingerprint: fingerprint(stays), instances: [] })
@@ -109,7 +114,9 @@ export function credentialOperations({ file, followers, leaseMs, onWritten }: Cr
       onWritten('ended', clientId, fingerprint(gone ?? ''))
       const { live, late } = await followed(clientId)
       if (late.length > 0)
-        return err(`The secret is out of the file, but may still be accepted by: ${late.join(', ')}.`)
+        return err(
+          `The secret is out of the file, but may still be accepted by: ${late.join(', ')}. ${putInPlace}`.trim(),
+        )
       return ok({ fingerprint: fingerprint(stays), instances: live })
     },
   }

@@ -11,7 +11,7 @@ export interface ResourceServersCommandDeps {
   /** @param options.exclusive while nobody else changes the file */
   operations<T>(
     work: (operations: CredentialOperations) => Promise<T>,
-    options: { exclusive: boolean },
+    options: { exclusive: boolean; serversFile: string | undefined },
   ): Promise<T>
 }
 
@@ -19,9 +19,16 @@ interface Options {
   json?: boolean
   dryRun?: boolean
   secretFile: string
+  serversFile?: string
   replace?: boolean
   callOff?: boolean
+  evenIfUsed?: boolean
 }
+
+const SERVERS_FILE = [
+  '--servers-file <path>',
+  'change this copy of the file in AUTH_RESOURCE_SERVERS_FILE, which you put in place: where that cannot be written',
+] as const
 
 /** `auth resource-servers create | list | rotate | finish`: the credentials with which APIs introspect. */
 export function addResourceServersCommand(program: Command, deps: ResourceServersCommandDeps): void {
@@ -42,7 +49,10 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
     .description('each of them, how old its secrets are, when they were used, and which instance follows')
     .option('--json', 'for programs')
     .action(async (options: Options) => {
-      const view = await operations((all) => all.view(), { exclusive: false })
+      const view = await operations((all) => all.view(), {
+        exclusive: false,
+        serversFile: undefined,
+      })
       io.print(options.json ? JSON.stringify(credentialsJson(view)) : credentialsText(view))
     })
   command
@@ -51,12 +61,14 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
     .description('add a second secret; when every instance accepts it, write it where the API reads it')
     .requiredOption('--secret-file <path>', 'the file that the API reads')
     .option('--replace', 'when there is such a file')
+    .option(...SERVERS_FILE)
     .option('--dry-run', 'say what would be done, and change nothing')
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
       const { secretFile, replace = false, dryRun: trial = false } = options
       const done = await operations((all) => all.rotate(clientId, { secretFile, replace, trial }), {
         exclusive: true,
+        serversFile: options.serversFile,
       })
       if (!done.ok) throw refused(options, done.error)
       const { fingerprint, instances, resumed } = done.value
@@ -81,12 +93,17 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
     .argument('<client_id>', 'rs_ and more', idOf)
     .description('take the older secret away, once nobody uses it')
     .option('--call-off', 'take the newer one away instead')
+    .option('--even-if-used', 'after a leak: also while somebody, who may be its thief, still shows it')
+    .option(...SERVERS_FILE)
     .option('--dry-run', 'say what would be done, and change nothing')
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
-      const { callOff, dryRun: trial = false } = options
+      const { callOff, evenIfUsed = false, dryRun: trial = false, serversFile } = options
       const which = callOff ? 'newer' : 'older'
-      const done = await operations((all) => all.finish(clientId, { which, trial }), { exclusive: true })
+      const done = await operations((all) => all.finish(clientId, { which, evenIfUsed, trial }), {
+        exclusive: true,
+        serversFile,
+      })
       if (!done.ok) throw refused(options, done.error)
       const { fingerprint, instances } = done.value
       say(

@@ -9,6 +9,7 @@ const [one, two] = [
   createResourceServer('rs_api', AUDIENCE).server,
 ]
 const [older = '', newer = ''] = [one.secrets[0], two.secrets[0]]
+const [OLDER, NEWER] = [{ which: 'older' }, { which: 'newer' }] as const
 const both: ResourceServer = { ...one, secrets: [older, newer] }
 
 /** Two instances that accept both; the newer secret is used, the older one was not for a while. */
@@ -42,7 +43,7 @@ test('a second secret stands behind the first, and a third is refused', () => {
 })
 
 test('the older goes when it may, and the newer stays', () => {
-  expect(withoutSecret(view(), 'rs_api', 'older')).toEqual({
+  expect(withoutSecret(view(), 'rs_api', OLDER)).toEqual({
     ok: true,
     value: [{ ...one, secrets: [newer] }],
   })
@@ -50,7 +51,7 @@ test('the older goes when it may, and the newer stays', () => {
 
 test('one that was never used goes too', () => {
   const secrets = [used(older, undefined), used(newer, 0)]
-  expect(withoutSecret(view({ secrets }), 'rs_api', 'older').ok).toBe(true)
+  expect(withoutSecret(view({ secrets }), 'rs_api', OLDER).ok).toBe(true)
 })
 
 test.for<[why: string, change: Partial<CredentialView>, says: string]>([
@@ -78,20 +79,35 @@ test.for<[why: string, change: Partial<CredentialView>, says: string]>([
     'Not every instance follows the file yet: auth-2.',
   ],
 ])('the older stays when %s', ([, change, says]) => {
-  expect(withoutSecret(view(change), 'rs_api', 'older')).toEqual({
+  expect(withoutSecret(view(change), 'rs_api', OLDER)).toEqual({
     ok: false,
     error: expect.stringContaining(says),
   })
 })
 
+test('after a leak the older goes although somebody uses it, and not before all know and use the newer', () => {
+  const leaked = { which: 'older', evenIfUsed: true } as const
+  const inUse = [used(older, 0), used(newer, 0)]
+  expect(withoutSecret(view({ secrets: inUse }), 'rs_api', leaked)).toMatchObject({
+    ok: true,
+    value: [{ secrets: [newer] }],
+  })
+  const refusals: Partial<CredentialView>[] = [
+    { secrets: [used(older, 0), used(newer, undefined)] },
+    { secrets: [used(older, 0), { ...used(newer, 0), firstSeenMsAgo: 14_900 }] },
+    { secrets: inUse, followers: [follower('auth-1', [older])] },
+  ]
+  for (const change of refusals) expect(withoutSecret(view(change), 'rs_api', leaked).ok).toBe(false)
+})
+
 test('an instance that was not heard of for a lease hinders nobody', () => {
   const followers = [follower('auth-1', [older, newer]), follower('auth-2', [older], 15_000)]
   expect(behind(view({ followers }), 'rs_api')).toEqual([])
-  expect(withoutSecret(view({ followers }), 'rs_api', 'older').ok).toBe(true)
+  expect(withoutSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)
 })
 
 test('calling off takes the newer away, while the older one alone is used', () => {
-  expect(withoutSecret(view(), 'rs_api', 'newer').ok).toBe(false)
+  expect(withoutSecret(view(), 'rs_api', NEWER).ok).toBe(false)
   const secrets = [used(older, 0), used(newer, undefined)]
-  expect(withoutSecret(view({ secrets }), 'rs_api', 'newer')).toEqual({ ok: true, value: [one] })
+  expect(withoutSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })
 })

@@ -44,11 +44,13 @@ export const liveFollowers = ({ followers, leaseMs }: CredentialView) =>
  * The servers without one of the two secrets of `clientId`: the older, or the newer to call a rotation off. It may go
  * when every live instance has known both for a lease, the one that stays is in use, and the one that goes was not shown
  * for a lease. Uses are told a moment later, so a secret is judged only when its use would have been told.
+ *
+ * @param options.evenIfUsed the one that goes may be in use: after a leak, its thief keeps it so
  */
 export function withoutSecret(
   view: CredentialView,
   clientId: string,
-  which: 'older' | 'newer',
+  { which, evenIfUsed = false }: { which: 'older' | 'newer'; evenIfUsed?: boolean },
 ): Refusable<readonly ResourceServer[]> {
   const server = view.servers.find((each) => each.client_id === clientId)
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
@@ -65,9 +67,9 @@ export function withoutSecret(
       `The secret ${fingerprint(newer)} has been known for ${seconds(known)} s. It must be for ${seconds(view.leaseMs)} s.`,
     )
   const idle = usedMsAgo(view, clientId, goes)
-  if (idle !== undefined && idle < view.leaseMs)
+  if (!evenIfUsed && idle !== undefined && idle < view.leaseMs)
     return err(
-      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It may go when it was not used for ${seconds(view.leaseMs)} s.`,
+      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It may go when it was not used for ${seconds(view.leaseMs)} s. After a leak: --even-if-used`,
     )
   if (usedMsAgo(view, clientId, stays) === undefined)
     return err(`Nobody has used the secret ${fingerprint(stays)} yet, which would be the only one.`)

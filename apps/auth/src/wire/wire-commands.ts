@@ -42,11 +42,12 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
         },
       }),
     )
-  const forCredentials: ResourceServersCommandDeps['operations'] = (work, { exclusive }) =>
+  const forCredentials: ResourceServersCommandDeps['operations'] = (work, { exclusive, serversFile }) =>
     stores(async ({ resourceServerFollowers: followers }) => {
-      const { databaseUrl, resourceServersFile: file, keys } = config()
+      const { databaseUrl, resourceServersFile: served, keys } = config()
       const operations = credentialOperations({
-        file,
+        served,
+        file: serversFile ?? served,
         followers,
         leaseMs: keys.leaseMs,
         onWritten: (done, clientId, fingerprint) =>
@@ -63,12 +64,13 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
     })
   const ending: ReplayCommandDeps['ending'] = (work) =>
     stores((opened) => {
-      const { claims, secrets, endAgent, tokens, agents } = opened
+      const { claims, secrets, endAgent, tokens, agents, store } = opened
       const { raiseGeneration } = tokens
       const announceEnd = (id: string) => opened.announceEnd({ kind: 'client', id })
       const endClaimBy = endClaim({ claims, now })
       return work({
         endAgent,
+        find: store.find,
         endClaim: (id) => endClaimBy(id, 'operator'),
         endSecret: endSecret({ secrets, raiseGeneration, announceEnd, forget: agents.forget, now }),
       })
