@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -59,16 +59,27 @@ test('N-288 the waitlist is listed without addresses, exported once to a file fo
 })
 
 test('an address is forgotten in any spelling, with its links, once', async () => {
+  const file = path.join(folder, 'address')
+  const forget = async (address: string) => {
+    await writeFile(file, `${address}\n`)
+    return await run('waitlist', 'forget', '--address-file', file)
+  }
   await join('cleo@example.org')
-  const forgotten = await run('waitlist', 'forget', ' CLEO@Example.org')
+  const forgotten = await forget(' CLEO@Example.org')
   expect(forgotten.code).toBe(0)
   expect(JSON.parse(forgotten.errors)).toMatchObject({ event: 'entry-erased', by: 'operator' })
   expect(forgotten.errors).not.toMatch(/cleo/i)
-  expect(await run('waitlist', 'forget', 'cleo@example.org')).toMatchObject({ code: 1, out: '' })
-  expect(await run('waitlist', 'forget', 'nobody')).toMatchObject({
+  expect(await forget('cleo@example.org')).toMatchObject({ code: 1, out: '' })
+  expect(await forget('nobody')).toMatchObject({
     code: 1,
     errors: 'This is no e-mail address.',
   })
+  expect(await run('waitlist', 'forget', '--address-file', `${file}-none`)).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('ENOENT'),
+  })
+  // An argument is in lists of processes, and in a cluster in its audit log.
+  expect(await run('waitlist', 'forget', 'cleo@example.org')).toMatchObject({ code: 2 })
   expect((await audit()).at(-1)).toMatch(/^waitlist forget: [0-9a-f-]{36}$/)
   expect((await join('cleo@example.org')).status).toBe(201)
 })

@@ -9,11 +9,12 @@ import { runResource } from './run-resource.ts'
 
 const resources = new AsyncDisposableStack()
 let contact: ContactApi
+let folder: string
 let log: string
 let env: Record<string, string>
 beforeAll(async () => {
   contact = resources.use(await startContact())
-  const folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
+  folder = await mkdtemp(path.join(tmpdir(), 'replay-'))
   resources.defer(() => rm(folder, { recursive: true }))
   log = path.join(folder, 'log')
   const { databaseUrl, keys } = contact.api
@@ -68,8 +69,10 @@ test('P-2 what people had erased since the backup is erased again after a restor
   const before = contact.api.logged.length
   await leaveByMail('left@example.org')
   await takeBack(takenBack)
+  const address = path.join(folder, 'address')
+  await writeFile(address, 'forgotten@example.org')
   const commands = [
-    await run('waitlist', 'forget', 'forgotten@example.org'),
+    await run('waitlist', 'forget', '--address-file', address),
     await run('contact', 'erase', delivered.id),
   ]
   expect(commands.map(({ code }) => code)).toEqual([0, 0])

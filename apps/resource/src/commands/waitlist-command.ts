@@ -1,4 +1,6 @@
+import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
+import { text } from 'node:stream/consumers'
 import { canonicalEmail } from '@plainpath/domain'
 import { Command } from 'commander'
 import { type Environment, loadDeskKeys } from '../config.ts'
@@ -7,6 +9,8 @@ import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../wa
 import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
+
+const MOST_ADDRESS_BYTES = 4_096
 
 export function waitlistCommand(
   env: Environment,
@@ -52,10 +56,13 @@ export function waitlistCommand(
       print(options, { entries, file: options.file }, `${entries} entries are in ${options.file}.`)
     })
   add('forget', 'take an address off the waitlist; it is audited')
-    .argument('<address>')
-    .action(async (address: string, options: ForPrograms) => {
+    .requiredOption(
+      '--address-file <path>',
+      'what holds the address and nothing else; - reads it from a pipe, so that it is in no list of processes or commands',
+    )
+    .action(async (options: ForPrograms & { addressFile: string }) => {
       const { hashKey } = loadDeskKeys(env)
-      const canonical = canonicalEmail(address)
+      const canonical = canonicalEmail(await readAddress(options.addressFile))
       if (canonical === undefined) throw new Refusal('This is no e-mail address.')
       await using db = openCommandPool(env)
       const asked = { hashKey, canonicalEmail: canonical, actor: actorName(), now: now() }
@@ -65,6 +72,17 @@ export function waitlistCommand(
       print(options, { forgotten: true }, 'The address is off the waitlist.')
     })
   return waitlist
+}
+
+/** @param path or `-` for standard input */
+async function readAddress(path: string): Promise<string> {
+  try {
+    const file = path === '-' ? process.stdin : createReadStream(path, { end: MOST_ADDRESS_BYTES })
+    return (await text(file)).trim()
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    throw new Refusal(`${path} cannot be read (${code ?? 'unknown reason'}).`)
+  }
 }
 
 async function newFile(path: string) {
