@@ -7,7 +7,7 @@ export const MAIL_TASK = 'mail'
 /** All that a job holds. */
 export const MailJob = z.object({ id: z.uuid() })
 
-/** Attempts follow after e^n seconds: 3 s, 7 s, 20 s, … 6 h; twelve take about 22 hours. */
+/** Attempts follow after e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven pauses take about 16 hours. */
 export const MAX_ATTEMPTS = 12
 
 /**
