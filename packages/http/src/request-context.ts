@@ -22,8 +22,8 @@ export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH',
 /**
  * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
  * (`ctx.originalUrl` is what was sent), the headers every answer has, and a log line without path, query or address:
- * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred. Metrics count all of them, and the
- * gateway logs all of them. Register it first.
+ * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred. Metrics count all of them. Register
+ * it first.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
   const headers = headersOfEveryAnswer(options.origin)

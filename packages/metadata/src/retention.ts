@@ -57,8 +57,8 @@ const CONTACT: readonly RetentionRow[] = [
       'Until 90 days after it reached the people who answer. Their mailbox keeps its own copy. A message from our page that you do not confirm goes after 24 hours.',
   },
   {
-    what: 'That there was a message: its number, topic, guide and state',
-    how: 'Without text and address.',
+    what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
+    how: 'Without text and address. That number says nothing once the confirmation is forgotten, 30 days after it ended.',
     until: 'Kept.',
   },
 ]
@@ -133,12 +133,13 @@ export const RETENTION: readonly RetentionRow[] = [
     what: 'How often a network address, an agent or an e-mail address was used, for our limits',
     how: 'Counts under keyed hashes. Their random key changes each day.',
     until:
-      'Counted for at most an hour and a few minutes. After two days the key is gone, and the hashes say nothing.',
+      'Counted for at most an hour and a few minutes, and how often an agent asked somebody to confirm it for a day. After two days the key is gone, and the hashes say nothing.',
   },
   {
-    what: 'At most one log line for each request',
-    how: 'Its time, kind, result, duration and a random number. No network address, e-mail address, search or token.',
-    until: 'As long as the operator of this server keeps logs.',
+    what: 'A log line for a request, and one when something changes or ends: an agent, a confirmation, a place on the list, a message',
+    how: 'Times, kinds, results and random numbers of our own. No network address, e-mail address, search or token.',
+    until:
+      'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },
   ...(FEATURES.verifiedEmail ? OF_CLAIMS : []),
 ]
