@@ -62,7 +62,7 @@ const registerKeysInstead = async (agent: Registered) =>
 
 test('what had ended since the backup ends again after a restore, by what the log says', async () => {
   const { auth, stores } = under
-  const [deleted, disabled, enabled, beside, replaced, added, keyed, stays] = [
+  const [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays] = [
     await register(auth),
     await register(auth),
     await register(auth),
@@ -71,7 +71,8 @@ test('what had ended since the backup ends again after a restore, by what the lo
     await register(auth),
     await register(auth),
     await register(auth),
-  ] as [Registered, Registered, Registered, Registered, Registered, Registered, Registered, Registered]
+    await register(auth),
+  ]
   const claim = await confirmed(under)
   const before = auth.logged.length
   const addedBefore = await addSecret(beside)
@@ -84,6 +85,8 @@ test('what had ended since the backup ends again after a restore, by what the lo
   await rotate(beside, addedBefore)
   await rotate(replaced, await addSecret(replaced))
   await addSecret(added)
+  const { secret_id: mistaken } = await addSecret(undone)
+  expect((await secretsOf(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
   expect((await registerKeysInstead(keyed)).status).toBe(200)
   const commands = [
     await run('agents', 'disable', disabled.client_id),
@@ -100,10 +103,10 @@ test('what had ended since the backup ends again after a restore, by what the lo
   await restore()
   await using restored = await under.another()
   const works = async (agent: Registered) => (await requestToken(restored, agent)).status
-  const all = [deleted, disabled, enabled, beside, replaced, added, keyed, stays]
-  expect(await Promise.all(all.map(works))).toEqual(Array(8).fill(200))
+  const all = [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays]
+  expect(await Promise.all(all.map(works))).toEqual(Array(9).fill(200))
   expect(await claimsAlive()).toBe(1)
-  const told = { clients: 2, claims: 1, secrets: 2, changed: 4 }
+  const told = { clients: 2, claims: 1, secrets: 3, changed: 5 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
   expect(await claimsAlive()).toBe(1)
   // One of the two secrets was the only one that the backup had of its agent, which is disabled; of another the backup has the added one.
@@ -118,7 +121,7 @@ test('what had ended since the backup ends again after a restore, by what the lo
 
   await using after = await under.another()
   const worksAfter = async (agent: Registered) => (await requestToken(after, agent)).status
-  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 401, 401, 200])
+  expect(await Promise.all(all.map(worksAfter))).toEqual([401, 401, 200, 401, 401, 401, 401, 200, 200])
   expect(await worksAfter({ ...beside, client_secret: addedBefore.client_secret })).toBe(200)
   expect(await claimsAlive()).toBe(0)
 })

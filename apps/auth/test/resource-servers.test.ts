@@ -101,30 +101,83 @@ test('finish is refused while nobody uses the newer secret, which may be called 
   expect([await introspects(one, old), await introspects(one, next)]).toEqual([200, 401])
 })
 
-test('where the file that is served cannot be written, a copy is changed and put in place', async () => {
-  const one = await start()
-  const [old, served, copy] = [stores.secrets.rs_api, await textNow(), path.join(folder, 'copy.json')]
-  const [rotate, finish] = [`${ROTATE} --servers-file ${copy}`, `finish rs_api --servers-file ${copy}`]
-  expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
-  await expect(stat(copy)).rejects.toThrow('ENOENT')
-  expect(await run(rotate)).toMatchObject({
-    code: 1,
-    errors: expect.stringContaining(`Put ${copy} in place of ${serversFile}.`),
+describe('where the file that is served cannot be written, a copy is changed', () => {
+  let copy: string
+  let rotate: string
+  let finish: string
+  beforeEach(() => {
+    copy = path.join(folder, 'copy.json')
+    rotate = `${ROTATE} --servers-file ${copy}`
+    finish = `finish rs_api --servers-file ${copy}`
   })
-  expect([await textNow(), await secretNow()]).toEqual([served, old])
-  await copyFile(copy, serversFile)
-  expect(await run(rotate)).toMatchObject({ code: 0, errors: '' })
+  const putInPlace = () => `Put ${copy} in place of ${serversFile}. Run the same command again.`
+
+  test('and put in place, twice', async () => {
+    const one = await start()
+    const [old, served] = [stores.secrets.rs_api, await textNow()]
+    expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
+    await expect(stat(copy)).rejects.toThrow('ENOENT')
+    const begun = await run(rotate)
+    expect(begun).toMatchObject({ code: 1, errors: expect.stringContaining(putInPlace()) })
+    expect(begun.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
+    expect([await textNow(), await secretNow()]).toEqual([served, old])
+    await copyFile(copy, serversFile)
+    expect(await run(rotate)).toMatchObject({ code: 0, errors: '', events: [] })
+    const next = await secretNow()
+    const uses = async () => [await introspects(one, old), await introspects(one, next)]
+    const finishing = async (more: string) => {
+      expect(await uses()).toEqual([200, 200])
+      return (await run(`${finish}${more}`)).errors
+    }
+    await expect.poll(() => finishing(''), { timeout: 10_000 }).toContain('After a leak: --even-if-used')
+    expect(await finishing(' --even-if-used')).toContain(putInPlace())
+    await copyFile(copy, serversFile)
+    expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
+    expect(await uses()).toEqual([401, 200])
+  }, 90_000)
+
+  test('nobody is told that it is done while no instance runs and it is not in place', async () => {
+    expect(await run(rotate)).toMatchObject({ code: 1, errors: expect.stringContaining(putInPlace()) })
+    expect(await secretNow()).toBe(stores.secrets.rs_api)
+    await copyFile(copy, serversFile)
+    expect((await run(rotate)).code).toBe(0)
+  }, 60_000)
+
+  test('it is not gone on with after other changes of what is served', async () => {
+    expect((await run(rotate)).code).toBe(1)
+    const begun = await readFile(copy, 'utf8')
+    await rm(`${secretFile}.next`)
+    expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
+    await expect(run(rotate)).resolves.toMatchObject({
+      code: 1,
+      errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and begin anew\.$/),
+    })
+    expect(await readFile(copy, 'utf8')).toBe(begun)
+  }, 60_000)
+})
+
+test('finish goes on where an instance had not followed it', async () => {
+  const elsewhere = path.join(folder, 'mounted-elsewhere.json')
+  await copyFile(serversFile, elsewhere)
+  const one = resources.use(
+    await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }),
+  )
+  expect((await run(ROTATE)).code).toBe(1)
+  await copyFile(serversFile, elsewhere)
+  expect((await run(ROTATE)).code).toBe(0)
   const next = await secretNow()
-  const uses = async () => [await introspects(one, old), await introspects(one, next)]
-  const finishing = async (more: string) => {
-    expect(await uses()).toEqual([200, 200])
-    return (await run(`${finish}${more}`)).errors
+  const finishing = async () => {
+    expect(await introspects(one, next)).toBe(200)
+    return (await run('finish rs_api')).errors
   }
-  await expect.poll(() => finishing(''), { timeout: 10_000 }).toContain('After a leak: --even-if-used')
-  expect(await finishing(' --even-if-used')).toContain(`Put ${copy} in place of ${serversFile}.`)
-  await copyFile(copy, serversFile)
-  await expect.poll(uses, { timeout: 10_000 }).toEqual([401, 200])
-}, 60_000)
+  await expect
+    .poll(finishing, { timeout: 30_000 })
+    .toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
+  await copyFile(serversFile, elsewhere)
+  expect(await run('finish rs_api')).toMatchObject({ code: 0, errors: '' })
+  expect(await introspects(one, stores.secrets.rs_api)).toBe(401)
+  expect((await run('finish rs_api')).errors).toContain('One secret of rs_api lives')
+}, 90_000)
 
 test('a rotation that was killed before it wrote the secret goes on with the same one', async () => {
   await start()
@@ -198,12 +251,12 @@ describe('is refused, exit code 1, and changes nothing:', () => {
     expect(await secretNow()).not.toBe(stores.secrets.rs_api)
   }, 30_000)
 
-  test.for(['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'])(
-    'wrong usage, exit code 2: %s',
-    async (args) => {
-      expect((await run(args)).code).toBe(2)
-    },
-  )
+  test.for([
+    ...['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'],
+    'finish rs_api --call-off --even-if-used',
+  ])('wrong usage, exit code 2: %s', async (args) => {
+    expect((await run(args)).code).toBe(2)
+  })
 })
 
 test('a dry run changes nothing', async () => {

@@ -13,14 +13,11 @@ export interface MailCaps {
 
 export const MAIL_CAPS: MailCaps = { mailbox: 5, domain: 2_000, all: 20_000 }
 
-/**
- * @param factor multiplies each cap, as it does other limits; none falls below one. That of a mailbox does not fall at all: whoever
- *   just confirmed an agent must still get the mail that ends it.
- */
+/** @param factor multiplies each cap, as it does other limits; none falls below one */
 export function scaledMailCaps(factor: number): MailCaps {
   const scaled = (cap: number) => Math.max(1, Math.floor(cap * factor))
   const { mailbox, domain, all } = MAIL_CAPS
-  return { mailbox: Math.max(mailbox, scaled(mailbox)), domain: scaled(domain), all: scaled(all) }
+  return { mailbox: scaled(mailbox), domain: scaled(domain), all: scaled(all) }
 }
 
 const Counts = z.object({ mailbox: z.int(), domain: z.int(), all: z.int() })

@@ -1,5 +1,4 @@
 import type { AgentId, RegistrationId } from '@plainpath/domain'
-import type { AgentRecord } from '../agents/agent-store.ts'
 import type { Ends } from './ends-in-log.ts'
 
 /** How many a restored database had alive, and have ended now. */
@@ -21,7 +20,8 @@ export async function replayEnds(
     endAgent(id: AgentId, how: 'disabled' | 'deleted'): Promise<boolean>
     endClaim(id: RegistrationId): Promise<boolean>
     endSecret(id: AgentId, secretId: string): Promise<'gone' | 'unknown' | 'last' | 'ended'>
-    find(id: AgentId): Promise<AgentRecord | undefined>
+    /** Empty also for a client that is not there. */
+    secretIds(id: AgentId): Promise<readonly string[]>
   },
 ): Promise<ReplayedEnds> {
   const over = new Set<AgentId>()
@@ -41,19 +41,11 @@ export async function replayEnds(
     // The secret that took its place came after the backup: all that opens this client now is what had to go.
     if (outcome === 'last') clients += await end(id, 'disabled')
   }
-  for (const id of await changedClients(ends, deps)) if (!over.has(id)) changed += await end(id, 'disabled')
-  return { clients, claims, secrets, changed }
-}
-
-/** Whose credentials the backup does not have. */
-async function changedClients(
-  { newKeys, addedSecrets }: Ends,
-  { find }: Parameters<typeof replayEnds>[1],
-): Promise<ReadonlySet<AgentId>> {
-  const changed = new Set(newKeys)
-  for (const [secretId, id] of addedSecrets) {
-    const known = await find(id)
-    if (known && !known.secrets.some((secret) => secret.id === secretId)) changed.add(id)
+  for (const id of ends.newKeys) if (!over.has(id)) changed += await end(id, 'disabled')
+  for (const [secretId, id] of ends.addedSecrets) {
+    // One that ended itself took nothing away from the one before.
+    if (over.has(id) || ends.secrets.has(secretId)) continue
+    if (!(await deps.secretIds(id)).includes(secretId)) changed += await end(id, 'disabled')
   }
-  return changed
+  return { clients, claims, secrets, changed }
 }

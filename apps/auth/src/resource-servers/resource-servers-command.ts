@@ -1,5 +1,5 @@
 import { writeFile } from 'node:fs/promises'
-import { type Command, InvalidArgumentError } from 'commander'
+import { type Command, InvalidArgumentError, Option } from 'commander'
 import { createResourceServer } from './create-resource-server.ts'
 import type { CredentialOperations } from './credential-operations.ts'
 import { credentialsJson, credentialsText } from './credential-report.ts'
@@ -32,18 +32,11 @@ const SERVERS_FILE = [
 
 /** `auth resource-servers create | list | rotate | finish`: the credentials with which APIs introspect. */
 export function addResourceServersCommand(program: Command, deps: ResourceServersCommandDeps): void {
-  const { io, refuse, operations } = deps
+  const { io, operations } = deps
   const command = program.command('resource-servers').description('APIs that may introspect tokens')
   addCreate(command, deps)
-  const say = (options: Options, json: object, text: string) =>
-    io.print(options.json ? JSON.stringify({ ok: true, ...json }) : text)
-  const refused = (options: Options, reason: string) => {
-    if (options.json) io.print(JSON.stringify({ ok: false, reason }))
-    return refuse(reason)
-  }
-  const running = (hosts: readonly string[], what: string) =>
-    hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server runs.'
-
+  addRotate(command, deps)
+  addFinish(command, deps)
   command
     .command('list')
     .description('each of them, how old its secrets are, when they were used, and which instance follows')
@@ -55,6 +48,24 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
       })
       io.print(options.json ? JSON.stringify(credentialsJson(view)) : credentialsText(view))
     })
+}
+
+const running = (hosts: readonly string[], what: string) =>
+  hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server runs.'
+
+function answers({ io, refuse }: ResourceServersCommandDeps) {
+  return {
+    say: (options: Options, json: object, text: string) =>
+      io.print(options.json ? JSON.stringify({ ok: true, ...json }) : text),
+    refused: (options: Options, reason: string) => {
+      if (options.json) io.print(JSON.stringify({ ok: false, reason }))
+      return refuse(reason)
+    },
+  }
+}
+
+function addRotate(command: Command, deps: ResourceServersCommandDeps): void {
+  const { say, refused } = answers(deps)
   command
     .command('rotate')
     .argument('<client_id>', 'rs_ and more', idOf)
@@ -66,7 +77,7 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
       const { secretFile, replace = false, dryRun: trial = false } = options
-      const done = await operations((all) => all.rotate(clientId, { secretFile, replace, trial }), {
+      const done = await deps.operations((all) => all.rotate(clientId, { secretFile, replace, trial }), {
         exclusive: true,
         serversFile: options.serversFile,
       })
@@ -88,19 +99,28 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
         ].join('\n'),
       )
     })
+}
+
+function addFinish(command: Command, deps: ResourceServersCommandDeps): void {
+  const { say, refused } = answers(deps)
   command
     .command('finish')
     .argument('<client_id>', 'rs_ and more', idOf)
     .description('take the older secret away, once nobody uses it')
     .option('--call-off', 'take the newer one away instead')
-    .option('--even-if-used', 'after a leak: also while somebody, who may be its thief, still shows it')
+    .addOption(
+      new Option(
+        '--even-if-used',
+        'after a leak: also while somebody, who may be its thief, still shows it',
+      ).conflicts('callOff'),
+    )
     .option(...SERVERS_FILE)
     .option('--dry-run', 'say what would be done, and change nothing')
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
       const { callOff, evenIfUsed = false, dryRun: trial = false, serversFile } = options
       const which = callOff ? 'newer' : 'older'
-      const done = await operations((all) => all.finish(clientId, { which, evenIfUsed, trial }), {
+      const done = await deps.operations((all) => all.finish(clientId, { which, evenIfUsed, trial }), {
         exclusive: true,
         serversFile,
       })

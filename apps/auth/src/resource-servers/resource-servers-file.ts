@@ -47,3 +47,9 @@ export async function writeDurably(file: string, text: string, like: string): Pr
   await handle.writeFile(text)
   await handle.sync()
 }
+
+export const exists = (file: string) =>
+  stat(file).then(
+    () => true,
+    () => false,
+  )

@@ -1,7 +1,13 @@
 import { expect, test } from 'vitest'
 import { createResourceServer } from './create-resource-server.ts'
 import { fingerprint, type ResourceServer } from './resource-servers.ts'
-import { behind, type CredentialView, withoutSecret, withSecret } from './rotate-credential.ts'
+import {
+  behind,
+  type CredentialView,
+  isAtMostOneStepOn,
+  withoutSecret,
+  withSecret,
+} from './rotate-credential.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
 const [one, two] = [
@@ -110,4 +116,22 @@ test('calling off takes the newer away, while the older one alone is used', () =
   expect(withoutSecret(view(), 'rs_api', NEWER).ok).toBe(false)
   const secrets = [used(older, 0), used(newer, undefined)]
   expect(withoutSecret(view({ secrets }), 'rs_api', NEWER)).toEqual({ ok: true, value: [one] })
+})
+
+const third = createResourceServer('rs_api', AUDIENCE).server.secrets[0] ?? ''
+const api = (...secrets: string[]): ResourceServer => ({ ...one, secrets })
+const other = createResourceServer('rs_other', AUDIENCE).server
+
+test.for<[is: boolean, what: string, served: ResourceServer[], copy: ResourceServer[]]>([
+  [true, 'what is served', [api(older)], [api(older)]],
+  [true, 'one secret more', [api(older), other], [api(older, newer), other]],
+  [true, 'one secret less', [api(older, newer)], [api(newer)]],
+  [false, 'another secret', [api(older)], [api(newer)]],
+  [false, 'one more that is not beside what is served', [api(third)], [api(older, newer)]],
+  [false, 'two others', [api(older, newer)], [api(older, third)]],
+  [false, 'another API more', [api(older)], [api(older), other]],
+  [false, 'another API less', [api(older), other], [api(older)]],
+  [false, 'another secret of another API', [api(older), other], [api(older), { ...other, secrets: [third] }]],
+])('%s: a copy with %s is what is served, or one step on', ([is, , served, copy]) => {
+  expect(isAtMostOneStepOn({ served, copy }, 'rs_api')).toBe(is)
 })

@@ -26,6 +26,25 @@ export function withSecret(
   return ok(replaced(servers, { ...server, secrets: [...server.secrets, digest] }))
 }
 
+/**
+ * Whether a copy is what is served, or a step further: one secret of `clientId` more, or one less. Anything else was changed in
+ * one place and not in the other, and to put the copy in place would undo that.
+ */
+export function isAtMostOneStepOn(
+  { served, copy }: { served: readonly ResourceServer[]; copy: readonly ResourceServer[] },
+  clientId: string,
+): boolean {
+  const others = (servers: readonly ResourceServer[]) =>
+    JSON.stringify(servers.map((each) => (each.client_id === clientId ? { ...each, secrets: [] } : each)))
+  const [before, after] = [secretsIn(served, clientId), secretsIn(copy, clientId)]
+  const [fewer, more] = before.length < after.length ? [before, after] : [after, before]
+  return (
+    others(served) === others(copy) &&
+    more.length - fewer.length <= 1 &&
+    fewer.every((digest) => more.includes(digest))
+  )
+}
+
 /** Live instances that do not accept a secret of the file, or accept one that is not in it. */
 export function behind(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
   const wanted = printsOf(view.servers, clientId)
@@ -85,8 +104,12 @@ const usedMsAgo = (view: CredentialView, clientId: string, digest: string) =>
 
 const seconds = (ms: number) => Math.round(ms / 100) / 10
 
+/** The digests of a resource server's secrets, oldest first; none where it is not there. */
+export const secretsIn = (servers: readonly ResourceServer[], clientId: string): readonly string[] =>
+  servers.find((each) => each.client_id === clientId)?.secrets ?? []
+
 const printsOf = (servers: readonly ResourceServer[], clientId: string) =>
-  servers.find((each) => each.client_id === clientId)?.secrets.map(fingerprint) ?? []
+  secretsIn(servers, clientId).map(fingerprint)
 
 const replaced = (servers: readonly ResourceServer[], server: ResourceServer) =>
   servers.map((each) => (each.client_id === server.client_id ? server : each))

@@ -1,5 +1,6 @@
 import { holdLock } from '@plainpath/postgres'
 import type { Command } from 'commander'
+import { secretsOf } from '../agents/postgres-agent-secrets.ts'
 import { endSecret } from '../agents/rotate-secret.ts'
 import { endClaim } from '../claims/end-claim.ts'
 import type { Config } from '../config.ts'
@@ -47,11 +48,14 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
       const { databaseUrl, resourceServersFile: served, keys } = config()
       const operations = credentialOperations({
         served,
-        file: serversFile ?? served,
+        copy: serversFile,
         followers,
         leaseMs: keys.leaseMs,
         onWritten: (done, clientId, fingerprint) =>
-          tell(`api-secret-${done}`, { resource_server: clientId, fingerprint }),
+          tell(`api-secret-${done}`, {
+            ...{ resource_server: clientId, fingerprint },
+            ...(serversFile !== undefined && { copy: true }),
+          }),
       })
       if (!exclusive) return await work(operations)
       const lock = await holdLock(databaseUrl, 'plainpath resource servers')
@@ -64,13 +68,13 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
     })
   const ending: ReplayCommandDeps['ending'] = (work) =>
     stores((opened) => {
-      const { claims, secrets, endAgent, tokens, agents, store } = opened
+      const { claims, secrets, endAgent, tokens, agents, db } = opened
       const { raiseGeneration } = tokens
       const announceEnd = (id: string) => opened.announceEnd({ kind: 'client', id })
       const endClaimBy = endClaim({ claims, now })
       return work({
         endAgent,
-        find: store.find,
+        secretIds: async (id) => (await secretsOf(db, id)).map((secret) => secret.id),
         endClaim: (id) => endClaimBy(id, 'operator'),
         endSecret: endSecret({ secrets, raiseGeneration, announceEnd, forget: agents.forget, now }),
       })
