@@ -57,6 +57,18 @@ test('N-273 one mailbox gets five mails a day, of whatever clients, under one an
   expect(under.mail.received).toHaveLength(5)
 })
 
+test('N-273 whoever confirmed an agent is told so, with the link that ends it, although no cap has room', async () => {
+  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
+  const email = newAddress()
+  await confirmed(under, { email })
+  const mails = () => under.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
+  await expect.poll(mails, { timeout: 10_000 }).toEqual(['attempt', 'end'])
+  expect((await claim(under.auth, await register(under.auth), { email })).status).toBe(202)
+  const dropped = () => under.stores.db.query(`select kind from mails where state = 'dropped'`)
+  await expect.poll(async () => (await dropped()).rows, { timeout: 10_000 }).toEqual([{ kind: 'claim-link' }])
+  expect(mails()).toHaveLength(2)
+})
+
 const DAY_MS = 24 * 3_600_000
 
 test('N-265 who only knows the address uses up no try, and keeps nobody out', async () => {

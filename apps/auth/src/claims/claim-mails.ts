@@ -62,7 +62,10 @@ Plainpath is not a law firm and not the government.
 `,
 })
 
-/** What becomes of the mails of claims. That a claim was made is told in any case. */
+/**
+ * What becomes of the mails of claims. That a claim was made is told in any case, also over every cap: each follows a link
+ * that was counted, and it is how a person learns of a claim that they did not mean, and ends it.
+ */
 export const claimMailHandlers = (deps: {
   attempts: Pick<ClaimAttemptStore, 'wantsMail' | 'mailSettled'>
   now: () => Date
@@ -71,5 +74,5 @@ export const claimMailHandlers = (deps: {
     wanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
     settled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
   },
-  'claim-confirmed': {},
+  'claim-confirmed': { capped: false },
 })

@@ -103,5 +103,5 @@ export interface ClaimStore {
    */
   end(id: string, by: Extract<EndedBy, 'person' | 'agent' | 'operator'>, now: Date): Promise<boolean>
   /** Newest first. @param limit 1 to 1000 */
-  list(limit: number): Promise<readonly Claim[]>
+  list(limit: number, only?: { liveAt?: Date }): Promise<readonly Claim[]>
 }

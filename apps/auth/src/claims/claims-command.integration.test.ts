@@ -53,7 +53,11 @@ test('operators see claims without addresses, and end them once', async () => {
     { registration_id: older, status: 'ended', ended_by: 'operator', ended_at: START.toISOString() },
   ])
   expect(listed).not.toContain('example.org')
+  expect(JSON.parse(await run('claims list --live --limit 1 --json'))).toMatchObject([
+    { registration_id: newer },
+  ])
   clock = at(31 * DAY_MS)
   expect(await run('claims list --limit 1')).toMatch(new RegExp(`^${newer}  agt_.*ended by expired$`))
+  expect(await run('claims list --live')).toBe('No claim is live.')
   await expect(run(`claims revoke ${newer}`)).rejects.toThrow('or it has ended')
 })

@@ -19,13 +19,16 @@ export function addClaimsCommand(program: Command, { io, refuse, stores, now }: 
   claims
     .command('list')
     .description('the newest claims, without addresses')
+    .option('--live', 'only those that have not ended')
     .option('--limit <number>', 'how many, 1 to 1000', listLimit, 50)
     .option('--json', 'for programs')
-    .action(async (options: { limit: number; json?: boolean }) => {
-      const found = await stores((opened) => opened.claims.list(options.limit))
+    .action(async (options: { limit: number; live?: boolean; json?: boolean }) => {
       const at = now()
+      const found = await stores((opened) =>
+        opened.claims.list(options.limit, options.live ? { liveAt: at } : {}),
+      )
       if (options.json) return io.print(JSON.stringify(found.map((claim) => view(claim, at))))
-      if (found.length === 0) return io.print('There is no claim.')
+      if (found.length === 0) return io.print(options.live ? 'No claim is live.' : 'There is no claim.')
       for (const claim of found) io.print(sentence(claim, at))
     })
   claims

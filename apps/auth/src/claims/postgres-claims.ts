@@ -96,10 +96,11 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
       if (before) await tell([before])
       return isEnded
     },
-    async list(limit) {
+    async list(limit, { liveAt } = {}) {
       const { rows } = await db.query(
-        `select ${COLUMNS} from claims order by verified_at desc, id limit $1`,
-        [limit],
+        `select ${COLUMNS} from claims where $2::timestamptz is null or (ended_at is null and expires_at > $2)
+         order by verified_at desc, id limit $1`,
+        [limit, liveAt ?? null],
       )
       return rows.map(claimOf)
     },
