@@ -1,6 +1,10 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, posting } from './ask.ts'
 import { type ContactApi, startContact } from './contact-client.ts'
@@ -76,13 +80,34 @@ test('an address is forgotten in any spelling, with its links, once', async () =
   })
   expect(await run('waitlist', 'forget', '--address-file', `${file}-none`)).toMatchObject({
     code: 1,
-    errors: expect.stringContaining('ENOENT'),
+    errors: 'The file of --address-file cannot be read (ENOENT).',
   })
   // An argument is in lists of processes, and in a cluster in its audit log.
   expect(await run('waitlist', 'forget', 'cleo@example.org')).toMatchObject({ code: 2 })
   expect((await audit()).at(-1)).toMatch(/^waitlist forget: [0-9a-f-]{36}$/)
   expect((await join('cleo@example.org')).status).toBe(201)
 })
+
+test('the address that is to be forgotten comes through a pipe, and one without an end is not waited for', async () => {
+  await join('dora@example.org')
+  const forget = (input: Iterable<string>) => {
+    const main = path.resolve(import.meta.dirname, '../src/main.ts')
+    const child = spawn(process.execPath, [main, 'waitlist', 'forget', '--address-file', '-'], {
+      env: { PATH: process.env['PATH'] ?? '', ...env },
+    })
+    // It does not read to the end of what is too long.
+    Readable.from(input).pipe(child.stdin.on('error', () => undefined))
+    return Promise.all([text(child.stdout), text(child.stderr), once(child, 'exit')])
+  }
+  const [printed, , [code]] = await forget(['do', 'ra@example.org\n'])
+  expect([printed, code]).toEqual(['The address is off the waitlist.\n', 0])
+  const [, errors, [refused]] = await forget(endlessly('dora@example.org'))
+  expect([errors, refused]).toEqual(['This is no e-mail address.\n', 1])
+})
+
+function* endlessly(words: string) {
+  for (;;) yield words
+}
 
 describe('messages', () => {
   const good = { topic: 'question', message: 'Canary text.\nTwo lines.' }

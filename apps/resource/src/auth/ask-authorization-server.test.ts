@@ -153,6 +153,22 @@ test('an instance that answers 503 is passed over at once, and asked ever more r
   expect(looks).toBe(looksBefore + 1)
 })
 
+test('nobody is away since others used up the time, before it was asked or while it was', async () => {
+  const asked: string[] = []
+  const handler: RequestHandler = (request, response) => {
+    asked.push(request.url ?? '')
+    if (asked.length > 1) response.end('well')
+  }
+  await using slow = await serve(handler, anyPort)
+  await using sick = await serve((_request, response) => response.writeHead(503).end(), anyPort)
+  const ask = askAuthorizationServer([slow.url, sick.url])
+  const over = { signal: AbortSignal.abort(new RangeError('over')) }
+  for (let times = 0; times < 3; times += 1) await expect(ask('/none', over)).rejects.toThrow('over')
+  await expect(ask('/a', { signal: AbortSignal.timeout(200) })).rejects.toThrow(/timeout/)
+  for (const path of ['/b', '/c']) expect((await ask(path, { signal: soon() })).text).toBe('well')
+  expect(asked).toEqual(['/a', '/b', '/c'])
+})
+
 test('with all away the last failure is thrown, after one try at each, which is two for a lost connection', async () => {
   const tries = [0, 0]
   const losing = (number: number) =>

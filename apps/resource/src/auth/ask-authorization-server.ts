@@ -42,6 +42,7 @@ export function askAuthorizationServer(
   )
   let turn = 0
   return async (path, request) => {
+    request.signal.throwIfAborted()
     lookAtThoseAway(instances, clock)
     turn = (turn + 1) % instances.length
     const left = [...instances.slice(turn), ...instances.slice(0, turn)]
@@ -57,7 +58,8 @@ export function askAuthorizationServer(
       } catch (error) {
         const { aborted } = request.signal
         if (!aborted && !isAway(error)) throw error
-        leave(asked, clock.now())
+        // Who is asked when another has used up the time is not the one that is late.
+        if (!aborted || left.length === instances.length - 1) leave(asked, clock.now())
         if (aborted || left.length === 0) throw error
       } finally {
         asked.underWay -= 1

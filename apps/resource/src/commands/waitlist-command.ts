@@ -1,6 +1,5 @@
 import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
-import { text } from 'node:stream/consumers'
 import { canonicalEmail } from '@plainpath/domain'
 import { Command } from 'commander'
 import { type Environment, loadDeskKeys } from '../config.ts'
@@ -10,7 +9,8 @@ import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
 
-const MOST_ADDRESS_BYTES = 4_096
+/** Past what any address has, so what is longer is none. */
+const MOST_ADDRESS_LENGTH = 1_000
 
 export function waitlistCommand(
   env: Environment,
@@ -74,15 +74,20 @@ export function waitlistCommand(
   return waitlist
 }
 
-/** @param path or `-` for standard input */
+/** @param path or `-` for standard input; never repeated, since it may be the address by mistake */
 async function readAddress(path: string): Promise<string> {
+  let read = ''
   try {
-    const file = path === '-' ? process.stdin : createReadStream(path, { end: MOST_ADDRESS_BYTES })
-    return (await text(file)).trim()
+    const file = path === '-' ? process.stdin : createReadStream(path)
+    for await (const chunk of file.setEncoding('utf8')) {
+      read += chunk
+      if (read.length > MOST_ADDRESS_LENGTH) break
+    }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    throw new Refusal(`${path} cannot be read (${code ?? 'unknown reason'}).`)
+    throw new Refusal(`The file of --address-file cannot be read (${code ?? 'unknown reason'}).`)
   }
+  return read.trim()
 }
 
 async function newFile(path: string) {
