@@ -20,6 +20,7 @@ import {
   startClaims,
   wrongCode,
 } from './claim-client.ts'
+import { requestAssertion } from './claim-mailbox.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, expectSound } from './expect-refusal.ts'
 import { send } from './send.ts'
@@ -284,6 +285,23 @@ test('N-267 the end without the middle, and what is over begins again nowhere', 
   expect([(await sayYes(auth, attempt)).status, (await sayNo(auth, attempt)).status]).toEqual([410, 410])
   expect(headingIn((await look(auth, { attempt: attempt.secret })).text)).toBe('This is done')
   expect(await liveClaims(agent.client_id)).toBe(1)
+})
+
+test('N-268 no, said to an agent that the same address had let in, ends that too, and of other addresses nothing', async () => {
+  const agent = await register(auth)
+  const { email, ...first } = await confirmed(under, { agent })
+  const other = await begin(under, { agent })
+  expect((await sayNo(auth, other)).status).toBe(200)
+  expect(await liveClaims(agent.client_id)).toBe(1)
+  const again = await begin(under, { agent, email })
+  const no = await sayNo(auth, again)
+  expect([no.status, headingIn(no.text)]).toEqual([200, 'You said no'])
+  expect(await liveClaims(agent.client_id)).toBe(0)
+  const { rows } = await under.stores.db.query('select ended_by from claims where id = $1', [
+    first.registrationId,
+  ])
+  expect(rows).toEqual([{ ended_by: 'person' }])
+  expect((await requestAssertion(auth, agent)).status).toBe(409)
 })
 
 test('N-268 no, said after another agent’s code was shown, ends that one too, and no mail follows', async () => {

@@ -98,8 +98,8 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   declined: {
     title: 'You said no',
     text: [
-      'The agent gets no code. For 30 days after you said no, we send you no such mail for agents that you have not let in before.',
-      'You do not need to do anything.',
+      'The agent gets no code. If it could send us messages for you before, that has ended too.',
+      'For 30 days after you said no, we send you no such mail for agents that you have not let in before. You do not need to do anything.',
     ],
   },
   expired: {
@@ -144,5 +144,5 @@ export const endedClaimPage = (): Html => html`<h1>It has ended</h1>
 
 /** Behind a link that ends a claim, when there is nothing to end. */
 export const noClaimPage = (): Html => html`<h1>There is nothing to end</h1>
-<p>It has ended before, or the link is cut off. If you think that an agent can still send us messages for you, copy the whole link from the mail and try again.</p>
+<p>It has ended before, or the link is cut off. If you let the agent in again later, open the link in the newest mail that told you so. Otherwise, if you think that an agent can still send us messages for you, copy the whole link from the mail and try again.</p>
 <p><a href="/">To the guides</a></p>`

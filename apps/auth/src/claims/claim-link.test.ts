@@ -15,7 +15,7 @@ test('a person who ends a claim again, since the first answer was a failure, has
   const told: string[] = []
   const link = claimLink({
     attempts: { findByLink: never, press: never, decline: never },
-    claims: { findByEndLink: async () => ended },
+    claims: { findByEndLink: async () => ended, findOfAttempt: never },
     endClaim: async (id) => {
       told.push(id)
       return false

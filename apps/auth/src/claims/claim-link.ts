@@ -26,6 +26,7 @@ export interface ClaimLink {
   ask(secret: string): Promise<Result<ClaimQuestion, LinkRefusal>>
   /** Makes a code and tells it, this once; the one before it is dead. */
   showCode(secret: string): Promise<Result<ShownCode, LinkRefusal>>
+  /** Also ends what the agent may do since the same address confirmed it before. */
   decline(secret: string): Promise<Result<void, LinkRefusal>>
   /** @returns the claim that the link can end; undefined when it has ended, or there is none */
   findClaim(secret: string): Promise<Claim | undefined>
@@ -35,7 +36,7 @@ export interface ClaimLink {
 
 export function claimLink(deps: {
   attempts: Pick<ClaimAttemptStore, 'findByLink' | 'press' | 'decline'>
-  claims: Pick<ClaimStore, 'findByEndLink'>
+  claims: Pick<ClaimStore, 'findByEndLink' | 'findOfAttempt'>
   endClaim: EndClaim
   hashKey: HashKey
   now: () => Date
@@ -80,7 +81,12 @@ export function claimLink(deps: {
     },
     async decline(secret) {
       const found = await find(secret)
-      return found.ok ? attempts.decline(found.value.attempt.id, now()) : found
+      if (!found.ok) return found
+      const { id } = found.value.attempt
+      // First, since an attempt that was declined has no address to find it by.
+      const before = await claims.findOfAttempt(id, now())
+      if (before) await deps.endClaim(before.id, 'person')
+      return attempts.decline(id, now())
     },
     findClaim,
     async end(secret) {

@@ -31,8 +31,8 @@ this address. You can end that at any time.
 
 The link works for 24 hours.
 
-If you did not ask for this, ignore this mail. Nothing happens then. To get no more
-of these mails, open the link and press "No".
+If you did not ask for this, ignore this mail. Nothing happens then. To get no such
+mails for 30 days, but from agents that you let in, open the link and press "No".
 
 Plainpath is not a law firm and not the government.
 `,

@@ -91,6 +91,8 @@ export interface ClaimStore {
   redeem(claim: NewClaim): Promise<Result<Claim, TryRefusal | 'unknown'>>
   find(id: string): Promise<Claim | undefined>
   findByEndLink(linkHash: Buffer): Promise<Claim | undefined>
+  /** The live claim that the agent of an open attempt has for the same address. */
+  findOfAttempt(attemptId: string, now: Date): Promise<Claim | undefined>
   /** The last claim of an agent, also one that has ended. */
   newest(agentId: string): Promise<Claim | undefined>
   /** The claim an agent has now. Tokens and assertions of a claim are good only while this, or `find`, says that it lives. */

@@ -75,6 +75,13 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
     redeem: (claim) => ending((tx) => redeemIn(tx, deps, claim)),
     find: (id) => find('id = $1', [id]),
     findByEndLink: (linkHash) => find('end_link_hash = $1', [linkHash]),
+    findOfAttempt: (attemptId, now) =>
+      find(
+        `(agent_id, email_hash, email_hash_key) =
+           (select agent_id, email_hash, hash_key_id from claim_attempts where id = $1)
+         and ended_at is null and expires_at > $2`,
+        [attemptId, now],
+      ),
     newest: (agentId) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
     live: (agentId, now) => find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
     async emailOf(id, now) {
