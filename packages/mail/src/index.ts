@@ -1,3 +1,4 @@
+export { eraseMails } from './erase-mails.ts'
 export { type Mail, MailContent, type MailOutcome } from './mail.ts'
 export { type MailCaps, scaledMailCaps } from './mail-caps.ts'
 export { type MailQueue, mailQueue } from './mail-queue.ts'

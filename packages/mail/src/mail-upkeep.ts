@@ -4,7 +4,7 @@ import { LEASE_MS } from './stored-mail.ts'
 import { DAY_MS, HOUR_MS } from './times.ts'
 
 const BATCH = 500
-const DEAD_CONTENT_MS = 7 * DAY_MS
+export const DEAD_CONTENT_MS = 7 * DAY_MS
 const ROW_MS = 30 * DAY_MS
 /** A day for the caps, and an hour for clocks that differ. */
 const COUNTED_MS = 25 * HOUR_MS

@@ -1,4 +1,5 @@
 import { ContactTopic } from '@plainpath/domain'
+import { eraseMails } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -44,6 +45,7 @@ export const eraseMessage = (
   { id, actor, now }: { id: string; actor: string; now: Date },
 ): Promise<boolean> =>
   db.transaction(async (tx) => {
+    await eraseMails(tx, id, now)
     const { rowCount } = await tx.query(
       `update contact_messages set state = 'erased', erased_at = $2, link_hash = null,
          message_sealed = null, reply_sealed = null

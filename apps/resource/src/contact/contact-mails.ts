@@ -2,12 +2,21 @@ import type { MailContent } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { NewMessage } from './contact-store.ts'
 
+const WROTE = {
+  person: 'A person who verified this address wrote',
+  agent: 'An AI agent wrote for a person who verified this address and let it',
+} as const
+
 /** To the people who answer. Each line of the person's text is marked, so that none can pass for ours. */
-export const deskMail = (deskAddress: string, message: NewMessage): MailContent => ({
+export const deskMail = (
+  deskAddress: string,
+  message: NewMessage,
+  writtenBy: keyof typeof WROTE,
+): MailContent => ({
   to: deskAddress,
   replyTo: message.replyTo,
   subject: `Message ${message.id} (${message.topic})`,
-  text: `A person who verified this address wrote; an answer to this mail goes to them.
+  text: `${WROTE[writtenBy]}; an answer to this mail goes to them.
 
 ${quoted(message.text)}
 

@@ -1,5 +1,5 @@
 import { ContactStatus, err, ok } from '@plainpath/domain'
-import type { MailQueue } from '@plainpath/mail'
+import { eraseMails, type MailQueue } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -23,8 +23,10 @@ export function postgresContactStore(deps: {
   onErased: (id: string) => void
 }): ContactStore {
   const { db, sealingKeys, hashKey, mails, deskAddress } = deps
-  const toDesk = (tx: Database, message: NewMessage, now: Date) =>
-    mails.add(tx, { kind: CONTACT_MAIL.desk, about: message.id, ...deskMail(deskAddress, message) }, now)
+  const toDesk = async (tx: Database, message: NewMessage, now: Date, writtenBy: 'agent' | 'person') => {
+    const mail = deskMail(deskAddress, message, writtenBy)
+    await mails.add(tx, { kind: CONTACT_MAIL.desk, about: message.id, ...mail }, now)
+  }
   return {
     receive: (message) =>
       db.transaction(async (tx) => {
@@ -39,7 +41,7 @@ export function postgresContactStore(deps: {
         const { id, registrationId, createdAt } = message
         const more = { registration_id: registrationId, state: 'received', ...idempotency }
         await insertMessage(tx, sealingKeys, message, more)
-        await toDesk(tx, message, createdAt)
+        await toDesk(tx, message, createdAt, 'agent')
         await mails.add(tx, { kind: CONTACT_MAIL.receipt, about: id, ...message.receipt }, createdAt)
         return ok({ id })
       }),
@@ -59,7 +61,7 @@ export function postgresContactStore(deps: {
           [linkHash, new Date(now.getTime() - UNCONFIRMED_MS)],
         )
         if (!rows[0]) return false
-        await toDesk(tx, openMessage(sealingKeys, rows[0]), now)
+        await toDesk(tx, openMessage(sealingKeys, rows[0]), now, 'person')
         return true
       }),
 
@@ -70,7 +72,7 @@ export function postgresContactStore(deps: {
 
 /** What is asked and changed of messages that are kept. */
 function storedStates(
-  db: Database,
+  db: Pool,
   onErased: (id: string) => void,
 ): Pick<ContactStore, 'find' | 'takeBack' | 'isIn' | 'markDelivered'> {
   return {
@@ -83,17 +85,9 @@ function storedStates(
     },
 
     async takeBack(id, registrationId, now) {
-      const { rows } = await db.query(
-        `update contact_messages set
-           state = case when state = 'delivered' then state else 'erased' end,
-           message_sealed = case when state = 'delivered' then message_sealed end,
-           reply_sealed = case when state = 'delivered' then reply_sealed end,
-           erased_at = case when state <> 'delivered' then coalesce(erased_at, $3) end
-         where id = $1 and registration_id = $2 returning state`,
-        [id, registrationId, now],
-      )
-      if (!rows[0]) return err('not-found')
-      if (Status.parse(rows[0]).state === 'delivered') return err('delivered')
+      const state = await db.transaction((tx) => takeBackIn(tx, { id, registrationId, now }))
+      if (state === undefined) return err('not-found')
+      if (state === 'delivered') return err('delivered')
       onErased(id)
       return ok(undefined)
     },
@@ -113,4 +107,31 @@ function storedStates(
       )
     },
   }
+}
+
+/**
+ * Erases what was not delivered, its mails first: who delivers one locks them in that order, too.
+ *
+ * @returns what it is now; undefined for one that is not there
+ */
+async function takeBackIn(
+  tx: Database,
+  { id, registrationId, now }: { id: string; registrationId: string; now: Date },
+): Promise<ContactStatus | undefined> {
+  const known = await tx.query('select state from contact_messages where id = $1 and registration_id = $2', [
+    id,
+    registrationId,
+  ])
+  if (!known.rows[0]) return undefined
+  if (Status.parse(known.rows[0]).state !== 'delivered') await eraseMails(tx, id, now)
+  const { rows } = await tx.query(
+    `update contact_messages set
+       state = case when state = 'delivered' then state else 'erased' end,
+       message_sealed = case when state = 'delivered' then message_sealed end,
+       reply_sealed = case when state = 'delivered' then reply_sealed end,
+       erased_at = case when state <> 'delivered' then coalesce(erased_at, $3) end
+     where id = $1 and registration_id = $2 returning state`,
+    [id, registrationId, now],
+  )
+  return Status.parse(rows[0]).state
 }
