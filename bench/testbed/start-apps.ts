@@ -1,6 +1,6 @@
+import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { appProgram, COMPILE_CACHE } from '@plainpath/stack/app-program'
-import { freePorts } from '@plainpath/stack/managed-process'
 import type { Stores } from './open-stores.ts'
 import { type Server, startServer } from './start-server.ts'
 

@@ -1,7 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
-import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { AppName } from '@plainpath/metadata'
@@ -14,16 +12,6 @@ export interface AppProcess extends AsyncDisposable {
 }
 
 const START_MS = 60_000
-
-/** Different ports that were free a moment ago: an origin must be known before its process starts. */
-export async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as AddressInfo).port)
-  for (const server of servers) server.close()
-  await Promise.all(servers.map((server) => once(server, 'close')))
-  return ports
-}
 
 /**
  * Runs `apps/<app>/src/main.ts serve` as a process of its own until it says that it listens. Disposing sends SIGTERM and

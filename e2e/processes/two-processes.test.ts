@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs'
+import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
-import { type AppProcess, freePorts, startProcess } from './start-process.ts'
+import { type AppProcess, startProcess } from './start-process.ts'
 
 const resources = new AsyncDisposableStack()
 let auth: AppProcess[]

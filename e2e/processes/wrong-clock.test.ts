@@ -1,7 +1,8 @@
+import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openSystemEnvironment } from '../system-environment.ts'
-import { type AppProcess, freePorts, startProcess } from './start-process.ts'
+import { type AppProcess, startProcess } from './start-process.ts'
 
 const HOUR_MS = 3_600_000
 const PRELOAD = new URL('./wrong-clock.ts', import.meta.url).href

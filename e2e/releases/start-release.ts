@@ -2,8 +2,9 @@ import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 import { promisify } from 'node:util'
+import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
-import { freePorts, type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
+import { type ManagedProcess, startManagedProcess } from '@plainpath/stack/managed-process'
 import type { ReleaseUrls } from './smoke.ts'
 
 export interface RunningRelease extends AsyncDisposable, ReleaseUrls {

@@ -24,6 +24,13 @@ export const CLAIM_MAIL: LimitPolicy = {
   windowSeconds: 24 * HOUR,
   closed: true,
 }
+/** Claim mails that clients of one address may cause: clients are free, and the mails that may go out to all are not. */
+export const CLAIM_ADDRESS: LimitPolicy = {
+  name: 'claim-address',
+  quota: 200,
+  windowSeconds: 24 * HOUR,
+  closed: true,
+}
 export const CLAIM_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,

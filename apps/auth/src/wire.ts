@@ -79,6 +79,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     authenticate,
     vouch,
     resourceServers,
+    revokeToken: stores.tokens.revoke,
     announceEnd: (hash: string) => stores.announceEnd({ kind: 'token', hash }),
     clientExpiry,
     limiter,

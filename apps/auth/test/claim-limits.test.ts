@@ -1,5 +1,5 @@
 import { expect, test, vi } from 'vitest'
-import { register } from './agent-client.ts'
+import { asAgent, json, type Registered, register } from './agent-client.ts'
 import {
   begin,
   claim,
@@ -12,6 +12,7 @@ import {
 } from './claim-client.ts'
 import { requestAssertion } from './claim-mailbox.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
+import { send } from './send.ts'
 import { startFaultProxy } from './start-fault-proxy.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -34,6 +35,27 @@ test('N-273 a client may cause ten mails a day, and one a minute to an address',
   for (let n = 2; n < 10; n++) expect((await claim(auth, agent, { email: newAddress() })).status).toBe(202)
   expectProblem(await claim(auth, agent, { email: newAddress() }), limited(/claim-client/))
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+})
+
+test('N-273 all clients of an address may cause two hundred mails a day, those of another go on', async () => {
+  const env = { AUTH_LIMITS_FACTOR: '0.1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
+  await using under = await startClaims({ env })
+  const { auth } = under
+  const sent = async (path: string, address: string, body: object, headers = {}) => {
+    const { headers: type, ...rest } = json(body)
+    const all = { ...type, ...headers, 'x-forwarded-for': address }
+    return send(auth.url, { method: 'POST', path, ...rest, headers: all })
+  }
+  let agents = 0
+  const from = async (address: string) => {
+    agents += 1
+    const registered = await sent('/api/agent/register', `203.0.113.${agents}`, {})
+    const agent = JSON.parse(registered.text) as Registered
+    return sent('/api/agent/claim', address, { email: newAddress() }, asAgent(agent))
+  }
+  for (let n = 0; n < 20; n++) expect((await from('192.0.2.1')).status).toBe(202)
+  expectProblem(await from('192.0.2.1'), limited(/claim-address/))
+  expect((await from('198.51.100.1')).status).toBe(202)
 })
 
 test('N-273 one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {

@@ -4,6 +4,7 @@ import { writeFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { freePorts } from '@plainpath/http/free-ports'
 import { newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
@@ -39,7 +40,7 @@ interface Started extends AsyncDisposable {
 
 /** `auth serve` as a process, which need not get ready. */
 async function startServe(env: Record<string, string> = {}): Promise<Started> {
-  const [port, internal, operations] = await freePorts()
+  const [port, internal, operations] = await freePorts(3)
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
@@ -72,14 +73,6 @@ async function startServe(env: Record<string, string> = {}): Promise<Started> {
       await ended
     },
   }
-}
-
-async function freePorts(): Promise<number[]> {
-  const servers = [1, 2, 3].map(() => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
 }
 
 /** It lives, listens for operators only, and says what it waits for. */

@@ -32,6 +32,23 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       headers: { ...asAgent(agent), ...request.headers },
     })
 
+  test('N-104 ends also what a change half way through has made dead for now, which would come back', async () => {
+    const changed = await register(auth)
+    const [token, kept] = [await getToken(auth, changed), await getToken(auth, changed)]
+    const raise = (by: number) =>
+      auth.stores.db.query('update agents set generation = generation + $2 where id = $1', [
+        changed.client_id,
+        by,
+      ])
+    await raise(1)
+    await expect.poll(() => isActive(auth, kept)).toBe(false)
+    expect((await revoke(auth, changed, token)).status).toBe(200)
+    await raise(-1)
+    await auth.stores.redis?.lose('generation:*')
+    await expect.poll(() => isActive(auth, kept)).toBe(true)
+    expect(await isActive(auth, token)).toBe(false)
+  })
+
   test('N-104 ends the token before it answers', async () => {
     const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
     const answer = await revoke(auth, agent, token)

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
 import { createInterface } from 'node:readline'
+import { freePorts } from '@plainpath/http/free-ports'
 
 /** A Redis of this test alone, for what no shared server may suffer. */
 export interface OwnRedis extends AsyncDisposable {
@@ -14,7 +14,7 @@ export interface OwnRedis extends AsyncDisposable {
 
 /** @param settings such as `{ 'maxmemory-policy': 'allkeys-lru' }` */
 export async function startRedis(settings: Record<string, string> = {}): Promise<OwnRedis> {
-  const port = await freePort()
+  const port = (await freePorts(1))[0] ?? 0
   const args = { port: String(port), bind: '127.0.0.1', save: '', appendonly: 'no', dir: '/tmp', ...settings }
   let running = await start(args)
   const kill = async () => {
@@ -48,13 +48,4 @@ async function start(args: Record<string, string>) {
     }
   }
   throw new Error(`redis-server did not start:\n${said.join('\n')}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -211,6 +211,12 @@ describe('/contact', () => {
     await write({ ...typed, email: 'canary-cleo@example.org' })
     const [mail] = await contact.server.mails(1, 'canary-cleo@example.org')
     const link = /link=(\S+)/.exec(mail?.text ?? '')?.[1] ?? ''
+    // More than is erased at a time.
+    await contact.api.db.query(
+      `insert into contact_messages (id, topic, created_at, message_sealed, reply_sealed, state, link_hash)
+       select gen_random_uuid(), topic, created_at, message_sealed, reply_sealed, state, sha256(n::text::bytea)
+       from contact_messages, generate_series(1, 2500) n where state = 'unconfirmed' limit 2500`,
+    )
     now = new Date(now.getTime() + DAY_MS)
     const pressed = await ask(contact.api.origin, {
       path: '/contact/confirm',

@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import { shutdownSignal } from '@plainpath/http'
+import { freePorts } from '@plainpath/http/free-ports'
 import { debianPrograms } from './debian-program.ts'
-import { freePorts } from './managed-process.ts'
 import { STACK_USAGE, type StackCommand, stackCommand } from './stack-command.ts'
 import { startMailbox } from './start-mailbox.ts'
 import { startPrometheus } from './start-prometheus.ts'

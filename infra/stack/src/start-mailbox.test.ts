@@ -1,6 +1,6 @@
+import { freePorts } from '@plainpath/http/free-ports'
 import { mailTransport } from '@plainpath/mail'
 import { expect, test } from 'vitest'
-import { freePorts } from './managed-process.ts'
 import { startMailbox } from './start-mailbox.ts'
 
 test('a mail that is sent shows on the page, with its link, and nothing in it is markup', async () => {

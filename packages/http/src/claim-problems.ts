@@ -46,14 +46,15 @@ export const CLAIM_PROBLEMS = {
     title: 'The code has expired',
     meaning: 'A code is good for ten minutes, and only until the next one is shown. Nothing was counted.',
     remedy:
-      'Ask the person to open the mailed link again and to press for a new code; there are three in all.',
+      'Ask the person to open the mailed link again and to press for a new code; there are three in all. If three were shown already, begin a new claim.',
     oauth: 'otp_expired',
   },
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
     meaning: 'Five codes were sent for this attempt, or too many in one day for this mailbox.',
-    remedy: 'Begin a new claim, and have the person read the code to you. Never guess it.',
+    remedy:
+      'Begin a new claim, and have the person read the code to you. Never guess it. If a new claim is refused too, wait a day.',
     oauth: 'otp_locked',
   },
   'claim-expired': {

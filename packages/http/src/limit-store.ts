@@ -50,7 +50,8 @@ const MAX_KEYS = 100_000
 /** Counts in this process only. Past 100 000 keys the ones used longest ago are forgotten. */
 export function memoryLimitStore(now: () => Date): LimitStore {
   const windows = new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })
-  const keys = new LRUCache<string, Buffer>({ max: 2 })
+  // A window of a whole day asks for the day before last: with room for two, midnight would forget yesterday.
+  const keys = new LRUCache<string, Buffer>({ max: 3 })
   const taken = (key: string, { quota, windowSeconds }: LimitPolicy, earlier: readonly Part[] = []) => {
     const window = { quota, windowMs: windowSeconds * 1000, earlier }
     const { allowed, parts, used, resetMs } = takeFromWindow(windows.get(key) ?? [], now().getTime(), window)

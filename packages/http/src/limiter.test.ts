@@ -131,6 +131,17 @@ describe('subjects are counted', () => {
     expect(await allowedOf(5, () => limiter.take(policy, 's'))).toBe(3)
   })
 
+  test('N-148 across midnight in a window of a whole day', async () => {
+    const { limiter, clock } = start()
+    const daily = { ...policy, windowSeconds: 24 * 3600 }
+    clock.at = Date.UTC(2026, 0, 1, 23)
+    expect(await allowedOf(3, () => limiter.take(daily, 's'))).toBe(3)
+    clock.at += 2 * 3_600_000
+    expect(await allowedOf(5, () => limiter.take(daily, 's'))).toBe(1)
+    clock.at += 22 * 3_600_000
+    expect(await allowedOf(5, () => limiter.take(daily, 's'))).toBe(3)
+  })
+
   test('under a hash that another store makes differently', async () => {
     const [one, other] = [start(), start()]
     await one.limiter.take(policy, 's')

@@ -2,6 +2,9 @@ import { CLAIM_PROBLEMS } from './claim-problems.ts'
 import { CLIENT_PROBLEMS } from './client-problems.ts'
 import type { ProblemKind } from './problem-kind.ts'
 
+const TO_CONTACT =
+  'For contact:write a person has to confirm you first: begin with POST /api/agent/claim; /auth.md leads through it.'
+
 /** Every problem this system answers with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 export const PROBLEMS = {
   'invalid-request': {
@@ -42,7 +45,7 @@ export const PROBLEMS = {
     status: 400,
     title: 'No usable scope was asked for',
     meaning: 'None of the scopes in the request can be given to this client.',
-    remedy: 'Leave scope out to get all that the client may have.',
+    remedy: `Leave scope out to get all that the client may have. ${TO_CONTACT}`,
     oauth: 'invalid_scope',
   },
   'invalid-target': {
@@ -91,8 +94,7 @@ export const PROBLEMS = {
     status: 401,
     title: 'A bearer token is required',
     meaning: 'This operation needs an access token in the Authorization header.',
-    remedy:
-      'Register an agent, get a token with client_credentials and send it as: Authorization: Bearer <token>.',
+    remedy: `Register an agent, get a token and send it as: Authorization: Bearer <token>. ${TO_CONTACT}`,
     oauth: 'invalid_token',
   },
   'invalid-token': {
@@ -106,7 +108,7 @@ export const PROBLEMS = {
     status: 403,
     title: 'The token lacks a required scope',
     meaning: 'The token is valid, but it was not given the scope that this operation needs.',
-    remedy: 'Ask for a token with the scope that the WWW-Authenticate header names.',
+    remedy: `Ask for a token with the scope that the WWW-Authenticate header names. ${TO_CONTACT}`,
     oauth: 'insufficient_scope',
   },
   'cross-site-request': {
@@ -143,7 +145,8 @@ export const PROBLEMS = {
     status: 409,
     title: 'The message was delivered already',
     meaning: 'Only a message that is not delivered yet can be taken back.',
-    remedy: 'Nothing is left to do: what we keep of it is erased 90 days after delivery.',
+    remedy:
+      'Nothing is left to do: its text and your address are erased 90 days after delivery. Its id, topic, guide, state and times stay.',
   },
   'idempotency-in-progress': {
     status: 409,

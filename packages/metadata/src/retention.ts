@@ -61,6 +61,11 @@ const CONTACT: readonly RetentionRow[] = [
     how: 'Without text and address. That number says nothing once the confirmation is forgotten, 30 days after it ended.',
     until: 'Kept.',
   },
+  {
+    what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message goes once',
+    how: 'Only keyed hashes.',
+    until: 'For 24 hours, and at most a few minutes more.',
+  },
 ]
 
 /** All that is kept. `/privacy` and `docs/retention.md` are made from it. */
@@ -133,11 +138,11 @@ export const RETENTION: readonly RetentionRow[] = [
     what: 'How often a network address, an agent or an e-mail address was used, for our limits',
     how: 'Counts under keyed hashes. Their random key changes each day.',
     until:
-      'Counted for at most an hour and a few minutes, and how often an agent asked somebody to confirm it for a day. After two days the key is gone, and the hashes say nothing.',
+      'Counted for at most an hour and a few minutes, and requests of agents to be confirmed for a day. After two days the key is gone, and the hashes say nothing.',
   },
   {
     what: 'A log line for a request, and one when something changes or ends: an agent, a confirmation, a place on the list, a message',
-    how: 'Times, kinds, results and random numbers of our own. No network address, e-mail address, search or token.',
+    how: 'Times, kinds, results and random numbers. The number of a request is our own or the X-Request-Id that the caller sent. No network address, e-mail address, search or token.',
     until:
       'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },

@@ -54,6 +54,7 @@ const mistakeAt = (field: ContactField, text: string | undefined) =>
   html`<p class="mistake" id="${`${field}-mistake`}"><strong>Mistake:</strong> ${text}</p>`
 
 /** After the form was sent. It says the same for every address. */
-export const contactMailedPage = (): Html => html`<h1>Open the mail that we sent you</h1>
+export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>
 <p>Your message is not sent yet. Open the link in the mail and press the button within 24 hours.</p>
+<p>We send at most five mails a day to one mailbox. If none comes, look in the spam folder, or try again tomorrow.</p>
 <p><a href="/">Back to the guides</a></p>`

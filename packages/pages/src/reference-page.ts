@@ -30,7 +30,7 @@ export interface ReferenceOperation {
 
 export interface ReferenceField {
   readonly name: string
-  /** Where it stands: `path`, `query` or `body`. */
+  /** Where it stands: `path`, `query`, `header` or `body`. */
   readonly place: string
   readonly type: string
   readonly required: boolean
@@ -49,7 +49,7 @@ export function referencePage(page: ReferencePage): Html {
   return html`<h1>${page.title}</h1>
 <p class="facts">Version ${page.version}. For machines: <a href="${page.openApiPath}" type="application/json">OpenAPI 3.1</a>.</p>
 ${page.introduction}
-<p>In the commands, <code>$id</code>, <code>$secret</code> and <code>$token</code> are those that you got when you registered: <a href="/#agents">how to begin</a>.</p>
+<p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that <code>POST /oauth/token</code> gave you for them: <a href="/#agents">how to begin</a>. Those that need <code>contact:write</code> are refused with such a token: theirs is one that you got after a person confirmed you, as <a href="/auth.md">auth.md</a> says.</p>
 <nav aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <ul>

@@ -46,17 +46,22 @@ const summaryOf = (mistake: string) => html`<div class="summary" role="alert" ta
 <p><a href="#email">${mistake}</a></p>
 </div>`
 
+/** The same for every address: nobody learns from it how many mails one gets. */
+const noMail = html`<p>We send at most five mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
+
 /** The body of `/waitlist` for somebody new. @param referralUrl is shown here and never again */
 export function joinedPage({ referralUrl }: { referralUrl: string }): Html {
   return html`<h1>You are on the waitlist</h1>
 <p>This is your own link to share. We show it here once.</p>
 <pre><code id="referral">${referralUrl}</code></pre>
 <p>When somebody joins through it and confirms, we keep that you led them here. The link does not say who you are.</p>
-<p>We sent you a mail with the same link. Open it to confirm your address, or to take it off the list.</p>
+<p>We send you one mail with the same link. Open it to confirm your address, or to take it off the list. If you do nothing, your address stays on the list.</p>
+${noMail}
 <p><a href="/">Back to the guides</a></p>`
 }
 
 /** The body of `/waitlist` for an address that is on it. It says nothing of the entry. */
 export const alreadyJoinedPage = (): Html => html`<h1>This address is on the waitlist already</h1>
-<p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the mail that we sent when it joined.</p>
+<p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the one mail that we send when an address joins.</p>
+${noMail}
 <p><a href="/">Back to the guides</a></p>`

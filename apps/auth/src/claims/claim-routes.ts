@@ -39,6 +39,8 @@ export interface ClaimRouteDeps {
     readonly client: readonly LimitPolicy[]
     /** Mails that a client may cause. */
     readonly mail: LimitPolicy
+    /** Those that all clients of an address may cause. */
+    readonly mailAddress: LimitPolicy
     /** Of one client for one address. */
     readonly resend: LimitPolicy
   }
@@ -53,6 +55,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
       await request.take(deps.limits.resend, `${caller.clientId}\n${email}`)
+      await request.takeForAddress(deps.limits.mailAddress)
       await request.take(deps.limits.mail, caller.clientId)
       const begun = await deps.beginClaim({ agentId: caller.clientId, email })
       if (!begun) throw deps.noSuchClient()

@@ -1,4 +1,4 @@
-import { ANONYMOUS_SCOPES, Scope } from '@plainpath/domain'
+import { Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
@@ -183,7 +183,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
           if (resource !== urls.base) throw otherResource(urls.base)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
           const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
-          if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed) })
+          if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed, urls) })
           if (ctx.oidc.params) ctx.oidc.params['scope'] = granted.value
           return {
             scope: Scope.options.join(' '),
@@ -201,6 +201,6 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
 export const otherResource = (base: string) =>
   new Problem('invalid-target', { detail: `Leave resource out, or send resource=${base}` })
 
-const nothingLeft = (allowed: readonly Scope[]) =>
-  `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address and is not among the scopes of ` +
-  `client_credentials (${ANONYMOUS_SCOPES.join(' ')}).`
+const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
+  `This client may have: ${allowed.join(' ')}. contact:write is not among the scopes of client_credentials: a person has to ` +
+  `confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`

@@ -42,6 +42,8 @@ export interface OAuthRouteDeps {
     trustMs: number
     publicMaxAgeSeconds: number
   }
+  /** @param hash SHA-256 of the token */
+  revokeToken(hash: Buffer): Promise<void>
   /** Returns when no API uses an answer about the token any more. @param hash base64url of its SHA-256 */
   announceEnd(hash: string): Promise<void>
   /** When a client that has just got a token ends unless it gets another. */
@@ -114,6 +116,8 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   // RFC 7009 §2.2: a token that never was is no error.
   if (TOKEN.test(presented)) {
     await passToProvider(ctx, deps, form, clientId)
+    // It passes over one that a change half way through has made dead for now: that would come back when the change is forgotten.
+    await deps.revokeToken(sha256(presented))
     // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
     await deps.announceEnd(sha256(presented).toString('base64url'))
   }

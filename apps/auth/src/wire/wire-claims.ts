@@ -12,7 +12,7 @@ import { completeClaim } from '../claims/complete-claim.ts'
 import { endClaim } from '../claims/end-claim.ts'
 import { sweepClaims } from '../claims/sweep-claims.ts'
 import type { Config } from '../config.ts'
-import { CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
+import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
 import { sweepRegularly } from '../sweep-regularly.ts'
 import type { openStores } from './wire-stores.ts'
 
@@ -46,7 +46,10 @@ export function openClaims(config: Config, around: ClaimSurroundings): { routes:
     endClaim: end,
     answerAssertion: around.answerAssertion,
     ...{ attempts, claims },
-    limits: { address: LIMITS.address, client: LIMITS.client, mail: CLAIM_MAIL, resend: CLAIM_RESEND },
+    limits: {
+      ...{ address: LIMITS.address, client: LIMITS.client },
+      ...{ mail: CLAIM_MAIL, mailAddress: CLAIM_ADDRESS, resend: CLAIM_RESEND },
+    },
   })
   const pages = claimPageRoutes({
     ...agentDeps,

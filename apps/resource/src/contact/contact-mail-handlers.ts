@@ -10,6 +10,7 @@ export const contactMailHandlers = (contact: ContactStore): Record<string, MailH
       if (outcome === 'sent') await contact.markDelivered(tx, id, now)
     },
   },
-  [CONTACT_MAIL.receipt]: { wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
+  // Over every cap, as the mail that ends a claim: strangers could use the caps up, and an agent then write unseen.
+  [CONTACT_MAIL.receipt]: { capped: false, wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
   [CONTACT_MAIL.confirm]: { wanted: (id) => contact.isIn(id, ['unconfirmed']) },
 })

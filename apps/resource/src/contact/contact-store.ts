@@ -52,8 +52,8 @@ export interface ContactStore {
   isIn(id: string, states: readonly string[]): Promise<boolean>
   /** In the transaction that settles the mail to the desk. */
   markDelivered(tx: Database, id: string, now: Date): Promise<void>
-  /** Unconfirmed after 24 hours, all 90 days after delivery, idempotency keys after 24 hours. */
-  eraseOld(now: Date): Promise<void>
+  /** Unconfirmed after 24 hours, all 90 days after delivery, idempotency keys after 24 hours. @returns how many rows it changed */
+  eraseOld(now: Date): Promise<number>
 }
 
 /** The kinds of mail; each is about its message's id. */

@@ -79,7 +79,7 @@ interface ToolResult {
 function mcpServer(origin: string, features: Features, call: CallTool): McpServer {
   const server = new McpServer(mcpServerInfo(origin), {
     capabilities: MCP_CAPABILITIES,
-    instructions: mcpInstructions(origin),
+    instructions: mcpInstructions(origin, features),
     cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
   })
   for (const [name, tool] of mcpToolsOf(features)) {

@@ -78,7 +78,7 @@ export function contactPageRoutes(deps: {
         link.stored,
         confirmMail(urls, { replyTo: email, secret: link.secret }),
       )
-      return answer(202, 'Open the mail that we sent you', contactMailedPage())
+      return answer(202, 'Open the mail that we send you', contactMailedPage())
     },
   })
   const confirm = linkPageRoutes(

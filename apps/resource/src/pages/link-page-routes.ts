@@ -11,7 +11,12 @@ export interface LinkPageSpec {
   readonly path: `/${string}`
   /** Of both routes; the second adds `ByForm`. */
   readonly operationId: string
-  readonly ask: { readonly title: string; readonly text: string; readonly button: string }
+  readonly ask: {
+    readonly title: string
+    readonly text: string
+    readonly button: string
+    readonly otherwise?: string
+  }
   readonly done: { readonly title: string; readonly text: string }
   /** @returns false when the link does nothing any more */
   act(secretHash: Buffer): Promise<boolean>

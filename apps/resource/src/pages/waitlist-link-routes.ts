@@ -17,6 +17,8 @@ export const waitlistLinkRoutes = (deps: {
         title: 'Confirm that you want to be on the waitlist',
         text: 'Press the button if you, or an agent that you asked to, put your e-mail address on the waitlist.',
         button: 'Confirm',
+        otherwise:
+          'If you do nothing, your address stays on the list. To take it off, open the other link of the mail.',
       },
       done: { title: 'You are confirmed', text: 'Your place on the waitlist is confirmed.' },
       act: (secretHash) => deps.waitlist.confirm(secretHash, deps.now()),

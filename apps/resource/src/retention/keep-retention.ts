@@ -1,7 +1,7 @@
 import type { Log } from '@plainpath/http'
 
-/** Erases what was kept long enough. */
-export type Erase = (now: Date) => Promise<void>
+/** Erases what was kept long enough, so much at a time. @returns how many rows it erased; 0 when nothing is left */
+export type Erase = (now: Date) => Promise<number>
 
 export interface Retention extends AsyncDisposable {
   /** What it also does every ten minutes. */
@@ -9,6 +9,8 @@ export interface Retention extends AsyncDisposable {
 }
 
 const EVERY_MS = 600_000
+/** At a thousand rows and more each, what a flood of hours has left. */
+const MOST_ROUNDS = 1_000
 
 /** Enforces the table of `docs/retention.md` until disposed. Several instances may: each erasing is one statement. */
 export function keepRetention(
@@ -23,7 +25,7 @@ export function keepRetention(
   },
 ): Retention {
   async function enforce(): Promise<void> {
-    for (const erase of erasing) await erase(deps.now())
+    for (const erase of erasing) await eraseAll(erase, deps.now())
     deps.onErased()
   }
   async function enforceByTheClock(): Promise<void> {
@@ -42,4 +44,10 @@ export function keepRetention(
       await under
     },
   }
+}
+
+/** @throws when more is left than one round may take */
+async function eraseAll(erase: Erase, now: Date): Promise<void> {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await erase(now)) === 0) return
+  throw new Error('more is over than could be erased at a time')
 }

@@ -99,11 +99,12 @@ export function postgresWaitlistStore(deps: {
     },
 
     async eraseOldLinks(now) {
-      await db.query(
+      const { rowCount } = await db.query(
         `delete from waitlist_links where id in
            (select id from waitlist_links where purpose = 'forget' and created_at <= $1 limit 1000)`,
         [new Date(now.getTime() - FORGET_LINK_MS)],
       )
+      return rowCount ?? 0
     },
 
     statistics: () => waitlistStatistics(db),

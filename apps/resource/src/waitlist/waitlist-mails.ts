@@ -16,6 +16,8 @@ ${linkTo(urls, 'confirm', about.confirmSecret)}
 If it was not you, or you want to leave, take the address off the list here:
 ${linkTo(urls, 'remove', about.removeSecret)}
 
+If you do nothing, the address stays on the list.
+
 This is your own link to share. Whoever joins through it and confirms counts for you:
 ${urls.referral(about.referralSlug)}
 
@@ -36,7 +38,7 @@ export const forgetMail = (
 If you want that, open this page within 7 days and press its button:
 ${linkTo(urls, 'remove', about.removeSecret)}
 
-If you do not, ignore this mail. Nothing changes.
+If you do not, ignore this mail. The address stays on the list.
 `,
 })
 

@@ -47,8 +47,8 @@ export interface WaitlistStore {
   remove(secretHash: Buffer): Promise<boolean>
   /** Whether a mail with this link is still of use. */
   linkIsWanted(linkId: string): Promise<boolean>
-  /** Erases links of requests to be forgotten that are 7 days old. */
-  eraseOldLinks(now: Date): Promise<void>
+  /** Erases links of requests to be forgotten that are 7 days old, so many at a time. @returns how many */
+  eraseOldLinks(now: Date): Promise<number>
   statistics(): Promise<WaitlistStatistics>
 }
 

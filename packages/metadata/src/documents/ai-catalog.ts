@@ -33,7 +33,7 @@ const apiEntry = ({ origin }: DocumentConfig) => ({
   url: serviceUrls(origin).openapi,
   representativeQueries: [
     'how do I renew my green card',
-    'what does Form I-765 cost',
+    'where is the fee for Form I-765',
     'when do I need an immigration attorney',
   ],
 })

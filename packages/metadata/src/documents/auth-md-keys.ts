@@ -1,13 +1,17 @@
 import { ASSERTION_ALGORITHMS, MAX_AGENT_KEYS } from '@plainpath/domain'
+import type { Features } from '../features.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
 import { serviceUrls } from '../service-urls.ts'
 import type { DocumentConfig } from './document-config.ts'
+
+/** The number of this section. */
+export const keysSection = ({ verifiedEmail }: Features) => (verifiedEmail ? 8 : 7)
 
 /** For an agent that keeps a private key instead of a secret. */
 export function authMdKeys({ origin, features }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
-## ${features.verifiedEmail ? 8 : 7}. Keys instead of a secret
+## ${keysSection(features)}. Keys instead of a secret
 
 An agent with a key pair needs no secret (\`private_key_jwt\`). Send the public keys with your registration, one to ${MAX_AGENT_KEYS}, P-256 or Ed25519:
 
@@ -20,7 +24,7 @@ Content-Type: application/json
 
 The answer has \`token_endpoint_auth_method\` \`private_key_jwt\` and your \`jwks\`, each key with its \`kid\` (the thumbprint of RFC 7638 if you gave none), and no secret. Private keys, symmetric keys, certificates and \`jwks_uri\` are refused.
 
-To change the keys, or to change from a secret to keys, send the whole new set, authenticated as you are now. From the answer on only these keys work, and a secret you had has ended. Tokens live on. If the answer is lost, try the new key.
+To change the keys, or to change from a secret to keys, send the whole new set, authenticated as you are now. From the answer on an old key is refused. Within seconds, at most 30, only these keys work: until then ${urls.token} and ${urls.revoke} may still take the secret you had, or not know a new key yet. Tokens that you have live on for their hour. If the answer is lost, try the new key.
 
 \`\`\`text
 PUT ${urls.agent}/jwks
@@ -46,7 +50,7 @@ Content-Type: application/x-www-form-urlencoded
 grant_type=client_credentials&client_assertion_type=${CLIENT_ASSERTION_TYPE}&client_assertion=eyJ…
 \`\`\`
 
-\`GET\` and \`DELETE ${urls.agent}\` and \`PUT ${urls.agent}/jwks\` have no form. Send the assertion in a header there, without \`Authorization\`:
+Everywhere else, at ${urls.agent} and below it, there is no form. Send the assertion in a header there, also beside JSON, and without \`Authorization\`:
 
 \`\`\`text
 GET ${urls.agent}

@@ -7,7 +7,7 @@ import { serviceUrls } from '../service-urls.ts'
 import { agentCommands } from './agent-commands.ts'
 import { authMdClaim } from './auth-md-claim.ts'
 import { authMdErrors } from './auth-md-errors.ts'
-import { authMdKeys } from './auth-md-keys.ts'
+import { authMdKeys, keysSection } from './auth-md-keys.ts'
 import type { DocumentConfig } from './document-config.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
@@ -120,7 +120,7 @@ ${pretty({
 
 ${shell(origin, 0)}
 
-If you can keep a private key, you need no secret: section 7.`
+If you can keep a private key, you need no secret: section ${keysSection(features)}.`
 }
 
 function token({ origin }: DocumentConfig): string {

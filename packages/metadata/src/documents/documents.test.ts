@@ -154,6 +154,24 @@ describe('auth.md', () => {
     expect(addressesIn(text).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
   })
 
+  test.for(Object.values(FEATURE_SETS))('says rightly in which section keys are', (features) => {
+    const written = contentAt('/auth.md', { features })
+    const [, section] = /^## (\d)\. Keys/m.exec(written) ?? []
+    expect(written).toContain(`you need no secret: section ${section}.`)
+  })
+
+  test.for([
+    { feature: 'verifiedEmail', codes: ['invalid-grant', 'no-claim', 'otp-locked', 'code-not-shown'] },
+    { feature: 'contact', codes: ['token-required', 'insufficient-scope'] },
+  ])('names the errors of $feature only while that runs', ({ feature, codes }) => {
+    const rowsWith = (runs: boolean) => {
+      const written = contentAt('/auth.md', { features: { ...FEATURE_SETS.on, [feature]: runs } })
+      return codes.filter((code) => written.includes(`/problems/${code} |`))
+    }
+    expect(rowsWith(true)).toEqual(codes)
+    expect(rowsWith(false)).toEqual([])
+  })
+
   test('names every endpoint of the metadata that an agent needs', () => {
     const server = authorizationServerMetadata({ origin: ORIGIN, scopes: ['guides:read'] })
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])

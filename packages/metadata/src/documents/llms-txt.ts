@@ -13,7 +13,7 @@ export function llmsTxt(config: ResourceDocumentConfig, guides: readonly ListedG
 
 ## When to use
 
-- A person asks what an immigration form, rule or appointment is for, what it costs, or what comes next.
+- A person asks what an immigration form, rule or appointment is for, where its fee is, or what comes next.
 - You need the official page behind a statement: every guide lists its sources and the day each was checked.
 - A case is too hard for a guide: each guide says when to talk to an attorney, and where the official lists are.
 

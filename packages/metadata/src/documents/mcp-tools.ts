@@ -70,7 +70,10 @@ export const MCP_TOOLS = {
         .trim()
         .min(1, 'must say what to look for')
         .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
-        .meta({ description: 'What the person wants to know. Leave out names, numbers and addresses.' }),
+        .meta({
+          description:
+            'What the person wants to know. Leave out names, addresses, A-Numbers and case numbers.',
+        }),
       limit: Limit(MOST_TOOL_RESULTS),
     }),
     outputSchema: GuideList.pick({ guides: true }),

@@ -11,17 +11,22 @@ const JSON_TYPE = 'application/json'
 
 /** One operation in the words of OpenAPI 3.1. */
 export function describeOperation(operation: Operation, urls: ServiceUrls): ZodOpenApiOperationObject {
-  const { params: path, query } = operation.request ?? {}
   return {
     operationId: operation.operationId,
     tags: [operation.tag],
     summary: operation.summary,
     description: operation.description,
     security: securityOf(operation),
-    ...((path || query) && { requestParams: { ...(path && { path }), ...(query && { query }) } as never }),
+    ...parametersOf(operation),
     ...requestBodyOf(operation, urls),
     responses: responsesOf(operation, urls),
   }
+}
+
+function parametersOf({ request, requestHeaders: header }: Operation) {
+  const { params: path, query } = request ?? {}
+  const requestParams = { ...(path && { path }), ...(query && { query }), ...(header && { header }) }
+  return Object.keys(requestParams).length > 0 && { requestParams: requestParams as never }
 }
 
 /** A client may also authenticate in a form, for which OpenAPI has no scheme. */

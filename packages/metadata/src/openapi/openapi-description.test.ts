@@ -1,6 +1,9 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
 import { FEATURE_SETS } from '../../test/document-config.ts'
-import { FEATURES, scopesOf } from '../features.ts'
+import { FEATURES, grantTypesOf, JWT_BEARER_GRANT, scopesOf } from '../features.ts'
+import { tokenRequestOf } from '../operations/oauth.ts'
 import { OPERATIONS, operationsOf } from '../operations/operations.ts'
 import { openApiDescription } from './openapi-description.ts'
 
@@ -103,4 +106,45 @@ test('no answer may be refused for a member that is new', () => {
     .filter(([, schema]) => schema['additionalProperties'] === false)
     .map(([name]) => name)
   expect(closed).toEqual(['JoinWaitlistRequest'])
+})
+
+describe('the form of the token endpoint', () => {
+  const ajv = new Ajv2020({ strict: false })
+  const form = described.components.schemas.TokenRequest
+  const accepts = ajv.compile(form)
+
+  test.for([
+    ['client credentials', { grant_type: 'client_credentials' }, true],
+    ['an assertion that is ignored', { grant_type: 'client_credentials', assertion: 'a.b.c' }, true],
+    ['an assertion', { grant_type: JWT_BEARER_GRANT, assertion: 'a.b.c' }, true],
+    ['no assertion', { grant_type: JWT_BEARER_GRANT, scope: 'guides:read' }, false],
+    ['another grant', { grant_type: 'password' }, false],
+    ['no grant', { assertion: 'a.b.c' }, false],
+  ] as const)('with %s', ([, fields, accepted]) => {
+    expect(accepts(fields)).toBe(accepted)
+  })
+
+  test('has an example of each grant, which it accepts', () => {
+    const shown: { grant_type: string }[] = form.examples
+    for (const fields of shown) expect(accepts(fields)).toBe(true)
+    expect(new Set(shown.map(({ grant_type }) => grant_type))).toEqual(new Set(grantTypesOf(FEATURES)))
+  })
+
+  test.for(Object.entries(FEATURE_SETS))('names the grants that run (%s)', ([, features]) => {
+    const schema = z.toJSONSchema(tokenRequestOf(features))
+    expect(schema.properties?.['grant_type']).toMatchObject({ enum: grantTypesOf(features) })
+    expect('assertion' in (schema.properties ?? {})).toBe(features.verifiedEmail)
+    expect(schema.oneOf?.length).toBe(features.verifiedEmail ? 2 : undefined)
+  })
+})
+
+test('a header that a route reads is a parameter, which may be left out', () => {
+  const { parameters } = described.paths['/contact'].post
+  expect(parameters).toEqual([
+    expect.objectContaining({ in: 'header', name: 'Idempotency-Key', description: expect.any(String) }),
+  ])
+  expect(parameters[0]).not.toHaveProperty('required', true)
+  const pattern = new RegExp(parameters[0].schema.pattern)
+  for (const good of ['!', '~', 'a'.repeat(200)]) expect(good).toMatch(pattern)
+  for (const bad of ['', 'a b', 'é', 'a'.repeat(201)]) expect(bad).not.toMatch(pattern)
 })

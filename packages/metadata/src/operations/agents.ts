@@ -52,7 +52,8 @@ const withKeys = {
 
 const LIMITS = [{ policy: 'token-client', quota: 120, window_seconds: 60 }]
 
-const CLIENT_AUTHENTICATION =
+/** How a client authenticates where no form is read. */
+export const CLIENT_AUTHENTICATION =
   'Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion ' +
   '(RFC 7523) in the header `Client-Assertion` instead.'
 
@@ -131,8 +132,10 @@ export const replaceAgentKeys = defineOperation({
   tag: 'Agents',
   summary: 'Replace the public keys of the client; its secret ends',
   description:
-    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to three public keys. From the answer on the client ` +
-    'authenticates with these keys only, by `private_key_jwt`; its tokens live on. If the answer is lost, try the new key.',
+    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to three public keys. From the answer on an old key ` +
+    'is refused. Within seconds, at most 30, the client authenticates with the new keys only, by `private_key_jwt`: until ' +
+    'then the token endpoint may still take its old secret, or not know a new key yet. Tokens that it has live on. If the ' +
+    'answer is lost, try the new key.',
   access: 'client',
   errors: 'agent',
   request: { body: ReplaceAgentKeysRequest },

@@ -1,6 +1,7 @@
 import { RenewedAssertion } from '@plainpath/domain'
 import { JWT_BEARER_GRANT } from '../features.ts'
 import type { ServiceUrls } from '../service-urls.ts'
+import { CLIENT_AUTHENTICATION } from './agents.ts'
 import { defineOperation } from './operation.ts'
 
 /** What a client is answered with each assertion. */
@@ -23,7 +24,7 @@ export const createAssertion = defineOperation({
   runsWith: 'verifiedEmail',
   summary: 'Get another identity assertion while the claim stands',
   description:
-    'Authenticate as the client. The assertion says that the person behind this client controls a mailbox; it holds no ' +
+    `${CLIENT_AUTHENTICATION} The assertion says that the person behind this client controls a mailbox; it holds no ` +
     'address, lasts up to 24 hours, and only this client can exchange it. Without a claim: 409 `no-claim`.',
   access: 'client',
   errors: 'agent',

@@ -1,4 +1,5 @@
 import { BeginClaimRequest, BegunClaim, CompleteClaimRequest, CompletedClaim } from '@plainpath/domain'
+import { CLIENT_AUTHENTICATION } from './agents.ts'
 import { assertionExample } from './assertions.ts'
 import { defineOperation } from './operation.ts'
 
@@ -15,7 +16,7 @@ export const beginClaim = defineOperation({
   runsWith: 'verifiedEmail',
   summary: 'Ask a person, by e-mail, to confirm that you act for them',
   description:
-    'Authenticate with `client_id` and `client_secret` by HTTP Basic. A mail with one link goes to the address; ' +
+    `${CLIENT_AUTHENTICATION} A mail with one link goes to the address; ` +
     'show the person the `match_phrase`, and ask them for the code that the page behind the link shows. The answer ' +
     'is the same for every address, and says nothing of whether a mail went. Asking again supersedes the attempt ' +
     'before.',
@@ -49,7 +50,7 @@ export const completeClaim = defineOperation({
   runsWith: 'verifiedEmail',
   summary: 'Give back the code that the person read to you',
   description:
-    'Authenticate with `client_id` and `client_secret` by HTTP Basic. Five codes in all per attempt; a wrong one ' +
+    `${CLIENT_AUTHENTICATION} Five codes in all per attempt; a wrong one ` +
     'is 400 `otp-invalid` with `attempts_remaining`. Before the person let the page show a code: 409 ' +
     '`code-not-shown`, which counts as none.',
   access: 'client',
@@ -72,9 +73,7 @@ export const endClaim = defineOperation({
   tag: 'Agents',
   runsWith: 'verifiedEmail',
   summary: 'End the claim, with its assertions and tokens, and an attempt that is open',
-  description:
-    'Authenticate with `client_id` and `client_secret` by HTTP Basic. The address is erased. The client itself and ' +
-    'its other tokens stay.',
+  description: `${CLIENT_AUTHENTICATION} The address is erased. The client itself and its other tokens stay.`,
   access: 'client',
   errors: 'agent',
   responses: { 204: null },

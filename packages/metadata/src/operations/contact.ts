@@ -6,6 +6,17 @@ const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
 const ACCESS = { scopes: ['contact:write'] } as const
 const Params = z.object({ id: ContactId })
 
+const Headers = z.object({
+  'Idempotency-Key': z
+    .string()
+    .regex(/^[!-~]{1,200}$/)
+    .optional()
+    .meta({
+      description:
+        'Of your choice, another one for each message: 1 to 200 printable characters without blanks, good for 24 hours.',
+    }),
+})
+
 export const sendContactMessage = defineOperation({
   method: 'post',
   path: '/api/contact',
@@ -15,11 +26,12 @@ export const sendContactMessage = defineOperation({
   summary: 'Send a message to the people behind Plainpath',
   description:
     'For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. ' +
-    'Ask the person before you send. With `Idempotency-Key` (1 to 200 characters, good for 24 hours) a repeated ' +
-    'request sends nothing again: the same answer comes, 409 while the first is under way, 422 for another body.',
+    'Ask the person before you send. With `Idempotency-Key` a repeated request sends nothing again: the same answer ' +
+    'comes, 409 while the first is under way, 422 for another body.',
   access: ACCESS,
   errors: 'problem',
   request: { body: ContactRequest },
+  requestHeaders: Headers,
   bodyExamples: {
     question: () => ({
       topic: 'question',

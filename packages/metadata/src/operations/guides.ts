@@ -77,7 +77,7 @@ export const listGuides = defineOperation({
           {
             slug: 'work-permit',
             title: 'How to get a work permit',
-            summary: 'Who can ask for a work permit, which form to send, and what it costs.',
+            summary: 'Who can ask for a work permit, which form to send, and where the fee is.',
             updated: '2026-11-20',
             reviewed: null,
             url: urls.guide('work-permit'),
@@ -110,7 +110,7 @@ export const getGuide = defineOperation({
       example: () => ({
         slug: 'work-permit',
         title: 'How to get a work permit',
-        summary: 'Who can ask for a work permit, which form to send, and what it costs.',
+        summary: 'Who can ask for a work permit, which form to send, and where the fee is.',
         body: 'A work permit shows that you may work in the United States. [1]',
         sources: [
           {

@@ -1,4 +1,5 @@
 import { z } from 'zod'
+import { FEATURES, type Features, grantTypesOf, JWT_BEARER_GRANT } from '../features.ts'
 import { defineOperation } from './operation.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -6,6 +7,10 @@ const CLIENT_AUTHENTICATION =
   'Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields ' +
   '(`client_secret_post`), or, as an agent with keys, `client_assertion` and `client_assertion_type` ' +
   '(`private_key_jwt`). Not two of them.'
+
+const CONFIRMED =
+  ' A token for what reaches a person (`contact:write`) comes only with the jwt-bearer grant: send the ' +
+  '`identity_assertion` that you were given when a person confirmed you.'
 
 /** RFC 7523 §2.2. */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
@@ -22,16 +27,60 @@ const ClientFields = {
     .meta({ description: 'Goes with `client_assertion`.' }),
 }
 
-export const TokenRequest = z.object({
-  grant_type: z.literal('client_credentials'),
-  scope: z.string().optional().meta({
-    description: 'Scopes separated by spaces. Absent: all that the client may have. Too much is narrowed.',
-  }),
-  resource: z.string().optional().meta({
-    description: 'Absent, or exactly the API root (RFC 8707).',
-  }),
-  ...ClientFields,
-})
+const CLIENT_CREDENTIALS = {
+  type: 'object' as const,
+  title: 'ClientCredentialsGrant',
+  description: 'For the agent itself (RFC 6749, section 4.4).',
+  properties: { grant_type: { type: 'string' as const, const: 'client_credentials' } },
+  required: ['grant_type'],
+}
+
+const JWT_BEARER = {
+  type: 'object' as const,
+  title: 'JwtBearerGrant',
+  description: 'For an agent that a person confirmed (RFC 7523, section 2.1).',
+  properties: {
+    grant_type: { type: 'string' as const, const: JWT_BEARER_GRANT },
+    assertion: { type: 'string' as const },
+  },
+  required: ['grant_type', 'assertion'],
+}
+
+/** Of the schema, not the body: no agent can send the second as it is, and the examples of a body are what can be sent. */
+const EXAMPLES = [
+  { grant_type: 'client_credentials' },
+  {
+    grant_type: JWT_BEARER_GRANT,
+    assertion: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl',
+    scope: 'guides:read waitlist:write contact:write',
+  },
+]
+
+/** All fields of the form by name, as whatever draws a form wants them; `oneOf` says which go together. */
+export const tokenRequestOf = (features: Features) =>
+  z
+    .object({
+      grant_type: z.enum(grantTypesOf(features)).meta({
+        description: features.verifiedEmail
+          ? `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`
+          : 'Always `client_credentials`.',
+      }),
+      ...(features.verifiedEmail && {
+        assertion: z.string().optional().meta({
+          description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
+        }),
+      }),
+      scope: z.string().optional().meta({
+        description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
+      }),
+      resource: z.string().optional().meta({
+        description: 'Absent, or exactly the API root (RFC 8707).',
+      }),
+      ...ClientFields,
+    })
+    .meta(features.verifiedEmail ? { oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES } : {})
+
+export const TokenRequest = tokenRequestOf(FEATURES)
 
 export const TokenResponse = z.object({
   access_token: z
@@ -52,8 +101,8 @@ export const createToken = defineOperation({
   path: '/oauth/token',
   operationId: 'createToken',
   tag: 'OAuth',
-  summary: 'Get an access token with client credentials (RFC 6749, section 4.4)',
-  description: CLIENT_AUTHENTICATION,
+  summary: 'Get an access token (RFC 6749)',
+  description: `${CLIENT_AUTHENTICATION}${FEATURES.verifiedEmail ? CONFIRMED : ''}`,
   access: 'client',
   errors: 'oauth',
   request: { body: TokenRequest },
@@ -65,7 +114,7 @@ export const createToken = defineOperation({
   responses: { 200: TokenResponse },
   outcomes: {
     200: {
-      description: 'A token. It lasts an hour.',
+      description: 'A token. It lasts an hour at most.',
       example: () => ({
         access_token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
         token_type: 'Bearer',

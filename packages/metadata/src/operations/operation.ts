@@ -46,6 +46,8 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
   readonly access: A
   readonly errors: ErrorShape
   readonly request?: I
+  /** Headers of its own that the route reads itself, by the names that are shown. */
+  readonly requestHeaders?: z.ZodObject
   /** Of the request body; JSON unless given. */
   readonly bodyType?: 'application/x-www-form-urlencoded'
   /** True when a request may come without a body. */
