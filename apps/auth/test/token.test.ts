@@ -160,7 +160,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     [
       'N-033 only a scope that needs an e-mail address',
       fields({ scope: 'contact:write' }),
-      { ...scope, says: /contact:write is not among the scopes of client_credentials/ },
+      { ...scope, says: /contact:write needs a verified e-mail address/ },
     ],
     ['N-034 a quote in the scope', fields({ scope: 'guides:read"' }), scope],
     ['N-034 a backslash in the scope', fields({ scope: 'guides:read\\' }), scope],

@@ -202,5 +202,5 @@ export const otherResource = (base: string) =>
   new Problem('invalid-target', { detail: `Leave resource out, or send resource=${base}` })
 
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
-  `This client may have: ${allowed.join(' ')}. contact:write is not among the scopes of client_credentials: a person has to ` +
-  `confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`
+  `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address, never client_credentials: a person ` +
+  `has to confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`
