@@ -25,6 +25,8 @@ interface ReadyKey {
 }
 const READY = new WeakMap<Buffer, ReadyKey>()
 const MOST_KNOWN = 10_000
+/** Past any address, id or name of ours: what a stranger sends in their place may be as long as a body. */
+const MOST_REMEMBERED_LENGTH = 500
 
 /** What a subject is counted under. @param bytes the key of the day */
 export function hashed(bytes: Buffer, { name }: LimitPolicy, subject: string): string {
@@ -33,7 +35,7 @@ export function hashed(bytes: Buffer, { name }: LimitPolicy, subject: string): s
   const text = `${name}\n${subject}`
   const hash =
     ready.known.get(text) ?? createHmac('sha256', ready.key).update(text).digest('base64url').slice(0, 22)
-  if (!ready.known.has(text)) ready.known.set(text, hash)
+  if (text.length <= MOST_REMEMBERED_LENGTH && !ready.known.has(text)) ready.known.set(text, hash)
   return hash
 }
 

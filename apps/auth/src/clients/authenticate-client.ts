@@ -9,7 +9,7 @@ import {
   spendLimits,
 } from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
-import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
+import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import {
   type AuthenticationFault,
@@ -115,16 +115,12 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
       if (!client && expired && (await provesItself(shown, expired, deps.recogniseAssertion)))
         throw clientExpired()
       const [nearest] = addressNetworks(String(ctx.state['address']))
-      spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${countedAs(clientId)}`))
+      spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
     return { clientId: usable.id, scopes: new Set(usable.scopes) }
   }
 }
-
-/** What is no id of ours may be as long as a body: the limiter remembers what it counted. */
-const countedAs = (clientId: string) =>
-  AgentId.safeParse(clientId).success ? clientId : sha256(clientId).toString('base64url')
 
 const clientExpired = () => new Problem('client-expired', { headers: BASIC_CHALLENGE })
 

@@ -117,9 +117,10 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (TOKEN.test(presented)) {
     await passToProvider(ctx, deps, form, clientId)
     // It passes over one that a change half way through has made dead for now: that would come back when the change is forgotten.
-    await deps.revokeToken(sha256(presented))
+    const hash = sha256(presented)
+    await deps.revokeToken(hash)
     // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
-    await deps.announceEnd(sha256(presented).toString('base64url'))
+    await deps.announceEnd(hash.toString('base64url'))
   }
   ctx.status = 200
   ctx.body = ''
