@@ -1,4 +1,5 @@
 import { defineConfig } from 'vitest/config'
+import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { debianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
 
 try {
@@ -12,14 +13,44 @@ try {
   process.exit(1)
 }
 
-/** What runs as separate processes: both apps twice, a gateway, PostgreSQL, Redis and a browser. One file at a time. */
+/** Files that take a minute or more. They start first, so that none runs alone at the end. */
+const SLOWEST = [
+  'faults',
+  'whole-stack',
+  'mail-kills',
+  'lifecycle',
+  'pages',
+  'cached-answers',
+  'resource-servers',
+]
+
+class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ moduleId }: TestSpecification) => {
+      const index = SLOWEST.findIndex((name) => moduleId.includes(`/${name}.`))
+      return index < 0 ? SLOWEST.length : index
+    }
+    return files.toSorted((a, b) => rank(a) - rank(b))
+  }
+}
+
+/**
+ * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
+ * A file mostly waits, so two run at a time.
+ */
 export default defineConfig({
   test: {
     name: 'system',
-    include: ['e2e/system/**/*.test.ts'],
-    fileParallelism: false,
+    include: ['e2e/system/**/*.test.ts', '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts'],
+    globalSetup: './packages/postgres/src/testing/vitest-embedded.ts',
+    maxWorkers: 2,
+    sequence: { sequencer: SlowestFirst },
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    reporters: ['default', './scripts/closing-lines-reporter.ts'],
+    reporters: [
+      'default',
+      './scripts/vitest/slow-files-reporter.ts',
+      './scripts/vitest/closing-lines-reporter.ts',
+    ],
   },
 })

@@ -23,11 +23,13 @@ export async function openStoredCounts(system: { readonly adminUrls: Readonly<Re
   }
   const resources = opening.move()
   return {
-    async count(): Promise<Readonly<Record<string, number>>> {
+    async count(): Promise<Counts> {
       const counted = await Promise.all(counters.map((count) => count()))
       return Object.fromEntries(counted.flat().map(({ name, count }) => [name, count]))
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+/** How many rows each table has. */
+export type Counts = Readonly<Record<string, number>>
 export type StoredCounts = Awaited<ReturnType<typeof openStoredCounts>>

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
@@ -10,12 +11,16 @@ import { localSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
+import { type RevocationOptions, revocationKey } from '@plainpath/revocation'
+import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 
 /** The settings of both apps for one test: fresh databases, fresh keys, one signing key. */
 export interface SystemEnvironment extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly adminUrls: { readonly auth: string; readonly resource: string }
+  /** A channel of its own: systems of other tests may share the Redis, and must not wait for each other. */
+  readonly revocation: RevocationOptions
 }
 
 export async function openSystemEnvironment(
@@ -30,6 +35,8 @@ export async function openSystemEnvironment(
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
   // Limits as they are in production count in memory: a shared Redis would remember what earlier runs took.
   const redisUrl = limitsFactor > 1 ? inject('redisUrl') : undefined
+  const name = `plainpath-test-${randomUUID()}`
+  if (redisUrl) opening.defer(() => removeKey(redisUrl, revocationKey(name)))
   const env = {
     ...secrets.files,
     RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
@@ -52,12 +59,18 @@ export async function openSystemEnvironment(
   return {
     env,
     adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
+    revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
 
 /** Where nobody listens. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
+
+async function removeKey(redisUrl: string, key: string): Promise<void> {
+  const redis = new Redis(redisUrl)
+  await redis.del(key).finally(() => redis.disconnect())
+}
 
 async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
   const now = () => new Date()

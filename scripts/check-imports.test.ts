@@ -187,9 +187,4 @@ describe('imports', () => {
     }
     expect(breachesOf(checkImports, diamond)).toEqual([])
   })
-
-  it('leaves what git ignores alone', () => {
-    const ignored = { '.gitignore': 'out/\n', 'packages/domain/out/agent.ts': `import koa from 'koa'` }
-    expect(breachesOf(checkImports, ignored)).toEqual([])
-  })
 })

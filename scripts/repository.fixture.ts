@@ -1,20 +1,13 @@
-import { execFileSync } from 'node:child_process'
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import os from 'node:os'
-import path from 'node:path'
-import { type Check, openRepository } from './repository.ts'
+import type { Check } from './repository.ts'
 
-/** Runs a check on a repository made of these files, in a temporary folder. */
+/** Runs a check on a repository that holds these files, in memory. */
 export function breachesOf(check: Check, files: Readonly<Record<string, string>>): string[] {
-  const root = mkdtempSync(path.join(os.tmpdir(), 'repository-'))
-  try {
-    execFileSync('git', ['init', '--quiet'], { cwd: root })
-    for (const [file, content] of Object.entries(files)) {
-      mkdirSync(path.dirname(path.join(root, file)), { recursive: true })
-      writeFileSync(path.join(root, file), content)
-    }
-    return check(openRepository(root))
-  } finally {
-    rmSync(root, { recursive: true })
-  }
+  return check({
+    files: Object.keys(files).toSorted(),
+    read(file) {
+      const content = files[file]
+      if (content === undefined) throw new Error(`there is no ${file}`)
+      return content
+    },
+  })
 }

@@ -24,6 +24,8 @@ export interface Targets extends Disposable {
   /** A credential and a token that are good all the time. */
   readonly agent: { readonly client_id: string; readonly client_secret: string }
   readonly token: string
+  /** The number of requests sent so far. */
+  requestCount(): number
 }
 
 const Registered = z.object({ client_id: z.string(), client_secret: z.string() })
@@ -42,8 +44,17 @@ export const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
 
 /** Every public operation of both apps, and introspection on its internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
-  const publicly = senderTo(system.origin)
-  const internally = senderTo(system.internalUrl)
+  let requests = 0
+  const counted = (url: string): Sender => {
+    const sender = senderTo(url)
+    const send: Sender['send'] = (sent) => {
+      requests += 1
+      return sender.send(sent)
+    }
+    return { ...sender, send }
+  }
+  const publicly = counted(system.origin)
+  const internally = counted(system.internalUrl)
   const register = async () => {
     const { text } = await publicly.send({ method: 'POST', path: '/api/agent/register' })
     return Registered.parse(JSON.parse(text))
@@ -116,6 +127,7 @@ export async function openTargets(system: System): Promise<Targets> {
     ],
     agent,
     token,
+    requestCount: () => requests,
     [Symbol.dispose]() {
       publicly[Symbol.dispose]()
       internally[Symbol.dispose]()

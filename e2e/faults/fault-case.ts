@@ -33,6 +33,8 @@ export interface FaultCase {
   /** Before the load. */
   prepare?(system: FaultyStack, ledger: Ledger): Promise<void>
   begin(system: FaultyStack, ledger: Ledger): Promise<void>
+  /** Whether the scenario has seen what it judges by; the fault is held until then, within a bound. */
+  hasShown?(): boolean
   /** Returns when the part is back. */
   end(system: FaultyStack, ledger: Ledger): Promise<void>
   /** After the load. @returns what is wrong beside the answers */

@@ -137,7 +137,7 @@ export const FAULT_NUMBERS = {
   'F-33': { fault: 'the event loop stands still, or memory or files run out', tests: [] },
   'F-34': {
     fault: 'nobody reads the log',
-    tests: [...by('packages/http/src/log.test.ts', 'F-34 who logs does not wait for whoever reads')],
+    tests: [...by('packages/http/src/log.process.test.ts', 'F-34 who logs does not wait for whoever reads')],
   },
   'F-35': {
     fault: 'names are not resolved',

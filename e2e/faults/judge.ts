@@ -57,9 +57,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
   const mistakes = entries
     .filter((entry) => !excused.includes(entry))
     .flatMap((entry) => mistakeOf(entry, expected, affected))
-  const unseen = expected.refuses.filter(
-    (name) => !entries.some((entry) => entry.operation === name && entry.outcome === 'refused'),
-  )
+  const unseen = unseenRefusals(entries, expected)
   const recoveries = affected.map((name) => firstGoodAfter(entries, name, expected.backAt))
   const goodput = expected.recoversMs === undefined ? undefined : goodputOf(entries, expected)
   const never = affected.filter((_name, index) => recoveries[index] === undefined)
@@ -111,6 +109,15 @@ function shedSeconds(entries: readonly Entry[]): Judgement['shedSeconds'] {
 function tooManyRefused(entries: readonly Entry[], most = 1): string[] {
   const refused = entries.filter(({ outcome }) => outcome === 'refused').length
   return refused <= most * entries.length ? [] : [`${refused} of ${entries.length} refused`]
+}
+
+/** Operations that nobody can serve while the fault lasts, and of which no request was refused. */
+export const unseenRefusals = (
+  entries: readonly Entry[],
+  { refuses, faultedAt }: Pick<Expectation, 'refuses' | 'faultedAt'>,
+): readonly OperationName[] => {
+  const refused = entries.filter(({ outcome, endedAt }) => outcome === 'refused' && endedAt >= faultedAt)
+  return refuses.filter((name) => !refused.some((entry) => entry.operation === name))
 }
 
 export const affectedBy = (parts: readonly Part[]): readonly OperationName[] =>

@@ -2,7 +2,7 @@ import { checkAcknowledged } from './check-acknowledged.ts'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { affectedBy, firstGoodAfter, GRACE_MS, type Judgement, judge } from './judge.ts'
+import { affectedBy, firstGoodAfter, GRACE_MS, type Judgement, judge, unseenRefusals } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
@@ -35,10 +35,8 @@ export async function runFault(
   await fault.prepare?.(system, ledger)
   const { entries, ...facts } = await underLoad(system, ledger, fault, longer(phases, fault.least))
   const judgement = judge(entries, { ...fault, ...facts })
-  const { failsCheck } = fault
   const wrong = [...judgement.wrong]
-  if (failsCheck && !ledger.health.has(`${failsCheck} failed`))
-    wrong.push(`health: ${failsCheck} never failed`)
+  if (!failedCheckShown(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
   for (const { name, running } of [...system.stack.auth, ...system.stack.resource]) {
     if (!running) wrong.push(`${name} ended`)
   }
@@ -60,6 +58,12 @@ export function notRun({ name, numbers }: FaultCase, error: unknown): FaultResul
   const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
   return { fault: name, numbers, wrong, lost: [], ...counts, ...times }
 }
+
+/** The longest that a fault is held while its required effects have not been seen. */
+const SHOWN_WITHIN_MS = 20_000
+
+const failedCheckShown = ({ failsCheck }: FaultCase, { health }: Ledger) =>
+  failsCheck === undefined || health.has(`${failsCheck} failed`)
 
 const longer = (phases: Phases, least: Phases = phases): Phases => ({
   steady: Math.max(phases.steady, least.steady),
@@ -84,6 +88,11 @@ async function underLoad(
   const faultedAt = performance.now()
   await fault.begin(system, ledger)
   await load.sent(phases.held)
+  const hasShown = () =>
+    (fault.hasShown?.() ?? true) &&
+    failedCheckShown(fault, ledger) &&
+    unseenRefusals(load.entries, { ...fault, faultedAt }).length === 0
+  while (!hasShown() && performance.now() < faultedAt + SHOWN_WITHIN_MS) await load.sent(10)
   await fault.end(system, ledger)
   const backAt = performance.now()
   const waiting = () =>

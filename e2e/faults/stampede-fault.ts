@@ -42,6 +42,7 @@ export function stampede(): FaultCase {
         await system.admin.server.query('select pg_sleep(0.3)')
       },
     }),
+    hasShown: () => judged > 0,
     async finish() {
       sender[Symbol.dispose]()
       return judged > 0 ? wrong : ['no time could be judged']

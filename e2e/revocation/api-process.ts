@@ -1,4 +1,4 @@
-import type { ApiProcess, World } from './world.ts'
+import { type ApiProcess, INTERVALS, type World } from './world.ts'
 
 interface Connection {
   subscribed: boolean
@@ -11,7 +11,7 @@ interface Connection {
 }
 
 const SILENCE_MS = 1_500
-const RENEW_MS = 500
+const { leaseMs, renewMs } = INTERVALS
 
 export function apiProcess(
   world: World,
@@ -20,7 +20,7 @@ export function apiProcess(
 ): ApiProcess {
   const { time, random, store } = world
   const local = () => clock.offset + time.now() * clock.speed
-  const member = world.parts.revocationMember({ name, leaseMs: 2_000, keepMs: 30_000, mostKept: 100 })
+  const member = world.parts.revocationMember({ name, leaseMs, keepMs: 30_000, mostKept: 100 })
   const waiting = new Map<object, ((active: boolean) => void)[]>()
   let pausedUntil = 0
   let slowUntil = 0
@@ -94,9 +94,9 @@ export function apiProcess(
       if (connection !== on) return
       if (time.now() - on.heardAt > SILENCE_MS) return close(on)
       run(member.tick(local()))
-      here(time.now() + RENEW_MS, tick)
+      here(time.now() + renewMs, tick)
     }
-    here(time.now() + RENEW_MS, tick)
+    here(time.now() + renewMs, tick)
   }
   function close(on: Connection): void {
     on.open = false

@@ -1,5 +1,5 @@
 import type { Ended } from '@plainpath/revocation'
-import { type RevokingProcess, SPANS, type World } from './world.ts'
+import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
 const clientOf = (token: string) => token.split('/')[0]!
 
@@ -48,7 +48,7 @@ export function revokingProcess(
           let looks = 0
           let seen: { mark: string; pending: number } | undefined
           const go = (): void => {
-            const step = parts.nextStep(raised, { known: known!, looks, seen }, local(), SPANS)
+            const step = parts.nextStep(raised, { known: known!, looks, seen }, local(), INTERVALS)
             if (step.do === 'answer') return answer()
             if (step.do !== 'look') return ask(() => store.strikeOff(mark, number), answer)
             time.at(toGlobal(step.at), () =>

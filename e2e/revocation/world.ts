@@ -1,6 +1,6 @@
 import type * as revocationWait from '@plainpath/auth/revocation-wait'
 import type * as revocationMember from '@plainpath/resource/revocation-member'
-import { LEASE_MS, MARGIN_MS, type Notice } from '@plainpath/revocation'
+import { type Notice, REVOCATION } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
 import type { Randomness, VirtualTime } from './virtual-time.ts'
 
@@ -49,4 +49,4 @@ export interface World {
   fromMemory: number
 }
 
-export const SPANS = { leaseMs: LEASE_MS, marginMs: MARGIN_MS }
+export const { intervals: INTERVALS } = REVOCATION

@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answer, basic, form, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
+import { whenCounted } from './when-counted.ts'
 
 /** As production counts, over two processes of each app that share Redis. */
 const resources = new AsyncDisposableStack()
@@ -63,52 +64,59 @@ async function makeOlder(seconds: number): Promise<void> {
 }
 
 describe('two processes behind the gateway count together:', () => {
-  test('N-146 an address registers 20 agents a minute, and another address its own 20', async () => {
-    const [one, other] = [system.client({ from: newAddress() }), system.client({ from: newAddress() })]
-    const answers = await times(30, () => register(one))
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
-    expect(statuses(await times(25, () => register(other)))).toEqual({ 201: 20, 429: 5 })
-    const refused = answers.find(({ status }) => status === 429)
-    expect(JSON.parse(refused?.text ?? '')).toMatchObject({ code: 'rate-limited', policy: 'register-burst' })
-  })
+  test('N-146 an address registers 20 agents a minute, and another address its own 20', () =>
+    whenCounted(system.stack, async () => {
+      const [one, other] = [system.client({ from: newAddress() }), system.client({ from: newAddress() })]
+      const answers = await times(30, () => register(one))
+      expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+      expect(statuses(await times(25, () => register(other)))).toEqual({ 201: 20, 429: 5 })
+      const refused = answers.find(({ status }) => status === 429)
+      expect(JSON.parse(refused?.text ?? '')).toMatchObject({
+        code: 'rate-limited',
+        policy: 'register-burst',
+      })
+    }))
 
-  test('N-148 a burst on each side of a minute’s edge lets one quota through, from all processes together', async () => {
-    const sender = system.client({ from: newAddress() })
-    expect(statuses(await times(15, () => register(sender)))).toEqual({ 201: 15 })
-    await makeOlder(55)
-    expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
-    await makeOlder(8)
-    expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
-  })
+  test('N-148 a burst on each side of a minute’s edge lets one quota through, from all processes together', () =>
+    whenCounted(system.stack, async () => {
+      const sender = system.client({ from: newAddress() })
+      expect(statuses(await times(15, () => register(sender)))).toEqual({ 201: 15 })
+      await makeOlder(55)
+      expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 5, 429: 15 })
+      await makeOlder(8)
+      expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
+    }))
 
-  test('N-146 an address reads 120 times a minute without a token, and joins 120 times an hour', async () => {
-    const sender = system.client({ from: newAddress() })
-    const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
-    // Each of the two processes may hold back what it took ahead, a batch of ten at most (decision 14).
-    expect(reads[200]).toBeGreaterThanOrEqual(100)
-    expect(reads[200]).toBeLessThanOrEqual(120)
-    expect(reads[429]).toBe(130 - Number(reads[200]))
-    const joins = await times(130, () =>
-      sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
-    )
-    expect(statuses(joins)).toEqual({ 400: 120, 429: 10 })
-    // N-079, N-161: with a token it may go on.
-    const agent = await system.register(system.client({ from: newAddress() }))
-    const token = await system.token(agent, system.client({ from: newAddress() }))
-    const headers = { authorization: `Bearer ${token}` }
-    expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
-  })
+  test('N-146 an address reads 120 times a minute without a token, and joins 120 times an hour', () =>
+    whenCounted(system.stack, async () => {
+      const sender = system.client({ from: newAddress() })
+      const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
+      // Each of the two processes may hold back what it took ahead, a batch of ten at most (decision 14).
+      expect(reads[200]).toBeGreaterThanOrEqual(100)
+      expect(reads[200]).toBeLessThanOrEqual(120)
+      expect(reads[429]).toBe(130 - Number(reads[200]))
+      const joins = await times(130, () =>
+        sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
+      )
+      expect(statuses(joins)).toEqual({ 400: 120, 429: 10 })
+      // N-079, N-161: with a token it may go on.
+      const agent = await system.register(system.client({ from: newAddress() }))
+      const token = await system.token(agent, system.client({ from: newAddress() }))
+      const headers = { authorization: `Bearer ${token}` }
+      expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
+    }))
 
-  test('five joins an hour for one mailbox, from whatever address and in whatever spelling', async () => {
-    const email = system.newEmail()
-    const spellings = [email, email.toUpperCase(), ` ${email} `]
-    const answers = await times(9, (n) =>
-      system
-        .client({ from: newAddress() })
-        .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[n % 3] }) }),
-    )
-    expect(statuses(answers)).toEqual({ 200: 4, 201: 1, 429: 4 })
-  })
+  test('five joins an hour for one mailbox, from whatever address and in whatever spelling', () =>
+    whenCounted(system.stack, async () => {
+      const email = system.newEmail()
+      const spellings = [email, email.toUpperCase(), ` ${email} `]
+      const answers = await times(9, (n) =>
+        system
+          .client({ from: newAddress() })
+          .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[n % 3] }) }),
+      )
+      expect(statuses(answers)).toEqual({ 200: 4, 201: 1, 429: 4 })
+    }))
 })
 
 describe('N-140, N-142 a forged header changes nothing:', () => {
@@ -121,23 +129,26 @@ describe('N-140, N-142 a forged header changes nothing:', () => {
     forwarded: `for=198.51.100.${n}`,
   })
 
-  test('a client behind the gateway does not escape its limit', async () => {
-    const sender = system.client({ from: newAddress() })
-    expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
-  })
+  test('a client behind the gateway does not escape its limit', () =>
+    whenCounted(system.stack, async () => {
+      const sender = system.client({ from: newAddress() })
+      expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
+    }))
 
-  test('nor does it use up the limit of another', async () => {
-    const victim = newAddress()
-    const attacker = system.client({ from: newAddress() })
-    await times(30, () => register(attacker, { 'x-forwarded-for': victim }))
-    await times(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
-    expect(statuses(await times(20, () => register(system.client({ from: victim }))))).toEqual({ 201: 20 })
-  })
+  test('nor does it use up the limit of another', () =>
+    whenCounted(system.stack, async () => {
+      const victim = newAddress()
+      const attacker = system.client({ from: newAddress() })
+      await times(30, () => register(attacker, { 'x-forwarded-for': victim }))
+      await times(5, () => register(attacker, { 'x-forwarded-for': `${victim}, 127.0.0.1` }))
+      expect(statuses(await times(20, () => register(system.client({ from: victim }))))).toEqual({ 201: 20 })
+    }))
 
-  test('a client that finds a way past the gateway does not escape either', async () => {
-    const sender = direct('auth', { from: newAddress() })
-    expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
-  })
+  test('a client that finds a way past the gateway does not escape either', () =>
+    whenCounted(system.stack, async () => {
+      const sender = direct('auth', { from: newAddress() })
+      expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
+    }))
 
   test.for([
     ['N-141 a port', (n: number) => `203.0.113.1:${1_000 + n}`],
@@ -154,76 +165,83 @@ describe('N-140, N-142 a forged header changes nothing:', () => {
     ],
   ] satisfies [string, (n: number) => string][])(
     'what the gateway says is one address: %s',
-    async ([_what, said]) => {
-      const gateway = direct('auth')
-      const answers = await times(30, (n) => register(gateway, { 'x-forwarded-for': said(n) }))
-      expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
-    },
+    ([_what, said]) =>
+      whenCounted(system.stack, async () => {
+        const gateway = direct('auth')
+        const answers = await times(30, (n) => register(gateway, { 'x-forwarded-for': said(n) }))
+        expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+      }),
   )
 
-  test('N-141 garbage from the gateway counts as the gateway', async () => {
-    const gateway = direct('auth')
-    const answers = await times(30, (n) =>
-      register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][n % 5] ?? '' }),
-    )
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
-  })
+  test('N-141 garbage from the gateway counts as the gateway', () =>
+    whenCounted(system.stack, async () => {
+      const gateway = direct('auth')
+      const answers = await times(30, (n) =>
+        register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][n % 5] ?? '' }),
+      )
+      expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+    }))
 })
 
 describe('N-143 IPv6, at two processes:', () => {
-  test('a /64 is one address', async () => {
-    const gateway = direct('auth')
-    const answers = await times(40, (n) =>
-      register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${n.toString(16)}::1` }),
-    )
-    expect(statuses(answers)).toEqual({ 201: 20, 429: 20 })
-    const neighbour = await register(gateway, { 'x-forwarded-for': '2001:db8:1:2::1' })
-    expect(neighbour.status).toBe(201)
-  })
+  test('a /64 is one address', () =>
+    whenCounted(system.stack, async () => {
+      const gateway = direct('auth')
+      const answers = await times(40, (n) =>
+        register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${n.toString(16)}::1` }),
+      )
+      expect(statuses(answers)).toEqual({ 201: 20, 429: 20 })
+      const neighbour = await register(gateway, { 'x-forwarded-for': '2001:db8:1:2::1' })
+      expect(neighbour.status).toBe(201)
+    }))
 
-  test('a /48 has four times as much, over all its networks', async () => {
-    const gateway = direct('auth')
-    const answers = await times(120, (n) =>
-      register(gateway, { 'x-forwarded-for': `2001:db8:2:${n.toString(16)}::1` }),
-    )
-    expect(statuses(answers)).toEqual({ 201: 80, 429: 40 })
-    expect((await register(gateway, { 'x-forwarded-for': '2001:db8:3:1::1' })).status).toBe(201)
-  })
+  test('a /48 has four times as much, over all its networks', () =>
+    whenCounted(system.stack, async () => {
+      const gateway = direct('auth')
+      const answers = await times(120, (n) =>
+        register(gateway, { 'x-forwarded-for': `2001:db8:2:${n.toString(16)}::1` }),
+      )
+      expect(statuses(answers)).toEqual({ 201: 80, 429: 40 })
+      expect((await register(gateway, { 'x-forwarded-for': '2001:db8:3:1::1' })).status).toBe(201)
+    }))
 })
 
 describe('nobody locks out another:', () => {
-  test('failed authentications for a client refuse neither its right secret nor other addresses', async () => {
-    const agent = await system.register(system.client({ from: newAddress() }))
-    const attacker = system.client({ from: newAddress() })
-    const wrong = await times(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
-    expect(statuses(wrong)).toEqual({ 401: 20, 429: 20 })
-    // Even from the attacker's own address the right secret is let in.
-    expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
-    const elsewhere = system.client({ from: newAddress() })
-    expect((await authenticate(elsewhere, agent.client_id, 'a-wrong-secret')).status).toBe(401)
-    expect((await authenticate(elsewhere, agent.client_id, agent.client_secret)).status).toBe(200)
-  })
+  test('failed authentications for a client refuse neither its right secret nor other addresses', () =>
+    whenCounted(system.stack, async () => {
+      const agent = await system.register(system.client({ from: newAddress() }))
+      const attacker = system.client({ from: newAddress() })
+      const wrong = await times(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
+      expect(statuses(wrong)).toEqual({ 401: 20, 429: 20 })
+      // Even from the attacker's own address the right secret is let in.
+      expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
+      const elsewhere = system.client({ from: newAddress() })
+      expect((await authenticate(elsewhere, agent.client_id, 'a-wrong-secret')).status).toBe(401)
+      expect((await authenticate(elsewhere, agent.client_id, agent.client_secret)).status).toBe(200)
+    }))
 
-  test('nor do they count for another client at the same address', async () => {
-    const address = newAddress()
-    const [noisy, quiet] = [
-      await system.register(system.client({ from: newAddress() })),
-      await system.register(system.client({ from: newAddress() })),
-    ]
-    const sender = system.client({ from: address })
-    await times(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
-    expect((await authenticate(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
-    expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
-  })
+  test('nor do they count for another client at the same address', () =>
+    whenCounted(system.stack, async () => {
+      const address = newAddress()
+      const [noisy, quiet] = [
+        await system.register(system.client({ from: newAddress() })),
+        await system.register(system.client({ from: newAddress() })),
+      ]
+      const sender = system.client({ from: address })
+      await times(30, () => authenticate(sender, noisy.client_id, 'a-wrong-secret'))
+      expect((await authenticate(sender, quiet.client_id, 'a-wrong-secret')).status).toBe(401)
+      expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
+    }))
 
-  test('a client that used up its tokens of a minute leaves its neighbours theirs', async () => {
-    const sender = system.client({ from: newAddress() })
-    const [busy, other] = [
-      await system.register(system.client({ from: newAddress() })),
-      await system.register(system.client({ from: newAddress() })),
-    ]
-    const answers = await times(130, () => authenticate(sender, busy.client_id, busy.client_secret))
-    expect(statuses(answers)).toEqual({ 200: 120, 429: 10 })
-    expect((await authenticate(sender, other.client_id, other.client_secret)).status).toBe(200)
-  })
+  test('a client that used up its tokens of a minute leaves its neighbours theirs', () =>
+    whenCounted(system.stack, async () => {
+      const sender = system.client({ from: newAddress() })
+      const [busy, other] = [
+        await system.register(system.client({ from: newAddress() })),
+        await system.register(system.client({ from: newAddress() })),
+      ]
+      const answers = await times(130, () => authenticate(sender, busy.client_id, busy.client_secret))
+      expect(statuses(answers)).toEqual({ 200: 120, 429: 10 })
+      expect((await authenticate(sender, other.client_id, other.client_secret)).status).toBe(200)
+    }))
 })

@@ -1,4 +1,4 @@
-import { LEASE_MS } from '@plainpath/revocation'
+import { REVOCATION } from '@plainpath/revocation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
@@ -98,7 +98,7 @@ const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] =
     async happen() {
       const { child } = among(system.stack.resource)
       child.kill('SIGSTOP')
-      await pause(random.between(500, 2 * LEASE_MS))
+      await pause(random.between(500, 2 * REVOCATION.intervals.leaseMs))
       child.kill('SIGCONT')
     },
   },

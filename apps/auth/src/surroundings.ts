@@ -1,5 +1,6 @@
 import type { Log } from '@plainpath/http'
 import type { Features } from '@plainpath/metadata'
+import type { RevocationOptions } from '@plainpath/revocation'
 import type { AnnounceDeps } from './revocation/announce-end.ts'
 import type { TellSecurityEvent } from './security-events.ts'
 import type { SweepDeps } from './sweep-regularly.ts'
@@ -16,8 +17,8 @@ export interface Surroundings {
   features?: Features
   /** Gets a line with the link of each mail, where mail becomes files. */
   announce?: (line: string) => void
-  /** Of what is shared with APIs in Redis, where it is to be another than `revocation`. */
-  revocationName?: string
+  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  revocation?: RevocationOptions
   onAnnounced?: AnnounceDeps['onAnnounced']
   /** Told of what ends; of all else `withSecurityEvents` tells. */
   tell?: TellSecurityEvent

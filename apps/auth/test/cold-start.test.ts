@@ -45,6 +45,7 @@ async function startServe(env: Record<string, string> = {}): Promise<Started> {
     stdio: ['ignore', 'pipe', 'pipe'],
     env: {
       ...settings,
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       AUTH_HOST: '127.0.0.1',
       AUTH_PORT: String(port),
       AUTH_INTERNAL_PORT: String(internal),

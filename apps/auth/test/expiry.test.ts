@@ -50,7 +50,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       log: silent,
       now,
       redisTimeoutMs: 3_000,
-      ...(redis && { redisPrefix: redis.prefix, revocationName: `${redis.prefix}revocation` }),
+      ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
     })
     return await agentExpiry({ neverUsedClients: 1_000 }, stores).expire(now())
   }

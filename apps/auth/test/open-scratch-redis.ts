@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { createLog } from '@plainpath/http'
+import type { RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import { inject } from 'vitest'
 import { openRedis } from '../src/tokens/open-redis.ts'
@@ -10,6 +11,8 @@ export interface ScratchRedis extends AsyncDisposable {
   readonly redis: Redis
   /** Of every key; random. */
   readonly prefix: string
+  /** A channel of this test's own, with leases so short that no test waits for one. */
+  readonly revocation: RevocationOptions
   keys(pattern?: string): Promise<string[]>
   /** Forgets the keys that match, as a flushed or restarted Redis has; all of ours when absent. */
   lose(pattern?: string): Promise<void>
@@ -20,7 +23,7 @@ export interface ScratchRedis extends AsyncDisposable {
 export async function openScratchRedis(): Promise<ScratchRedis> {
   const url = inject('redisUrl')
   if (!url) throw new Error('this test needs TEST_REDIS_URL')
-  const redis = await openRedis(url, createLog({ service: 'test', write: () => undefined }))
+  const redis = await openRedis(url, createLog({ service: 'test', write: () => undefined }), 3_000)
   const prefix = `plainpath-test-${randomBytes(8).toString('hex')}:`
   async function keys(pattern = '*') {
     const found: string[] = []
@@ -36,6 +39,7 @@ export async function openScratchRedis(): Promise<ScratchRedis> {
     url,
     redis,
     prefix,
+    revocation: { name: `${prefix}revocation`, intervals: { leaseMs: 100, renewMs: 25, marginMs: 20 } },
     keys,
     lose,
     async dump() {

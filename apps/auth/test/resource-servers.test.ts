@@ -4,13 +4,14 @@ import path from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { fingerprint, secretDigest } from '../src/resource-servers/resource-servers.ts'
 import { basic, getToken, register, SIGNED } from './agent-client.ts'
+import { commandWaits } from './command-waits.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { runAuth } from './run-auth.ts'
 import { securityEventsIn } from './security-events-in.ts'
 import { send } from './send.ts'
 import { ORIGIN, type RunningAuth, startInstance } from './start-auth.ts'
 
-const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '1' }
+const SHORT = { AUTH_KEYS_POLL_SECONDS: '0.2', AUTH_KEYS_LEASE_SECONDS: '2' }
 
 let resources: AsyncDisposableStack
 let stores: AuthStores
@@ -59,6 +60,8 @@ async function introspects(auth: RunningAuth, secret: string, token = `ppt_${'A'
   return answer.status
 }
 const ROTATE = 'rotate rs_api --secret-file FILE --replace'
+/** For commands that must give up: they would wait for a lease and 10 s. */
+const SOON = '--timeout 0.5'
 
 test('both secrets are good after rotate, and the older is not after finish', async () => {
   const [one, two] = [await start(), await start()]
@@ -117,7 +120,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
     const [old, served] = [stores.secrets.rs_api, await textNow()]
     expect(await run(`${rotate} --dry-run`)).toMatchObject({ code: 0 })
     await expect(stat(copy)).rejects.toThrow('ENOENT')
-    const begun = await run(rotate)
+    const begun = await run(`${rotate} ${SOON}`)
     expect(begun).toMatchObject({ code: 1, errors: expect.stringContaining(putInPlace()) })
     expect(begun.events).toMatchObject([{ event: 'api-secret-added', copy: true }])
     expect([await textNow(), await secretNow()]).toEqual([served, old])
@@ -130,21 +133,24 @@ describe('where the file that is served cannot be written, a copy is changed', (
       return (await run(`${finish}${more}`)).errors
     }
     await expect.poll(() => finishing(''), { timeout: 10_000 }).toContain('After a leak: --even-if-used')
-    expect(await finishing(' --even-if-used')).toContain(putInPlace())
+    expect(await finishing(` --even-if-used ${SOON}`)).toContain(putInPlace())
     await copyFile(copy, serversFile)
     expect(await run(finish)).toMatchObject({ code: 0, errors: '', events: [] })
     expect(await uses()).toEqual([401, 200])
-  }, 90_000)
+  })
 
   test('nobody is told that it is done while no instance runs and it is not in place', async () => {
-    expect(await run(rotate)).toMatchObject({ code: 1, errors: expect.stringContaining(putInPlace()) })
+    expect(await run(`${rotate} ${SOON}`)).toMatchObject({
+      code: 1,
+      errors: expect.stringContaining(putInPlace()),
+    })
     expect(await secretNow()).toBe(stores.secrets.rs_api)
     await copyFile(copy, serversFile)
     expect((await run(rotate)).code).toBe(0)
-  }, 60_000)
+  })
 
   test('it is not gone on with after other changes of what is served', async () => {
-    expect((await run(rotate)).code).toBe(1)
+    expect((await run(`${rotate} ${SOON}`)).code).toBe(1)
     const begun = await readFile(copy, 'utf8')
     await rm(`${secretFile}.next`)
     expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
@@ -153,7 +159,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
       errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and begin anew\.$/),
     })
     expect(await readFile(copy, 'utf8')).toBe(begun)
-  }, 60_000)
+  })
 })
 
 test('finish goes on where an instance had not followed it', async () => {
@@ -162,22 +168,24 @@ test('finish goes on where an instance had not followed it', async () => {
   const one = resources.use(
     await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }),
   )
-  expect((await run(ROTATE)).code).toBe(1)
+  expect((await run(`${ROTATE} ${SOON}`)).code).toBe(1)
   await copyFile(serversFile, elsewhere)
   expect((await run(ROTATE)).code).toBe(0)
   const next = await secretNow()
   const finishing = async () => {
     expect(await introspects(one, next)).toBe(200)
-    return (await run('finish rs_api')).errors
+    return (await run(`finish rs_api ${SOON}`)).errors
   }
   await expect
-    .poll(finishing, { timeout: 30_000 })
+    .poll(finishing, { timeout: 10_000 })
     .toMatch(/may still be accepted by: .*\. Run the same command again\.$/)
+  const resumed = run('finish rs_api')
+  await commandWaits(stores.db)
   await copyFile(serversFile, elsewhere)
-  expect(await run('finish rs_api')).toMatchObject({ code: 0, errors: '' })
+  expect(await resumed).toMatchObject({ code: 0, errors: '' })
   expect(await introspects(one, stores.secrets.rs_api)).toBe(401)
   expect((await run('finish rs_api')).errors).toContain('One secret of rs_api lives')
-}, 90_000)
+})
 
 test('a rotation that was killed before it wrote the secret goes on with the same one', async () => {
   await start()
@@ -243,17 +251,18 @@ describe('is refused, exit code 1, and changes nothing:', () => {
     const elsewhere = path.join(folder, 'mounted-elsewhere.json')
     await writeFile(elsewhere, text)
     resources.use(await startInstance(stores, { env: { ...SHORT, AUTH_RESOURCE_SERVERS_FILE: elsewhere } }))
-    const refused = await run(ROTATE)
+    const refused = await run(`${ROTATE} ${SOON}`)
     expect(refused).toMatchObject({ code: 1, errors: expect.stringContaining('The API keeps the old one.') })
     expect(await secretNow()).toBe(stores.secrets.rs_api)
     await writeFile(elsewhere, await textNow())
     expect((await run(ROTATE)).code).toBe(0)
     expect(await secretNow()).not.toBe(stores.secrets.rs_api)
-  }, 30_000)
+  })
 
   test.for([
     ...['rotate rs_api', 'rotate api --secret-file x', 'finish', 'list extra'],
     'finish rs_api --call-off --even-if-used',
+    ...['finish rs_api --timeout soon', 'finish rs_api --timeout 3601'],
   ])('wrong usage, exit code 2: %s', async (args) => {
     expect((await run(args)).code).toBe(2)
   })

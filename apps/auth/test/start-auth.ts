@@ -59,7 +59,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
       ...(options.features && { features: options.features }),
       ...(stores.redis && {
         redisPrefix: stores.redis.prefix,
-        revocationName: `${stores.redis.prefix}revocation`,
+        revocation: stores.redis.revocation,
       }),
       redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
     }),

@@ -3,6 +3,7 @@ import { type Log, operationsApp, type Readiness } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
 import { FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
+import type { RevocationOptions } from '@plainpath/revocation'
 import type Koa from 'koa'
 import { publicHandler } from './app.ts'
 import { askAuthorizationServer } from './auth/ask-authorization-server.ts'
@@ -45,14 +46,14 @@ export interface ResourceDeps {
   readonly announce?: (line: string) => void
   /** What runs; else what this version is made with. */
   readonly features?: Features
-  /** Of what is shared with auth in Redis, where it is to be another than `revocation`. */
-  readonly revocationName?: string
+  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  readonly revocation?: RevocationOptions
 }
 
 /** Builds every object of the API once. Stores and the authorization server need not answer yet. */
 export async function openResource(
   config: Config,
-  { log, now, announce = () => undefined, features = FEATURES, revocationName }: ResourceDeps,
+  { log, now, announce = () => undefined, features = FEATURES, revocation }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
@@ -65,7 +66,7 @@ export async function openResource(
   const { hashKey } = config
   const askServer = askAuthorizationServer(config.authUrls)
   const { introspect, introspectWithEmail, known } = opening.use(
-    openIntrospection(config, { askServer, issuer: urls.origin, metrics, log, now, revocationName, clock }),
+    openIntrospection(config, { askServer, issuer: urls.origin, metrics, log, now, revocation, clock }),
   )
   const guides = opening.use(
     await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),

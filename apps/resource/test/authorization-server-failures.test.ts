@@ -204,10 +204,12 @@ describe('N-069, N-070 an authorization server that answers wrongly is a failure
 
   test('an answer that takes longer than a second costs a second', async () => {
     const token = api.auth.issue()
-    api.auth.lie((answer) => (answer.delayMs = 3_000))
+    api.auth.lie((answer) => (answer.delayMs = 6_000))
     const startedAt = performance.now()
     expectProblem(await read(token), { status: 503, code: 'unavailable' })
-    expect(performance.now() - startedAt).toBeLessThan(2_500)
+    const ms = performance.now() - startedAt
+    expect(ms).toBeGreaterThan(900)
+    expect(ms).toBeLessThan(4_000)
   })
 
   test('says so in the log, without the token', () => {

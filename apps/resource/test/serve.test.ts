@@ -17,6 +17,7 @@ test('the process serves, turns unready and ends with 0 on SIGTERM', async () =>
   const child = spawn(process.execPath, [MAIN, 'serve'], {
     stdio: ['ignore', 'pipe', 'inherit'],
     env: {
+      NODE_COMPILE_CACHE: process.env['NODE_COMPILE_CACHE'] ?? '',
       RESOURCE_ORIGIN: 'https://plainpath.example',
       RESOURCE_PORT: '0',
       RESOURCE_HOST: '127.0.0.1',

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
-import { loadGuides } from './load-guides.ts'
+import { loadGuides, readGuides } from './load-guides.ts'
 import { withoutAttorneySection } from './without-attorney-section.ts'
 
 const FRONT = `slug: a
@@ -25,7 +25,7 @@ function load(files: Record<string, string>) {
   const folder = mkdtempSync(join(tmpdir(), 'plainpath-guides-'))
   onTestFinished(() => rmSync(folder, { recursive: true }))
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
-  return loadGuides(pathToFileURL(`${folder}/`))
+  return readGuides(pathToFileURL(`${folder}/`))
 }
 
 test('files are read by slug, other files are left alone', () => {

@@ -4,13 +4,21 @@ import { parseGuide } from './parse-guide.ts'
 
 const CONTENT = new URL('../content/', import.meta.url)
 
+let packaged: readonly PackagedGuide[] | undefined
+
+/** The guides of this package, by slug; read once, since they do not change while a process runs. */
+export function loadGuides(): readonly PackagedGuide[] {
+  packaged ??= readGuides(CONTENT)
+  return packaged
+}
+
 /**
- * The guides of this package, by slug.
+ * The guides of a folder, by slug.
  *
- * @param folder a folder of `<slug>.md` files; its URL ends in a slash.
+ * @param folder has `<slug>.md` files; its URL ends in a slash.
  * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
  */
-export function loadGuides(folder: URL = CONTENT): readonly PackagedGuide[] {
+export function readGuides(folder: URL): readonly PackagedGuide[] {
   const guides: PackagedGuide[] = []
   const mistakes: string[] = []
   const files = readdirSync(folder).filter((name) => name.endsWith('.md'))

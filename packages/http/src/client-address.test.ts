@@ -1,6 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { addressNetworks, clientAddress, parseTrustedProxies } from './client-address.ts'
+import { cpuTimeOf } from './testing/cpu-time.ts'
 
 /** As Node gives it: several headers of the name arrive joined. */
 const request = (remoteAddress: string | undefined, forwarded?: string) =>
@@ -86,12 +87,13 @@ describe('behind a trusted proxy it is', () => {
     expect(behind(forwarded)).toBe(address)
   })
 
-  test('found in two thousand entries without delay', () => {
-    const startedAt = performance.now()
-    expect(behind(`${'1.2.3.4,'.repeat(2_000)}203.0.113.9`)).toBe('203.0.113.9')
-    expect(behind('10.1.1.1,'.repeat(2_000).slice(0, -1))).toBe('10.1.1.1')
-    expect(behind(`203.0.113.9,${'10.1.1.1,'.repeat(2_000).slice(0, -1)}`)).toBe('10.1.1.1')
-    expect(performance.now() - startedAt).toBeLessThan(200)
+  test('found in two thousand entries without delay', async () => {
+    const ms = await cpuTimeOf(() => {
+      expect(behind(`${'1.2.3.4,'.repeat(2_000)}203.0.113.9`)).toBe('203.0.113.9')
+      expect(behind('10.1.1.1,'.repeat(2_000).slice(0, -1))).toBe('10.1.1.1')
+      expect(behind(`203.0.113.9,${'10.1.1.1,'.repeat(2_000).slice(0, -1)}`)).toBe('10.1.1.1')
+    })
+    expect(ms).toBeLessThan(200)
   })
 })
 

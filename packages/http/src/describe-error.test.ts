@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { describeError } from './describe-error.ts'
 import { createLog } from './log.ts'
+import { cpuTimeOf } from './testing/cpu-time.ts'
 
 const messageOf = (message: string) => describeError(new Error(message)).message
 
@@ -59,12 +60,12 @@ test.for(['canary', { canary: 1 }, undefined, null, 5])('what is no Error is not
   expect(describeError(thrown)).toEqual({ name: typeof thrown, message: 'not an Error' })
 })
 
-test('a long message is cut, and takes no time', () => {
-  const startedAt = performance.now()
-  for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' ']) {
-    expect(messageOf(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
-  }
-  expect(performance.now() - startedAt).toBeLessThan(1_000)
+test('a long message is cut, and takes no time', async () => {
+  const ms = await cpuTimeOf(() => {
+    for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' '])
+      expect(messageOf(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
+  })
+  expect(ms).toBeLessThan(1_000)
 })
 
 test('a log line is one JSON object with a time in UTC, and describes errors so', () => {

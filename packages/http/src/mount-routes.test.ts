@@ -4,6 +4,7 @@ import { z } from 'zod'
 import { startService } from '../test/start-service.ts'
 import { who } from '../test/who-route.ts'
 import { defineRoute, type Route } from './route.ts'
+import { cpuTimeOf } from './testing/cpu-time.ts'
 
 const start = (...routes: Route[]) => startService({ routes })
 
@@ -119,10 +120,11 @@ describe('input is parsed', () => {
 
   test('and thousands of query parameters take no time', async () => {
     await using service = await start(join)
-    const startedAt = performance.now()
-    const response = await post(`${service.url}/join/abc?${'q&'.repeat(7_000)}`, { email: 'a', age: 20 })
-    expect(response.status).toBe(400)
-    expect(performance.now() - startedAt).toBeLessThan(400)
+    const ms = await cpuTimeOf(async () => {
+      const response = await post(`${service.url}/join/abc?${'q&'.repeat(7_000)}`, { email: 'a', age: 20 })
+      expect(response.status).toBe(400)
+    })
+    expect(ms).toBeLessThan(400)
   })
 
   test('and members of Object in the query are parameters like others', async () => {

@@ -6,6 +6,7 @@ import { converse, head } from '../test/raw-http.ts'
 import { type Service, startService } from '../test/start-service.ts'
 import { readForm } from './read-body.ts'
 import { defineRoute } from './route.ts'
+import { cpuTimeOf } from './testing/cpu-time.ts'
 
 const limits = {}
 const echo = defineRoute({
@@ -306,9 +307,10 @@ describe('a form', () => {
     await using service = await start()
     expect((await post(service, '/form', form, 'a=1&'.repeat(32))).status).toBe(200)
     expect((await post(service, '/form', form, 'a=1&'.repeat(33))).status).toBe(400)
-    const startedAt = performance.now()
-    expect((await post(service, '/form', form, 'a&'.repeat(8_000))).status).toBe(400)
-    expect(performance.now() - startedAt).toBeLessThan(500)
+    const ms = await cpuTimeOf(async () => {
+      expect((await post(service, '/form', form, 'a&'.repeat(8_000))).status).toBe(400)
+    })
+    expect(ms).toBeLessThan(500)
   })
 
   test('sent as JSON is refused with the line to send instead', async () => {

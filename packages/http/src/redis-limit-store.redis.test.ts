@@ -23,13 +23,16 @@ const withIoredis = (client: Redis): LimitRedis => ({
   setIfAbsent: (key, value, seconds) => client.set(key, value, 'EX', seconds, 'NX'),
 })
 
+/** The apps wait for 200 ms; a machine that runs tests may be busy for longer. */
+const TIMEOUT_MS = 3_000
+
 /** Both clients, with the options that `LimitRedis` asks for. */
-const CLIENTS: Record<string, (url: string) => Promise<Opened>> = {
-  async ioredis(at) {
+const CLIENTS: Record<string, (url: string, timeoutMs?: number) => Promise<Opened>> = {
+  async ioredis(at, timeoutMs = TIMEOUT_MS) {
     const client = new Redis(at, {
       enableOfflineQueue: false,
       enableAutoPipelining: true,
-      commandTimeout: 200,
+      commandTimeout: timeoutMs,
       connectTimeout: 1_000,
       maxRetriesPerRequest: 0,
       retryStrategy: () => 50,
@@ -38,11 +41,11 @@ const CLIENTS: Record<string, (url: string) => Promise<Opened>> = {
     await once(client, 'ready')
     return { redis: withIoredis(client), [Symbol.asyncDispose]: async () => client.disconnect() }
   },
-  async redis(at) {
+  async redis(at, timeoutMs = TIMEOUT_MS) {
     const client = createClient({
       url: at,
       disableOfflineQueue: true,
-      commandOptions: { timeout: 200 },
+      commandOptions: { timeout: timeoutMs },
       socket: { connectTimeout: 1_000, reconnectStrategy: () => 50 },
     })
     client.on('error', () => {})
@@ -228,19 +231,20 @@ describe('a Redis that falls silent', () => {
   test('holds a request for 0.2 s on ioredis, and the next not at all', async () => {
     await using space = openKeySpace()
     await using proxy = await startTcpProxy(url)
-    await using opened = await CLIENTS['ioredis']?.(proxy.url)
+    await using opened = await CLIENTS['ioredis']?.(proxy.url, 200)
     if (!opened) throw new Error('no client')
     const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix))
     proxy.silence()
     const waits = []
-    for (const subject of ['a', 'b', 'c']) {
+    for (const subject of ['a', 'b', 'c', 'd', 'e', 'f']) {
       const startedAt = performance.now()
       expect((await limiter.take(policy, subject)).allowed).toBe(true)
       waits.push(performance.now() - startedAt)
     }
     expect(waits[0]).toBeGreaterThan(150)
-    expect(waits[0]).toBeLessThan(600)
-    for (const wait of waits.slice(1)) expect(wait).toBeLessThan(100)
+    expect(waits[0]).toBeLessThan(2_000)
+    // Each would be held for 200 ms; the machine may hold up one.
+    expect(waits.slice(1).filter((wait) => wait > 150).length).toBeLessThanOrEqual(1)
   })
 
   test('before it ever spoke is asked nothing', async () => {
@@ -254,9 +258,12 @@ describe('a Redis that falls silent', () => {
     })
     client.on('error', () => {})
     const store = redisLimitStore(withIoredis(client), space.prefix)
+    const limiter = limiterOn(store)
     const startedAt = performance.now()
-    expect((await limiterOn(store).take(policy, 's')).allowed).toBe(true)
-    expect(performance.now() - startedAt).toBeLessThan(300)
+    for (const subject of ['a', 'b', 'c', 'd', 'e'])
+      expect((await limiter.take(policy, subject)).allowed).toBe(true)
+    // Each would be held for 200 ms if Redis were asked.
+    expect(performance.now() - startedAt).toBeLessThan(800)
     client.disconnect()
   })
 })

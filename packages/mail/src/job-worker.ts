@@ -10,20 +10,32 @@ export interface WorkerLog {
 }
 
 const CONCURRENCY = 2
-const POLL_MS = 2 * SECOND_MS
-const RESTART_MS = 2 * SECOND_MS
 const DRAIN_MS = 10 * SECOND_MS
 /** Without a batch the library lets a job that cannot be settled end the process, by a rejection nobody handles. */
 const SETTLED_TOGETHER = { completeJobBatchDelay: 0, failJobBatchDelay: 0 }
 
+export interface WorkerIntervals {
+  /** How often a worker looks for jobs that it was not notified of, such as retries that fell due. */
+  readonly pollMs: number
+  /** How long to wait before another try when the database is away. */
+  readonly restartMs: number
+}
+
+export const WORKER_INTERVALS: WorkerIntervals = { pollMs: 2 * SECOND_MS, restartMs: 2 * SECOND_MS }
+
 /**
  * Works mail jobs until disposed; several processes share them. A database that is away, now or later, is tried again
- * every two seconds. Disposing takes no new job and waits 10 s for those that run; what is cut off then is sent again.
+ * every `restartMs`. Disposing takes no new job and waits 10 s for those that run; what is cut off then is sent again.
  */
 export function workJobs(
   databaseUrl: string,
-  { work, log }: { work: (id: string) => Promise<void>; log: WorkerLog },
+  options: {
+    work: (id: string) => Promise<void>
+    log: WorkerLog
+    intervals?: WorkerIntervals | undefined
+  },
 ): AsyncDisposable {
+  const { work, log, intervals = WORKER_INTERVALS } = options
   const pool = jobPool(databaseUrl)
   const stopping = new AbortController()
   let workers: WorkerPool | undefined
@@ -40,7 +52,7 @@ export function workJobs(
         if (stopping.signal.aborted) return
         workers = runTaskList(
           {
-            ...{ concurrency: CONCURRENCY, pollInterval: POLL_MS, noHandleSignals: true },
+            ...{ concurrency: CONCURRENCY, pollInterval: intervals.pollMs, noHandleSignals: true },
             logger: quietLogger(),
             preset: { worker: SETTLED_TOGETHER },
           },
@@ -52,7 +64,7 @@ export function workJobs(
         if (stopping.signal.aborted) return
         log.error('the mail worker stopped, and starts again', { reason: reasonOf(error) })
       }
-      if (!stopping.signal.aborted) await pause(RESTART_MS, stopping.signal)
+      if (!stopping.signal.aborted) await pause(intervals.restartMs, stopping.signal)
     }
   }
   const running = runUntilStopped()

@@ -77,6 +77,7 @@ test('while nobody can count, nothing is sent', async () => {
   expect(mailing.server.received).toEqual([])
   release()
   await holding
+  await mailing.retryNow()
   await mailing.becomes(id, 'sent')
 })
 

@@ -68,6 +68,7 @@ test('a mail that the server takes later is tried again under the same Message-I
   mailing.server.refuseNext({ at: 'data', code: 451 })
   const before = mailing.start()
   const id = await mailing.add()
+  await mailing.retryNow()
   await mailing.becomes(id, 'sent')
   await before.upkeep()
   expect(mailing.server.received).toHaveLength(1)
@@ -84,6 +85,7 @@ test('a mail whose settling fails is sent again, under the same Message-ID', asy
   }
   mailing.start({ handlers: { note: { settled } } })
   const id = await mailing.add()
+  await mailing.retryNow()
   await mailing.becomes(id, 'sent')
   const sent = mailing.server.received.map(({ messageId }) => messageId)
   expect(sent).toHaveLength(2)
@@ -188,6 +190,7 @@ test('a mail of a kind that only a newer release knows waits for it', async () =
     await using _old = mailing.start()
     await expect.poll(async () => (await mailing.state(id))['attempts'], { timeout: 10_000 }).toBe(1)
   }
+  await mailing.retryNow()
   mailing.start({ handlers: { newer: {} } })
   await mailing.becomes(id, 'sent')
 })

@@ -1,7 +1,7 @@
 import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { Registry } from 'prom-client'
-import { type WorkerLog, workJobs } from './job-worker.ts'
+import { type WorkerIntervals, type WorkerLog, workJobs } from './job-worker.ts'
 import { MAIL_CAPS, type MailCaps } from './mail-caps.ts'
 import { mailMetrics } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
@@ -25,6 +25,8 @@ export interface MailerOptions {
   /** By kind. Mail of another kind waits for an instance that knows it. */
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps?: MailCaps
+  /** `WORKER_INTERVALS` when absent. */
+  readonly intervals?: WorkerIntervals
   readonly log: WorkerLog
   readonly metrics: { readonly registry: Registry; swept(sweep: string): void }
   readonly now: () => Date
@@ -60,7 +62,7 @@ export function openMailer(options: MailerOptions): Mailer {
   }
 
   options.metrics.swept('mails')
-  const worker = workJobs(options.databaseUrl, { work, log })
+  const worker = workJobs(options.databaseUrl, { work, log, intervals: options.intervals })
   let tending: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     tending = upkeep().catch((error: unknown) => log.error('the upkeep of mails failed', { error }))

@@ -10,6 +10,7 @@ import {
   type SealingKeys,
 } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
+import { expect } from 'vitest'
 import {
   type Mail,
   type Mailer,
@@ -38,7 +39,12 @@ export interface Mailing extends AsyncDisposable {
   state(id: string): Promise<Record<string, unknown>>
   /** Waits, at most 10 s, until the mail is in that state. */
   becomes(id: string, state: string): Promise<Record<string, unknown>>
+  /** Waits, at most 10 s, for a job that failed, and makes its next attempt due: the library would wait 3 s and longer. */
+  retryNow(): Promise<void>
 }
+
+/** The worker looks for due jobs often, so that no test waits for a poll. */
+const SHORT_INTERVALS = { pollMs: 50, restartMs: 50 }
 
 /** A queue on a database of its own and an SMTP server, and mailers as the test wants them, as the lesser role. */
 export async function startMailing(): Promise<Mailing> {
@@ -81,6 +87,7 @@ export async function startMailing(): Promise<Mailing> {
         log: { info: write, warn: write, error: write },
         metrics: { registry: started++ === 0 ? registry : new Registry(), swept: () => undefined },
         now: () => mailing.clock.now,
+        intervals: SHORT_INTERVALS,
         ...change,
       })
       return resources.use({ upkeep: mailer.upkeep, [Symbol.asyncDispose]: once(mailer) })
@@ -95,9 +102,10 @@ export async function startMailing(): Promise<Mailing> {
         const row = await mailing.state(id)
         if (row['state'] === state) return row
         if (performance.now() > end) throw new Error(`the mail is ${String(row['state'])}, not ${state}`)
-        await db.query('select pg_sleep(0.05)')
+        await db.query('select pg_sleep(0.02)')
       }
     },
+    retryNow: () => retryFailedJob(database.adminUrl),
     async [Symbol.asyncDispose]() {
       await resources.disposeAsync()
       await opened.disposeAsync()
@@ -111,4 +119,13 @@ export async function startMailing(): Promise<Mailing> {
 function once(mailer: Mailer): () => Promise<void> {
   let stopped: Promise<void> | undefined
   return () => (stopped ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
+}
+
+async function retryFailedJob(adminUrl: string): Promise<void> {
+  await using admin = openPool(adminUrl, { max: 1 })
+  const failed = () =>
+    admin.query(
+      `update graphile_worker._private_jobs set run_at = now() where attempts > 0 and locked_at is null`,
+    )
+  await expect.poll(async () => (await failed()).rowCount, { timeout: 10_000 }).toBe(1)
 }

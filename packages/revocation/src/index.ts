@@ -1,4 +1,5 @@
 export { type Ended, type Notice, readNotice, writeEnded } from './notice.ts'
+export { REVOCATION, type RevocationIntervals, type RevocationOptions } from './revocation-options.ts'
 export {
   HEAR,
   Heard,
@@ -13,5 +14,4 @@ export {
   Raised,
   STRIKE_OFF,
 } from './scripts.ts'
-export { LEASE_MS, MARGIN_MS, RENEW_MS } from './spans.ts'
 export { REVOCATION_NAME, revocationKey, revocationNotices } from './store-names.ts'

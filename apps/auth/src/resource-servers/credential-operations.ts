@@ -22,6 +22,8 @@ export interface CredentialOperationsDeps {
   readonly copy: string | undefined
   readonly followers: Pick<ResourceServerFollowers, 'view'>
   readonly leaseMs: number
+  /** How long to wait until every live instance has loaded the file; `leaseMs` + 10 s when absent. */
+  readonly timeoutMs?: number | undefined
   /** Told once the file has one more secret of a resource server, or one less. */
   readonly onWritten: (done: 'added' | 'ended', clientId: string, fingerprint: string) => void
 }
@@ -39,7 +41,8 @@ const ASK_MS = 100
 const SLACK_MS = 10_000
 
 /** Changing the secret of a resource server in two steps, between which both secrets are good. */
-export function credentialOperations({ followers, leaseMs, onWritten, ...files }: CredentialOperationsDeps) {
+export function credentialOperations(deps: CredentialOperationsDeps) {
+  const { followers, leaseMs, timeoutMs = leaseMs + SLACK_MS, onWritten, ...files } = deps
   const changed = changedServersFile(files)
   const view = async (): Promise<CredentialView> => ({
     servers: await changed.read(),
@@ -48,7 +51,7 @@ export function credentialOperations({ followers, leaseMs, onWritten, ...files }
   })
 
   async function followed(clientId: string, problem: string): Promise<Result<string[], string>> {
-    const deadline = performance.now() + leaseMs + SLACK_MS
+    const deadline = performance.now() + timeoutMs
     for (;;) {
       const now = await view()
       const late = behind(now, clientId).map(({ host }) => host)

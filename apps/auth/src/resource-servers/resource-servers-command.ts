@@ -11,7 +11,7 @@ export interface ResourceServersCommandDeps {
   /** @param options.exclusive while nobody else changes the file */
   operations<T>(
     work: (operations: CredentialOperations) => Promise<T>,
-    options: { exclusive: boolean; serversFile: string | undefined },
+    options: { exclusive: boolean; serversFile?: string | undefined; timeoutMs?: number | undefined },
   ): Promise<T>
 }
 
@@ -20,6 +20,7 @@ interface Options {
   dryRun?: boolean
   secretFile: string
   serversFile?: string
+  timeout?: number
   replace?: boolean
   callOff?: boolean
   evenIfUsed?: boolean
@@ -29,6 +30,12 @@ const SERVERS_FILE = [
   '--servers-file <path>',
   'change this copy of the file in AUTH_RESOURCE_SERVERS_FILE, which you put in place: where that cannot be written',
 ] as const
+
+const timeoutOption = () =>
+  new Option(
+    '--timeout <seconds>',
+    'how long to wait for every instance (default: AUTH_KEYS_LEASE_SECONDS + 10)',
+  ).argParser(parseSeconds)
 
 /** `auth resource-servers create | list | rotate | finish`: the credentials with which APIs introspect. */
 export function addResourceServersCommand(program: Command, deps: ResourceServersCommandDeps): void {
@@ -42,13 +49,15 @@ export function addResourceServersCommand(program: Command, deps: ResourceServer
     .description('each of them, how old its secrets are, when they were used, and which instance follows')
     .option('--json', 'for programs')
     .action(async (options: Options) => {
-      const view = await operations((all) => all.view(), {
-        exclusive: false,
-        serversFile: undefined,
-      })
+      const view = await operations((all) => all.view(), { exclusive: false })
       io.print(options.json ? JSON.stringify(credentialsJson(view)) : credentialsText(view))
     })
 }
+
+const operationOptions = ({ serversFile, timeout }: Options) => ({
+  serversFile,
+  timeoutMs: timeout === undefined ? undefined : timeout * 1_000,
+})
 
 const running = (hosts: readonly string[], what: string) =>
   hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server runs.'
@@ -73,13 +82,14 @@ function addRotate(command: Command, deps: ResourceServersCommandDeps): void {
     .requiredOption('--secret-file <path>', 'the file that the API reads')
     .option('--replace', 'when there is such a file')
     .option(...SERVERS_FILE)
+    .addOption(timeoutOption())
     .option('--dry-run', 'say what would be done, and change nothing')
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
       const { secretFile, replace = false, dryRun: trial = false } = options
       const done = await deps.operations((all) => all.rotate(clientId, { secretFile, replace, trial }), {
         exclusive: true,
-        serversFile: options.serversFile,
+        ...operationOptions(options),
       })
       if (!done.ok) throw refused(options, done.error)
       const { fingerprint, instances, resumed } = done.value
@@ -115,14 +125,15 @@ function addFinish(command: Command, deps: ResourceServersCommandDeps): void {
       ).conflicts('callOff'),
     )
     .option(...SERVERS_FILE)
+    .addOption(timeoutOption())
     .option('--dry-run', 'say what would be done, and change nothing')
     .option('--json', 'for programs')
     .action(async (clientId: string, options: Options) => {
-      const { callOff, evenIfUsed = false, dryRun: trial = false, serversFile } = options
+      const { callOff, evenIfUsed = false, dryRun: trial = false } = options
       const which = callOff ? 'newer' : 'older'
       const done = await deps.operations((all) => all.finish(clientId, { which, evenIfUsed, trial }), {
         exclusive: true,
-        serversFile,
+        ...operationOptions(options),
       })
       if (!done.ok) throw refused(options, done.error)
       const { fingerprint, instances } = done.value
@@ -162,4 +173,12 @@ function idOf(text: string): string {
   const id = ResourceServer.shape.client_id.safeParse(text)
   if (!id.success) throw new InvalidArgumentError('It must be rs_ and up to 60 of A-Z a-z 0-9 _ -.')
   return id.data
+}
+
+const MOST_SECONDS = 3_600
+
+function parseSeconds(text: string): number {
+  const seconds = Number(text)
+  if (/^\d+(\.\d+)?$/.test(text) && seconds <= MOST_SECONDS) return seconds
+  throw new InvalidArgumentError(`It must be a number of seconds from 0 to ${MOST_SECONDS}.`)
 }

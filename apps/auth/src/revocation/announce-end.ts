@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ended } from '@plainpath/revocation'
 import type { RevocationStore } from './revocation-store.ts'
-import { type KnownMark, knowMark, nextStep, type Seen, type Spans } from './revocation-wait.ts'
+import { type KnownMark, knowMark, nextStep, type Seen, type WaitIntervals } from './revocation-wait.ts'
 
 /**
  * Tells every API that something ended, and returns when none uses an answer about it from memory any more (R-LIN,
@@ -19,7 +19,7 @@ export interface Announced {
 
 export interface AnnounceDeps {
   readonly store: RevocationStore
-  readonly spans: Spans
+  readonly intervals: WaitIntervals
   /** Milliseconds that only rise. */
   readonly clock: { now(): number }
   readonly onAnnounced?: ((announced: Announced) => void) | undefined
@@ -34,7 +34,7 @@ export interface Revoker {
   look(): Promise<void>
 }
 
-export function revoker({ store, spans, clock, onAnnounced }: AnnounceDeps): Revoker {
+export function revoker({ store, intervals, clock, onAnnounced }: AnnounceDeps): Revoker {
   let known: KnownMark | undefined
 
   async function announceEnd(ended: Ended): Promise<void> {
@@ -43,7 +43,7 @@ export function revoker({ store, spans, clock, onAnnounced }: AnnounceDeps): Rev
     known = knowMark(known, mark, raised.at)
     let seen: Seen | undefined
     for (let looks = 0; ; looks += 1) {
-      const step = nextStep(raised, { known, looks, seen }, clock.now(), spans)
+      const step = nextStep(raised, { known, looks, seen }, clock.now(), intervals)
       if (step.do !== 'look') {
         const struckOff = step.do === 'answer' ? 0 : await store.strikeOff(mark, number)
         return onAnnounced?.({ seconds: (clock.now() - raised.at) / 1000, struckOff })

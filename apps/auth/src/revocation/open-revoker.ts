@@ -1,21 +1,19 @@
-import { LEASE_MS, MARGIN_MS } from '@plainpath/revocation'
+import type { RevocationIntervals } from '@plainpath/revocation'
 import { type AnnounceDeps, type Revoker, revoker } from './announce-end.ts'
 import type { RevocationStore } from './revocation-store.ts'
 
-const LOOK_MS = 1_000
-
 /**
- * A revoker that looks at the store's mark each second until disposed, so that it has known it for long when something
- * ends, and names the right one in introspection answers.
+ * A revoker that polls the store's mark twice per lease until disposed, so that it knows the mark long before a revocation,
+ * and names the right one in introspection responses.
  *
  * @throws when the store does not answer at the start
  */
 export async function openRevoker(deps: {
   store: RevocationStore
+  intervals: RevocationIntervals
   onAnnounced?: AnnounceDeps['onAnnounced']
 }): Promise<Revoker & AsyncDisposable> {
-  const spans = { leaseMs: LEASE_MS, marginMs: MARGIN_MS }
-  const opened = revoker({ ...deps, spans, clock: performance })
+  const opened = revoker({ ...deps, clock: performance })
   await opened.look()
   let looking: Promise<void> | undefined
   const timer = setInterval(() => {
@@ -26,7 +24,7 @@ export async function openRevoker(deps: {
       .finally(() => {
         looking = undefined
       })
-  }, LOOK_MS)
+  }, deps.intervals.leaseMs / 2)
   return {
     announceEnd: opened.announceEnd,
     look: opened.look,

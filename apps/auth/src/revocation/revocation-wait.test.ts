@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
 import { knowMark, nextStep } from './revocation-wait.ts'
 
-const SPANS = { leaseMs: 2_000, marginMs: 250 }
+const INTERVALS = { leaseMs: 2_000, marginMs: 250 }
 const raised = { mark: 'a', number: 3, at: 10_000 }
 const known = { mark: 'a', since: 0 }
 const step = (state: Partial<Parameters<typeof nextStep>[1]>, now: number) =>
-  nextStep(raised, { known, looks: 1, seen: undefined, ...state }, now, SPANS)
+  nextStep(raised, { known, looks: 1, seen: undefined, ...state }, now, INTERVALS)
 
 test('answers as soon as everybody has acknowledged', () => {
   expect(step({ seen: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ do: 'answer' })

@@ -1,3 +1,5 @@
+import type { RevocationIntervals } from '@plainpath/revocation'
+
 /** A birth mark, and since when this process has known it; by its clock, as all times here. */
 export interface KnownMark {
   readonly mark: string
@@ -17,10 +19,8 @@ export interface Seen {
   readonly pending: number
 }
 
-export interface Spans {
-  readonly leaseMs: number
-  readonly marginMs: number
-}
+/** What a revoker needs of `RevocationIntervals`. */
+export type WaitIntervals = Pick<RevocationIntervals, 'leaseMs' | 'marginMs'>
 
 export type NextStep =
   | { readonly do: 'look'; readonly at: number }
@@ -48,10 +48,10 @@ export function nextStep(
   raised: Raised,
   state: { readonly known: KnownMark; readonly looks: number; readonly seen: Seen | undefined },
   now: number,
-  spans: Spans,
+  intervals: WaitIntervals,
 ): NextStep {
   const { known, looks, seen } = state
-  const full = spans.leaseMs + spans.marginMs
+  const full = intervals.leaseMs + intervals.marginMs
   const deadline = raised.at + full
   if (now >= deadline) return { do: 'strike off, then answer' }
   const believedFrom = known.mark === raised.mark ? known.since + full : deadline

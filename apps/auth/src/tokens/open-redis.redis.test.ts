@@ -26,8 +26,12 @@ async function failures(redis: Opened) {
   return { reasons, ms: performance.now() - startedAt }
 }
 
-async function expectUnavailable(redis: Opened, withinMs: number) {
+/** Longer than the 200 ms of production: a machine that runs tests may be busy for a while. */
+const PATIENT_MS = 3_000
+
+async function expectUnavailable(redis: Opened, withinMs: number, why = /./) {
   const { reasons, ms } = await failures(redis)
+  for (const reason of reasons) expect(String(reason)).toMatch(why)
   expect(reasons).not.toContain(undefined)
   expect(reasons.map(isRedisUnavailable)).toEqual(reasons.map(() => true))
   expect(ms).toBeLessThan(withinMs)
@@ -43,11 +47,11 @@ test('a Redis that falls silent is given up in a moment, then dropped, and found
   await using redis = await openRedis(proxy.url, silent, 500)
   await expectAvailable(redis)
   proxy.silence()
-  // The connection itself is dropped after a second.
-  await expectUnavailable(redis, 900)
+  // Not because the connection is dropped, a second after it fell silent.
+  await expectUnavailable(redis, 3_000, /timed out/)
   // The connection was dropped: nobody waits for it any more.
-  await expect.poll(() => redis.status).not.toBe('ready')
-  await expectUnavailable(redis, 100)
+  await expect.poll(() => redis.status, { timeout: 5_000 }).not.toBe('ready')
+  await expectUnavailable(redis, 400)
   await proxy.restore()
   await expectAvailable(redis)
 })
@@ -66,13 +70,13 @@ test('what waits for a silent Redis does not pile up', async () => {
 
 test('a Redis that was killed is unavailable at once, and found again when it is back', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silent)
+  await using redis = await openRedis(server.url, silent, PATIENT_MS)
   await expectAvailable(redis)
   const inFlight = failures(redis)
   await server.kill()
   const { reasons } = await inFlight
   expect(reasons.filter((reason) => reason && !isRedisUnavailable(reason))).toEqual([])
-  await expectUnavailable(redis, 100)
+  await expectUnavailable(redis, PATIENT_MS / 2)
   await server.restart()
   await expectAvailable(redis)
 })
@@ -80,7 +84,7 @@ test('a Redis that was killed is unavailable at once, and found again when it is
 describe('a Redis that answers "not now" is unavailable:', () => {
   async function withServer(use: (redis: Opened, server: OwnRedis) => Promise<void>) {
     await using server = await startRedis()
-    await using redis = await openRedis(server.url, silent)
+    await using redis = await openRedis(server.url, silent, PATIENT_MS)
     await use(redis, server)
   }
   const reasonOf = async (command: Promise<unknown>) => {
@@ -110,7 +114,7 @@ describe('a Redis that answers "not now" is unavailable:', () => {
 
   test('one that runs a script for too long', () =>
     withServer(async (redis, server) => {
-      await using other = await openRedis(server.url, silent)
+      await using other = await openRedis(server.url, silent, PATIENT_MS)
       await redis.config('SET', 'busy-reply-threshold', '20')
       const looping = reasonOf(other.eval('while true do end', 0))
       await expect.poll(async () => (await reasonOf(redis.get('x')))?.message).toMatch(/^BUSY/)
@@ -122,7 +126,7 @@ describe('a Redis that answers "not now" is unavailable:', () => {
 
 test('a command that makes no sense is a fault of ours', async () => {
   await using server = await startRedis()
-  await using redis = await openRedis(server.url, silent)
+  await using redis = await openRedis(server.url, silent, PATIENT_MS)
   await redis.lpush('plainpath-test', '1')
   const [settled] = await Promise.allSettled([redis.get('plainpath-test')])
   expect(settled).toMatchObject({ status: 'rejected' })

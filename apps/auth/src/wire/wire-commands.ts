@@ -43,7 +43,10 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
         },
       }),
     )
-  const forCredentials: ResourceServersCommandDeps['operations'] = (work, { exclusive, serversFile }) =>
+  const forCredentials: ResourceServersCommandDeps['operations'] = (
+    work,
+    { exclusive, serversFile, timeoutMs },
+  ) =>
     stores(async ({ resourceServerFollowers: followers }) => {
       const { databaseUrl, resourceServersFile: served, keys } = config()
       const operations = credentialOperations({
@@ -51,6 +54,7 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
         copy: serversFile,
         followers,
         leaseMs: keys.leaseMs,
+        timeoutMs,
         onWritten: (done, clientId, fingerprint) =>
           tell(`api-secret-${done}`, {
             ...{ resource_server: clientId, fingerprint },

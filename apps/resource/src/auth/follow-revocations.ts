@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
-import { RENEW_MS } from '@plainpath/revocation'
+import type { RevocationIntervals } from '@plainpath/revocation'
 import { type RevocationConnection, revocationConnection } from './revocation-connection.ts'
 import type { Command, RevocationMember } from './revocation-member.ts'
 
@@ -8,18 +8,19 @@ export interface FollowDeps {
   readonly member: RevocationMember
   /** Of the hash and the channel in Redis. */
   readonly name: string
+  readonly intervals: RevocationIntervals
   /** The member's: milliseconds that only rise. */
   readonly clock: { now(): number }
   readonly log: Log
-  /** Told, each half second, whether memory may be used. */
+  /** Told at each renewal whether memory may be used. */
   readonly onLease: (valid: boolean) => void
 }
 
 /**
- * Renewals are answered each half second, so a connection on which nothing is answered for so long hears nothing. The
- * client's own time-out is of no use here: it begins anew with whatever is sent.
+ * The number of renewals without a reply after which a connection is given up. The client's own time-out is of no use
+ * here: it begins anew with whatever is sent.
  */
-const SILENCE_MS = 1_500
+const LOST_RENEWALS = 3
 const LONGEST_PAUSE_MS = 1_000
 const LEAVE_TIMEOUT_MS = 200
 
@@ -64,7 +65,7 @@ async function followOn(
   connection: RevocationConnection,
   deps: FollowDeps & { joined(): void; signal: AbortSignal },
 ): Promise<void> {
-  const { member, clock, signal } = deps
+  const { member, clock, intervals, signal } = deps
   const over = Promise.withResolvers<void>()
   over.promise.catch(() => undefined)
   let answeredAt = clock.now()
@@ -88,14 +89,15 @@ async function followOn(
   }
   const tick = () => {
     deps.onLease(member.isValid(clock.now()))
-    if (clock.now() - answeredAt > SILENCE_MS) over.reject(new Error('nothing was answered in time'))
+    if (clock.now() - answeredAt > LOST_RENEWALS * intervals.renewMs)
+      over.reject(new Error('nothing was answered in time'))
     else if (isOpen) send(member.tick(clock.now()))
   }
 
   const stop = () => over.resolve()
   signal.addEventListener('abort', stop)
   connection.onLost(over.reject)
-  const timer = setInterval(tick, RENEW_MS)
+  const timer = setInterval(tick, intervals.renewMs)
   try {
     const opening = connection.open((notice) => answered(member.notice(notice, clock.now())))
     await Promise.race([opening, over.promise])

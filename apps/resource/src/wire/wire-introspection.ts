@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { Log, Metrics, WatchedClock } from '@plainpath/http'
-import { LEASE_MS, REVOCATION_NAME } from '@plainpath/revocation'
+import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cachedIntrospection } from '../auth/cached-introspection.ts'
@@ -23,8 +23,8 @@ export interface IntrospectionDeps {
   readonly metrics: Metrics
   readonly log: Log
   readonly now: () => Date
-  /** Of what is shared with revokers in Redis, where it is to be another than `revocation`. */
-  readonly revocationName?: string | undefined
+  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  readonly revocation?: RevocationOptions | undefined
   /** By a wrong one nothing is known of tokens. */
   readonly clock: Pick<WatchedClock, 'isSound'>
 }
@@ -39,7 +39,8 @@ export interface Introspection extends AsyncDisposable {
 
 /** Introspection, from memory where that is safe: with Redis, under a lease. */
 export function openIntrospection(config: Config, deps: IntrospectionDeps): Introspection {
-  const { metrics, log, revocationName: name = REVOCATION_NAME } = deps
+  const { metrics, log } = deps
+  const { name, intervals } = deps.revocation ?? REVOCATION
   const { onFailure, onAsked, onLease, onUnderWay } = introspectionMetrics(metrics)
   const { clientId, redisUrl } = config
   const opening = new AsyncDisposableStack()
@@ -60,9 +61,13 @@ export function openIntrospection(config: Config, deps: IntrospectionDeps): Intr
       [Symbol.asyncDispose]: dispose,
     }
   const clock = performance
-  const options = { name: randomUUID(), leaseMs: LEASE_MS, keepMs: KEEP_MS, mostKept: MOST_KEPT }
-  const member = revocationMember(options)
-  opening.use(followRevocations(redisUrl, { member, name, clock, log, onLease }))
+  const member = revocationMember({
+    name: randomUUID(),
+    leaseMs: intervals.leaseMs,
+    keepMs: KEEP_MS,
+    mostKept: MOST_KEPT,
+  })
+  opening.use(followRevocations(redisUrl, { member, name, intervals, clock, log, onLease }))
   const cached = cachedIntrospection({ introspect, member, clock, onAsked })
   return {
     introspect: cached.introspect,

@@ -12,8 +12,13 @@ import { beginTestRun } from './test-run.ts'
 const FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/
 /** No server takes so long to start, so one that is not in use by then is nobody's. */
 const ABANDONED_AFTER_MS = 120_000
-/** The databases live as long as the run. */
-const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' }
+/** The databases live as long as the run. Each worker may have several instances of both apps, with their pools. */
+const SETTINGS = {
+  fsync: 'off',
+  synchronous_commit: 'off',
+  full_page_writes: 'off',
+  max_connections: '300',
+}
 
 /** Vitest `globalSetup`: gives a project's tests an embedded server of their own, in a temporary folder. */
 export default async function setUp(project: TestProject): Promise<() => Promise<void>> {

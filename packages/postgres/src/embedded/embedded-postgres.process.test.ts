@@ -1,11 +1,11 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import fs from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { createInterface } from 'node:readline'
 import { text } from 'node:stream/consumers'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { tryLock } from '../advisory-lock.ts'
 import { connect, disconnect } from '../connection.ts'
 import { openPool } from '../database.ts'
@@ -19,6 +19,18 @@ const FAST = { fsync: 'off' }
 const SMART_SHUTDOWN = 'SIGTERM'
 let parent: string
 let dir: string
+
+/** A cluster that was used before: only the tests of a first start wait for initdb. */
+let usedBefore: string
+beforeAll(async () => {
+  const folder = fs.mkdtempSync(path.join(tmpdir(), 'plainpath-embedded-'))
+  fs.chmodSync(folder, 0o755)
+  usedBefore = path.join(folder, 'pg')
+  await (await useEmbeddedPostgres({ dir: usedBefore, settings: FAST }))[Symbol.asyncDispose]()
+})
+afterAll(() => fs.rmSync(path.dirname(usedBefore), { recursive: true, force: true }))
+/** Keeps owners and modes, as the server demands. */
+const copyUsedCluster = () => execFileSync('cp', ['--archive', usedBefore, dir])
 
 beforeEach(() => {
   parent = fs.mkdtempSync(path.join(tmpdir(), 'plainpath-embedded-'))
@@ -121,6 +133,8 @@ describe('a first start', () => {
 })
 
 describe('a user that is killed', () => {
+  beforeEach(copyUsedCluster)
+
   test('leaves a server that the next one adopts and, being the last, stops', async () => {
     const killed = await startUser()
     await end(killed.child, 'SIGKILL')
@@ -142,6 +156,8 @@ describe('a user that is killed', () => {
 })
 
 describe('a server that is killed', () => {
+  beforeEach(copyUsedCluster)
+
   test('recovers at the next start with all that was committed', async () => {
     const before = await use()
     await using pool = openPool(before.url)
@@ -156,7 +172,6 @@ describe('a server that is killed', () => {
   })
 
   test('whose number is another process by now is no obstacle', async () => {
-    await (await use())[Symbol.asyncDispose]()
     const stale = ['1', dir, '1700000000', '5432', '', '127.0.0.1', '  5432001         0', 'ready   ', '']
     fs.writeFileSync(path.join(dir, 'postmaster.pid'), stale.join('\n'))
     await using server = await use()
@@ -182,6 +197,7 @@ describe('a server that is killed', () => {
 })
 
 test('who comes while the last one goes has a running server, over and over', async () => {
+  copyUsedCluster()
   const children = Array.from({ length: 3 }, () => run('use-server-often.ts', dir, '6'))
   const ends = await Promise.all(
     children.map(async (child) => {
@@ -195,6 +211,7 @@ test('who comes while the last one goes has a running server, over and over', as
 }, 60_000)
 
 test('who gets his turn on a server that takes no more connections leaves it for a new one', async () => {
+  copyUsedCluster()
   const killed = await startUser()
   await end(killed.child, 'SIGKILL')
   const lastOneOut = await connect(killed.url, { applicationName: 'test' })
@@ -244,7 +261,7 @@ describe('refuses in one line', () => {
   })
 
   test('the data of another version', async () => {
-    await (await use())[Symbol.asyncDispose]()
+    copyUsedCluster()
     fs.writeFileSync(path.join(dir, 'PG_VERSION'), '17\n')
     expect(await refusal()).toBe(
       `EmbeddedPostgresError: ${dir} holds data of PostgreSQL 17; this version runs PostgreSQL 18`,
@@ -252,6 +269,7 @@ describe('refuses in one line', () => {
   })
 
   test('settings that the server refuses, with its own words', async () => {
+    copyUsedCluster()
     const wrong = useEmbeddedPostgres({ dir, settings: { ...FAST, shared_buffers: 'many' } })
     await expect(wrong).rejects.toThrow(
       'PostgreSQL does not start: invalid value for parameter "shared_buffers": "many"',

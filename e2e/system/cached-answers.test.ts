@@ -1,9 +1,10 @@
 import { runAuth } from '@plainpath/auth/run-auth'
-import { LEASE_MS } from '@plainpath/revocation'
+import { REVOCATION } from '@plainpath/revocation'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
-import { type CachedSystem, type Client, startCachedSystem } from './start-cached-system.ts'
+import { type CachedSystem, type Client, startCachedSystem } from '../revocation/start-cached-system.ts'
 
+const { leaseMs: LEASE_MS } = REVOCATION.intervals
 const BOTH = [0, 1] as const
 
 let system: CachedSystem

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 
 const REPORTER = path.join(import.meta.dirname, 'closing-lines-reporter.ts')
-const VITEST = path.join(import.meta.dirname, '../node_modules/vitest/vitest.mjs')
+const VITEST = path.join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs')
 
 /** Runs vitest with the reporter on test files given as text. */
 async function run(files: Record<string, string>): Promise<{ lines: string[]; exitCode: number | null }> {

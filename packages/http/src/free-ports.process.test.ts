@@ -1,0 +1,17 @@
+import { execFileSync } from 'node:child_process'
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { freePorts } from './free-ports.ts'
+
+const program = `
+  import { freePorts } from ${JSON.stringify(path.join(import.meta.dirname, 'free-ports.ts'))}
+  console.log(JSON.stringify(await freePorts(1_000)))
+`
+
+test('processes that run at the same time get different ports, also where nobody listens yet', async () => {
+  const ours = await freePorts(1_000)
+  const theirs = JSON.parse(
+    execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], { encoding: 'utf8' }),
+  ) as number[]
+  expect(new Set([...ours, ...theirs]).size).toBe(2_000)
+})

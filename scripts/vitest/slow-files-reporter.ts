@@ -1,0 +1,79 @@
+import path from 'node:path'
+import type { Reporter, TestModule, Vitest } from 'vitest/node'
+
+export interface FileTime {
+  /** Relative to the root, with its project. */
+  readonly file: string
+  readonly ms: number
+}
+
+const LISTED = 10
+
+/**
+ * A Vitest reporter that lists the slowest files of a run of more than ten. A run of all files fails when one takes more
+ * than `maxShare` of the time of all files, added up: a share, since machines differ.
+ */
+export default class SlowFilesReporter implements Reporter {
+  readonly #maxShare: number | undefined
+  #vitest: Vitest | undefined
+
+  constructor({ maxShare }: { maxShare?: number } = {}) {
+    this.#maxShare = maxShare
+  }
+
+  onInit(vitest: Vitest): void {
+    this.#vitest = vitest
+  }
+
+  async onTestRunEnd(modules: readonly TestModule[]): Promise<void> {
+    const vitest = this.#vitest
+    if (!vitest || modules.length <= LISTED) return
+    const files = modules.map((module) => ({
+      file: `${module.project.name} ${path.relative(vitest.config.root, module.moduleId)}`,
+      ms: timeOf(module),
+    }))
+    process.stdout.write(`\n${slowestFiles(files, LISTED).join('\n')}\n`)
+    if (this.#maxShare === undefined || !(await isWholeRun(vitest, modules))) return
+    const breaches = filesOverShare(files, this.#maxShare)
+    for (const breach of breaches) process.stdout.write(`FAILED: ${breach}\n`)
+    if (breaches.length > 0) process.exitCode = 1
+  }
+}
+
+/** Setting up, loading and running it, in milliseconds. */
+function timeOf(module: TestModule): number {
+  const { setupDuration, collectDuration, duration } = module.diagnostic()
+  return setupDuration + collectDuration + duration
+}
+
+async function isWholeRun(vitest: Vitest, modules: readonly TestModule[]): Promise<boolean> {
+  if (vitest.config.project.length > 0 || vitest.config.testNamePattern !== undefined) return false
+  return (await vitest.globTestSpecifications()).length === modules.length
+}
+
+/** One line for each of the slowest: seconds, the share of all files, the file. */
+export function slowestFiles(files: readonly FileTime[], count: number): string[] {
+  const all = sum(files)
+  const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, count)
+  return [
+    `The ${slowest.length} slowest of ${files.length} test files, of ${seconds(all)} s in all:`,
+    ...slowest.map(
+      ({ file, ms }) => `${seconds(ms).padStart(7)} s ${percent(ms / all).padStart(6)}  ${file}`,
+    ),
+  ]
+}
+
+/** What to say of each file that takes more than `maxShare` of the time of all. */
+export function filesOverShare(files: readonly FileTime[], maxShare: number): string[] {
+  const all = sum(files)
+  return files
+    .filter(({ ms }) => ms > maxShare * all)
+    .map(
+      ({ file, ms }) =>
+        `${file} takes ${percent(ms / all)} of the time of all test files, and ${percent(maxShare)} is the most: split it, or remove what it waits for`,
+    )
+}
+
+const sum = (files: readonly FileTime[]) => files.reduce((total, { ms }) => total + ms, 0)
+const seconds = (ms: number) => (ms / 1_000).toFixed(1)
+const percent = (share: number) => `${(100 * share).toFixed(1)} %`
