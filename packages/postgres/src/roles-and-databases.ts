@@ -60,7 +60,11 @@ export function databaseUrl(url: string, database: string, user?: RoleSpec): str
 }
 
 /** Lets the owner, the app and administrators connect to a database, and nobody else. */
-export async function closeDatabase(admin: pg.Client, database: string, app: string): Promise<void> {
+export async function closeDatabase(
+  admin: Pick<pg.Client, 'query'>,
+  database: string,
+  app: string,
+): Promise<void> {
   await admin.query(`revoke all on database ${id(database)} from public`)
   await admin.query(`grant connect on database ${id(database)} to ${id(app)}`)
 }

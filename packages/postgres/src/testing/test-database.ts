@@ -1,6 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
-import { Socket } from 'node:net'
 import path from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
@@ -14,9 +13,12 @@ import {
 } from '../roles-and-databases.ts'
 import type { TestPostgres } from './provided-context.ts'
 import { nameInRun } from './test-run.ts'
-import { connectAdmin, withAdmin } from './with-admin.ts'
+import { ADMIN_STATEMENT_MS, withAdmin } from './with-admin.ts'
 
-/** A migrated database of its own for one test file, or one test. Disposing drops it. */
+/**
+ * A migrated database of its own for one test file, or one test. Disposing drops it soon, without waiting: with fsync on, a
+ * drop is a checkpoint.
+ */
 export interface TestDatabase extends AsyncDisposable {
   readonly name: string
   /** Connects as the role that owns the tables. */
@@ -44,7 +46,7 @@ export async function openTestDatabase(options: { folder: string; name: string }
   const startedAt = performance.now()
   const template = await templateOf(server, options)
   const name = nameInRun(server.runId, options.name, randomBytes(4).toString('hex'))
-  const admin = await workerAdmin(server.adminUrl)
+  const admin = workerAdmin(server.adminUrl)
   await ensureTemplate(server, admin, template, options.folder)
   const copy = `${id(name)} template ${id(template.name)} owner ${id(template.owner.name)}`
   await admin.query(`create database ${copy} strategy ${COPY_STRATEGY[server.origin]}`)
@@ -59,31 +61,31 @@ export async function openTestDatabase(options: { folder: string; name: string }
     appUrl: databaseUrl(server.adminUrl, name, template.app),
     adminUrl: databaseUrl(server.adminUrl, name),
     async [Symbol.asyncDispose]() {
-      await (await workerAdmin(server.adminUrl)).query(`drop database if exists ${id(name)} with (force)`)
+      // What a worker leaves when it ends, and a drop that failed, go with the run.
+      admin.query(`drop database if exists ${id(name)} with (force)`).catch(() => undefined)
     },
   }
 }
 
-/** Connections for making and dropping databases. A file may need dozens, and connecting costs as much as a copy. */
-const admins = new Map<string, Promise<pg.Client>>()
+/** A file may need dozens of databases, and connecting costs as much as a copy. */
+const admins = new Map<string, pg.Pool>()
 
-/** A connection of this worker to the server, open until the worker ends or the server closes it. */
-function workerAdmin(adminUrl: string): Promise<pg.Client> {
+/** The administrator's connections of this worker. They do not keep it alive. */
+function workerAdmin(adminUrl: string): pg.Pool {
   const known = admins.get(adminUrl)
   if (known) return known
-  const opening = openAdmin(adminUrl)
-  admins.set(adminUrl, opening)
-  const forget = () => void admins.delete(adminUrl)
-  opening.then((admin) => admin.once('end', forget), forget)
-  return opening
-}
-
-async function openAdmin(adminUrl: string): Promise<pg.Client> {
-  const admin = await connectAdmin(adminUrl)
-  // The type says Duplex; only a socket can be unreferenced.
-  const { stream } = admin.connection
-  if (stream instanceof Socket) stream.unref()
-  return admin
+  const pool = new pg.Pool({
+    connectionString: adminUrl,
+    application_name: 'plainpath test',
+    max: 3,
+    connectionTimeoutMillis: ADMIN_STATEMENT_MS,
+    statement_timeout: ADMIN_STATEMENT_MS,
+    allowExitOnIdle: true,
+  })
+  // Unheard, the loss of an idle connection would end the process.
+  pool.on('error', () => undefined)
+  admins.set(adminUrl, pool)
+  return pool
 }
 
 const id = pg.escapeIdentifier
@@ -106,7 +108,7 @@ async function templateOf(
 /** A finished template allows no connections, since one that is in use cannot be copied. */
 async function ensureTemplate(
   server: TestPostgres,
-  admin: pg.Client,
+  admin: pg.Pool,
   template: DatabaseSpec,
   folder: string,
 ): Promise<void> {
@@ -122,7 +124,7 @@ async function ensureTemplate(
   })
 }
 
-async function isFinished(admin: pg.Client, name: string): Promise<boolean> {
+async function isFinished(admin: Pick<pg.Client, 'query'>, name: string): Promise<boolean> {
   const { rowCount } = await admin.query('select from pg_database where datname = $1 and not datallowconn', [
     name,
   ])

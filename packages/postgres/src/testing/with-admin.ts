@@ -1,17 +1,17 @@
 import type pg from 'pg'
 import { connect, disconnect } from '../connection.ts'
 
-const STATEMENT_MS = 40_000
+export const ADMIN_STATEMENT_MS = 40_000
 
 /** @param adminUrl of an administrator of the server */
 export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  const admin = await connectAdmin(adminUrl)
+  const admin = await connect(adminUrl, {
+    applicationName: 'plainpath test',
+    statementMs: ADMIN_STATEMENT_MS,
+  })
   try {
     return await work(admin)
   } finally {
     await disconnect(admin)
   }
 }
-
-export const connectAdmin = (adminUrl: string): Promise<pg.Client> =>
-  connect(adminUrl, { applicationName: 'plainpath test', statementMs: STATEMENT_MS })
