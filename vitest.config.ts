@@ -58,8 +58,10 @@ export default defineConfig({
     isolate: false,
     // For compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
-    testTimeout: 15_000,
-    hookTimeout: 30_000,
+    // What is waited for comes later on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     // Measured: on two cores three workers are a fifth faster than two, and four are no faster than three.
     maxWorkers: Math.min(8, availableParallelism() + 1),
     sequence: { sequencer: RandomOrder },

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 import { debianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
@@ -36,15 +37,17 @@ class SlowestFirst extends BaseSequencer {
 
 /**
  * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
- * A file mostly waits, so two run at a time.
+ * A file mostly waits, so three run at a time on two cores.
  */
 export default defineConfig({
   test: {
     name: 'system',
     include: ['e2e/system/**/*.test.ts', '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts'],
     globalSetup: './packages/postgres/src/testing/vitest-embedded.ts',
-    maxWorkers: 2,
+    maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: SlowestFirst },
+    // What is waited for comes later on a busy machine.
+    expect: { poll: { timeout: 10_000 } },
     testTimeout: 60_000,
     hookTimeout: 60_000,
     reporters: [

@@ -38,7 +38,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   const clock = opening.use(wireClock(db, { log, metrics }))
   const urls = serviceUrls(config.origin)
   const limiter = wireLimiter(config, { ...stores, metrics, log, now })
-  const resourceServers = opening.use(wireResourceServers(config, { ...stores, metrics, log }))
+  const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))
   const { authenticate, authenticateAnew } = wireClients({ config, stores, limiter, clock, now })
 
   const signing = opening.use(

@@ -46,6 +46,8 @@ export interface ResourceDeps {
   readonly announce?: (line: string) => void
   /** What runs; else what this version is made with. */
   readonly features?: Features
+  /** How long the authorization server may take, where it is to be another time than a second. */
+  readonly introspectionTimeoutMs?: number | undefined
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
   readonly revocation?: RevocationOptions
 }
@@ -53,7 +55,7 @@ export interface ResourceDeps {
 /** Builds every object of the API once. Stores and the authorization server need not answer yet. */
 export async function openResource(
   config: Config,
-  { log, now, announce = () => undefined, features = FEATURES, revocation }: ResourceDeps,
+  { log, now, announce = () => undefined, features = FEATURES, ...deps }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
@@ -66,7 +68,7 @@ export async function openResource(
   const { hashKey } = config
   const askServer = askAuthorizationServer(config.authUrls)
   const { introspect, introspectWithEmail, known } = opening.use(
-    openIntrospection(config, { askServer, issuer: urls.origin, metrics, log, now, revocation, clock }),
+    openIntrospection(config, { ...deps, askServer, issuer: urls.origin, metrics, log, now, clock }),
   )
   const guides = opening.use(
     await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),

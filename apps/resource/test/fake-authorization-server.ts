@@ -43,6 +43,8 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   /** New keys: published, or only signed with. */
   changeKeys(options: { publish: boolean }): Promise<void>
   keySetStatus: number
+  /** For how long the key set may be believed; it does not say when undefined. */
+  trustSeconds: number | undefined
   /** The only one that it accepts. */
   clientSecret: string
   /** What it signs with, and that key as it is published. */
@@ -97,7 +99,7 @@ export async function startFakeAuthorizationServer(
       if (request.url !== '/oauth/jwks.json') return void response.writeHead(404).end()
       fake.asked.keys += 1
       response.writeHead(fake.keySetStatus, { 'content-type': 'application/jwk-set+json' })
-      response.end(JSON.stringify({ keys: published }))
+      response.end(JSON.stringify({ keys: published, trust_seconds: fake.trustSeconds }))
     },
     { port: 0, host: '127.0.0.1', drainSeconds: 0 },
   )
@@ -107,6 +109,7 @@ export async function startFakeAuthorizationServer(
     askedClaims: [] as string[],
     lastHeaders: {} as NodeJS.Dict<string | string[]>,
     keySetStatus: 200,
+    trustSeconds: undefined as number | undefined,
     clientSecret: CLIENT_SECRET,
     signingKey: () => key.secret,
     publishedKey: () => key.jwk,

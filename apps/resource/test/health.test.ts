@@ -37,8 +37,11 @@ test('health is degraded, and still 200, when a part is down', async () => {
 
 test('its checks are shared for a second', async () => {
   await using api = await startResource()
+  const startedAt = performance.now()
   await Promise.all(Array.from({ length: 50 }, () => health(api.origin)))
-  expect(api.auth.asked.keys).toBe(1)
+  const seconds = Math.floor((performance.now() - startedAt) / 1_000)
+  expect(api.auth.asked.keys).toBeGreaterThan(0)
+  expect(api.auth.asked.keys).toBeLessThanOrEqual(1 + seconds)
 })
 
 test('F-36 a process whose tables are too old is not ready and says so; it stays ready when the database goes later', async () => {

@@ -33,6 +33,8 @@ export interface StartOptions {
   env?: Record<string, string>
   now?: () => Date
   features?: Features
+  /** Time-outs are those of production; else long, since a machine that runs tests is busy. */
+  productionTimeouts?: boolean
   /** Another instance on the same stores, keys and authorization server. */
   beside?: { databaseUrl: string; keys: string }
 }
@@ -70,6 +72,7 @@ export async function startResource(options: StartOptions = {}): Promise<Running
     await openResource(config, {
       log,
       now: options.now ?? (() => new Date()),
+      ...(!options.productionTimeouts && { introspectionTimeoutMs: 5_000 }),
       ...(options.features && { features: options.features }),
     }),
   )

@@ -36,15 +36,22 @@ const failure = (promise: Promise<unknown>) =>
 
 test('F-12 of two transactions in a deadlock one is undone and runs again: both are kept, once', async () => {
   let runs = 0
-  const touch = (slugs: readonly [string, string], locked: () => void, other: Promise<void>) =>
-    admin.transaction(async (tx) => {
+  const survivor = Promise.withResolvers<void>()
+  const touch = async (slugs: readonly [string, string], locked: () => void, other: Promise<void>) => {
+    let own = 0
+    await admin.transaction(async (tx) => {
       runs += 1
+      own += 1
+      // Or else it may lock its first row again before the survivor gets it: another deadlock.
+      if (own > 1) await survivor.promise
       await tx.query(`set local deadlock_timeout = '20ms'`)
       await append(tx, slugs[0])
       locked()
       await other
       await append(tx, slugs[1])
     })
+    survivor.resolve()
+  }
   const [left, right] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()]
   await Promise.all([
     touch(['left', 'right'], left.resolve, right.promise),

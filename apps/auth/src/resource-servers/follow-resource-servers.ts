@@ -35,7 +35,7 @@ export interface FollowDeps {
  * must not close every API. It says in the database what it follows and which secret was shown when, so that an operator
  * knows when a secret may go.
  */
-export function followResourceServers(deps: FollowDeps): FollowedResourceServers {
+export async function followResourceServers(deps: FollowDeps): Promise<FollowedResourceServers> {
   const { read, followers, log, clock = performance } = deps
   const instance = { instanceId: randomUUID(), host: `${hostname()}:${process.pid}` }
   const uses = new Map<string, number>()
@@ -97,7 +97,9 @@ export function followResourceServers(deps: FollowDeps): FollowedResourceServers
       running = undefined
     })
   }
+  // An operator who changes a secret must know of every instance before it takes requests.
   once()
+  await running
   const timer = setInterval(once, deps.readMs)
   return {
     current: () => servers,

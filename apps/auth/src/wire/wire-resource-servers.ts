@@ -11,15 +11,15 @@ import { readResourceServers } from '../resource-servers/resource-servers-file.t
 const READ_MS = 1_000
 
 /** The resource servers as their file says, and what `/ready` says of it. */
-export function wireResourceServers(
+export async function wireResourceServers(
   config: Config,
   deps: { resourceServerFollowers: ResourceServerFollowers; metrics: Pick<Metrics, 'gauge'>; log: Log },
-): FollowedResourceServers & { status(): Record<string, unknown> } {
+): Promise<FollowedResourceServers & { status(): Record<string, unknown> }> {
   const readable = deps.metrics.gauge(
     'resource_servers_readable',
     '1 when AUTH_RESOURCE_SERVERS_FILE could be read the last time',
   )
-  const followed = followResourceServers({
+  const followed = await followResourceServers({
     first: config.resourceServers,
     read: () => readResourceServers(config.resourceServersFile),
     followers: deps.resourceServerFollowers,

@@ -36,7 +36,7 @@ url = server.url
 beforeEach(() => {
   ;[now, asked, status, hold] = [100_000, 0, 200, undefined]
   body = { keys: [one], trust_seconds: 5 }
-  keys = authorizationServerKeys(askAuthorizationServer([url]), { now: () => now })
+  keys = authorizationServerKeys(askAuthorizationServer([url]), { clock: { now: () => now } })
 })
 afterEach(() => {
   hold = undefined

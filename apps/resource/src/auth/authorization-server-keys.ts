@@ -33,18 +33,22 @@ interface Kept {
  * believed for as long as it says, counted from before it was asked for: whoever revokes a key waits that long, so that
  * afterwards nobody believes the key. Within that time it also serves while the authorization server does not answer.
  *
- * @param clock milliseconds that only rise
+ * @param options.clock milliseconds that only rise
+ * @param options.timeoutMs how long the set may take; a second when absent
  */
 export function authorizationServerKeys(
   askServer: AskAuthorizationServer,
-  clock: { now(): number } = performance,
+  {
+    clock = performance,
+    timeoutMs = FETCH_TIMEOUT_MS,
+  }: { clock?: { now(): number }; timeoutMs?: number | undefined } = {},
 ): JWTVerifyGetKey {
   let kept: Kept | undefined
   let underWay: Promise<Kept> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
   function fetchKeys(): Promise<Kept> {
-    underWay ??= fetchKeySet(askServer, clock)
+    underWay ??= fetchKeySet(askServer, { clock, timeoutMs })
       .then((fetched) => {
         kept = fetched
         return fetched
@@ -77,9 +81,12 @@ export function authorizationServerKeys(
   }
 }
 
-async function fetchKeySet(askServer: AskAuthorizationServer, clock: { now(): number }): Promise<Kept> {
+async function fetchKeySet(
+  askServer: AskAuthorizationServer,
+  { clock, timeoutMs }: { clock: { now(): number }; timeoutMs: number },
+): Promise<Kept> {
   const askedAt = clock.now()
-  using bound = timeOut(FETCH_TIMEOUT_MS)
+  using bound = timeOut(timeoutMs)
   const { status, text } = await askServer(KEY_SET, { signal: bound.signal })
   if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
   const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(text))

@@ -14,6 +14,8 @@ export interface IntrospectionClientOptions {
   readonly clientSecret: ClientSecret
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
+  /** How long an answer may take; a second when absent. */
+  readonly timeoutMs?: number | undefined
   /** Asks for the address of the person too (contract §4). */
   readonly claims?: 'email'
   /** Told of each answer that was missing or could not be believed. */
@@ -28,7 +30,7 @@ export const MAX_AT_ONCE = 256
 
 /** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
 export function introspectionClient(options: IntrospectionClientOptions): Introspect {
-  const { askServer, issuer, clientId, clientSecret, keys, now } = options
+  const { askServer, issuer, clientId, clientSecret, keys, now, timeoutMs = TIMEOUT_MS } = options
   const expected = { issuer, audience: clientId, keys, now }
 
   function askAs(secret: string, token: string, signal: AbortSignal) {
@@ -69,7 +71,7 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
   }
   return async (token) => {
     begin()
-    using bound = timeOut(TIMEOUT_MS)
+    using bound = timeOut(timeoutMs)
     const { signal } = bound
     try {
       return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))

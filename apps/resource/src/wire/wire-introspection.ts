@@ -23,6 +23,8 @@ export interface IntrospectionDeps {
   readonly metrics: Metrics
   readonly log: Log
   readonly now: () => Date
+  /** How long the authorization server may take; a second when absent. */
+  readonly introspectionTimeoutMs?: number | undefined
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
   readonly revocation?: RevocationOptions | undefined
   /** By a wrong one nothing is known of tokens. */
@@ -39,14 +41,14 @@ export interface Introspection extends AsyncDisposable {
 
 /** Introspection, from memory where that is safe: with Redis, under a lease. */
 export function openIntrospection(config: Config, deps: IntrospectionDeps): Introspection {
-  const { metrics, log } = deps
+  const { metrics, log, introspectionTimeoutMs: timeoutMs } = deps
   const { name, intervals } = deps.revocation ?? REVOCATION
   const { onFailure, onAsked, onLease, onUnderWay } = introspectionMetrics(metrics)
   const { clientId, redisUrl } = config
   const opening = new AsyncDisposableStack()
   const clientSecret = opening.use(wireClientSecret(config, log))
-  const keys = authorizationServerKeys(deps.askServer)
-  const asking = { ...deps, clientId, clientSecret, keys, onFailure }
+  const keys = authorizationServerKeys(deps.askServer, { timeoutMs })
+  const asking = { ...deps, clientId, clientSecret, keys, onFailure, timeoutMs }
   const introspect = introspectionClient({ ...asking, onUnderWay: onUnderWay('token') })
   const introspectWithEmail = introspectionClient({
     ...{ ...asking, claims: 'email' },
