@@ -19,8 +19,15 @@ import { inject } from 'vitest'
 export interface SystemEnvironment extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** A channel of its own: systems of other tests may share the Redis, and must not wait for each other. */
-  readonly revocation: RevocationOptions
+  /**
+   * What both apps are opened with in a test process: a channel of their own, since systems of other tests may share the
+   * Redis and must not wait for each other, and time-outs that a busy machine does not reach.
+   */
+  readonly surroundings: {
+    readonly revocation: RevocationOptions
+    readonly redisTimeoutMs: number
+    readonly introspectionTimeoutMs: number
+  }
 }
 
 export async function openSystemEnvironment(
@@ -59,7 +66,11 @@ export async function openSystemEnvironment(
   return {
     env,
     adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
-    revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
+    surroundings: {
+      revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
+      redisTimeoutMs: 5_000,
+      introspectionTimeoutMs: 5_000,
+    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -20,8 +20,14 @@ export const lives = (app: Pick<RunningApp, 'ports'>, timeoutMs: number): Promis
     () => false,
   )
 
-/** The first value of a metric; NaN where there is none. */
-export async function metric(app: Pick<RunningApp, 'ports'>, name: string): Promise<number> {
+/**
+ * The sum of a metric's series; NaN where there is none.
+ *
+ * @param label only the series with this label, such as `decision="uncounted"`
+ */
+export async function metric(app: Pick<RunningApp, 'ports'>, name: string, label = ''): Promise<number> {
   const text = await (await fetch(addressOf(app, '/metrics'))).text()
-  return Number(new RegExp(`^${name}(?:\\{[^}]*\\})? (\\S+)`, 'm').exec(text)?.[1])
+  const series = [...text.matchAll(new RegExp(`^${name}(?:\\{([^}]*)\\})? (\\S+)`, 'gm'))]
+  const chosen = series.filter(([, labels = '']) => labels.includes(label))
+  return chosen.length > 0 ? chosen.reduce((sum, [, , value]) => sum + Number(value), 0) : Number.NaN
 }

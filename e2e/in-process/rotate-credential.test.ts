@@ -34,13 +34,12 @@ beforeAll(async () => {
   const first = await front()
   const system = resources.use(await openSystemEnvironment(first.url, 1_000_000))
   env = { ...system.env, ...SETTINGS }
-  const { revocation } = system
   const host = (url: string) => new URL(url).host
   for (const at of [first, await front()]) {
     const auth = resources.use(
       await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: host(at.url) }), {
         ...deps,
-        revocation,
+        ...system.surroundings,
       }),
     )
     at.answerWith(auth.publicApp.callback())
@@ -52,7 +51,7 @@ beforeAll(async () => {
       RESOURCE_AUTH_URL: internal.url,
       RESOURCE_ALSO_ACCEPT_HOSTS: host(api.url),
     })
-    api.answerWith(resources.use(await openResource(config, { ...deps, revocation })).handler)
+    api.answerWith(resources.use(await openResource(config, { ...deps, ...system.surroundings })).handler)
     apis.push(api.url)
   }
   const urls = serviceUrls(first.url)
@@ -70,32 +69,24 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 /** With a token that no API has seen, so that each has to ask with its credential. */
-const use = async (api: string) => (await useTimed(api)).status
-
-async function useTimed(api: string): Promise<{ status: number; ms: number }> {
+async function use(api: string): Promise<number> {
   const headers = { authorization: `Bearer ${await newToken()}` }
-  const startedAt = performance.now()
   const answer = await fetch(`${api}/api/guides?limit=1`, { headers })
   await answer.text()
-  return { status: answer.status, ms: performance.now() - startedAt }
+  return answer.status
 }
-
-/** A wrong credential is refused at once; a refusal that took as long as a time-out comes from a busy machine. */
-const TIMED_OUT_MS = 190
-/** The share of all requests that may time out. */
-const MOST_TIMED_OUT = 0.04
 
 /** Requests at both APIs, one after the other at each, until told to stop. */
 function useSteadily() {
-  const responses: { status: number; ms: number }[] = []
+  const statuses: number[] = []
   let going = true
   const loops = apis.map(async (api) => {
-    while (going) responses.push(await useTimed(api))
+    while (going) statuses.push(await use(api))
   })
   return async () => {
     going = false
     await Promise.all(loops)
-    return responses
+    return statuses
   }
 }
 
@@ -123,11 +114,9 @@ test('the API’s credential is changed and the old one taken away under steady 
       .toBe(0)
     expect(await secretsOf()).toHaveLength(1)
   }
-  const responses = await stop()
-  expect(responses.length).toBeGreaterThan(50)
-  const timedOut = responses.filter(({ status, ms }) => status === 503 && ms >= TIMED_OUT_MS)
-  expect(timedOut.length).toBeLessThanOrEqual(MOST_TIMED_OUT * responses.length)
-  expect(responses.filter((each) => each.status !== 200 && !timedOut.includes(each))).toEqual([])
+  const statuses = await stop()
+  expect(statuses.length).toBeGreaterThan(50)
+  expect(statuses.filter((status) => status !== 200)).toEqual([])
   const after = await readFile(secretFile(), 'utf8')
   expect(after).not.toBe(before)
   for (const file of [secretFile(), serversFile()]) expect((await stat(file)).mode & 0o777).toBe(0o600)

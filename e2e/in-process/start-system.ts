@@ -31,7 +31,7 @@ export interface SystemOptions {
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const logged: string[] = []
-  const deps = {
+  const common = {
     // What is left out of the logs that are kept is looked at here, too.
     log: { ...createLog({ service: 'e2e', write: (line) => logged.push(line) }), everyRead: true as const },
     now: () => new Date(),
@@ -43,11 +43,11 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const database = system.env['RESOURCE_DATABASE_URL'] ?? ''
   const RESOURCE_DATABASE_URL = (await options.beforeDatabase?.(database)) ?? database
   const env = { ...system.env, RESOURCE_DATABASE_URL, ...options.env }
-  const { revocation } = system
-  const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, revocation }))
+  const deps = { ...common, ...system.surroundings }
+  const auth = opening.use(await openAuth(loadAuthConfig(env), deps))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
-  const resource = opening.use(await openResource(resourceConfig, { ...deps, revocation }))
+  const resource = opening.use(await openResource(resourceConfig, deps))
   handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
   const secret = readFileSync(system.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim()
   const credentials = Buffer.from(`${system.env['RESOURCE_CLIENT_ID']}:${secret}`)

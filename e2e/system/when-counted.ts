@@ -1,5 +1,6 @@
 import type { Stack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
+import { metric } from '../faults/operations-listener.ts'
 
 const ROUNDS = 5
 
@@ -25,13 +26,10 @@ export async function whenCounted(stack: Stack, body: () => Promise<void>): Prom
 /** How many decisions about limits all processes have made by themselves. */
 async function uncounted({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
-    [...auth, ...resource].map(async ({ ports }) => {
-      const metrics = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
-      const lines = metrics.matchAll(/^limit_decisions_total\{[^}]*decision="uncounted"[^}]*\} (\S+)$/gm)
-      return [...lines].reduce((sum, [, count]) => sum + Number(count), 0)
-    }),
+    [...auth, ...resource].map((app) => metric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )
-  return counts.reduce((sum, count) => sum + count, 0)
+  // A process that has counted nothing by itself has no such series.
+  return counts.reduce((sum, count) => sum + (count || 0), 0)
 }
 
 async function forgetCounts({ redis }: Stack): Promise<void> {
