@@ -33,7 +33,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     refuses: ['read with a token'],
     mostRefused: 0.35,
     failsCheck: 'auth',
-    least: { steady: 50, held: 300, recovery: 50 },
+    least: { steady: 0.5, held: 3, recovery: 0.5 },
     fault: { kind: 'lose-reply-to', request: 'GET /oauth/jwks.json ' },
   }),
   {

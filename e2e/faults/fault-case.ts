@@ -22,7 +22,7 @@ export interface FaultCase {
   readonly mostRefused?: number
   /** How long after the fault good answers must be as frequent again as before, all but a fifth. */
   readonly recoversMs?: number
-  /** How many requests are sent at least before it, while it lasts, and afterwards; each second has 100. */
+  /** At least so many seconds before it, while it lasts, and afterwards. */
   readonly least?: { readonly steady: number; readonly held: number; readonly recovery: number }
   /** How often clients ask at once again for what was refused. */
   readonly retries?: number

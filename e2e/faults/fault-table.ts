@@ -1,7 +1,7 @@
 import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
 import { faultTests } from './fault-tests.ts'
 import type { Goodput } from './goodput.ts'
-import { type FaultResult, type Phases, RATE } from './run-fault.ts'
+import type { FaultResult, Traffic } from './run-fault.ts'
 import type { TestResult } from './run-fault-tests.ts'
 
 const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
@@ -61,13 +61,12 @@ function markdownTable(head: readonly string[], rows: readonly (readonly string[
 /** `RESULTS.md`: a line for every number, of a scenario or of a test that was run; then what other tests hold. */
 export function faultDocument(
   { results, tests }: { results: readonly FaultResult[]; tests: readonly TestResult[] },
-  { commit, phases }: { commit: string; phases: Phases },
+  { commit, traffic }: { commit: string; traffic: Traffic },
 ): string {
-  const seconds = (requests: number) => requests / RATE
   return `# What happens when something fails
 
-Made by \`npm run faults\` on commit ${commit}. Each fault lasted ${seconds(phases.held)} s, after ${seconds(phases.steady)} s and before at least ${seconds(phases.recovery)} s without one,
-under ${RATE} requests a second through the gateway to two processes of each app: registrations, tokens, revocations,
+Made by \`npm run faults\` on commit ${commit}. Each fault lasted ${traffic.held} s, after ${traffic.steady} s and before at least ${traffic.recovery} s without one,
+under ${traffic.rate} requests a second through the gateway to two processes of each app: registrations, tokens, revocations,
 deletions, reads with live and with ended tokens, the waitlist, guides and documents. What a connection swallowed stays lost:
 it is silent also when the fault is over, until an app finds out by itself and closes it. Nothing is restarted but what the
 fault itself stopped.

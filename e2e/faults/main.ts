@@ -10,8 +10,11 @@ import { faultDocument, faultTable, testResultTable } from './fault-table.ts'
 import { startFaultyStack } from './faulty-stack.ts'
 import { prepareLedger } from './prepare-ledger.ts'
 import { seedRandom } from './random.ts'
-import { type FaultResult, notRun, type Phases, RATE, runFault, SHORT } from './run-fault.ts'
+import { type FaultResult, notRun, runFault, SHORT, type Traffic } from './run-fault.ts'
 import { runFaultTests, type TestResult, testedNumbers } from './run-fault-tests.ts'
+
+/** Requests a second. */
+const RATE = 100
 
 const HELP = `npm run faults -- [names] [options]
 Puts faults on the whole topology under ${RATE} requests a second and prints what came of it. Those that are none of a
@@ -38,9 +41,9 @@ const { values: options, positionals: names } = parseArgs({
 const say = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
-const phases: Phases = options.full
-  ? { steady: 30 * RATE, held: 60 * RATE, recovery: 60 * RATE }
-  : { ...SHORT, held: Number(options.seconds) * RATE }
+const traffic: Traffic = options.full
+  ? { rate: RATE, steady: 30, held: 60, recovery: 60 }
+  : { rate: RATE, ...SHORT, held: Number(options.seconds) }
 
 const isNamed = (what: string, numbers: readonly FaultNumber[]) =>
   names.length === 0 || names.some((each) => what.includes(each) || numbers.some((number) => number === each))
@@ -63,7 +66,7 @@ async function main(): Promise<boolean> {
   if (results.length > 0) say(`\n${faultTable(results)}`)
   if (tests.length > 0) say(`\n${testResultTable(tests)}`)
   for (const line of lost) say(`in the end: ${line}`)
-  if (names.length === 0) await writeFile(RESULTS, faultDocument({ results, tests }, { commit, phases }))
+  if (names.length === 0) await writeFile(RESULTS, faultDocument({ results, tests }, { commit, traffic }))
   return (
     lost.length === 0 &&
     results.every((result) => result.wrong.length + result.lost.length === 0) &&
@@ -76,7 +79,7 @@ async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: 
   const ledger = await prepareLedger(system.stack.origin)
   const results: FaultResult[] = []
   for (const fault of scenarios) {
-    const result = await runFault(system, ledger, fault, phases).catch((error: unknown) =>
+    const result = await runFault(system, ledger, fault, traffic).catch((error: unknown) =>
       notRun(fault, error),
     )
     results.push(result)

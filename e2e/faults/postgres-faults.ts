@@ -68,7 +68,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     refuses: ['register', 'join'],
     retries: 2,
     byHand: true,
-    least: { steady: 300, held: 1_000, recovery: 500 },
+    least: { steady: 3, held: 10, recovery: 5 },
     graceMs: 15_000,
     recoversMs: 15_000,
     begin: ({ postgres }) => postgres.stop('SIGINT'),

@@ -39,8 +39,8 @@ test('the document of a whole run has a line for every number, of a scenario or 
   const tests = testedNumbers(FAULTS).map((number) => {
     return { number, file: 'a.test.ts', title: `${number} of something`, outcome: 'passed' as const }
   })
-  const phases = { steady: 50, held: 400, recovery: 50 }
-  const [ran = ''] = faultDocument({ results, tests }, { commit: 'abc', phases }).split(
+  const traffic = { rate: 100, steady: 0.5, held: 4, recovery: 0.5 }
+  const [ran = ''] = faultDocument({ results, tests }, { commit: 'abc', traffic }).split(
     '## Held by tests too',
   )
   const lines = ran.split('\n').filter((line) => line.startsWith('| '))

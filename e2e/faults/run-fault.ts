@@ -6,15 +6,18 @@ import { affectedBy, firstGoodAfter, GRACE_MS, type Judgement, judge, unseenRefu
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
-export const RATE = 100
-
-/** How many requests are sent before a fault, while it lasts, and after all works again. */
+/** Seconds before a fault, while it lasts, and after all works again. */
 export interface Phases {
   readonly steady: number
   readonly held: number
   readonly recovery: number
 }
-export const SHORT = { steady: 50, recovery: 50 } as const
+export const SHORT = { steady: 0.5, recovery: 0.5 } as const
+
+/** @property rate requests a second */
+export interface Traffic extends Phases {
+  readonly rate: number
+}
 
 export interface FaultResult extends Judgement {
   readonly fault: string
@@ -28,12 +31,12 @@ export async function runFault(
   system: FaultyStack,
   ledger: Ledger,
   fault: FaultCase,
-  phases: Phases,
+  traffic: Traffic,
 ): Promise<FaultResult> {
   const { origin } = system.stack
   const startedAt = performance.now()
   await fault.prepare?.(system, ledger)
-  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(phases, fault.least))
+  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(traffic, fault.least))
   const judgement = judge(entries, { ...fault, ...facts })
   const wrong = [...judgement.wrong]
   if (!failedCheckShown(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
@@ -65,29 +68,30 @@ const SHOWN_WITHIN_MS = 20_000
 const failedCheckShown = ({ failsCheck }: FaultCase, { health }: Ledger) =>
   failsCheck === undefined || health.has(`${failsCheck} failed`)
 
-const longer = (phases: Phases, least: Phases = phases): Phases => ({
-  steady: Math.max(phases.steady, least.steady),
-  held: Math.max(phases.held, least.held),
-  recovery: Math.max(phases.recovery, least.recovery),
+const longer = (traffic: Traffic, least: Phases = traffic): Traffic => ({
+  rate: traffic.rate,
+  steady: Math.max(traffic.steady, least.steady),
+  held: Math.max(traffic.held, least.held),
+  recovery: Math.max(traffic.recovery, least.recovery),
 })
 
 async function underLoad(
   system: FaultyStack,
   ledger: Ledger,
   fault: FaultCase,
-  phases: Phases,
+  { rate, ...seconds }: Traffic,
 ): Promise<Pick<Load, 'entries' | 'stalls'> & { faultedAt: number; backAt: number }> {
   await using load = startLoad({
     origin: system.stack.origin,
     ledger,
-    rate: RATE,
+    rate,
     retries: fault.retries ?? 0,
   })
-  await load.sent(phases.steady)
+  await load.sent(seconds.steady * rate)
   ledger.health.clear()
   const faultedAt = performance.now()
   await fault.begin(system, ledger)
-  await load.sent(phases.held)
+  await load.sent(seconds.held * rate)
   const hasShown = () =>
     (fault.hasShown?.() ?? true) &&
     failedCheckShown(fault, ledger) &&
@@ -99,7 +103,7 @@ async function underLoad(
     affectedBy(fault.parts).filter((name) => firstGoodAfter(load.entries, name, backAt) === undefined)
   while (waiting().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
     await load.sent(10)
-  await load.sent(phases.recovery)
+  await load.sent(seconds.recovery * rate)
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
