@@ -8,7 +8,7 @@ import { exampleKey } from '../test/example-key.ts'
 import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
 import { runAuth } from '../test/run-auth.ts'
 import { loadConfig } from './config.ts'
-import { openStores } from './wire/wire-stores.ts'
+import { openStores } from './stores.ts'
 
 let stores: AuthStores
 let env: Record<string, string>
@@ -21,8 +21,8 @@ beforeAll(async () => {
   env = await stores.settingsFor('https://plainpath.example')
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-cli-'))
   await using opened = await openStores(loadConfig(env), { log: silent, now: () => new Date() })
-  await opened.store.add(agent)
-  await opened.store.add({ agent: keyed, secrets: [] })
+  await opened.agents.add(agent)
+  await opened.agents.add({ agent: keyed, secrets: [] })
 })
 afterAll(async () => {
   await rm(folder, { recursive: true })

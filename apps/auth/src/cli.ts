@@ -3,17 +3,17 @@ import { migrate } from '@plainpath/postgres'
 import { Command, CommanderError } from 'commander'
 import { addAgentsCommand } from './agents/agents-command.ts'
 import { addClaimsCommand } from './claims/claims-command.ts'
+import { rewrapClaims } from './claims/postgres-claim-addresses.ts'
 import { commandFailure, Refusal } from './command-failure.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { addConfigCommand } from './config-command.ts'
+import { createEvents, logSecurityEvents } from './events.ts'
 import { initKeys, thisActor } from './keys/init-keys.ts'
 import { keyOperations } from './keys/key-operations.ts'
 import { addKeysCommand } from './keys/keys-command.ts'
-import { securityEventTeller } from './security-events.ts'
 import { serveAuth } from './serve.ts'
+import { MIGRATIONS, openStores, type Stores } from './stores.ts'
 import { addStoreCommands } from './wire/wire-commands.ts'
-import { MIGRATIONS, openStores } from './wire/wire-stores.ts'
-import { withSecurityEvents } from './with-security-events.ts'
 
 /** Longer than in the server: an operator waits rather than does it again. */
 const REDIS_TIMEOUT_MS = 2_000
@@ -37,10 +37,11 @@ export async function runAuthCommand(
   const now = () => new Date()
   const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
   const config = () => loadConfig(env)
-  const tell = securityEventTeller(log, thisActor())
-  const stores = async <T>(work: (opened: Awaited<ReturnType<typeof openStores>>) => Promise<T>) => {
-    await using opened = await openStores(config(), { log, now, tell, redisTimeoutMs: REDIS_TIMEOUT_MS })
-    return await work(withSecurityEvents(opened, tell))
+  const events = createEvents()
+  logSecurityEvents(events, log, thisActor())
+  const stores = async <T>(work: (opened: Stores) => Promise<T>) => {
+    await using opened = await openStores(config(), { log, now, events, redisTimeoutMs: REDIS_TIMEOUT_MS })
+    return await work(opened)
   }
 
   const program = new Command('auth').description('The authorization server of Plainpath').exitOverride()
@@ -71,8 +72,8 @@ export async function runAuthCommand(
     io,
     init: () => stores((opened) => initKeys({ keys: opened.keys })),
     refuse,
-    rewrapNames: (options) => stores((opened) => opened.rewrapNames(options)),
-    rewrapClaims: (options) => stores((opened) => opened.rewrapClaims(options)),
+    rewrapNames: (options) => stores((opened) => opened.agents.rewrapNames(options)),
+    rewrapClaims: (options) => stores((opened) => rewrapClaims(opened.db, config().sealingKeys, options)),
     operations: (work) =>
       stores((opened) =>
         work(
@@ -80,14 +81,14 @@ export async function runAuthCommand(
             keys: opened.keys,
             settings: config().keys,
             by: thisActor(),
-            announceEnd: () => opened.announceEnd({ kind: 'everything' }),
+            announceEnd: () => opened.revoker.announceEnd({ kind: 'everything' }),
           }),
         ),
       ),
   })
   addAgentsCommand(program, { io, refuse, stores, now })
   addClaimsCommand(program, { io, refuse, stores, now })
-  addStoreCommands(program, { io, refuse, config, stores, tell, now })
+  addStoreCommands(program, { io, refuse, config, stores, events, now })
 
   try {
     await program.parseAsync(args, { from: 'user' })

@@ -1,12 +1,12 @@
 import type { Log } from '@plainpath/http'
 import { clockAgrees, type Database } from '@plainpath/postgres'
+import type { AuthEvents } from './events.ts'
 
 export interface SweepDeps {
   readonly db: Database
   readonly now: () => Date
   readonly log: Log
-  /** Told when it begins, and after each time that it succeeded. */
-  readonly onSwept?: ((what: string) => void) | undefined
+  readonly events: AuthEvents
   readonly everyMs?: number
 }
 
@@ -22,12 +22,12 @@ export function sweepRegularly(what: string, sweep: Sweep, deps: SweepDeps): Asy
       // By a clock that is days ahead everything would be over.
       if (!(await clockAgrees(deps.db))) return deps.log.warn(`${what} were not swept: the clock is wrong`)
       while ((await sweep(deps.db, deps.now())) > 0) if (stopped) return
-      deps.onSwept?.(what)
+      deps.events.emit('swept', { what })
     } catch (error) {
       deps.log.warn(`${what} were not swept`, { error })
     }
   }
-  deps.onSwept?.(what)
+  deps.events.emit('swept', { what })
   const timer = setInterval(() => {
     sweeping ??= sweepAll().finally(() => {
       sweeping = undefined

@@ -1,75 +1,157 @@
-import { createReadiness, operationsApp } from '@plainpath/http'
+import type { AgentId } from '@plainpath/domain'
+import {
+  bySoundClock,
+  createLimiter,
+  createReadiness,
+  memoryLimitStore,
+  operationsApp,
+} from '@plainpath/http'
+import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import { FEATURES, serviceUrls } from '@plainpath/metadata'
 import { listen, schemaIsCurrent } from '@plainpath/postgres'
+import { REVOCATION } from '@plainpath/revocation'
+import { findExpiredAgent } from './agents/agent-expiry.ts'
+import { agentRoutes } from './agents/agent-routes.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
-import { invalidClient } from './clients/authenticate-client.ts'
+import { beginClaim } from './claims/begin-claim.ts'
+import { claimLink } from './claims/claim-link.ts'
+import { claimMailHandlers } from './claims/claim-mails.ts'
+import { claimPageRoutes } from './claims/claim-page-routes.ts'
+import { claimRoutes } from './claims/claim-routes.ts'
+import { completeClaim } from './claims/complete-claim.ts'
+import { type AuthenticateClient, authenticateClient } from './clients/authenticate-client.ts'
+import { verifyAssertion } from './clients/verify-assertion.ts'
 import type { Config } from './config.ts'
+import { createEvents, logSecurityEvents } from './events.ts'
 import { openKeyFollower } from './keys/key-follower.ts'
-import { LIMITS } from './limits.ts'
+import { sharedLimits } from './limit-redis.ts'
+import { FAILED_AUTHENTICATION, LIMITS } from './limits.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
-import { securityEventTeller } from './security-events.ts'
+import { followMark } from './revocation/follow-mark.ts'
+import { MIGRATIONS, openStores } from './stores.ts'
 import type { Surroundings } from './surroundings.ts'
-import { wireAgentLife } from './wire/wire-agent-life.ts'
-import { wireAgents } from './wire/wire-agents.ts'
-import { openClaims } from './wire/wire-claims.ts'
-import { wireClients } from './wire/wire-clients.ts'
+import { startUpkeep } from './upkeep.ts'
 import { wireClock } from './wire/wire-clock.ts'
-import { wireLimiter } from './wire/wire-limiter.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { wireOAuth } from './wire/wire-oauth.ts'
 import { wireResourceServers } from './wire/wire-resource-servers.ts'
-import { MIGRATIONS, openStores } from './wire/wire-stores.ts'
 import { openTraces } from './wire/wire-tracing.ts'
-import { withSecurityEvents } from './with-security-events.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
 export async function openAuth(config: Config, surroundings: Surroundings) {
   const { log, now, features = FEATURES, announce = () => undefined } = surroundings
-  await using opening = new AsyncDisposableStack()
-  const metrics = openMetrics()
-  const tracing = opening.use(await openTraces(config, log))
-  const tell = securityEventTeller(log)
-  const told = { tell, onAnnounced: metrics.onAnnounced, onSwept: metrics.swept }
-  const opened = opening.use(await openStores(config, { ...surroundings, ...told }))
-  const stores = withSecurityEvents(opened, tell)
-  const { db, redis, agents } = stores
-  await db.openReserved()
-  const clock = opening.use(wireClock(db, { log, metrics }))
+  const { hashKey, sealingKeys } = config
   const urls = serviceUrls(config.origin)
-  const limiter = wireLimiter(config, { ...stores, metrics, log, now })
-  const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))
-  const { authenticate, authenticateAnew } = wireClients({ config, stores, limiter, clock, now })
+  await using opening = new AsyncDisposableStack()
+  const events = createEvents()
+  logSecurityEvents(events, log)
+  const metrics = openMetrics(events)
+  const tracing = opening.use(await openTraces(config, log))
 
+  const stores = opening.use(await openStores(config, { ...surroundings, events }))
+  const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores
+  await db.openReserved()
+  metrics.watchPool(db)
+  const clock = opening.use(wireClock(db, { log, metrics }))
+  const limiter = createLimiter({
+    store: redis ? sharedLimits(redis, stores.redisPrefix, now) : memoryLimitStore(now),
+    factor: config.limitsFactor,
+    now,
+    log,
+    onDecision: metrics.limited,
+  })
+
+  // What runs by itself, until the server is disposed.
+  const { revocation = REVOCATION } = surroundings
+  opening.use(await followMark(stores.revoker, revocation.intervals.leaseMs))
+  opening.use(startUpkeep(config, { stores, metrics, events, log, now }))
+  const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))
   const signing = opening.use(
-    await openKeyFollower({ ...config.keys, ...stores, log, onStatus: metrics.onKeyStatus }),
+    await openKeyFollower({
+      ...config.keys,
+      keys: stores.keys,
+      followers: stores.keyFollowers,
+      log,
+      onStatus: metrics.onKeyStatus,
+    }),
   )
-  const { provider, vouch, clientExpiry, ...assertions } = wireOAuth({
+  const channels = { agents_changed: cachedAgents.forget, key_ring_changed: signing.hear }
+  const onReconnected = () => {
+    cachedAgents.forgetAll()
+    signing.hear()
+  }
+  opening.use(await listen(config.databaseUrl, channels, { onReconnected, log }))
+  opening.use(
+    openMailer({
+      databaseUrl: config.databaseUrl,
+      db,
+      sealingKeys,
+      hashKey,
+      transport: mailTransport(config.mail, announce),
+      from: config.mail.from,
+      handlers: claimMailHandlers({ attempts: claimAttempts, now }),
+      caps: scaledMailCaps(config.limitsFactor),
+      log,
+      metrics,
+      now,
+    }),
+  )
+
+  // By a wrong clock nothing is said of assertions, nor of secrets that end.
+  const soundly =
+    (authenticate: AuthenticateClient): AuthenticateClient =>
+    (...asked) =>
+      bySoundClock(clock, () => authenticate(...asked))
+  const authentication = {
+    findExpired: (id: AgentId) => findExpiredAgent(db, id, now()),
+    hashKey,
+    verifyAssertion: verifyAssertion({ issuer: config.origin, assertions: stores.spentAssertions, now }),
+    recogniseAssertion: verifyAssertion({ issuer: config.origin, assertions: NOTHING_TO_SPEND, now }),
+    limiter,
+    failures: FAILED_AUTHENTICATION,
+    now,
+  }
+  /** By what this process remembers. */
+  const authenticate = soundly(authenticateClient({ ...authentication, find: cachedAgents.find }))
+  /** By what is written: for whatever changes an agent, where a secret that has just gone must open nothing. */
+  const authenticateAnew = soundly(authenticateClient({ ...authentication, find: agents.find }))
+
+  const { provider, vouch, clientExpiry, answerAssertion } = wireOAuth({
     config,
     stores,
     signing,
     resourceServers: resourceServers.current,
     urls,
     features,
-    onIssued: metrics.onIssued,
+    events,
     now,
   })
-  metrics.watchPool(db)
-  const channels = { agents_changed: agents.forget, key_ring_changed: signing.hear }
-  const onReconnected = () => {
-    agents.forgetAll()
-    signing.hear()
-  }
-  opening.use(await listen(config.databaseUrl, channels, { onReconnected, log }))
-
-  const limits = { ...LIMITS, manage: LIMITS.address }
-  const noSuchClient = () => invalidClient()
-  const around = { stores, agents, noSuchClient, urls, log, metrics, now, announce }
-  const claims = features.verifiedEmail && opening.use(openClaims(config, { ...around, ...assertions }))
-  opening.use(wireAgentLife(config, { stores, metrics, log, now }))
+  const findAgent = async (id: AgentId) => (await cachedAgents.find(id))?.agent
+  const liveClaim = (id: AgentId) => claims.live(id, now())
   const routes = [
-    ...wireAgents(config, { stores, ...assertions, noSuchClient, urls, now }),
-    ...(claims ? [...claims.routes, ...assertionRoutes({ ...assertions, limits })] : []),
+    ...agentRoutes({ stores, hashKey, urls, now, limitsFactor: config.limitsFactor }),
+    ...claimRoutes({
+      findAgent,
+      beginClaim: beginClaim({ attempts: claimAttempts, linkUrl: urls.claimAttempt, now }),
+      completeClaim: completeClaim({
+        attempts: claimAttempts,
+        claims,
+        hashKey,
+        endUrl: urls.endClaim,
+        now,
+      }),
+      answerAssertion,
+      attempts: claimAttempts,
+      claims,
+      now,
+    }),
+    ...claimPageRoutes({
+      findAgent,
+      link: claimLink({ attempts: claimAttempts, claims, hashKey, now }),
+      origin: config.origin,
+    }),
+    ...assertionRoutes({ standingClaim: liveClaim, answerAssertion }),
     ...metadataRoutes({ origin: config.origin, features, limits: LIMITS.documents }),
   ]
   const oauth = {
@@ -80,7 +162,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     vouch,
     resourceServers,
     revokeToken: stores.tokens.revoke,
-    announceEnd: (hash: string) => stores.announceEnd({ kind: 'token', hash }),
+    announceEnd: (hash: string) => stores.revoker.announceEnd({ kind: 'token', hash }),
     clientExpiry,
     limiter,
     limits: LIMITS,
@@ -103,3 +185,6 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
+
+/** An expired client can use nothing up. */
+const NOTHING_TO_SPEND = { spend: async () => true }

@@ -5,8 +5,9 @@ import { z } from 'zod'
 import { postgresClaimAttempts } from '../src/claims/postgres-claim-attempts.ts'
 import { postgresClaims } from '../src/claims/postgres-claims.ts'
 import { loadConfig } from '../src/config.ts'
+import { createEvents } from '../src/events.ts'
+import { nobodyToTell } from '../src/revocation/follow-mark.ts'
 import { redisTokenStore } from '../src/tokens/redis-token-store.ts'
-import { STANDING } from '../src/tokens/token-store.ts'
 import { asAgent, type Registered } from './agent-client.ts'
 import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
 import { send } from './send.ts'
@@ -25,7 +26,13 @@ export async function claimMailbox(
   const email = options.email ?? `ana.${randomInt(1e9)}@canary.example.org`
   auth.confidential.add(email)
   const { sealingKeys, hashKey } = loadConfig(await auth.stores.settingsFor(auth.origin))
-  const deps = { db: auth.stores.db, sealingKeys, hashKey, addMail: async () => undefined }
+  const deps = {
+    db: auth.stores.db,
+    sealingKeys,
+    hashKey,
+    addMail: async () => undefined,
+    events: createEvents(),
+  }
   const attempts = postgresClaimAttempts(deps)
   const now = new Date()
   const attempt = exampleAttempt(agent.client_id, { email, createdAt: now })
@@ -37,18 +44,18 @@ export async function claimMailbox(
     options.forMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.forMs)
   const { redis } = auth.stores
   const tokens =
-    redis &&
-    redisTokenStore(redis.redis, { prefix: redis.prefix, generationOf: never, stopOf: never, now: () => now })
+    redis && redisTokenStore(redis.redis, { prefix: redis.prefix, authority: NOBODY_ASKS, now: () => now })
   const claims = postgresClaims({
     ...deps,
-    endTokens: async (id) => tokens?.raiseGeneration(id, STANDING + 1),
-    announceEnd: async () => undefined,
+    tokens: tokens ?? { endTokensOf: async () => undefined },
+    revoker: nobodyToTell,
   })
   expect((await claims.redeem({ ...redemption, expiresAt })).ok).toBe(true)
   return { registrationId: attempt.registrationId, email }
 }
 
 const never = () => Promise.reject(new Error('nothing is looked up here'))
+const NOBODY_ASKS = { generationOf: never, isLiveClaim: never, stop: never }
 
 const Issued = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 

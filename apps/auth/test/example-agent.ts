@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Agent } from '@plainpath/domain'
 import { newHashKey, newKeyEncryptionKey, parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
-import type { AgentRecord } from '../src/agents/agent-store.ts'
+import type { AgentRecord } from '../src/agents/agent-repository.ts'
 
 export const exampleSealingKeys = () => parseKeyEncryptionKeys(newKeyEncryptionKey())
 export const exampleHashKey = () => parseHashKey(newHashKey())

@@ -3,7 +3,8 @@ import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import { CLAIM_MS } from '../src/claims/claim.ts'
 import { ATTEMPT } from '../src/claims/claim-attempt.ts'
-import type { ClaimMail, NewAttempt, NewClaim } from '../src/claims/claim-store.ts'
+import type { ClaimMail, NewAttempt } from '../src/claims/postgres-claim-attempts.ts'
+import type { NewClaim } from '../src/claims/postgres-claims.ts'
 
 const random = () => randomBytes(16).toString('base64url')
 

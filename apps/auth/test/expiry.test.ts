@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
-import { agentExpiry } from '../src/wire/wire-agent-life.ts'
-import { openStores } from '../src/wire/wire-stores.ts'
+import { createEvents } from '../src/events.ts'
+import { openStores } from '../src/stores.ts'
 import {
   asAgent,
   basic,
@@ -52,7 +53,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       redisTimeoutMs: 3_000,
       ...(redis && { redisPrefix: redis.prefix, revocation: redis.revocation }),
     })
-    return await agentExpiry({ neverUsedClients: 1_000 }, stores).expire(now())
+    return await expireAgents({ ...stores, events: createEvents() }, now(), 1_000)
   }
   const look = (agent: Registered, at = auth) => send(at.url, { path: '/api/agent', headers: asAgent(agent) })
   const expiryIn = ({ text }: Answer, member: string) =>

@@ -9,7 +9,7 @@ import { inject } from 'vitest'
 import { initKeys } from '../src/keys/init-keys.ts'
 import { postgresKeyStore } from '../src/keys/postgres-key-store.ts'
 import { createResourceServer } from '../src/resource-servers/create-resource-server.ts'
-import { MIGRATIONS } from '../src/wire/wire-stores.ts'
+import { MIGRATIONS } from '../src/stores.ts'
 import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
 export type TokenPlace = 'Postgres' | 'Redis'

@@ -1,12 +1,13 @@
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import type { SealingKeys } from '@plainpath/sealing'
-import type { AgentStore } from '../src/agents/agent-store.ts'
-import { postgresAgentStore } from '../src/agents/postgres-agent-store.ts'
-import { postgresStopStore, readStop } from '../src/tokens/postgres-stop-store.ts'
-import type { StopStore } from '../src/tokens/stop-store.ts'
-import { STANDING, type StopOf } from '../src/tokens/token-store.ts'
-import { MIGRATIONS } from '../src/wire/wire-stores.ts'
+import { type AgentRepository, agentRepository } from '../src/agents/agent-repository.ts'
+import { isLiveClaim } from '../src/claims/postgres-claims.ts'
+import { type AuthEvents, createEvents } from '../src/events.ts'
+import { nobodyToTell } from '../src/revocation/follow-mark.ts'
+import { MIGRATIONS } from '../src/stores.ts'
+import { postgresStopStore, readStop, type StopStore } from '../src/tokens/postgres-stop-store.ts'
+import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
 /** A database of its own with our tables, and the real agents in it: the authority on generations. */
@@ -14,35 +15,39 @@ export interface Authority extends AsyncDisposable {
   readonly database: TestDatabase
   readonly db: Pool
   readonly sealingKeys: SealingKeys
-  readonly agents: AgentStore
-  /** Of an active agent or a standing claim, as `wire-stores.ts` asks for it. */
-  generationOf(id: string): Promise<number | undefined>
+  readonly events: AuthEvents
+  readonly agents: AgentRepository
   readonly stops: StopStore
-  stopOf: StopOf
+  /** @param now when claims are looked at */
+  tokenAuthority(now: () => Date): TokenAuthority
 }
+
+/** For claims of which no token is looked at. */
+export const NO_TOKENS = { tokens: { endTokensOf: async () => undefined }, revoker: nobodyToTell }
 
 export async function openAuthority(): Promise<Authority> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'auth' }))
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test' }))
   const sealingKeys = exampleSealingKeys()
-  const agents = postgresAgentStore(db, sealingKeys)
+  const events = createEvents()
+  const agents = agentRepository(db, { sealingKeys, events, now: () => new Date() })
   const resources = opening.move()
   return {
     database,
     db,
     sealingKeys,
+    events,
     agents,
-    stops: postgresStopStore(db),
-    stopOf: () => readStop(db),
-    async generationOf(id) {
-      const { rows } = await db.query<{ generation: number }>(
-        `select generation from agents where id = $1 and status = 'active'
-         union all select ${STANDING} from claims where id = $1 and ended_at is null`,
-        [id],
-      )
-      return rows[0]?.generation
-    },
+    stops: postgresStopStore(db, events),
+    tokenAuthority: (now) => ({
+      async generationOf(id) {
+        const record = await agents.find(id)
+        return record?.agent.status === 'active' ? record.agent.generation : undefined
+      },
+      isLiveClaim: (id) => isLiveClaim(db, id, now()),
+      stop: () => readStop(db),
+    }),
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }

@@ -1,11 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { countUnused } from '../src/agents/postgres-agent-counts.ts'
+import { countUnused } from '../src/agents/agent-counts.ts'
+import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
-import { SECURITY_EVENTS, securityEventTeller } from '../src/security-events.ts'
-import { agentExpiry } from '../src/wire/wire-agent-life.ts'
-import { openStores } from '../src/wire/wire-stores.ts'
-import { withSecurityEvents } from '../src/with-security-events.ts'
+import { createEvents, logSecurityEvents, SECURITY_EVENT_NAMES } from '../src/events.ts'
+import { openStores } from '../src/stores.ts'
 import { asAgent, deleteAgent, getToken, json, register } from './agent-client.ts'
 import {
   begin,
@@ -122,12 +121,12 @@ test('a second secret, the end of one, and clients that expire', async () => {
   const logged: unknown[] = []
   const log = { info: (_msg: string, about?: object) => void logged.push(about), warn: never, error: never }
   const config = loadConfig(await under.stores.settingsFor(ORIGIN))
-  await using opened = await openStores(config, { log, now: () => new Date() })
+  const events = createEvents()
+  logSecurityEvents(events, log)
+  await using opened = await openStores(config, { log, now: () => new Date(), events })
   const { neverUsed: count } = await countUnused(opened.db, new Date())
   const inAWeek = new Date(Date.now() + 8 * 24 * 3_600_000)
-  expect(
-    await agentExpiry(config, withSecurityEvents(opened, securityEventTeller(log))).expire(inAWeek),
-  ).toBe(count)
+  expect(await expireAgents({ ...opened, events }, inAWeek, config.neverUsedClients)).toBe(count)
   expect(logged).toEqual([{ event: 'clients-expired', count }])
 })
 const never = () => undefined
@@ -143,5 +142,5 @@ test('the emergency stop, once for each instance', async () => {
 
 test('each event is in the documents', () => {
   const page = readFileSync(new URL('../../../docs/telemetry.md', import.meta.url), 'utf8')
-  for (const event of SECURITY_EVENTS) expect(page).toContain(`\`${event}\``)
+  for (const event of SECURITY_EVENT_NAMES) expect(page).toContain(`\`${event}\``)
 })

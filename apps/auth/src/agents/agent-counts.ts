@@ -1,4 +1,7 @@
-/** Active agents that are not used. */
+import type { Database } from '@plainpath/postgres'
+import { z } from 'zod'
+
+/** Active agents that are not used, at most a million of each. */
 export interface UnusedAgents {
   /** That never got a token. */
   readonly neverUsed: number
@@ -16,4 +19,48 @@ export interface AgentCounts extends UnusedAgents {
   readonly withKeys: number
   /** By a person. */
   readonly confirmed: number
+}
+
+const DAY_MS = 24 * 3_600_000
+/** From then on an agent counts as idle: a third of what ends it. */
+const IDLE_MS = 30 * DAY_MS
+/** More are not counted each minute. */
+const MOST_COUNTED = 1_000_000
+
+const Unused = z.object({ neverUsed: z.int(), idle: z.int() })
+const Counts = Unused.extend({
+  active: z.int(),
+  disabled: z.int(),
+  deleted: z.int(),
+  expired: z.int(),
+  withKeys: z.int(),
+  confirmed: z.int(),
+})
+
+/** For each minute. */
+export async function countUnused(db: Database, now: Date): Promise<UnusedAgents> {
+  const atMost = (where: string) =>
+    `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MOST_COUNTED}) counted)`
+  const { rows } = await db.query(
+    `select ${atMost('last_used_at is null')} as "neverUsed", ${atMost('last_used_at <= $1')} as idle`,
+    [new Date(now.getTime() - IDLE_MS)],
+  )
+  return Unused.parse(rows[0])
+}
+
+/** For a person who asks, not for each minute: it reads every row. */
+export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
+  const { rows } = await db.query(
+    `select count(*) filter (where status = 'active') as active,
+            count(*) filter (where status = 'disabled') as disabled,
+            count(*) filter (where status = 'deleted') as deleted,
+            count(*) filter (where status = 'active' and last_used_at is null) as "neverUsed",
+            count(*) filter (where status = 'active' and last_used_at <= $1) as idle,
+            count(*) filter (where status <> 'deleted' and jwks is not null) as "withKeys",
+            (select count(*) from claims where ended_at is null and expires_at > $2) as confirmed,
+            (select count(*) from expired_agents) as expired
+     from agents`,
+    [new Date(now.getTime() - IDLE_MS), now],
+  )
+  return Counts.parse(rows[0])
 }

@@ -1,7 +1,7 @@
 import { type Agent, authenticationMethod } from '@plainpath/domain'
 import type { AgentCounts } from './agent-counts.ts'
+import type { ExpiredAgent } from './agent-expiry.ts'
 import { idleExpiry } from './agent-life.ts'
-import type { ExpiredAgent } from './expired-agents.ts'
 
 /** An agent for programs. Only an active one expires. */
 export const agentJson = (agent: Agent) => ({

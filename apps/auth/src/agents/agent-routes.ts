@@ -1,45 +1,54 @@
-import { AgentId, type AgentKey, type SentJwks, type StandingClaim } from '@plainpath/domain'
-import { type Caller, defineRoute, type LimitPolicy, Problem, type Route } from '@plainpath/http'
+import { type Agent, AgentId, type AgentKey, type SentJwks } from '@plainpath/domain'
+import { type Caller, defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
+import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
-import { type AgentRecord, type AgentStore, isAccepted } from './agent-store.ts'
-import { describeAgent, describeWithMethod, keyMembers, SECRET_MEMBERS } from './describe-agent.ts'
-import type { EndAgent } from './end-agent.ts'
+import { invalidClient } from '../clients/authenticate-client.ts'
+import { LIMITS } from '../limits.ts'
+import type { Stores } from '../stores.ts'
+import type { AgentRecord } from './agent-repository.ts'
+import { isAccepted } from './agent-secret.ts'
+import {
+  describeAgent,
+  describeSecrets,
+  describeWithMethod,
+  keyMembers,
+  SECRET_MEMBERS,
+} from './describe-agent.ts'
+import { endAgent } from './end-agent.ts'
 import { nameKeys } from './name-keys.ts'
-import type { RegisterAgent } from './register-agent.ts'
-import type { ReplaceKeys } from './replace-keys.ts'
+import { registerAgent } from './register-agent.ts'
+import { addSecret, endSecret } from './rotate-secret.ts'
 
 export interface AgentRouteDeps {
-  registerAgent: RegisterAgent
-  endAgent: EndAgent
-  replaceKeys: ReplaceKeys
-  agents: Pick<AgentStore, 'find'>
-  /** The claim of an agent, while it stands. */
-  standingClaim(id: AgentId): Promise<StandingClaim | undefined>
+  stores: Pick<Stores, 'agents' | 'cachedAgents' | 'claims' | 'revoker' | 'tokens'>
+  hashKey: HashKey
   urls: ServiceUrls
   now: () => Date
-  /** For a client that ended after it was authenticated: the same answer as before that. */
-  noSuchClient(): Problem
-  limits: {
-    register: readonly LimitPolicy[]
-    manage: readonly LimitPolicy[]
-    client: readonly LimitPolicy[]
-    factor: number
-  }
+  /** Scales what a client is told of its limits. */
+  limitsFactor: number
 }
 
-/** `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks` (contract §4). */
+const MANAGE = { address: LIMITS.address, client: LIMITS.client }
+
+/**
+ * What agents do about themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks`,
+ * `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that ends after it was authenticated gets the
+ * same answer as before that.
+ */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
     ...operations.registerAgent,
-    limits: { address: deps.limits.register },
+    limits: { address: LIMITS.register },
     bodyProblem: 'invalid-client-metadata',
     async handle({ body }) {
       if (body.type && body.type !== 'anonymous') throw new Problem('unsupported-credential-type')
-      const { agent, secret } = await deps.registerAgent({
+      const request = {
         ...(body.client_name && { name: body.client_name }),
         ...(body.jwks && { keys: await namedKeys(body.jwks, '#/jwks/keys') }),
-      })
+      }
+      const { agents } = deps.stores
+      const { agent, secret } = await registerAgent({ agents, hashKey: deps.hashKey }, request, deps.now())
       const described = describeAgent(agent, deps.urls)
       if (secret === undefined) return { status: 201, body: { ...described, ...keyMembers(agent) } }
       return { status: 201, body: { ...described, ...SECRET_MEMBERS, client_secret: secret } }
@@ -47,13 +56,13 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.getAgent,
-    limits: { address: deps.limits.manage, client: deps.limits.client },
+    limits: MANAGE,
     async handle({ caller }) {
       const record = await found(caller, deps)
       return {
         status: 200,
         body: {
-          ...describeWithMethod(record, deps.urls, await deps.standingClaim(record.agent.id)),
+          ...describeWithMethod(record, deps.urls, await liveClaim(record.agent.id, deps)),
           limits: limitsOf(deps),
         },
       }
@@ -61,29 +70,89 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.deleteAgent,
-    limits: { address: deps.limits.manage, client: deps.limits.client },
+    limits: MANAGE,
     async handle({ caller }) {
-      if (!(await deps.endAgent(AgentId.parse(caller.clientId), 'deleted'))) throw deps.noSuchClient()
+      if (!(await endAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted'))) throw invalidClient()
       return { status: 204 }
     },
   }),
   defineRoute({
     ...operations.replaceAgentKeys,
-    limits: { address: deps.limits.manage, client: deps.limits.client },
+    limits: MANAGE,
     bodyProblem: 'invalid-client-metadata',
     async handle({ body, caller }) {
-      const agent = await deps.replaceKeys(AgentId.parse(caller.clientId), await namedKeys(body, '#/keys'))
-      if (!agent) throw deps.noSuchClient()
+      const keys = await namedKeys(body, '#/keys')
+      const agent = await replaceKeys(AgentId.parse(caller.clientId), keys, deps.stores)
+      if (!agent) throw invalidClient()
       return {
         status: 200,
         body: {
-          ...describeWithMethod({ agent, secrets: [] }, deps.urls, await deps.standingClaim(agent.id)),
+          ...describeWithMethod({ agent, secrets: [] }, deps.urls, await liveClaim(agent.id, deps)),
           limits: limitsOf(deps),
         },
       }
     },
   }),
+  defineRoute({
+    ...operations.createAgentSecret,
+    limits: MANAGE,
+    async handle({ caller }) {
+      const id = AgentId.parse(caller.clientId)
+      const result = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
+      if (!result.ok) {
+        if (result.error === 'ended') throw invalidClient()
+        throw new Problem(result.error === 'has-keys' ? 'client-has-keys' : 'too-many-secrets')
+      }
+      const { secret, added, secrets } = result.value
+      return {
+        status: 201,
+        body: {
+          client_id: id,
+          secret_id: added.id,
+          client_secret: secret,
+          client_secret_expires_at: 0,
+          created_at: added.createdAt.toISOString(),
+          secrets: describeSecrets(secrets),
+        },
+      }
+    },
+  }),
+  defineRoute({
+    ...operations.deleteAgentSecret,
+    limits: MANAGE,
+    async handle({ caller, params }) {
+      const id = AgentId.parse(caller.clientId)
+      const outcome = await endSecret(deps.stores, { id, secretId: params.id }, deps.now())
+      if (outcome === 'ended') throw invalidClient()
+      if (outcome === 'last') throw new Problem('last-secret')
+      if (outcome === 'unknown')
+        throw new Problem('not-found', {
+          detail: 'This client has no such secret. GET /api/agent lists those it has.',
+        })
+      return { status: 204 }
+    },
+  }),
 ]
+
+const liveClaim = (id: AgentId, { stores, now }: AgentRouteDeps) => stores.claims.live(id, now())
+
+/**
+ * Gives an agent another set of keys and ends its secrets; its tokens live on. An old key is refused by every process
+ * from the answer on, since spending an assertion reads the agent's row; an old secret once the process has heard.
+ *
+ * @returns undefined when the agent is not active any more
+ */
+async function replaceKeys(
+  id: AgentId,
+  keys: readonly AgentKey[],
+  { agents, cachedAgents }: Pick<Stores, 'agents' | 'cachedAgents'>,
+): Promise<Agent | undefined> {
+  try {
+    return await agents.replaceKeys(id, keys)
+  } finally {
+    cachedAgents.forget(id)
+  }
+}
 
 async function namedKeys(sent: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
   const named = await nameKeys(sent)
@@ -95,16 +164,16 @@ async function namedKeys(sent: z.infer<typeof SentJwks>, pointer: string): Promi
   })
 }
 
-const limitsOf = ({ limits }: AgentRouteDeps) =>
-  limits.client.map(({ name, quota, windowSeconds }) => ({
+const limitsOf = ({ limitsFactor }: AgentRouteDeps) =>
+  LIMITS.client.map(({ name, quota, windowSeconds }) => ({
     policy: name,
-    quota: Math.max(1, Math.floor(quota * limits.factor)),
+    quota: Math.max(1, Math.floor(quota * limitsFactor)),
     window_seconds: windowSeconds,
   }))
 
 async function found(caller: Caller, deps: AgentRouteDeps): Promise<AgentRecord> {
-  const record = await deps.agents.find(AgentId.parse(caller.clientId))
-  if (!record) throw deps.noSuchClient()
+  const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
+  if (!record) throw invalidClient()
   const now = deps.now()
   return { ...record, secrets: record.secrets.filter((secret) => isAccepted(secret, now)) }
 }

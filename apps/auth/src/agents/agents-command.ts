@@ -2,18 +2,11 @@ import type { AgentId } from '@plainpath/domain'
 import type { Command } from 'commander'
 import { agentIdArgument } from '../agent-id-argument.ts'
 import { listLimit } from '../list-limit.ts'
-import type { AgentCounts } from './agent-counts.ts'
+import type { Stores } from '../stores.ts'
+import { countAgents } from './agent-counts.ts'
+import { findExpiredAgent } from './agent-expiry.ts'
 import { agentJson, agentText, countsJson, countsText, expiredJson, expiredText } from './agent-report.ts'
-import type { AgentStore } from './agent-store.ts'
-import type { EndAgent } from './end-agent.ts'
-import type { ExpiringAgents } from './expired-agents.ts'
-
-interface Stores {
-  readonly store: AgentStore
-  readonly expiring: Pick<ExpiringAgents, 'find'>
-  readonly endAgent: EndAgent
-  countAgents(): Promise<AgentCounts>
-}
+import { endAgent } from './end-agent.ts'
 
 export interface AgentsCommandDeps {
   io: { print(line: string): void }
@@ -52,7 +45,7 @@ function addLooking(agents: Command, deps: AgentsCommandDeps): void {
     .option('--limit <number>', 'how many, 1 to 1000', listLimit, 50)
     .option('--json', 'for programs')
     .action(async (options: { limit: number; json?: boolean }) => {
-      const found = await stores(({ store }) => store.list(options.limit))
+      const found = await stores((opened) => opened.agents.list(options.limit))
       const text = found.length > 0 ? found.map(agentText).join('\n') : 'No agent has registered yet.'
       say(options, found.map(agentJson), text)
     })
@@ -62,10 +55,10 @@ function addLooking(agents: Command, deps: AgentsCommandDeps): void {
     .description('one agent, and when it expires; also one that has expired')
     .option('--json', 'for programs')
     .action((id: AgentId, options: Options) =>
-      stores(async ({ store, expiring }) => {
-        const agent = (await store.find(id))?.agent
+      stores(async (opened) => {
+        const agent = (await opened.agents.find(id))?.agent
         if (agent) return say(options, agentJson(agent), agentText(agent))
-        const expired = await expiring.find(id, now())
+        const expired = await findExpiredAgent(opened.db, id, now())
         if (!expired) throw refuse(options, `There is no agent ${id}.`)
         say(options, expiredJson(expired), expiredText(expired))
       }),
@@ -75,7 +68,7 @@ function addLooking(agents: Command, deps: AgentsCommandDeps): void {
     .description('how many agents there are of each kind')
     .option('--json', 'for programs')
     .action(async (options: Options) => {
-      const counts = await stores((opened) => opened.countAgents())
+      const counts = await stores((opened) => countAgents(opened.db, now()))
       say(options, countsJson(counts), countsText(counts))
     })
 }
@@ -96,10 +89,10 @@ function addChanging(agents: Command, deps: AgentsCommandDeps): void {
   ] as const) {
     change(verb, `${verb} an agent and end all its tokens before returning`).action(
       (id: AgentId, options: Options) =>
-        stores(async ({ store, endAgent }) => {
-          const known = async () => (await store.find(id))?.agent.status
+        stores(async (opened) => {
+          const known = async () => (await opened.agents.find(id))?.agent.status
           const isThere = async () => ![undefined, 'deleted'].includes(await known())
-          if (!(await (options.dryRun ? isThere() : endAgent(id, status))))
+          if (!(await (options.dryRun ? isThere() : endAgent(opened, id, status))))
             throw refuse(options, `There is no agent ${id}, or it was deleted.`)
           if (options.dryRun) return say(options, changed(id, await known(), false), `Would ${verb} ${id}.`)
           say(options, changed(id, status, true), `${id} ${done}.`)
@@ -107,9 +100,9 @@ function addChanging(agents: Command, deps: AgentsCommandDeps): void {
     )
   }
   change('enable', 'let a disabled agent get tokens again').action((id: AgentId, options: Options) =>
-    stores(async ({ store }) => {
-      const isDisabled = async () => (await store.find(id))?.agent.status === 'disabled'
-      if (!(await (options.dryRun ? isDisabled() : store.enable(id, now()))))
+    stores(async (opened) => {
+      const isDisabled = async () => (await opened.agents.find(id))?.agent.status === 'disabled'
+      if (!(await (options.dryRun ? isDisabled() : opened.agents.enable(id, now()))))
         throw refuse(options, `${id} is not disabled.`)
       if (options.dryRun) return say(options, changed(id, 'disabled', false), `Would enable ${id}.`)
       say(options, changed(id, 'active', true), `${id} is active.`)

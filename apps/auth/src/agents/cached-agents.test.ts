@@ -1,7 +1,7 @@
 import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import type { AgentRecord } from './agent-store.ts'
+import type { AgentRecord } from './agent-repository.ts'
 import { cachedAgents } from './cached-agents.ts'
 
 /** A store that answers when it is told to, and a clock that stands. */

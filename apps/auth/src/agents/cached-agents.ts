@@ -1,6 +1,6 @@
 import type { AgentId } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
-import type { AgentRecord, AgentStore } from './agent-store.ts'
+import type { AgentRecord, AgentRepository } from './agent-repository.ts'
 
 /** Agents as this process knows them. Forgetting is told by NOTIFY; the time to live is the backstop. */
 export interface CachedAgents {
@@ -22,7 +22,7 @@ type Entry = { readonly record: AgentRecord | undefined }
  * @param options.clock milliseconds that only rise
  */
 export function cachedAgents(
-  store: Pick<AgentStore, 'find'>,
+  store: Pick<AgentRepository, 'find'>,
   options: { asksAlone?: () => boolean; clock?: { now(): number } } = {},
 ): CachedAgents {
   const { asksAlone = () => false, clock = performance } = options

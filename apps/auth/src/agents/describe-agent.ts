@@ -7,7 +7,8 @@ import {
 import { FEATURES, GRANT_TYPES, type ServiceUrls, scopesOf } from '@plainpath/metadata'
 import type { z } from 'zod'
 import { idleExpiry } from './agent-life.ts'
-import type { AgentRecord, AgentSecret } from './agent-store.ts'
+import type { AgentRecord } from './agent-repository.ts'
+import type { AgentSecret } from './agent-secret.ts'
 
 /** What every agent may know of itself, in the words of RFC 7591 where that has them. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({

@@ -4,39 +4,44 @@ import { endAgent } from './end-agent.ts'
 
 const ID = AgentId.parse(`agt_${'a'.repeat(22)}`)
 
-/** What fails, and how often the end was told. */
+/** What is done, in its order, when this fails. */
 async function ending(fails: 'end' | 'second raise' | 'announce' | 'nothing') {
-  const told: unknown[] = []
+  const done: string[] = []
   let raised = 0
   const failing = (what: typeof fails) => {
     if (fails === what) throw new Error(what)
   }
-  const end = endAgent({
+  const deps = {
     agents: {
-      async end(_id, _status, announce) {
+      async end(_id: AgentId, _status: string, announce: (generation: number) => Promise<void>) {
         await announce(3)
         failing('end')
+        done.push('commit')
         return 3
       },
     },
-    async raiseGeneration() {
-      raised += 1
-      if (raised === 2) failing('second raise')
+    tokens: {
+      async endTokensOf() {
+        raised += 1
+        if (raised === 2) failing('second raise')
+        done.push('raise')
+      },
     },
-    async announceEnd() {
-      failing('announce')
+    revoker: {
+      async announceEnd() {
+        failing('announce')
+        done.push('announce')
+      },
     },
-    forget: () => undefined,
-    onEnded: (...kept) => told.push(kept),
-  })
-  const ended = await end(ID, 'deleted').catch(() => 'failed')
-  return { ended, told }
+    cachedAgents: { forget: () => void done.push('forget') },
+  }
+  const outcome = await endAgent(deps, ID, 'deleted').catch(() => 'failed')
+  return [...done, outcome]
 }
 
-test('an end is told once it is kept, whatever fails after it, and not before', async () => {
-  const told = [[ID, 'deleted']]
-  expect(await ending('nothing')).toEqual({ ended: true, told })
-  expect(await ending('second raise')).toEqual({ ended: 'failed', told })
-  expect(await ending('announce')).toEqual({ ended: 'failed', told })
-  expect(await ending('end')).toEqual({ ended: 'failed', told: [] })
+test('the number is raised before the commit and after it, then this process forgets, then APIs are told', async () => {
+  expect(await ending('nothing')).toEqual(['raise', 'commit', 'raise', 'forget', 'announce', 'forget', true])
+  expect(await ending('second raise')).toEqual(['raise', 'commit', 'forget', 'failed'])
+  expect(await ending('announce')).toEqual(['raise', 'commit', 'raise', 'forget', 'forget', 'failed'])
+  expect(await ending('end')).toEqual(['raise', 'forget', 'failed'])
 })

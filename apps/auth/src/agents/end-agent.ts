@@ -1,7 +1,15 @@
 import type { AgentId } from '@plainpath/domain'
-import type { AgentStore } from './agent-store.ts'
+import type { Revoker } from '../revocation/revoker.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
+import type { AgentRepository } from './agent-repository.ts'
+import type { CachedAgents } from './cached-agents.ts'
 
-export type EndAgent = (id: AgentId, status: 'disabled' | 'deleted') => Promise<boolean>
+export interface EndAgentDeps {
+  readonly agents: Pick<AgentRepository, 'end'>
+  readonly tokens: Pick<TokenStore, 'endTokensOf'>
+  readonly cachedAgents: Pick<CachedAgents, 'forget'>
+  readonly revoker: Pick<Revoker, 'announceEnd'>
+}
 
 /**
  * Disables or deletes an agent; when it returns, no token of the agent is active anywhere, not even one that a
@@ -15,27 +23,20 @@ export type EndAgent = (id: AgentId, status: 'disabled' | 'deleted') => Promise<
  *
  * @returns false when there is no such agent, or it is deleted already
  */
-export const endAgent =
-  (deps: {
-    agents: Pick<AgentStore, 'end'>
-    raiseGeneration: (id: AgentId, generation: number) => Promise<void>
-    announceEnd: (id: AgentId) => Promise<void>
-    forget: (id: AgentId) => void
-    /** Told once the end is kept, whatever fails after it. */
-    onEnded?: (id: AgentId, status: 'disabled' | 'deleted') => void
-  }): EndAgent =>
-  async (id, status) => {
-    try {
-      const generation = await deps.agents.end(id, status, (raised) => deps.raiseGeneration(id, raised))
-      if (generation !== undefined) {
-        deps.onEnded?.(id, status)
-        await deps.raiseGeneration(id, generation)
-      }
-      // Before APIs are told: what they ask from now on must not be answered from memory.
-      deps.forget(id)
-      await deps.announceEnd(id)
-      return generation !== undefined
-    } finally {
-      deps.forget(id)
-    }
+export async function endAgent(
+  { agents, tokens, cachedAgents, revoker }: EndAgentDeps,
+  id: AgentId,
+  status: 'disabled' | 'deleted',
+): Promise<boolean> {
+  const endTokens = (generation: number) => tokens.endTokensOf({ kind: 'client', id, generation })
+  try {
+    const generation = await agents.end(id, status, endTokens)
+    if (generation !== undefined) await endTokens(generation)
+    // Before APIs are told: what they ask from now on must not be answered from memory.
+    cachedAgents.forget(id)
+    await revoker.announceEnd({ kind: 'client', id })
+    return generation !== undefined
+  } finally {
+    cachedAgents.forget(id)
   }
+}

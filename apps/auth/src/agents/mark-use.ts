@@ -1,7 +1,7 @@
 import type { AgentId } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { idleExpiry, LIFE } from './agent-life.ts'
-import type { AgentStore } from './agent-store.ts'
+import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
 /** Writes down that agents are used: at most once a day for each, whatever this process remembers of it. */
@@ -19,15 +19,15 @@ export interface UseMarks {
 const MAX_MARKS = 10_000
 
 export function useMarks(deps: {
-  agents: Pick<CachedAgents, 'find'>
-  store: Pick<AgentStore, 'markUsed'>
+  cachedAgents: Pick<CachedAgents, 'find'>
+  agents: Pick<AgentRepository, 'markUsed'>
   now: () => Date
 }): UseMarks {
   const marks = new LRUCache<string, Date>({ max: MAX_MARKS })
   const underWay = new Map<string, Promise<boolean>>()
 
   async function write(id: AgentId, now: Date): Promise<boolean> {
-    const isActive = await deps.store.markUsed(id, now)
+    const isActive = await deps.agents.markUsed(id, now)
     if (isActive) marks.set(id, now)
     return isActive
   }
@@ -35,7 +35,7 @@ export function useMarks(deps: {
   return {
     async mark(id) {
       const now = deps.now()
-      const agent = (await deps.agents.find(id))?.agent
+      const agent = (await deps.cachedAgents.find(id))?.agent
       const known = later(agent?.lastUsedAt, marks.get(id))
       if (known && now.getTime() - known.getTime() < LIFE.markMs) {
         marks.set(id, known)

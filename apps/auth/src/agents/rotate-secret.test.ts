@@ -1,6 +1,8 @@
+import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import type { EndedSecret } from './agent-secret-store.ts'
+import type { EndedSubject } from '../tokens/token-store.ts'
+import type { EndedSecret } from './agent-repository.ts'
 import { endSecret } from './rotate-secret.ts'
 
 const { id } = exampleAgent().agent
@@ -12,20 +14,27 @@ async function ending(ended: EndedSecret, failing?: string) {
     done.push(what)
     if (what === failing) throw new Error(failing)
   }
-  const end = endSecret({
-    secrets: {
-      async endSecret(_id, _secretId, _now, announce) {
+  const deps = {
+    agents: {
+      async endSecret(
+        _id: AgentId,
+        _secretId: string,
+        _now: Date,
+        announce: (generation: number) => Promise<void>,
+      ) {
         if (ended.outcome === 'gone') await announce(ended.generation)
         await note('commit')
         return ended
       },
     },
-    raiseGeneration: (_id, generation) => note(`raise ${generation}`),
-    announceEnd: () => note('announce'),
-    forget: () => void done.push('forget'),
-    now: () => new Date(),
-  })
-  const outcome = await end(id, 'any').catch(() => 'failed')
+    tokens: {
+      endTokensOf: (subject: EndedSubject) =>
+        note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
+    },
+    revoker: { announceEnd: () => note('announce') },
+    cachedAgents: { forget: () => void done.push('forget') },
+  }
+  const outcome = await endSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')
   return [...done, outcome]
 }
 

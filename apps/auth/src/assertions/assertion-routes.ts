@@ -1,20 +1,20 @@
 import { AgentId, type StandingClaim } from '@plainpath/domain'
-import { defineRoute, type LimitPolicy, Problem, type Route } from '@plainpath/http'
+import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
+import { LIMITS } from '../limits.ts'
 import type { AnswerAssertion } from './answer-assertion.ts'
 
 export interface AssertionRouteDeps {
   /** The claim of a client, while it stands. */
   standingClaim(id: AgentId): Promise<StandingClaim | undefined>
   answerAssertion: AnswerAssertion
-  limits: { manage: readonly LimitPolicy[]; client: readonly LimitPolicy[] }
 }
 
 /** `POST /api/agent/assertion` (contract §5). */
 export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAssertion,
-    limits: { address: deps.limits.manage, client: deps.limits.client },
+    limits: { address: LIMITS.address, client: LIMITS.client },
     async handle({ caller }) {
       const id = AgentId.parse(caller.clientId)
       const claim = await deps.standingClaim(id)

@@ -2,11 +2,10 @@ import { mailQueue } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { beginClaim } from './begin-claim.ts'
 import { claimLink } from './claim-link.ts'
 import { completeClaim } from './complete-claim.ts'
-import { endClaim } from './end-claim.ts'
 import { postgresClaimAttempts } from './postgres-claim-attempts.ts'
 import { postgresClaims } from './postgres-claims.ts'
 
@@ -49,18 +48,16 @@ test('N-239 N-276 N-273 a claim begins with the same statements and the same ans
     sealingKeys: authority.sealingKeys,
     hashKey,
     addMail: mailQueue(authority.sealingKeys).add,
+    events: authority.events,
   }
-  const [attempts, claims] = [
-    postgresClaimAttempts(deps),
-    postgresClaims({ ...deps, endTokens: async () => undefined, announceEnd: async () => undefined }),
-  ]
+  const [attempts, claims] = [postgresClaimAttempts(deps), postgresClaims({ ...deps, ...NO_TOKENS })]
   let secret = ''
   const linkUrl = (made: string) => {
     secret = made
     return `https://plainpath.example/claim?attempt=${made}`
   }
   const begin = beginClaim({ attempts, linkUrl, now })
-  const link = claimLink({ attempts, claims, endClaim: endClaim({ claims, now }), hashKey, now })
+  const link = claimLink({ attempts, claims, hashKey, now })
   const complete = completeClaim({ attempts, claims, hashKey, endUrl: linkUrl, now })
 
   const known = await newAgent()
@@ -95,6 +92,7 @@ test('nothing is begun for an agent that is gone', async () => {
     sealingKeys: authority.sealingKeys,
     hashKey: exampleHashKey(),
     addMail: mailQueue(authority.sealingKeys).add,
+    events: authority.events,
   })
   const begin = beginClaim({ attempts, linkUrl: (secret) => secret, now })
   expect(await begin({ agentId: exampleAgent().agent.id, email: 'a@example.org' })).toBeUndefined()

@@ -4,8 +4,8 @@ import { mailboxOf } from '@plainpath/mail'
 import { sha256 } from '@plainpath/sealing'
 import { ATTEMPT } from './claim-attempt.ts'
 import { claimLinkMail } from './claim-mails.ts'
-import type { ClaimAttemptStore } from './claim-store.ts'
 import { newMatchPhrase } from './match-phrase.ts'
+import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
 
 export interface BegunAttempt {
   readonly registrationId: string

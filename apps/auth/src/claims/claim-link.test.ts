@@ -15,10 +15,13 @@ test('a person who ends a claim again, since the first answer was a failure, has
   const told: string[] = []
   const link = claimLink({
     attempts: { findByLink: never, press: never, decline: never },
-    claims: { findByEndLink: async () => ended, findOfAttempt: never },
-    endClaim: async (id) => {
-      told.push(id)
-      return false
+    claims: {
+      findByEndLink: async () => ended,
+      findOfAttempt: never,
+      async end(id) {
+        told.push(id)
+        return false
+      },
     },
     hashKey: exampleHashKey(),
     now: () => START,

@@ -3,8 +3,8 @@ import { type HashKey, sha256 } from '@plainpath/sealing'
 import { type Claim, isLive } from './claim.ts'
 import { ATTEMPT, type ClosedState, isOpen, stateAt } from './claim-attempt.ts'
 import { codeHash, newCode } from './claim-code.ts'
-import type { ClaimAttemptStore, ClaimStore } from './claim-store.ts'
-import type { EndClaim } from './end-claim.ts'
+import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
+import type { ClaimStore } from './postgres-claims.ts'
 
 /** What the page behind a mailed link asks. */
 export interface ClaimQuestion {
@@ -36,8 +36,7 @@ export interface ClaimLink {
 
 export function claimLink(deps: {
   attempts: Pick<ClaimAttemptStore, 'findByLink' | 'press' | 'decline'>
-  claims: Pick<ClaimStore, 'findByEndLink' | 'findOfAttempt'>
-  endClaim: EndClaim
+  claims: Pick<ClaimStore, 'end' | 'findByEndLink' | 'findOfAttempt'>
   hashKey: HashKey
   now: () => Date
 }): ClaimLink {
@@ -85,13 +84,13 @@ export function claimLink(deps: {
       const { id } = found.value.attempt
       // First, since an attempt that was declined has no address to find it by.
       const before = await claims.findOfAttempt(id, now())
-      if (before) await deps.endClaim(before.id, 'person')
+      if (before) await claims.end(before.id, 'person', now())
       return attempts.decline(id, now())
     },
     findClaim,
     async end(secret) {
       const claim = await claims.findByEndLink(sha256(secret))
-      return claim ? deps.endClaim(claim.id, 'person') : false
+      return claim ? claims.end(claim.id, 'person', now()) : false
     },
   }
 }

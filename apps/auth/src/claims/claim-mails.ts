@@ -1,7 +1,7 @@
 import type { MailHandler } from '@plainpath/mail'
 import { longDate } from '@plainpath/pages'
 import type { Claim } from './claim.ts'
-import type { ClaimAttemptStore, ClaimMail } from './claim-store.ts'
+import type { ClaimAttemptStore, ClaimMail } from './postgres-claim-attempts.ts'
 
 /** Nothing in a mail comes from the agent, not even its name: whoever registers one could write to anybody. */
 export const claimLinkMail = (given: {

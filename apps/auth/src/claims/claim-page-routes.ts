@@ -1,5 +1,5 @@
 import { AgentId, type Result } from '@plainpath/domain'
-import { defineRoute, type LimitPolicy, type Route } from '@plainpath/http'
+import { defineRoute, type Route } from '@plainpath/http'
 import {
   type AgentOnPage,
   claimCodePage,
@@ -13,13 +13,13 @@ import {
   renderPage,
 } from '@plainpath/pages'
 import { z } from 'zod'
+import { LIMITS } from '../limits.ts'
 import type { ClaimLink, ClaimQuestion, LinkRefusal } from './claim-link.ts'
 import type { ClaimRouteDeps } from './claim-routes.ts'
 
 export interface ClaimPageDeps extends Pick<ClaimRouteDeps, 'findAgent'> {
   readonly link: ClaimLink
   readonly origin: string
-  readonly limits: readonly LimitPolicy[]
 }
 
 /** Of a name that comes twice the first; what cannot be a secret of ours is none. */
@@ -40,7 +40,7 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
   const common = {
     path: '/claim',
     access: 'open',
-    limits: { address: deps.limits },
+    limits: { address: LIMITS.pages },
     responses: { 200: z.string(), 404: z.string(), 410: z.string() },
   } as const
   const page = <S extends Status>(status: S, title: string, body: Html) => ({

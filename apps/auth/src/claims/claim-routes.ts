@@ -1,22 +1,17 @@
 import { type Agent, AgentId, type RenewedAssertion } from '@plainpath/domain'
-import {
-  type Caller,
-  defineRoute,
-  type LimitPolicy,
-  Problem,
-  type ProblemCode,
-  type Route,
-} from '@plainpath/http'
+import { type Caller, defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import type { z } from 'zod'
+import { invalidClient } from '../clients/authenticate-client.ts'
+import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
 import type { BeginClaim } from './begin-claim.ts'
 import type { Claim } from './claim.ts'
 import { ATTEMPT } from './claim-attempt.ts'
 import { normalisedCode } from './claim-code.ts'
-import type { ClaimAttemptStore, ClaimStore } from './claim-store.ts'
 import type { CompleteClaim, CompletionRefusal } from './complete-claim.ts'
-import type { EndClaim } from './end-claim.ts'
 import { maskAddress } from './mask-address.ts'
+import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
+import type { ClaimStore } from './postgres-claims.ts'
 
 /** An assertion as its client is answered. @returns undefined when the claim has ended meanwhile */
 export type AnswerAssertion = (
@@ -27,38 +22,29 @@ export type AnswerAssertion = (
 export interface ClaimRouteDeps {
   readonly beginClaim: BeginClaim
   readonly completeClaim: CompleteClaim
-  readonly endClaim: EndClaim
   readonly answerAssertion: AnswerAssertion
   readonly attempts: Pick<ClaimAttemptStore, 'withdraw'>
-  readonly claims: Pick<ClaimStore, 'newest'>
+  readonly claims: Pick<ClaimStore, 'end' | 'newest'>
   findAgent(id: AgentId): Promise<Agent | undefined>
-  /** For a client that ended after it was authenticated: the same answer as before that. */
-  noSuchClient(): Problem
-  readonly limits: {
-    readonly address: readonly LimitPolicy[]
-    readonly client: readonly LimitPolicy[]
-    /** Mails that a client may cause. */
-    readonly mail: LimitPolicy
-    /** Those that all clients of an address may cause. */
-    readonly mailAddress: LimitPolicy
-    /** Of one client for one address. */
-    readonly resend: LimitPolicy
-  }
+  readonly now: () => Date
 }
 
-/** `POST` and `DELETE /api/agent/claim`, `POST /api/agent/claim/complete` (contract §5). */
+/**
+ * `POST` and `DELETE /api/agent/claim`, `POST /api/agent/claim/complete`. A client that ends after it was authenticated
+ * gets the same answer as before that.
+ */
 export function claimRoutes(deps: ClaimRouteDeps): Route[] {
-  const limits = { address: deps.limits.address, client: deps.limits.client }
+  const limits = { address: LIMITS.address, client: LIMITS.client }
   const begin = defineRoute({
     ...operations.beginClaim,
     limits,
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
-      await request.take(deps.limits.resend, `${caller.clientId}\n${email}`)
-      await request.takeForAddress(deps.limits.mailAddress)
-      await request.take(deps.limits.mail, caller.clientId)
+      await request.take(CLAIM_RESEND, `${caller.clientId}\n${email}`)
+      await request.takeForAddress(CLAIM_ADDRESS)
+      await request.take(CLAIM_MAIL, caller.clientId)
       const begun = await deps.beginClaim({ agentId: caller.clientId, email })
-      if (!begun) throw deps.noSuchClient()
+      if (!begun) throw invalidClient()
       return {
         status: 202,
         body: {
@@ -70,7 +56,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
           delivery: { method: 'email', to: maskAddress(email) },
           otp_length: ATTEMPT.codeLength,
           attempts_allowed: ATTEMPT.tries,
-          resend_after: deps.limits.resend.windowSeconds,
+          resend_after: CLAIM_RESEND.windowSeconds,
         },
       }
     },
@@ -102,7 +88,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
       await deps.attempts.withdraw(caller.clientId)
       // Also one that has ended: the request may be the second try after a 503.
       const claim = await deps.claims.newest(caller.clientId)
-      if (claim) await deps.endClaim(claim.id, 'agent')
+      if (claim) await deps.claims.end(claim.id, 'agent', deps.now())
       return { status: 204 }
     },
   })
@@ -112,7 +98,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
 
 async function agentOf(caller: Caller, deps: ClaimRouteDeps): Promise<Agent> {
   const agent = await deps.findAgent(AgentId.parse(caller.clientId))
-  if (!agent) throw deps.noSuchClient()
+  if (!agent) throw invalidClient()
   return agent
 }
 

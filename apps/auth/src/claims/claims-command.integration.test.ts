@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
 import { at, DAY_MS, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
-import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { addClaimsCommand } from './claims-command.ts'
 import { postgresClaimAttempts } from './postgres-claim-attempts.ts'
 import { postgresClaims } from './postgres-claims.ts'
@@ -30,8 +30,14 @@ async function run(args: string): Promise<string> {
 
 test('operators see claims without addresses, and end them once', async () => {
   const { db, sealingKeys, agents } = authority
-  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: async () => undefined }
-  claims = postgresClaims({ ...deps, endTokens: async () => undefined, announceEnd: async () => undefined })
+  const deps = {
+    db,
+    sealingKeys,
+    hashKey: exampleHashKey(),
+    addMail: async () => undefined,
+    events: authority.events,
+  }
+  claims = postgresClaims({ ...deps, ...NO_TOKENS })
   const attempts = postgresClaimAttempts(deps)
   expect(await run('claims list')).toBe('There is no claim.')
   const ids: string[] = []

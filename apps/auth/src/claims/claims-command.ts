@@ -2,8 +2,7 @@ import { RegistrationId } from '@plainpath/domain'
 import { type Command, InvalidArgumentError } from 'commander'
 import { listLimit } from '../list-limit.ts'
 import { type Claim, isLive } from './claim.ts'
-import type { ClaimStore } from './claim-store.ts'
-import { endClaim } from './end-claim.ts'
+import type { ClaimStore } from './postgres-claims.ts'
 
 export interface ClaimsCommandDeps {
   io: { print(line: string): void }
@@ -37,7 +36,7 @@ export function addClaimsCommand(program: Command, { io, refuse, stores, now }: 
     .description('end a claim, its assertions and its tokens before returning, and erase its address')
     .option('--json', 'for programs')
     .action(async (id: string, options: { json?: boolean }) => {
-      const ended = await stores((opened) => endClaim({ claims: opened.claims, now })(id, 'operator'))
+      const ended = await stores((opened) => opened.claims.end(id, 'operator', now()))
       if (!ended) throw refuse(`There is no claim ${id}, or it has ended.`)
       io.print(
         options.json

@@ -5,7 +5,8 @@ import { CLAIM_MS, type Claim } from './claim.ts'
 import { ATTEMPT, type TryRefusal } from './claim-attempt.ts'
 import { codeHash } from './claim-code.ts'
 import { claimConfirmedMail } from './claim-mails.ts'
-import type { ClaimAttemptStore, ClaimStore } from './claim-store.ts'
+import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
+import type { ClaimStore } from './postgres-claims.ts'
 
 export type CompletionRefusal =
   | { readonly reason: TryRefusal | 'unknown' }

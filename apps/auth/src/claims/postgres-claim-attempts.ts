@@ -1,6 +1,7 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { AuthEvents } from '../events.ts'
 import {
   type AttemptRow,
   attemptOf,
@@ -10,22 +11,68 @@ import {
   matchPhraseContext,
   OPEN,
 } from './attempt-row.ts'
-import { afterMail, type ClaimAttempt, countTry, decline, press, stateAt } from './claim-attempt.ts'
-import type { AddMail, ClaimAttemptStore, ClaimMail, NewAttempt } from './claim-store.ts'
+import {
+  afterMail,
+  type ClaimAttempt,
+  type ClosedState,
+  countTry,
+  decline,
+  press,
+  stateAt,
+  type TryRefusal,
+} from './claim-attempt.ts'
 import { isBlocked, triesOf } from './mailbox-facts.ts'
+
+/** A mail that is kept, with the job that sends it, in the transaction it is given; `about` is the id it is about. */
+export interface ClaimMail {
+  readonly kind: 'claim-link' | 'claim-confirmed'
+  readonly about: string
+  readonly to: string
+  readonly subject: string
+  readonly text: string
+}
+export type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
+
+export interface NewAttempt {
+  readonly id: string
+  readonly registrationId: string
+  readonly agentId: string
+  /** As typed: mail goes to this spelling. */
+  readonly email: string
+  readonly canonicalEmail: string
+  /** What the address reaches, for counting and blocking. */
+  readonly mailbox: string
+  readonly matchPhrase: string
+  /** SHA-256 of the link's secret. */
+  readonly linkHash: Buffer
+  readonly linkExpiresAt: Date
+  readonly createdAt: Date
+}
+
+/** An attempt as its page shows it; the phrase only while it is open. */
+export interface LinkedAttempt {
+  readonly attempt: ClaimAttempt
+  readonly matchPhrase: string | undefined
+  readonly blocked: boolean
+}
 
 export interface PostgresClaimDeps {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
   readonly hashKey: HashKey
   readonly addMail: AddMail
+  readonly events: AuthEvents
 }
+
+export type ClaimAttemptStore = ReturnType<typeof postgresClaimAttempts>
+
+type CountedTry = Result<{ attempt: ClaimAttempt; remaining: number }, TryRefusal | 'unknown'>
 
 const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN}`
 
 /** Attempts in Postgres. Each change is decided on the locked row, by the functions of `claim-attempt.ts`. */
-export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStore {
-  const { db, sealingKeys } = deps
+export function postgresClaimAttempts(deps: PostgresClaimDeps) {
+  const { db, sealingKeys, events } = deps
 
   /** Locks the row, so that of several changes each sees what the one before it made. */
   const change = <T, E>(
@@ -40,9 +87,16 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStor
     })
 
   return {
-    begin: (attempt, mail) => db.transaction((tx) => beginIn(tx, deps, attempt, mail)),
+    /**
+     * Keeps an attempt and its mail; the agent's other open one is superseded. The statements are the same for every
+     * address.
+     *
+     * @returns false when the agent has ended meanwhile
+     */
+    begin: (attempt: NewAttempt, mail: ClaimMail): Promise<boolean> =>
+      db.transaction((tx) => beginIn(tx, deps, attempt, mail)),
 
-    async findByLink(linkHash, now) {
+    async findByLink(linkHash: Buffer, now: Date): Promise<LinkedAttempt | undefined> {
       const row = await findAttempt(db, 'link_hash = $1', [linkHash])
       if (!row) return undefined
       const attempt = attemptOf(row)
@@ -56,7 +110,12 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStor
       }
     },
 
-    press: (id, codeHash, now) =>
+    /** @param codeHash of the new code, bound to the attempt */
+    press: (
+      id: string,
+      codeHash: Buffer,
+      now: Date,
+    ): Promise<Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'>> =>
       change(id, async (tx, attempt, row) => {
         const pressed = press(attempt, { blocked: await isBlocked(tx, row, now) }, now)
         if (!pressed.ok) return pressed
@@ -68,39 +127,57 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStor
         return pressed
       }),
 
-    decline: (id, now) =>
-      change(id, async (tx, attempt, row) => {
-        const declined = decline(attempt, now)
-        if (!declined.ok) return declined
+    /** Ends the attempt and blocks its mailbox. */
+    async decline(id: string, now: Date): Promise<Result<void, ClosedState>> {
+      const declined = await change(id, async (tx, attempt, row) => {
+        const decided = decline(attempt, now)
+        if (!decided.ok) return decided
         await tx.query(
           `insert into claim_blocks (mailbox_hash, hash_key_id, until) values ($1, $2, $3)
            on conflict (mailbox_hash) do update set until = greatest(claim_blocks.until, excluded.until)`,
-          [row.mailbox_hash, row.hash_key_id, declined.value.blockedUntil],
+          [row.mailbox_hash, row.hash_key_id, decided.value.blockedUntil],
         )
         await tx.query(`update claim_attempts set state = 'declined', ${ERASED} where id = $1`, [id])
         return ok(undefined)
-      }),
+      })
+      if (declined.ok) events.emit('claim-declined', { claim_attempt_id: id })
+      return declined
+    },
 
-    countTry: (of, now) => db.transaction((tx) => countTryIn(tx, of, now)),
+    /**
+     * Counts a try of an agent's newest attempt, or of the one named. What is counted is durable when this returns.
+     *
+     * @returns `unknown` when the agent has no such attempt
+     */
+    async countTry(of: { agentId: string; attemptId?: string | undefined }, now: Date): Promise<CountedTry> {
+      const counted = await db.transaction((tx) => countTryIn(tx, of, now))
+      if (!counted.ok && counted.error === 'locked')
+        events.emit('locked-attempt-tried', { client_id: of.agentId })
+      return counted
+    },
 
-    async lockIfSpent(id) {
+    /** After a wrong code: the fifth locks the attempt. */
+    async lockIfSpent(id: string): Promise<void> {
       await db.query(
         `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= 5`,
         [id],
       )
+      events.emit('attempt-locked', { claim_attempt_id: id })
     },
 
-    async withdraw(agentId) {
+    /** The agent takes its open attempt back: it is superseded by none. */
+    async withdraw(agentId: string): Promise<void> {
       await db.query(SUPERSEDE, [agentId])
     },
 
-    async wantsMail(id, now) {
+    /** Whether the mail of an attempt should still go. */
+    async wantsMail(id: string, now: Date): Promise<boolean> {
       const row = await findAttempt(db, 'id = $1', [id])
       if (!row) return false
       return stateAt(attemptOf(row), now) === 'initiated' && !(await isBlocked(db, row, now))
     },
 
-    async mailSettled(tx, id, outcome) {
+    async mailSettled(tx: Database, id: string, outcome: 'sent' | 'dropped' | 'dead'): Promise<void> {
       const row = await findAttempt(tx, 'id = $1', [id], 'for update')
       const next = row && afterMail(attemptOf(row).state, outcome)
       if (!next) return
@@ -146,7 +223,7 @@ async function countTryIn(
   tx: Database,
   { agentId, attemptId }: { agentId: string; attemptId?: string | undefined },
   now: Date,
-): ReturnType<ClaimAttemptStore['countTry']> {
+): Promise<CountedTry> {
   await tx.query('set local synchronous_commit = on')
   const row = await findAttempt(
     tx,

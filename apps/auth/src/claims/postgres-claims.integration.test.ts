@@ -13,11 +13,10 @@ import {
   mailbag,
   START,
 } from '../../test/example-claim.ts'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { ATTEMPT } from './claim-attempt.ts'
-import type { NewAttempt } from './claim-store.ts'
 import { rewrapClaims } from './postgres-claim-addresses.ts'
-import { postgresClaimAttempts } from './postgres-claim-attempts.ts'
+import { type NewAttempt, postgresClaimAttempts } from './postgres-claim-attempts.ts'
 import { endClaimsOfAgent, postgresClaims } from './postgres-claims.ts'
 import { sweepClaims } from './sweep-claims.ts'
 
@@ -31,15 +30,15 @@ let announceEnd: (agentId: string) => void = () => undefined
 const kept: string[] = []
 beforeAll(async () => {
   authority = await openAuthority()
-  const { db, sealingKeys } = authority
-  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: bag.add }
+  const { db, sealingKeys, events } = authority
+  const deps = { db, sealingKeys, hashKey: exampleHashKey(), addMail: bag.add, events }
   attempts = postgresClaimAttempts(deps)
   claims = postgresClaims({
     ...deps,
-    endTokens: async (id) => void announced.push(id),
-    announceEnd: async (id) => announceEnd(id),
-    onEnded: (id) => void kept.push(id),
+    tokens: { endTokensOf: async ({ id }) => void announced.push(id) },
+    revoker: { announceEnd: async (ended) => announceEnd(ended.kind === 'client' ? ended.id : ended.kind) },
   })
+  events.on('claim-ended', ({ registration_id: id }) => kept.push(id))
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
@@ -215,6 +214,12 @@ test('what becomes of the mail is written, and a failed one is over', async () =
   expect(await attempts.wantsMail(sent.id, START)).toBe(false)
 })
 
+/** When a claim ended, and by whom. */
+async function endOf(id: string) {
+  const claim = (await claims.list(1_000)).find((each) => each.id === id)
+  return claim?.ended
+}
+
 describe('a claim', () => {
   test('ends once, by whoever is first, and its address is gone', async () => {
     const agentId = await newAgent()
@@ -227,7 +232,7 @@ describe('a claim', () => {
     expect(ends.filter(Boolean)).toHaveLength(1)
     expect(await claims.live(agentId, START)).toBeUndefined()
     expect(await claims.emailOf(id, START)).toBeUndefined()
-    expect((await claims.find(id))?.ended?.at).toEqual(START)
+    expect((await endOf(id))?.at).toEqual(START)
   })
 
   test('is superseded by the agent’s next, and is over after thirty days', async () => {
@@ -236,7 +241,7 @@ describe('a claim', () => {
     await redeem(first)
     const second = await shown(agentId)
     await redeem(second, at(MINUTE_MS))
-    expect((await claims.find(first.registrationId))?.ended?.by).toBe('superseded')
+    expect((await endOf(first.registrationId))?.by).toBe('superseded')
     const lives = (ms: number) => claims.live(agentId, at(MINUTE_MS + ms))
     expect((await lives(30 * DAY_MS - 1))?.id).toBe(second.registrationId)
     expect(await lives(30 * DAY_MS)).toBeUndefined()
@@ -249,7 +254,7 @@ describe('a claim', () => {
     await redeem(attempt)
     const open = await begin(agentId)
     await authority.db.transaction((tx) => endClaimsOfAgent(tx, agentId, START))
-    expect((await claims.find(attempt.registrationId))?.ended?.by).toBe('agent-deleted')
+    expect((await endOf(attempt.registrationId))?.by).toBe('agent-deleted')
     expect(await stored(open)).toBeUndefined()
   })
 })
@@ -322,14 +327,11 @@ test('what claims hold moves to the newest key-encryption key, after which the o
       sealingKeys: parseKeyEncryptionKeys(text),
       hashKey: exampleHashKey(),
       addMail: bag.add,
+      events: other.events,
     }
     return {
       attempts: postgresClaimAttempts(deps),
-      claims: postgresClaims({
-        ...deps,
-        endTokens: async () => undefined,
-        announceEnd: async () => undefined,
-      }),
+      claims: postgresClaims({ ...deps, ...NO_TOKENS }),
     }
   }
   const before = storesUnder(old)

@@ -1,12 +1,13 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
+import type { Revoker } from '../revocation/revoker.ts'
+import type { TokenStore } from '../tokens/token-store.ts'
 import { attemptOf, ERASED, emailContext, findAttempt } from './attempt-row.ts'
 import { type Claim, ENDED_BY, type EndedBy } from './claim.ts'
 import { redeem, type TryRefusal } from './claim-attempt.ts'
-import type { ClaimStore, NewClaim } from './claim-store.ts'
 import { isBlocked } from './mailbox-facts.ts'
-import type { PostgresClaimDeps } from './postgres-claim-attempts.ts'
+import type { ClaimMail, PostgresClaimDeps } from './postgres-claim-attempts.ts'
 
 const Row = z.object({
   id: z.string(),
@@ -29,42 +30,54 @@ const claimOf = (row: unknown): Claim => {
   }
 }
 
-export interface PostgresClaimsDeps extends PostgresClaimDeps {
-  /**
-   * Ends the tokens of a claim where they are kept. It runs before the end is committed and again after it, as
-   * `endAgent` does and for its reasons; if the first throws, the claim stands.
-   */
-  endTokens(claimId: string): Promise<void>
-  /** Returns when no API uses an answer about a token of the client any more. It runs last. */
-  announceEnd(agentId: string): Promise<void>
-  /** Told of an end that was asked for, once it is kept, whatever fails after it. */
-  onEnded?: (id: string, by: EndedBy) => void
+export interface NewClaim {
+  readonly attemptId: string
+  /** Of the code that was entered. */
+  readonly codeHash: Buffer
+  /** SHA-256 of the secret in the link that ends it. */
+  readonly endLinkHash: Buffer
+  readonly now: Date
+  readonly expiresAt: Date
+  mail(claim: Claim, to: string): ClaimMail
 }
 
+export interface PostgresClaimsDeps extends PostgresClaimDeps {
+  readonly tokens: Pick<TokenStore, 'endTokensOf'>
+  readonly revoker: Pick<Revoker, 'announceEnd'>
+}
+
+export type ClaimStore = ReturnType<typeof postgresClaims>
+
+type Redeemed = Result<Claim, TryRefusal | 'unknown'>
 type EndedClaim = Pick<Claim, 'id' | 'agentId'>
 
-/** Claims in Postgres. An address is sealed for its claim, and gone when the claim ends. */
-export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
-  const { db, sealingKeys } = deps
-  /** `work` returns what it made and which claims it ended. */
+/**
+ * Claims in Postgres. An address is sealed for its claim, and gone when the claim ends. The tokens of a claim are ended
+ * before its end is committed and again after it, as `endAgent` does and for its reasons; if the first fails, the claim
+ * stands. APIs are told last.
+ */
+export function postgresClaims(deps: PostgresClaimsDeps) {
+  const { db, sealingKeys, tokens, revoker, events } = deps
+  const endTokens = (id: string) => tokens.endTokensOf({ kind: 'claim', id })
+  /** `work` returns what it made and which claims it ended; `emit` runs once that is kept. */
   const ending = async <T>(
     work: (tx: Database) => Promise<{ made: T; ended: readonly EndedClaim[] }>,
-    onKept?: (made: T) => void,
+    emit: (made: T) => void,
   ): Promise<T> => {
     const { made, ended } = await db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const done = await work(tx)
-      for (const { id } of done.ended) await deps.endTokens(id)
+      for (const { id } of done.ended) await endTokens(id)
       return done
     })
-    onKept?.(made)
-    await tell(ended)
+    emit(made)
+    await announce(ended)
     return made
   }
-  const tell = async (ended: readonly EndedClaim[]) => {
+  const announce = async (ended: readonly EndedClaim[]) => {
     for (const { id, agentId } of ended) {
-      await deps.endTokens(id)
-      await deps.announceEnd(agentId)
+      await endTokens(id)
+      await revoker.announceEnd({ kind: 'client', id: agentId })
     }
   }
   const find = async (where: string, values: readonly unknown[]) => {
@@ -72,38 +85,65 @@ export function postgresClaims(deps: PostgresClaimsDeps): ClaimStore {
     return rows[0] && claimOf(rows[0])
   }
   return {
-    redeem: (claim) => ending((tx) => redeemIn(tx, deps, claim)),
-    find: (id) => find('id = $1', [id]),
-    findByEndLink: (linkHash) => find('end_link_hash = $1', [linkHash]),
-    findOfAttempt: (attemptId, now) =>
+    /**
+     * Makes the claim of an attempt, ends the agent's earlier one, and keeps the mail that says so: all or nothing.
+     *
+     * @returns `unknown` when the attempt or its agent is gone
+     */
+    redeem: (claim: NewClaim): Promise<Redeemed> =>
+      ending(
+        (tx) => redeemIn(tx, deps, claim),
+        (made) => {
+          if (!made.ok) return
+          events.emit('claim-made', { client_id: made.value.agentId, registration_id: made.value.id })
+        },
+      ),
+    findByEndLink: (linkHash: Buffer) => find('end_link_hash = $1', [linkHash]),
+    /** The live claim that the agent of an open attempt has for the same address. */
+    findOfAttempt: (attemptId: string, now: Date) =>
       find(
         `(agent_id, email_hash, email_hash_key) =
            (select agent_id, email_hash, hash_key_id from claim_attempts where id = $1)
          and ended_at is null and expires_at > $2`,
         [attemptId, now],
       ),
-    newest: (agentId) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
-    live: (agentId, now) => find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
-    async emailOf(id, now) {
+    /** The last claim of an agent, also one that has ended. */
+    newest: (agentId: string) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
+    /** The claim an agent has now. Tokens and assertions of a claim are good only while it lives. */
+    live: (agentId: string, now: Date) =>
+      find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
+    /** The address of a live claim, as typed. */
+    async emailOf(id: string, now: Date): Promise<string | undefined> {
       const { rows } = await db.query<{ email_sealed: Buffer }>(
         'select email_sealed from claims where id = $1 and ended_at is null and expires_at > $2',
         [id, now],
       )
       return rows[0] && sealingKeys.open(rows[0].email_sealed, emailContext(id)).toString('utf8')
     },
-    async end(id, by, now) {
+    /**
+     * Ends a live claim and erases its address; durable when it returns, and nothing of the claim is good anywhere. Of one
+     * that had ended, which is false, everybody is told again: that may be what failed the first time.
+     */
+    async end(
+      id: string,
+      by: Extract<EndedBy, 'person' | 'agent' | 'operator'>,
+      now: Date,
+    ): Promise<boolean> {
       const isEnded = await ending(
         async (tx) => {
           const ended = await endWhere(tx, 'id = $1 and expires_at > $2', [id, now], by)
           return { made: ended.length === 1, ended }
         },
-        (made) => made && deps.onEnded?.(id, by),
+        (made) => {
+          if (made) events.emit('claim-ended', { registration_id: id, by })
+        },
       )
       const before = isEnded ? undefined : await find('id = $1', [id])
-      if (before) await tell([before])
+      if (before) await announce([before])
       return isEnded
     },
-    async list(limit, { liveAt } = {}) {
+    /** Newest first. @param limit 1 to 1000 */
+    async list(limit: number, { liveAt }: { liveAt?: Date } = {}): Promise<readonly Claim[]> {
       const { rows } = await db.query(
         `select ${COLUMNS} from claims where $2::timestamptz is null or (ended_at is null and expires_at > $2)
          order by verified_at desc, id limit $1`,
@@ -119,7 +159,7 @@ async function redeemIn(
   tx: Database,
   { addMail, sealingKeys }: PostgresClaimDeps,
   claim: NewClaim,
-): Promise<{ made: Awaited<ReturnType<ClaimStore['redeem']>>; ended: readonly EndedClaim[] }> {
+): Promise<{ made: Redeemed; ended: readonly EndedClaim[] }> {
   const refused = (made: Result<never, TryRefusal | 'unknown'>) => ({ made, ended: [] })
   const { attemptId, now } = claim
   // Before the attempt's row, as everybody locks them: an agent that is being deleted gets no claim.
@@ -170,6 +210,15 @@ async function endWhere(
     [...values, by],
   )
   return rows.map(({ id, agent_id: agentId }) => ({ id, agentId }))
+}
+
+/** For whoever must know it before there are token stores. */
+export async function isLiveClaim(db: Database, id: string, now: Date): Promise<boolean> {
+  const { rowCount } = await db.query(
+    'select from claims where id = $1 and ended_at is null and expires_at > $2',
+    [id, now],
+  )
+  return rowCount === 1
 }
 
 /** What the deletion of an agent does to its claims, in the transaction that deletes it. */

@@ -63,7 +63,6 @@ interface Followed {
  *
  * @throws what reading throws, at the start: an instance without keys does not start, and makes none
  */
-// oxlint-disable-next-line max-lines-per-function -- one closure over what the instance follows
 export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollower> {
   const { followers, log, clock = performance } = deps
   const instanceId = randomUUID()

@@ -3,6 +3,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { type Actor, AuditRow } from '../audit-chain.ts'
+import { type AuthEvents, createEvents } from '../events.ts'
 import { nextAuditRow } from './key-audit.ts'
 import { changed, type KeyRing } from './key-ring.ts'
 import { KEY_COLUMNS, privateContext, SECRET_STATES, toRecord, toSigningKey } from './key-row.ts'
@@ -16,7 +17,7 @@ type Row = Record<string, unknown>
  * Signing keys in Postgres, private parts sealed with the key's id as context, so that rows cannot be swapped. Every
  * change holds the lock of the one row of `key_ring`.
  */
-export function postgresKeyStore(db: Pool, keys: SealingKeys): KeyStore {
+export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()): KeyStore {
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
     const { added } = change
     const made = change.transitions.find(({ kid, from }) => kid === added?.kid && from === undefined)
@@ -52,8 +53,8 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys): KeyStore {
       const { version, now, rows } = await readRing(db)
       return { ring: { version, keys: rows.map(toRecord) }, followers: await readFollowers(db), now }
     },
-    update: (by, decide, options) =>
-      db.transaction(async (tx) => {
+    async update(by, decide, options) {
+      const done = await db.transaction<Awaited<ReturnType<KeyStore['update']>>>(async (tx) => {
         const view = await lockedView(tx)
         const decided = decide(view)
         if (!decided.ok) return err(decided.error)
@@ -63,9 +64,15 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys): KeyStore {
         await applyTransitions(tx, change, view.now)
         await insertKey(tx, change, view.now)
         return ok({ change, ring, head: await record(tx, by, change, { ring: ring, now: view.now }) })
-      }),
-    rewrap: (by, options) =>
-      db.transaction(async (tx) => {
+      })
+      if (done.ok && done.value.head !== undefined) {
+        const { step, transitions } = done.value.change
+        events.emit('signing-keys-changed', { step, kids: transitions.map(({ kid }) => kid) })
+      }
+      return done
+    },
+    async rewrap(by, options) {
+      const kids = await db.transaction(async (tx) => {
         const { ring, now } = await lockedView(tx)
         const { rows } = await readRing(tx)
         const moved: string[] = []
@@ -82,7 +89,10 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys): KeyStore {
         if (moved.length > 0 && !options?.trial)
           await record(tx, by, change, { ring: { ...ring, version: ring.version + 1 }, now })
         return moved
-      }),
+      })
+      if (kids.length > 0 && !options?.trial) events.emit('signing-keys-changed', { step: 'rewrap', kids })
+      return kids
+    },
     auditEnd: () => readAuditEnd(db),
     async audit() {
       const { rows } = await db.query('select number, entry, hash from key_audit order by number')

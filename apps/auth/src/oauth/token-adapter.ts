@@ -3,16 +3,16 @@ import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload } from 'oidc-provider'
 import { z } from 'zod'
 import { invalidClient } from '../clients/authenticate-client.ts'
-import type { TokenStore } from '../tokens/token-store.ts'
+import type { AuthEvents } from '../events.ts'
+import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
 
 export interface TokenAdapterDeps {
   tokens: TokenStore
+  events: AuthEvents
   /** The generation of an active agent, as this process knows it. */
   generationOf(id: AgentId): Promise<number | undefined>
   /** Runs before a token is kept. @returns false when the agent is not active any more */
   markUse(id: AgentId): Promise<boolean>
-  /** Told the scopes of each token that was stored. */
-  onIssued?: ((scopes: readonly string[]) => void) | undefined
 }
 
 /** What the jwt-bearer grant says of a token. */
@@ -22,7 +22,8 @@ const Extra = z.object({ registration_id: RegistrationId }).optional()
  * oidc-provider's ClientCredentials model over our token store. The library hands us the token itself as id and `jti`;
  * only its SHA-256 goes further.
  */
-export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenAdapterDeps): Adapter {
+export function tokenAdapter({ tokens, generationOf, markUse, events }: TokenAdapterDeps): Adapter {
+  const stopSeen = onRise(({ epoch }) => events.emit('tokens-stopped', { epoch }))
   return {
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
@@ -30,7 +31,7 @@ export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenA
       const generation = await generationOf(clientId)
       if (generation === undefined || !(await markUse(clientId))) throw invalidClient()
       const scope = payload['scope'] ?? ''
-      await tokens.save(sha256(token), {
+      const stop = await tokens.save(sha256(token), {
         clientId,
         generation,
         scope,
@@ -39,14 +40,15 @@ export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenA
         expiresAt: new Date(Number(payload.exp) * 1000),
         claimId: Extra.parse(payload['extra'])?.registration_id,
       })
-      onIssued?.(scope.split(' ').filter(Boolean))
+      if (stop) stopSeen(stop)
+      events.emit('token-issued', { scopes: scope.split(' ').filter(Boolean) })
     },
     async find(token): Promise<AdapterPayload | undefined> {
       const found = await tokens.find(sha256(token))
       if (!found) return undefined
       // The store has judged the generation; this process may know of a newer one that the store's mirror lost. An older
       // one says that this process has not heard, not that the token ended: its revocation must reach it.
-      const known = await generationOf(AgentId.parse(found.clientId))
+      const known = await generationOf(found.clientId)
       if (known === undefined || known > found.generation) return undefined
       return {
         kind: 'ClientCredentials',
@@ -62,6 +64,17 @@ export function tokenAdapter({ tokens, generationOf, markUse, onIssued }: TokenA
       }
     },
     destroy: (token) => tokens.revoke(sha256(token)),
+  }
+}
+
+/** Calls back when a stop is further than the last that was seen; the first that is seen may be long ago. */
+function onRise(risen: (stop: TokenStop) => void): (stop: TokenStop) => void {
+  const markOf = ({ epoch, issuedBefore }: TokenStop) => [epoch, issuedBefore?.getTime() ?? 0] as const
+  let last: readonly [number, number] | undefined
+  return (stop) => {
+    const [epoch, before] = markOf(stop)
+    if (last && (epoch > last[0] || before > last[1])) risen(stop)
+    last = [Math.max(epoch, last?.[0] ?? 0), Math.max(before, last?.[1] ?? 0)]
   }
 }
 

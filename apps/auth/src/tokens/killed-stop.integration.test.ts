@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { checkRows } from '../audit-chain.ts'
+import { nobodyToTell } from '../revocation/follow-mark.ts'
 import { postgresStopStore } from './postgres-stop-store.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
 import type { StopScope } from './stop-store.ts'
@@ -53,7 +54,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
       const dying = killedAt(authority.db, nth)
       const stop = (db: Pool) =>
         stopTokens(
-          { announceEnd: async () => undefined, stops: postgresStopStore(db), tokens, by },
+          { revoker: nobodyToTell, stops: postgresStopStore(db, authority.events), tokens, by },
           scope as StopScope,
           { reason: 'a test' },
         )

@@ -2,7 +2,8 @@ import { err, ok, type Result } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type Actor, AuditRow, headOf, nextChainRow } from '../audit-chain.ts'
-import type { StopEntry, Stopped, StopRefusal, StopScope, StopStore } from './stop-store.ts'
+import type { AuthEvents } from '../events.ts'
+import type { AppliedStop, StopEntry, Stopped, StopRefusal, StopScope } from './stop-store.ts'
 import type { TokenStop } from './token-store.ts'
 
 const StopRow = z
@@ -16,18 +17,36 @@ export async function readStop(db: Database): Promise<TokenStop> {
   return toStop(rows[0])
 }
 
-/** Stops in Postgres. Every one holds the lock of the one row of `token_stop`, whichever tokens it is about. */
-export function postgresStopStore(db: Pool): StopStore {
+export type StopStore = ReturnType<typeof postgresStopStore>
+
+/**
+ * The authority on what is stopped, and the audit of it, in Postgres. Every stop holds the lock of the one row of
+ * `token_stop`, whichever tokens it is about.
+ */
+export function postgresStopStore(db: Pool, events: AuthEvents) {
   return {
-    async claimEpoch() {
+    /** Makes sure that no epoch is ever used twice, whatever becomes of the stop it is for. */
+    async claimEpoch(): Promise<number> {
       const { rows } = await db.query<{ claimed: number }>(
         `update token_stop set claimed = claimed + 1
          where set_config('synchronous_commit', 'on', true) = 'on' returning claimed`,
       )
       return z.object({ claimed: z.int() }).parse(rows[0]).claimed
     },
-    stop: (scope, { by, reason, epoch, trial }, announce) =>
-      db.transaction(async (tx) => {
+    /**
+     * Applies one stop with its row in the audit: both or neither. `announce` runs before the change becomes visible; if
+     * it throws, nothing changed.
+     *
+     * @param options.epoch claimed before, for `all-tokens`
+     * @param options.trial decides, and changes nothing
+     */
+    async stop(
+      scope: StopScope,
+      options: { by: Actor; reason: string; epoch?: number | undefined; trial?: boolean | undefined },
+      announce: (stopped: Stopped) => Promise<void>,
+    ): Promise<Result<AppliedStop, StopRefusal>> {
+      const { by, reason, epoch, trial } = options
+      const done = await db.transaction<Result<AppliedStop, StopRefusal>>(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         const locked = await tx.query(`select ${STOP_COLUMNS} from token_stop for update`)
         const before = toStop(locked.rows[0])
@@ -42,8 +61,17 @@ export function postgresStopStore(db: Pool): StopStore {
         const head = await record(tx, entryOf(scope, stopped.value, { by, reason, now }))
         await announce(stopped.value)
         return ok({ before, stopped: stopped.value, head })
-      }),
-    async audit() {
+      })
+      if (done.ok && !trial) {
+        const { stopped } = done.value
+        events.emit('tokens-stopped', {
+          scope: scope.kind,
+          ...(stopped.kind === 'client' ? { client_id: stopped.clientId } : { epoch: stopped.stop.epoch }),
+        })
+      }
+      return done
+    },
+    async audit(): Promise<readonly AuditRow[]> {
       const { rows } = await db.query('select number, entry, hash from token_stop_audit order by number')
       return rows.map((row) => AuditRow.parse(row))
     },

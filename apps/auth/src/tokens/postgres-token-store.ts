@@ -1,11 +1,11 @@
-import { RegistrationId } from '@plainpath/domain'
+import { AgentId, RegistrationId } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import { readStop, STOP_COLUMNS, toStop } from './postgres-stop-store.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
 
 const Row = z.object({
-  client_id: z.string(),
+  client_id: AgentId,
   generation: z.int(),
   epoch: z.int(),
   scope: z.string(),
@@ -65,7 +65,7 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
         [hash],
       )
     },
-    async raiseGeneration() {},
+    async endTokensOf() {},
     stop: () => readStop(db),
     async raiseStop() {},
     async *all() {

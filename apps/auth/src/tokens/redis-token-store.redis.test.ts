@@ -1,3 +1,4 @@
+import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -6,19 +7,22 @@ import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
 import { startRedis } from '../../test/start-redis.ts'
 import { endAgent } from '../agents/end-agent.ts'
+import { nobodyToTell } from '../revocation/follow-mark.ts'
 import { redisTokenStore } from './redis-token-store.ts'
 import { describeTokenStop } from './token-stop.contract.ts'
 import { describeTokenStore, newToken } from './token-store.contract.ts'
-import type { GenerationOf, StopOf } from './token-store.ts'
+import type { EndedSubject, TokenAuthority } from './token-store.ts'
 import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 
-const announceEnd = async () => undefined
-
-async function open({ generationOf, stopOf }: Authority, now: () => Date) {
+async function open(authority: Authority, now: () => Date) {
   const scratch = await openScratchRedis()
   return {
-    tokens: redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, stopOf, now }),
+    tokens: redisTokenStore(scratch.redis, {
+      prefix: scratch.prefix,
+      authority: authority.tokenAuthority(now),
+      now,
+    }),
     dump: scratch.dump,
     async lose(what: 'mirrors' | 'everything') {
       await scratch.lose(what === 'mirrors' ? 'generation:*' : '*')
@@ -45,30 +49,49 @@ describe('the generations beside the tokens in Redis', () => {
     await authority[Symbol.asyncDispose]()
   })
 
-  const storeThatAsks = (generationOf: GenerationOf, stopOf: StopOf = authority.stopOf) =>
-    redisTokenStore(scratch.redis, { prefix: scratch.prefix, generationOf, stopOf, now: () => new Date() })
-  const store = () => storeThatAsks(authority.generationOf)
+  const now = () => new Date()
+  const generationOf = (id: AgentId) => authority.tokenAuthority(now).generationOf(id)
+  const storeThatAsks = (asked: TokenAuthority['generationOf']) =>
+    redisTokenStore(scratch.redis, {
+      prefix: scratch.prefix,
+      authority: { ...authority.tokenAuthority(now), generationOf: asked },
+      now,
+    })
+  const store = () => storeThatAsks(generationOf)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
     return record.agent.id
   }
-  async function issue(clientId: string, generation = 1, epoch = 0) {
+  async function issue(clientId: AgentId, generation = 1, epoch = 0) {
     const hash = sha256(newToken())
     const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
     await store().save(hash, { clientId, generation, epoch, scope: '', audience: '', issuedAt, expiresAt })
     return hash
   }
   const isActive = async (hash: Buffer) => (await store().find(hash)) !== undefined
-  const ending = (raiseGeneration = store().raiseGeneration) =>
-    endAgent({ agents: authority.agents, raiseGeneration, announceEnd, forget: () => undefined })
+  const end = (
+    id: AgentId,
+    status: 'disabled' | 'deleted',
+    endTokensOf: (subject: EndedSubject) => Promise<void> = store().endTokensOf,
+  ) =>
+    endAgent(
+      {
+        agents: authority.agents,
+        tokens: { endTokensOf },
+        revoker: nobodyToTell,
+        cachedAgents: { forget: () => undefined },
+      },
+      id,
+      status,
+    )
   const mirrored = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
   test('are asked of the authority once, then kept', async () => {
     const asked: string[] = []
     const counting = storeThatAsks((id) => {
       asked.push(id)
-      return authority.generationOf(id)
+      return generationOf(id)
     })
     const id = await register()
     const hash = await issue(id)
@@ -79,7 +102,7 @@ describe('the generations beside the tokens in Redis', () => {
   test('are asked again when they were lost, and then end what was ended', async () => {
     const [ended, other] = [await register(), await register()]
     const others = await issue(other)
-    await ending()(ended, 'deleted')
+    await end(ended, 'deleted')
     await scratch.lose('generation:*')
     expect([await isActive(await issue(ended)), await isActive(others)]).toEqual([false, true])
   })
@@ -93,8 +116,8 @@ describe('the generations beside the tokens in Redis', () => {
 
   test('never fall', async () => {
     const id = await register()
-    await store().raiseGeneration(id, 5)
-    await store().raiseGeneration(id, 3)
+    await store().endTokensOf({ kind: 'client', id, generation: 5 })
+    await store().endTokensOf({ kind: 'client', id, generation: 3 })
     expect(await mirrored(id)).toBe('5')
   })
 
@@ -103,13 +126,13 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
     const late = storeThatAsks(async (asked) => {
-      const generation = await authority.generationOf(asked)
+      const generation = await generationOf(asked)
       await answer.promise
       return generation
     })
     const finding = late.find(hash)
     await expect.poll(() => mirrored(id)).toMatch(/^claimed/)
-    await ending()(id, 'deleted')
+    await end(id, 'deleted')
     answer.resolve()
     await finding
     expect(await mirrored(id)).toBe('2')
@@ -121,13 +144,13 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
     const late = storeThatAsks(async (asked) => {
-      const generation = await authority.generationOf(asked)
+      const generation = await generationOf(asked)
       await answer.promise
       return generation
     })
     const finding = late.find(hash)
     await expect.poll(() => mirrored(id)).toMatch(/^claimed/)
-    await ending()(id, 'deleted')
+    await end(id, 'deleted')
     await scratch.lose()
     answer.resolve()
     await finding
@@ -138,15 +161,14 @@ describe('the generations beside the tokens in Redis', () => {
   test('what was lost while a client was being ended is told again', async () => {
     const id = await register()
     const raised: number[] = []
-    const losing = ending(async (client, generation) => {
-      await store().raiseGeneration(client, generation)
-      raised.push(generation)
+    await end(id, 'deleted', async (subject) => {
+      await store().endTokensOf(subject)
+      if (subject.kind === 'client') raised.push(subject.generation)
       if (raised.length > 1) return
       await scratch.lose('generation:*')
       // The change is not committed yet, so the authority still gives the old number.
-      expect(await isActive(await issue(client))).toBe(true)
+      expect(await isActive(await issue(id))).toBe(true)
     })
-    await losing(id, 'deleted')
     expect(raised).toEqual([2, 2])
     expect(await isActive(await issue(id))).toBe(false)
   })
@@ -156,7 +178,7 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'claimed by a process that died', 'EX', 10)
     expect(await isActive(hash)).toBe(true)
-    await ending()(id, 'disabled')
+    await end(id, 'disabled')
     expect(await mirrored(id)).toBe('2')
   })
 
@@ -179,12 +201,23 @@ describe('the generations beside the tokens in Redis', () => {
 test('N-110 a token is not found in another life of its Redis, such as after a replica took over', async () => {
   await using server = await startRedis()
   const redis = new Redis(server.url)
-  const generationOf = async () => 1
-  const stopOf = async () => ({ epoch: 0, issuedBefore: undefined })
-  const store = redisTokenStore(redis, { prefix: 'auth:', generationOf, stopOf, now: () => new Date() })
+  const authority = {
+    generationOf: async () => 1,
+    isLiveClaim: async () => false,
+    stop: async () => ({ epoch: 0, issuedBefore: undefined }),
+  }
+  const store = redisTokenStore(redis, { prefix: 'auth:', authority, now: () => new Date() })
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
-  const token = { clientId: 'agt_1', generation: 1, epoch: 0, scope: '', audience: '', issuedAt, expiresAt }
+  const token = {
+    clientId: exampleAgent().agent.id,
+    generation: 1,
+    epoch: 0,
+    scope: '',
+    audience: '',
+    issuedAt,
+    expiresAt,
+  }
   await store.save(hash, token)
   expect(await store.find(hash)).toEqual(token)
   await redis.replicaof('127.0.0.1', 9)

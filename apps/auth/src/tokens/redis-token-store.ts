@@ -1,14 +1,12 @@
-import { RegistrationId } from '@plainpath/domain'
+import { AgentId, RegistrationId } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
 import { redisMirror } from './redis-mirror.ts'
 import { runRedisScript } from './run-redis-script.ts'
 import {
-  type GenerationOf,
   isStopped,
   type NewToken,
-  STANDING,
-  type StopOf,
+  type TokenAuthority,
   type TokenHash,
   type TokenRecord,
   type TokenStop,
@@ -20,7 +18,7 @@ const Stored = z
   .transform((text) => JSON.parse(text) as unknown)
   .pipe(
     z.object({
-      client: z.string(),
+      client: AgentId,
       generation: z.int(),
       epoch: z.int(),
       scope: z.string(),
@@ -70,6 +68,9 @@ redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV
 /** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
 const MIRROR_TTL_SECONDS = 2 * 3600
 const SCAN_BATCH = 1_000
+/** What is mirrored of a claim, which has no generation: all versions of this service write and read these numbers. */
+const CLAIM_IS_LIVE = 1
+const CLAIM_HAS_ENDED = 2
 
 /**
  * Tokens in Redis, each with its time to live; a Redis that starts, or takes over, has none. Beside them stand mirrors of
@@ -80,19 +81,30 @@ const SCAN_BATCH = 1_000
  */
 export function redisTokenStore(
   redis: Redis,
-  deps: { prefix: string; generationOf: GenerationOf; stopOf: StopOf; now: () => Date },
+  deps: { prefix: string; authority: TokenAuthority; now: () => Date },
 ): TokenStore {
   const tokenKey = (hash: TokenHash) => `${deps.prefix}token:${hash.toString('base64url')}`
   const generationPrefix = `${deps.prefix}generation:`
   const stopKey = `${deps.prefix}stop`
   const mirror = redisMirror(redis, MIRROR_TTL_SECONDS)
+  const { authority } = deps
 
-  const generationFrom = async (mirrored: string | null, id: string) =>
+  const mirroredNumber = async (
+    mirrored: string | null,
+    id: string,
+    askAuthority: () => Promise<number | undefined>,
+  ) =>
     /^\d+$/.test(mirrored ?? '')
       ? Number(mirrored)
-      : mirror.askAuthority(generationPrefix + id, () => deps.generationOf(id), String)
+      : mirror.askAuthority(generationPrefix + id, askAuthority, String)
+  const generationFrom = (mirrored: string | null, id: AgentId) =>
+    mirroredNumber(mirrored, id, () => authority.generationOf(id))
+  const isLiveClaimFrom = async (mirrored: string | null, id: RegistrationId) => {
+    const ask = async () => ((await authority.isLiveClaim(id)) ? CLAIM_IS_LIVE : undefined)
+    return (await mirroredNumber(mirrored, id, ask)) === CLAIM_IS_LIVE
+  }
   const stopFrom = async (mirrored: string | null) =>
-    readStop(mirrored) ?? mirror.askAuthority(stopKey, deps.stopOf, writeStop)
+    readStop(mirrored) ?? mirror.askAuthority(stopKey, authority.stop, writeStop)
 
   return {
     async save(hash, token) {
@@ -123,20 +135,19 @@ export function redisTokenStore(
       const [stored, mirroredStop, mirroredGeneration, mirroredClaim] = found
       const token = toRecord(stored)
       if (token.expiresAt <= deps.now()) return undefined
-      const [stop, generation, claim] = await Promise.all([
+      const [stop, generation, isClaimLive] = await Promise.all([
         stopFrom(mirroredStop),
         generationFrom(mirroredGeneration, token.clientId),
-        token.claimId ? generationFrom(mirroredClaim, token.claimId) : STANDING,
+        token.claimId === undefined || isLiveClaimFrom(mirroredClaim, token.claimId),
       ])
-      return generation === token.generation && claim === STANDING && !isStopped(token, stop)
-        ? token
-        : undefined
+      return generation === token.generation && isClaimLive && !isStopped(token, stop) ? token : undefined
     },
     async revoke(hash) {
       await redis.del(tokenKey(hash))
     },
-    async raiseGeneration(id, generation) {
-      await redis.eval(RAISE, 1, generationPrefix + id, generation, MIRROR_TTL_SECONDS)
+    async endTokensOf(subject) {
+      const number = subject.kind === 'client' ? subject.generation : CLAIM_HAS_ENDED
+      await redis.eval(RAISE, 1, generationPrefix + subject.id, number, MIRROR_TTL_SECONDS)
     },
     stop: async () => stopFrom(await redis.get(stopKey)),
     async raiseStop({ epoch, issuedBefore }) {

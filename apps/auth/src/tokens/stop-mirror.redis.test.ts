@@ -1,19 +1,21 @@
+import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
+import { nobodyToTell } from '../revocation/follow-mark.ts'
 import { redisTokenStore } from './redis-token-store.ts'
 import { stopTokens, type UnconfirmedStop } from './stop-tokens.ts'
 import { newToken } from './token-store.contract.ts'
-import type { StopOf, TokenStore } from './token-store.ts'
+import type { TokenStore } from './token-store.ts'
 
 const ALL = { kind: 'all-tokens' } as const
 const by = { user: 'rosa', host: 'desk' }
 
 let authority: Authority
 let scratch: ScratchRedis
-let clientId: string
+let clientId: AgentId
 beforeAll(async () => {
   authority = await openAuthority()
   scratch = await openScratchRedis()
@@ -29,12 +31,12 @@ afterAll(async () => {
   await authority[Symbol.asyncDispose]()
 })
 
-const storeThatAsks = (stopOf: StopOf = authority.stopOf) =>
+const now = () => new Date()
+const storeThatAsks = (stop = authority.tokenAuthority(now).stop) =>
   redisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
-    generationOf: authority.generationOf,
-    stopOf,
-    now: () => new Date(),
+    authority: { ...authority.tokenAuthority(now), stop },
+    now,
   })
 async function issue(epoch?: number, store = storeThatAsks()) {
   const hash = sha256(newToken())
@@ -47,7 +49,7 @@ const isActive = async (hash: Buffer) => (await storeThatAsks().find(hash)) !== 
 const stop = (tokens: Partial<TokenStore> = {}) =>
   stopTokens(
     {
-      announceEnd: async () => undefined,
+      revoker: nobodyToTell,
       stops: authority.stops,
       tokens: { ...storeThatAsks(), ...tokens },
       by,
@@ -64,7 +66,7 @@ test('what was stopped is asked of the authority once, then kept', async () => {
   let asked = 0
   const counting = storeThatAsks(() => {
     asked += 1
-    return authority.stopOf()
+    return authority.tokenAuthority(now).stop()
   })
   const hash = await issue(0)
   await scratch.lose('stop')
@@ -94,14 +96,14 @@ test('a late answer of the authority does not undo a stop', async () => {
   await scratch.lose('stop')
   const answer = Promise.withResolvers<void>()
   const late = storeThatAsks(async () => {
-    const known = await authority.stopOf()
+    const known = await authority.tokenAuthority(now).stop()
     await answer.promise
     return known
   })
   const finding = late.find(hash)
   await expect.poll(mirrored).toMatch(/^claimed/)
   await stop()
-  const { epoch } = await authority.stopOf()
+  const { epoch } = await authority.tokenAuthority(now).stop()
   answer.resolve()
   await finding
   expect(await mirrored()).toBe(`${epoch} 0`)
@@ -111,7 +113,7 @@ test('a late answer of the authority does not undo a stop', async () => {
 test('a token that is saved while nothing is mirrored is over when all is stopped before the authority answers', async () => {
   const answer = Promise.withResolvers<void>()
   const late = storeThatAsks(async () => {
-    const known = await authority.stopOf()
+    const known = await authority.tokenAuthority(now).stop()
     await answer.promise
     return known
   })

@@ -1,6 +1,6 @@
-import type { AgentId, Result } from '@plainpath/domain'
+import type { AgentId } from '@plainpath/domain'
 import { z } from 'zod'
-import { Actor, type AuditRow } from '../audit-chain.ts'
+import { Actor } from '../audit-chain.ts'
 import type { TokenStop } from './token-store.ts'
 
 /** Which tokens are to end. */
@@ -36,23 +36,4 @@ export interface AppliedStop {
   readonly stopped: Stopped
   /** Head of the audit afterwards; undefined for a trial. */
   readonly head: string | undefined
-}
-
-/** The authority on what is stopped, and the audit of it. */
-export interface StopStore {
-  /** Makes sure that no epoch is ever used twice, whatever becomes of the stop it is for. */
-  claimEpoch(): Promise<number>
-  /**
-   * Applies one stop with its row in the audit: both or neither. `announce` runs before the change becomes visible; if
-   * it throws, nothing changed.
-   *
-   * @param options.epoch claimed before, for `all-tokens`
-   * @param options.trial decides, and changes nothing
-   */
-  stop(
-    scope: StopScope,
-    options: { by: Actor; reason: string; epoch?: number | undefined; trial?: boolean | undefined },
-    announce: (stopped: Stopped) => Promise<void>,
-  ): Promise<Result<AppliedStop, StopRefusal>>
-  audit(): Promise<readonly AuditRow[]>
 }

@@ -1,7 +1,8 @@
 import { ok, type Result } from '@plainpath/domain'
-import type { Ended } from '@plainpath/revocation'
 import type { Actor } from '../audit-chain.ts'
-import type { Stopped, StopRefusal, StopScope, StopStore } from './stop-store.ts'
+import type { Revoker } from '../revocation/revoker.ts'
+import type { StopStore } from './postgres-stop-store.ts'
+import type { Stopped, StopRefusal, StopScope } from './stop-store.ts'
 import { isStopped, type TokenRecord, type TokenStop, type TokenStore } from './token-store.ts'
 
 export interface StopEvidence {
@@ -30,14 +31,11 @@ export class UnconfirmedStop extends Error {
   }
 }
 
-type AnnounceEnd = (ended: Ended) => Promise<void>
-
 export interface StopTokensDeps {
   readonly stops: StopStore
-  readonly tokens: Pick<TokenStore, 'stop' | 'raiseStop' | 'raiseGeneration' | 'all'>
+  readonly tokens: Pick<TokenStore, 'stop' | 'raiseStop' | 'endTokensOf' | 'all'>
   readonly by: Actor
-  /** Returns when no API uses an answer from memory any more about what ended. */
-  readonly announceEnd: AnnounceEnd
+  readonly revoker: Pick<Revoker, 'announceEnd'>
   /** Milliseconds that only rise. */
   readonly clock?: { now(): number }
 }
@@ -46,7 +44,7 @@ const COUNT_MS = 10_000
 
 /**
  * Ends tokens; when it returns, no request that begins later succeeds with one of them anywhere, not even with one that
- * a process saves later although it began to issue it before (R-LIN, contract §4).
+ * a process saves later although it began to issue it before (R-LIN).
  *
  * As when an agent ends, the number is raised beside the tokens before the change commits, and again after it, since
  * the tokens' store may have lost the number in between and been told the old one. Killed in between, it has ended
@@ -55,7 +53,7 @@ const COUNT_MS = 10_000
  * @throws {UnconfirmedStop} when a store fails
  */
 export async function stopTokens(
-  { stops, tokens, by, announceEnd, clock = performance }: StopTokensDeps,
+  { stops, tokens, by, revoker, clock = performance }: StopTokensDeps,
   scope: StopScope,
   { reason, trial = false }: { reason: string; trial?: boolean | undefined },
 ): Promise<Result<StopEvidence, StopRefusal>> {
@@ -73,7 +71,7 @@ export async function stopTokens(
     if (!trial) {
       progress = 'written'
       await tellStore(tokens, stopped)
-      await announceEnd(
+      await revoker.announceEnd(
         stopped.kind === 'stop' ? { kind: 'everything' } : { kind: 'client', id: stopped.clientId },
       )
     }
@@ -89,7 +87,7 @@ export async function stopTokens(
 const tellStore = (tokens: StopTokensDeps['tokens'], stopped: Stopped) =>
   stopped.kind === 'stop'
     ? tokens.raiseStop(stopped.stop)
-    : tokens.raiseGeneration(stopped.clientId, stopped.generation)
+    : tokens.endTokensOf({ kind: 'client', id: stopped.clientId, generation: stopped.generation })
 
 async function countEnded(
   tokens: StopTokensDeps['tokens'],

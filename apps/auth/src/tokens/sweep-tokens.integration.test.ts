@@ -1,15 +1,17 @@
+import type { AgentId } from '@plainpath/domain'
 import { createLog } from '@plainpath/http'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
+import { createEvents } from '../events.ts'
 import { sweepRegularly } from '../sweep-regularly.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
 import { sweepTokens } from './sweep-tokens.ts'
 import { newToken } from './token-store.contract.ts'
 
 let authority: Authority
-let clientId: string
+let clientId: AgentId
 beforeAll(async () => {
   authority = await openAuthority()
   const record = exampleAgent()
@@ -54,6 +56,8 @@ test('at most 1 000 go in one statement, and several processes may sweep at once
 test('sweeps by itself until it is disposed, and survives a database that does not answer', async () => {
   const lines: string[] = []
   const told: string[] = []
+  const events = createEvents()
+  events.on('swept', ({ what }) => told.push(what))
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   let broken = true
   const db = {
@@ -65,7 +69,7 @@ test('sweeps by itself until it is disposed, and survives a database that does n
       db,
       now: () => now,
       log,
-      onSwept: (what) => void told.push(what),
+      events,
       everyMs: 5,
     })
     await save(0)
@@ -83,6 +87,8 @@ test('F-17 sweeps nothing while the clock of this machine is wrong', async () =>
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   const told: string[] = []
+  const events = createEvents()
+  events.on('swept', ({ what }) => told.push(what))
   let hoursAhead = 1
   const db = {
     query: (text: string, values?: readonly unknown[]) =>
@@ -94,7 +100,7 @@ test('F-17 sweeps nothing while the clock of this machine is wrong', async () =>
     db,
     now: () => now,
     log,
-    onSwept: (what) => void told.push(what),
+    events,
     everyMs: 5,
   })
   await save(0)

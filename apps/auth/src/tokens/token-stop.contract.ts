@@ -1,3 +1,4 @@
+import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
@@ -29,7 +30,7 @@ export function describeTokenStop(
       return record.agent.id
     }
     const epochNow = async () => (await store.tokens.stop()).epoch
-    async function save(clientId: string, { epoch, generation = 1, issuedAt = second() }: Partial<Stamp>) {
+    async function save(clientId: AgentId, { epoch, generation = 1, issuedAt = second() }: Partial<Stamp>) {
       const hash = sha256(newToken())
       const expiresAt = new Date(store.clock.now.getTime() + 3_600_000)
       const about = { scope: 'guides:read', audience: 'https://a.example/api' }
@@ -37,7 +38,7 @@ export function describeTokenStop(
       await store.tokens.save(hash, { clientId, expiresAt, ...stamp, ...about })
       return hash
     }
-    const issue = async (clientId: string, more: Partial<Stamp> = {}) =>
+    const issue = async (clientId: AgentId, more: Partial<Stamp> = {}) =>
       save(clientId, { epoch: await epochNow(), ...more })
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
     const evidence = async (stopping: ReturnType<TokenStoreUnderTest['stop']>) => {
@@ -52,7 +53,7 @@ export function describeTokenStop(
       const done = await evidence(store.stop(ALL))
       const after = await issue(one)
       expect(await Promise.all([...before, after].map(isActive))).toEqual([false, false, true])
-      expect(done.confirmed).toEqual(await store.authority.stopOf())
+      expect(done.confirmed).toEqual(await store.authority.tokenAuthority(() => store.clock.now).stop())
       expect(done.ended).toEqual({ tokens: 2, complete: true })
     })
 

@@ -1,4 +1,4 @@
-import type { RegistrationId } from '@plainpath/domain'
+import type { AgentId, RegistrationId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
@@ -6,13 +6,13 @@ import { exampleAttempt, exampleRedemption, linkMail } from '../../test/example-
 import type { Authority } from '../../test/open-authority.ts'
 import { postgresClaimAttempts } from '../claims/postgres-claim-attempts.ts'
 import { postgresClaims } from '../claims/postgres-claims.ts'
+import { nobodyToTell } from '../revocation/follow-mark.ts'
 import {
   newToken,
   type OpenedTokenStore,
   openUnderTest,
   type TokenStoreUnderTest,
 } from './token-store.contract.ts'
-import { STANDING } from './token-store.ts'
 
 /** Every TokenStore must pass this, too: tokens that were got under a claim. */
 export function describeTokensOfClaims(
@@ -31,12 +31,13 @@ export function describeTokensOfClaims(
       sealingKeys: store.authority.sealingKeys,
       hashKey: exampleHashKey(),
       addMail: async () => undefined,
+      events: store.authority.events,
     })
     const claims = () =>
       postgresClaims({
         ...deps(),
-        endTokens: (id) => store.tokens.raiseGeneration(id, STANDING + 1),
-        announceEnd: async () => undefined,
+        tokens: store.tokens,
+        revoker: nobodyToTell,
       })
     async function register() {
       const record = exampleAgent()
@@ -44,7 +45,7 @@ export function describeTokensOfClaims(
       return record.agent.id
     }
     /** @returns the claim that stands from now on; an earlier one of the client ends */
-    async function claim(clientId: string): Promise<RegistrationId> {
+    async function claim(clientId: AgentId): Promise<RegistrationId> {
       const now = store.clock.now
       const attempt = exampleAttempt(clientId, { createdAt: now })
       const attempts = postgresClaimAttempts(deps())
@@ -55,7 +56,7 @@ export function describeTokensOfClaims(
       })
       return attempt.registrationId
     }
-    async function issue(clientId: string, claimId?: RegistrationId) {
+    async function issue(clientId: AgentId, claimId?: RegistrationId) {
       const hash = sha256(newToken())
       const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + 3_600_000)
@@ -114,8 +115,8 @@ export function describeTokensOfClaims(
       const claimId = await claim(clientId)
       const deaf = postgresClaims({
         ...deps(),
-        endTokens: () => Promise.reject(new Error('nobody hears')),
-        announceEnd: async () => undefined,
+        tokens: { endTokensOf: () => Promise.reject(new Error('nobody hears')) },
+        revoker: nobodyToTell,
       })
       await expect(deaf.end(claimId, 'person', store.clock.now)).rejects.toThrow('nobody hears')
       expect(await isActive(await issue(clientId, claimId))).toBe(true)

@@ -79,7 +79,7 @@ const issue = (which: number, behind: number, seconds: number, late: boolean) =>
       const hash = sha256(newToken())
       const issuedAt = wholeSecond(model.now)
       const expiresAt = model.now + seconds * 1000
-      const { epoch } = late ? await store.tokens.stop() : model
+      const { epoch } = late ? await store.authority.tokenAuthority(() => store.clock.now).stop() : model
       expect(epoch).toBe(model.epoch)
       if (late) await stopAll(model, store)
       await store.tokens.save(hash, {
@@ -130,7 +130,7 @@ const stopped = async (store: TokenStoreUnderTest, scope: StopScope) => (await s
 async function stopAll(model: Model, store: TokenStoreUnderTest): Promise<void> {
   expect(await stopped(store, { kind: 'all-tokens' })).toBe(true)
   // An attempt that failed took an epoch too, so it may have risen by more than one.
-  const { epoch } = await store.authority.stopOf()
+  const { epoch } = await store.authority.tokenAuthority(() => store.clock.now).stop()
   expect(epoch).toBeGreaterThan(model.epoch)
   model.epoch = epoch
 }
@@ -243,7 +243,7 @@ export function describeTokenStoreModel(
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()
-          const { epoch, issuedBefore } = await store.authority.stopOf()
+          const { epoch, issuedBefore } = await store.authority.tokenAuthority(() => store.clock.now).stop()
           store.clock.now = new Date(now)
           const model: Model = {
             clients: [],

@@ -1,9 +1,11 @@
 import { randomBytes } from 'node:crypto'
+import type { AgentId } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
-import { type EndAgent, endAgent } from '../agents/end-agent.ts'
+import { endAgent } from '../agents/end-agent.ts'
+import { nobodyToTell } from '../revocation/follow-mark.ts'
 import type { StopScope } from './stop-store.ts'
 import { stopTokens } from './stop-tokens.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
@@ -17,7 +19,7 @@ export interface OpenedTokenStore extends AsyncDisposable {
 export interface TokenStoreUnderTest {
   readonly authority: Authority
   readonly tokens: TokenStore
-  readonly endAgent: EndAgent
+  endAgent(id: AgentId, status: 'disabled' | 'deleted'): Promise<boolean>
   stop(scope: StopScope): ReturnType<typeof stopTokens>
   readonly clock: { now: Date }
   dump(): Promise<string>
@@ -31,21 +33,21 @@ export async function openUnderTest(
   const authority = opening.use(await openAuthority())
   const clock = { now: new Date() }
   const { tokens, dump } = opening.use(await open(authority, () => clock.now))
-  const end = endAgent({
+  const ending = {
     agents: authority.agents,
-    raiseGeneration: tokens.raiseGeneration,
-    announceEnd: async () => undefined,
-    forget: () => undefined,
-  })
+    tokens,
+    revoker: nobodyToTell,
+    cachedAgents: { forget: () => undefined },
+  }
   const resources = opening.move()
   return {
     authority,
     tokens,
-    endAgent: end,
+    endAgent: (id, status) => endAgent(ending, id, status),
     stop: (scope) =>
       stopTokens(
         {
-          announceEnd: async () => undefined,
+          revoker: nobodyToTell,
           stops: authority.stops,
           tokens,
           by: { user: 'rosa', host: 'desk' },
@@ -81,7 +83,7 @@ export function describeTokenStore(
       await store.authority.agents.add(record)
       return record.agent.id
     }
-    function tokenOf(clientId: string, generation = 1, epoch = 0): TokenRecord {
+    function tokenOf(clientId: AgentId, generation = 1, epoch = 0): TokenRecord {
       const issuedAt = new Date(Math.floor(store.clock.now.getTime() / 1000) * 1000)
       const expiresAt = new Date(issuedAt.getTime() + HOUR_MS)
       return {
@@ -95,7 +97,7 @@ export function describeTokenStore(
       }
     }
     /** What a process does that issues a token under the generation it believes in. */
-    async function issue(clientId: string, generation = 1) {
+    async function issue(clientId: AgentId, generation = 1) {
       const hash = sha256(newToken())
       await store.tokens.save(hash, tokenOf(clientId, generation))
       return hash
@@ -117,7 +119,7 @@ export function describeTokenStore(
 
     test('N-252 a token is active until the moment it expires', async () => {
       const hash = await issue(await register())
-      const { expiresAt } = tokenOf('')
+      const { expiresAt } = tokenOf(exampleAgent().agent.id)
       const before = store.clock.now
       store.clock.now = new Date(expiresAt.getTime() - 1)
       expect(await isActive(hash)).toBe(true)

@@ -1,10 +1,10 @@
-import type { RegistrationId } from '@plainpath/domain'
+import type { AgentId, RegistrationId } from '@plainpath/domain'
 
 /** SHA-256 of a token: all that a store ever sees of it. */
 export type TokenHash = Buffer
 
 export interface TokenRecord {
-  readonly clientId: string
+  readonly clientId: AgentId
   /** The client's generation as the issuing process knew it. */
   readonly generation: number
   /** The epoch as it stood when the token was saved, or before. */
@@ -51,23 +51,27 @@ export interface TokenStore {
   /** When it returns, no `find` that begins later gives the token. Unknown tokens are no error. */
   revoke(hash: TokenHash): Promise<void>
   /**
-   * Ends every token of the client or claim that carries a lower generation, also one that is saved later. It runs
-   * before the authority's own change commits, so the number must not be looked up there.
+   * Ends every token of the subject, also one that is saved later. It runs before the authority's own change commits, so
+   * the authority must not be asked.
    */
-  raiseGeneration(id: string, generation: number): Promise<void>
+  endTokensOf(subject: EndedSubject): Promise<void>
   /** What has been stopped. */
   stop(): Promise<TokenStop>
-  /** Ends every token that was stopped, also one that is saved later. Runs as `raiseGeneration` does. */
+  /** Ends every token that was stopped, also one that is saved later. Runs as `endTokensOf` does. */
   raiseStop(stop: TokenStop): Promise<void>
   /** Every token that is kept, in batches, each at least once; for counting, not for deciding. */
   all(): AsyncIterable<readonly TokenRecord[]>
 }
 
-/** The only generation of a claim in which tokens are issued; the next one says that it has ended. */
-export const STANDING = 1
+/** Whose tokens end: those of a client with a generation below this one, or all that were got under a claim. */
+export type EndedSubject =
+  | { readonly kind: 'client'; readonly id: AgentId; readonly generation: number }
+  | { readonly kind: 'claim'; readonly id: RegistrationId }
 
-/** The authority on generations: undefined for a client or claim that is unknown or has ended. */
-export type GenerationOf = (id: string) => Promise<number | undefined>
-
-/** The authority on what was stopped. */
-export type StopOf = () => Promise<TokenStop>
+/** Where it is decided which tokens are good; a token store keeps copies of these answers. */
+export interface TokenAuthority {
+  /** Undefined for a client that is unknown or not active. */
+  generationOf(id: AgentId): Promise<number | undefined>
+  isLiveClaim(id: RegistrationId): Promise<boolean>
+  stop(): Promise<TokenStop>
+}

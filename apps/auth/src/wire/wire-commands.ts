@@ -1,9 +1,10 @@
 import { holdLock } from '@plainpath/postgres'
 import type { Command } from 'commander'
-import { secretsOf } from '../agents/postgres-agent-secrets.ts'
+import { secretsOf } from '../agents/agent-secret.ts'
+import { endAgent } from '../agents/end-agent.ts'
 import { endSecret } from '../agents/rotate-secret.ts'
-import { endClaim } from '../claims/end-claim.ts'
 import type { Config } from '../config.ts'
+import type { AuthEvents } from '../events.ts'
 import { thisActor } from '../keys/init-keys.ts'
 import { isLive } from '../keys/key-ring.ts'
 import { addReplayCommand, type ReplayCommandDeps } from '../replay/replay-command.ts'
@@ -12,24 +13,21 @@ import {
   addResourceServersCommand,
   type ResourceServersCommandDeps,
 } from '../resource-servers/resource-servers-command.ts'
-import type { TellSecurityEvent } from '../security-events.ts'
+import type { Stores } from '../stores.ts'
 import { addStopCommand, type StopCommandDeps } from '../tokens/stop-command.ts'
-import type { openStores } from './wire-stores.ts'
-
-type Stores = Awaited<ReturnType<typeof openStores>>
 
 interface StoreCommandsDeps {
   io: { print(line: string): void }
   refuse(text: string): Error
   config(): Config
   stores<T>(work: (opened: Stores) => Promise<T>): Promise<T>
-  tell: TellSecurityEvent
+  events: AuthEvents
   now: () => Date
 }
 
 /** The commands that need several stores at once: the emergency stop, the credentials of APIs, what a restore is followed by. */
 export function addStoreCommands(program: Command, deps: StoreCommandsDeps): void {
-  const { io, refuse, config, stores, tell, now } = deps
+  const { io, refuse, config, stores, events, now } = deps
   const forStop: StopCommandDeps['stores'] = (work) =>
     stores((opened) =>
       work({
@@ -56,8 +54,9 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
         leaseMs: keys.leaseMs,
         timeoutMs,
         onWritten: (done, clientId, fingerprint) =>
-          tell(`api-secret-${done}`, {
-            ...{ resource_server: clientId, fingerprint },
+          void events.emit(`api-secret-${done}`, {
+            resource_server: clientId,
+            fingerprint,
             ...(serversFile !== undefined && { copy: true }),
           }),
       })
@@ -71,18 +70,14 @@ export function addStoreCommands(program: Command, deps: StoreCommandsDeps): voi
       })
     })
   const ending: ReplayCommandDeps['ending'] = (work) =>
-    stores((opened) => {
-      const { claims, secrets, endAgent, tokens, agents, db } = opened
-      const { raiseGeneration } = tokens
-      const announceEnd = (id: string) => opened.announceEnd({ kind: 'client', id })
-      const endClaimBy = endClaim({ claims, now })
-      return work({
-        endAgent,
-        secretIds: async (id) => (await secretsOf(db, id)).map((secret) => secret.id),
-        endClaim: (id) => endClaimBy(id, 'operator'),
-        endSecret: endSecret({ secrets, raiseGeneration, announceEnd, forget: agents.forget, now }),
-      })
-    })
+    stores((opened) =>
+      work({
+        endAgent: (id, status) => endAgent(opened, id, status),
+        secretIds: async (id) => (await secretsOf(opened.db, id)).map((secret) => secret.id),
+        endClaim: (id) => opened.claims.end(id, 'operator', now()),
+        endSecret: (id, secretId) => endSecret(opened, { id, secretId }, now()),
+      }),
+    )
   addStopCommand(program, { io, refuse, stores: forStop })
   addReplayCommand(program, { io, refuse, ending })
   addResourceServersCommand(program, { io, refuse, operations: forCredentials })

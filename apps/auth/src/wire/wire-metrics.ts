@@ -1,19 +1,22 @@
-import { createMetrics, type PoolUsage, poolMetrics } from '@plainpath/http'
+import { createMetrics, poolMetrics } from '@plainpath/http'
+import type { AuthEvents } from '../events.ts'
 import { keyMetrics } from '../keys/key-metrics.ts'
 import { revocationMetrics } from '../revocation/revocation-metrics.ts'
+import type { Stores } from '../stores.ts'
 
 /** What the authorization server counts, beside its requests, limits and mail. */
-export function openMetrics() {
+export function openMetrics(events: AuthEvents) {
   const metrics = createMetrics('auth')
   const issued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [
     'scope',
   ])
+  events.on('token-issued', ({ scopes }) => {
+    for (const scope of scopes) issued({ scope })
+  })
+  events.on('swept', ({ what }) => metrics.swept(what))
+  revocationMetrics(metrics, events)
   return Object.assign(metrics, {
-    onAnnounced: revocationMetrics(metrics),
     onKeyStatus: keyMetrics(metrics),
-    onIssued: (scopes: readonly string[]) => {
-      for (const scope of scopes) issued({ scope })
-    },
-    watchPool: (db: { usage(): PoolUsage }) => poolMetrics(metrics, db),
+    watchPool: (db: Pick<Stores['db'], 'usage'>) => poolMetrics(metrics, db),
   })
 }

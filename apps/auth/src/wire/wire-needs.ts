@@ -4,8 +4,8 @@ import type { Config } from '../config.ts'
 import { instanceKeys } from '../keys/instance-keys.ts'
 import { UnreadableKey } from '../keys/key-store.ts'
 import { postgresKeyStore } from '../keys/postgres-key-store.ts'
+import { MIGRATIONS } from '../stores.ts'
 import { isRedisUnavailable, openRedis } from '../tokens/open-redis.ts'
-import { MIGRATIONS } from './wire-stores.ts'
 
 export interface Needs extends AsyncDisposable {
   readonly checks: ReadinessChecks

@@ -5,6 +5,7 @@ import { answerAssertion } from '../assertions/answer-assertion.ts'
 import { exchangeAssertion } from '../assertions/exchange-assertion.ts'
 import { issueAssertion } from '../assertions/issue-assertion.ts'
 import type { Config } from '../config.ts'
+import type { AuthEvents } from '../events.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import { clientAdapter } from '../oauth/client-adapter.ts'
 import { createProvider } from '../oauth/create-provider.ts'
@@ -12,34 +13,30 @@ import { gateVoucher } from '../oauth/gate-voucher.ts'
 import { providerSlot } from '../oauth/provider-slot.ts'
 import { readOnlyAdapter, tokenAdapter } from '../oauth/token-adapter.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import type { openStores } from './wire-stores.ts'
+import type { Stores } from '../stores.ts'
 
 /** What is signed here, and what is exchanged: the Provider with its models, and identity assertions. */
 export function wireOAuth(deps: {
   config: Config
-  stores: Awaited<ReturnType<typeof openStores>>
+  stores: Stores
   signing: KeyFollower
   resourceServers: () => readonly ResourceServer[]
   urls: ServiceUrls
   features: Features
-  onIssued?: (scopes: readonly string[]) => void
+  events: AuthEvents
   now: () => Date
 }) {
-  const { config, stores, signing, resourceServers, urls, features, now } = deps
+  const { config, stores, signing, resourceServers, urls, features, events, now } = deps
   const vouch = gateVoucher()
-  const { agents, identityAssertions: assertions, claims } = stores
+  const { agents, cachedAgents, identityAssertions: assertions, claims, tokens } = stores
   const generationOf = async (id: AgentId) => {
-    const agent = (await agents.find(id))?.agent
+    const agent = (await cachedAgents.find(id))?.agent
     return agent?.status === 'active' ? agent.generation : undefined
   }
-  const marks = useMarks({ agents, store: stores.store, now })
+  const marks = useMarks({ cachedAgents, agents, now })
   const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
-    Client: clientAdapter({ find: agents.find, resourceServers }),
-    ClientCredentials: tokenAdapter({
-      ...{ tokens: stores.tokens, generationOf },
-      markUse: marks.mark,
-      onIssued: deps.onIssued,
-    }),
+    Client: clientAdapter({ find: cachedAgents.find, resourceServers }),
+    ClientCredentials: tokenAdapter({ tokens, generationOf, markUse: marks.mark, events }),
   }
   const adapter = (model: string) => models[model] ?? readOnlyAdapter(`no ${model} is ever made here`)
   const exchange = exchangeAssertion({ assertions, keys: () => provider.ring, issuer: urls.origin, now })
@@ -48,7 +45,7 @@ export function wireOAuth(deps: {
     (ring) =>
       createProvider({
         vouch,
-        revocationMark: stores.revocationMark,
+        revocationMark: () => stores.revoker.mark,
         urls,
         adapter,
         ring,
@@ -72,7 +69,6 @@ export function wireOAuth(deps: {
     provider,
     vouch,
     clientExpiry: marks.expiryOf,
-    standingClaim: (id: AgentId) => claims.live(id, now()),
     answerAssertion: answerAssertion({ issueAssertion: issue, urls, features }),
   }
 }

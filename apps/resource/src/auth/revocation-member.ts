@@ -76,7 +76,6 @@ interface Membership {
   readonly mark: string
 }
 
-// oxlint-disable-next-line max-lines-per-function -- one state, and everything that may happen to it
 export function revocationMember(options: MemberOptions): RevocationMember {
   const kept = keptAnswers(options.mostKept)
   const lookUps = new Map<string, LookUp>()

@@ -1,17 +1,18 @@
-import { createMetrics } from '@plainpath/http'
+import { createMetrics, type Metrics } from '@plainpath/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { exampleAgent } from '../../test/example-agent.ts'
-import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
-import { loadConfig } from '../config.ts'
-import { wireAgentLife } from './wire-agent-life.ts'
-import { openStores } from './wire-stores.ts'
+import { exampleAgent } from '../test/example-agent.ts'
+import { type AuthStores, openAuthStores } from '../test/open-auth-stores.ts'
+import { loadConfig } from './config.ts'
+import { createEvents } from './events.ts'
+import { openStores, type Stores } from './stores.ts'
+import { startUpkeep } from './upkeep.ts'
 
 const DAY_MS = 24 * 3_600_000
 const START = new Date('2026-11-20T09:00:00Z')
 const after = (days: number) => new Date(START.getTime() + days * DAY_MS)
 
 let place: AuthStores
-let stores: Awaited<ReturnType<typeof openStores>>
+let stores: Stores
 const log = { info: () => undefined, error: () => undefined, warn: () => undefined }
 let now = START
 beforeAll(async () => {
@@ -24,16 +25,22 @@ afterAll(async () => {
   await place[Symbol.asyncDispose]()
 })
 
+function eventsCountedBy(metrics: Metrics) {
+  const events = createEvents()
+  events.on('swept', ({ what }) => metrics.swept(what))
+  return events
+}
+
 test('ends by itself who is due, forgets what was left of them, and counts', async () => {
   const metrics = createMetrics('test')
   const gauge = async (name: string) =>
     (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value
   const rows = async (table: string) => (await stores.db.query(`select 1 from ${table}`)).rowCount
   for (const lastUsedAt of [undefined, after(40), START])
-    await stores.store.add(exampleAgent({ registeredAt: START, ...(lastUsedAt && { lastUsedAt }) }))
-  await using _living = wireAgentLife(
+    await stores.agents.add(exampleAgent({ registeredAt: START, ...(lastUsedAt && { lastUsedAt }) }))
+  await using _living = startUpkeep(
     { neverUsedClients: 10 },
-    { stores, metrics, log, now: () => now, everyMs: 5 },
+    { stores, metrics, events: eventsCountedBy(metrics), log, now: () => now, everyMs: 5 },
   )
   now = after(7)
   await expect.poll(() => rows('agents'), { timeout: 10_000 }).toBe(2)
@@ -57,12 +64,20 @@ test('shows when each sweep last succeeded, and that one does no more', async ()
   const isLater = async (sweep: string, than: number) => ((await shown()).get(sweep) ?? 0) > than
   const began = Date.now() / 1_000
   await place.asOwner('alter table agent_secrets rename to secrets_away')
-  await using _living = wireAgentLife(
+  await using _living = startUpkeep(
     { neverUsedClients: 10 },
-    { stores, metrics, log, now: () => now, everyMs: 5 },
+    { stores, metrics, events: eventsCountedBy(metrics), log, now: () => now, everyMs: 5 },
   )
   const first = await shown()
-  expect([...first.keys()]).toEqual(['unused agents', 'expired agents', 'ended secrets'])
+  expect([...first.keys()]).toEqual([
+    'expired tokens',
+    'identity assertions',
+    'spent assertions',
+    'claims',
+    'unused agents',
+    'expired agents',
+    'ended secrets',
+  ])
   expect(Math.min(...first.values())).toBeGreaterThanOrEqual(began)
   await expect.poll(() => isLater('expired agents', began + 0.1)).toBe(true)
   expect((await shown()).get('ended secrets')).toBe(first.get('ended secrets'))

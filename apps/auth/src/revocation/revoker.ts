@@ -1,28 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Ended } from '@plainpath/revocation'
+import type { AuthEvents } from '../events.ts'
 import type { RevocationStore } from './revocation-store.ts'
 import { type KnownMark, knowMark, nextStep, type Seen, type WaitIntervals } from './revocation-wait.ts'
 
 /**
- * Tells every API that something ended, and returns when none uses an answer about it from memory any more (R-LIN,
- * contract §4). It runs after the end itself is done: deleted, or committed.
+ * Tells every API that something ended, and returns when none uses an answer about it from memory any more (R-LIN). It runs after the end itself is done: deleted, or committed.
  *
  * @throws when the store does not answer; then nobody knows, and it must be announced again
  */
 export type AnnounceEnd = (ended: Ended) => Promise<void>
-
-export interface Announced {
-  readonly seconds: number
-  /** Members whose lease had to run out. */
-  readonly struckOff: number
-}
 
 export interface AnnounceDeps {
   readonly store: RevocationStore
   readonly intervals: WaitIntervals
   /** Milliseconds that only rise. */
   readonly clock: { now(): number }
-  readonly onAnnounced?: ((announced: Announced) => void) | undefined
+  readonly events: AuthEvents
 }
 
 /** Announces ends, and knows the store's mark. */
@@ -34,7 +28,7 @@ export interface Revoker {
   look(): Promise<void>
 }
 
-export function revoker({ store, intervals, clock, onAnnounced }: AnnounceDeps): Revoker {
+export function createRevoker({ store, intervals, clock, events }: AnnounceDeps): Revoker {
   let known: KnownMark | undefined
 
   async function announceEnd(ended: Ended): Promise<void> {
@@ -46,7 +40,8 @@ export function revoker({ store, intervals, clock, onAnnounced }: AnnounceDeps):
       const step = nextStep(raised, { known, looks, seen }, clock.now(), intervals)
       if (step.do !== 'look') {
         const struckOff = step.do === 'answer' ? 0 : await store.strikeOff(mark, number)
-        return onAnnounced?.({ seconds: (clock.now() - raised.at) / 1000, struckOff })
+        events.emit('end-announced', { seconds: (clock.now() - raised.at) / 1000, struckOff })
+        return
       }
       await sleep(Math.max(1, Math.ceil(step.at - clock.now())))
       seen = await store.pending(number)

@@ -1,8 +1,9 @@
 import { listen } from '@plainpath/postgres'
-import { SealError } from '@plainpath/sealing'
+import { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError } from '@plainpath/sealing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, countRows, dumpTables, openAuthority } from '../../test/open-authority.ts'
+import { agentRepository } from './agent-repository.ts'
 
 let authority: Authority
 beforeAll(async () => {
@@ -144,4 +145,38 @@ test('every change of an agent or its secrets is told to all processes, with its
     await authority.db.query(change, [agent.id])
     await expect.poll(() => heard).toEqual(Array.from({ length: index + 1 }, () => agent.id))
   }
+})
+
+test('names move to the newest key-encryption key, after which the old one is not needed', async () => {
+  await using other = await openAuthority()
+  const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
+  const under = (text: string) => parseKeyEncryptionKeys(text)
+  const named = Array.from({ length: 3 }, (_, n) => exampleAgent({ name: `Agent ${n}` }))
+  const agentsUnder = (text: string) =>
+    agentRepository(other.db, {
+      sealingKeys: under(text),
+      events: other.events,
+      now: () => new Date(),
+    })
+  const store = agentsUnder(old)
+  for (const agent of [...named, exampleAgent()]) await store.add(agent)
+  const both = agentsUnder(`${young}\n${old}`)
+  expect(await both.rewrapNames({ trial: true })).toBe(3)
+  expect(await both.rewrapNames({ trial: false })).toBe(3)
+  expect(await both.rewrapNames({ trial: false })).toBe(0)
+  const found = await agentsUnder(young).find(named[0]?.agent.id as never)
+  expect(found?.agent.name).toBe('Agent 0')
+  await expect(agentsUnder(old).rewrapNames({ trial: false })).rejects.toThrow(SealError)
+})
+
+test('an end is told once it is kept, and not when its announcement fails', async () => {
+  const told: unknown[] = []
+  const tell = (ids: unknown) => void told.push(ids)
+  authority.events.on('client-ended', tell)
+  const { agent } = await added()
+  await authority.agents.end(agent.id, 'deleted', () => Promise.reject(new Error('no Redis'))).catch(silent)
+  expect(told).toEqual([])
+  await authority.agents.end(agent.id, 'deleted', silent)
+  expect(told).toEqual([{ client_id: agent.id, how: 'deleted' }])
+  authority.events.off('client-ended', tell)
 })

@@ -3,23 +3,19 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
-import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
-import type { ExpiringAgents } from './expired-agents.ts'
-import { countAgents, countUnused } from './postgres-agent-counts.ts'
-import { postgresExpiredAgents } from './postgres-expired-agents.ts'
+import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { countAgents, countUnused } from './agent-counts.ts'
+import { expireAgents, findExpiredAgent, forgetExpiredAgents } from './agent-expiry.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 const START = new Date('2026-11-20T09:00:00Z')
 const after = (ms: number, from = START) => new Date(from.getTime() + ms)
-const MANY = { neverUsed: 1_000_000, expired: 1_000_000 }
+const MANY = 1_000_000
 
 let authority: Authority
-let expiring: ExpiringAgents
 beforeAll(async () => {
   authority = await openAuthority()
-  expiring = postgresExpiredAgents(authority.db, { removeClaims: removeClaimsOfAgents })
 })
 afterAll(() => authority[Symbol.asyncDispose]())
 
@@ -36,11 +32,28 @@ async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
   await authority.agents.add(record)
   return record
 }
-const expire = (now: Date, bounds = MANY) => expiring.expire(now, bounds, silent)
-const idsOf = (ended: readonly { id: AgentId }[]) => ended.map(({ id }) => id)
+const deps = (forget: (id: string) => void = () => undefined) => ({
+  ...NO_TOKENS,
+  db: authority.db,
+  events: authority.events,
+  cachedAgents: { forget },
+})
+/** @returns the ids of those that ended */
+async function expire(now: Date, neverUsed = MANY): Promise<string[]> {
+  const ended: string[] = []
+  const count = await expireAgents(
+    deps((id) => void ended.push(id)),
+    now,
+    neverUsed,
+  )
+  expect(ended).toHaveLength(count)
+  return ended
+}
+const find = (id: AgentId, now: Date) => findExpiredAgent(authority.db, id, now)
+const forget = (now: Date, neverUsed: number) => forgetExpiredAgents(authority.db, now, neverUsed)
 const alive = async () => {
   const { rows } = await authority.db.query<{ id: AgentId }>('select id from agents order by id')
-  return idsOf(rows)
+  return rows.map(({ id }) => id)
 }
 
 const tombstones = async () => (await authority.db.query('select id from expired_agents')).rowCount
@@ -58,7 +71,7 @@ describe('an agent expires', () => {
     async ([_which, ms, members]) => {
       const { agent } = await added({ name: 'Canary of the idle', ...members })
       expect(await expire(after(ms - 1))).toEqual([])
-      expect(idsOf(await expire(after(ms)))).toEqual([agent.id])
+      expect(await expire(after(ms))).toEqual([agent.id])
       expect(await authority.agents.find(agent.id)).toBeUndefined()
       expect(await authority.agents.markUsed(agent.id, after(ms))).toBe(false)
       expect(await dumpTables(authority.db)).not.toContain('Canary of the idle')
@@ -80,19 +93,19 @@ describe('an agent expires', () => {
     const now = after(7 * DAY_MS)
     expect(await expire(now)).toHaveLength(2)
     const left = { cause: 'never-used', expiredAt: now }
-    expect(await expiring.find(agent.id, now)).toEqual({
+    expect(await find(agent.id, now)).toEqual({
       ...{ ...left, id: agent.id, keys: [] },
       secrets: [{ digest: mine!.digest, keyId: mine!.keyId }],
     })
-    expect(await expiring.find(keyed.agent.id, now)).toEqual({
+    expect(await find(keyed.agent.id, now)).toEqual({
       ...{ ...left, id: keyed.agent.id, secrets: [] },
       keys: keyed.agent.keys,
     })
     const over = after(90 * DAY_MS, now)
-    expect(await expiring.find(agent.id, after(-1, over))).toBeDefined()
-    expect(await expiring.find(agent.id, over)).toBeUndefined()
-    expect(await expiring.forget(after(-1, over), MANY)).toBe(0)
-    expect(await expiring.forget(over, MANY)).toBe(2)
+    expect(await find(agent.id, after(-1, over))).toBeDefined()
+    expect(await find(agent.id, over)).toBeUndefined()
+    expect(await forget(after(-1, over), MANY)).toBe(0)
+    expect(await forget(over, MANY)).toBe(2)
   })
 
   test('unless it is disabled; enabling it counts as use', async () => {
@@ -106,10 +119,11 @@ describe('an agent expires', () => {
 
   test('not, when what must be told beside the tokens cannot be', async () => {
     const { agent } = await added()
-    const unheard = expiring.expire(after(7 * DAY_MS), MANY, () => Promise.reject(new Error('no Redis')))
+    const tokens = { endTokensOf: () => Promise.reject(new Error('no Redis')) }
+    const unheard = expireAgents({ ...deps(), tokens }, after(7 * DAY_MS), MANY)
     await expect(unheard).rejects.toThrow('no Redis')
     expect(await alive()).toEqual([agent.id])
-    expect(await expiring.find(agent.id, START)).toBeUndefined()
+    expect(await find(agent.id, START)).toBeUndefined()
   })
 
   test('or gets a token in the same moment: one of the two, never both', async () => {
@@ -133,8 +147,8 @@ test('of what is left of expired agents the oldest goes when it is too much', as
   for (const hours of [0, 1, 2]) await added({ registeredAt: after(hours * HOUR_MS) })
   for (const hours of [0, 1, 2]) expect(await expire(after(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
   const now = after(8 * DAY_MS)
-  expect(await expiring.forget(now, { expired: 3 })).toBe(0)
-  expect(await expiring.forget(now, { expired: 2 })).toBe(1)
+  expect(await forget(now, 3)).toBe(0)
+  expect(await forget(now, 2)).toBe(1)
   const { rows } = await authority.db.query<{ expired_at: Date }>(
     'select expired_at from expired_agents order by expired_at',
   )
@@ -150,7 +164,7 @@ test('a great many go in batches, and several processes may do it at once', asyn
   const now = after(7 * DAY_MS)
   const [one, other] = await Promise.all([expire(now), expire(now)])
   expect(Math.max(one.length, other.length)).toBeLessThanOrEqual(200)
-  expect(new Set([...idsOf(one), ...idsOf(other)]).size).toBe(one.length + other.length)
+  expect(new Set([...one, ...other]).size).toBe(one.length + other.length)
   while ((await expire(now)).length > 0);
   expect(await alive()).toEqual([])
 })
@@ -215,10 +229,9 @@ test('N-159 in a flood the oldest that were never used go, none younger than an 
           expect(await authority.agents.markUsed(agent.id, after(now))).toBe(true)
           agent.used = now
         } else {
-          const bounds = { ...MANY, neverUsed: bound }
           const at = after(now)
-          await Promise.all(Array.from({ length: step.times }, () => expire(at, bounds)))
-          while ((await expire(at, bounds)).length > 0);
+          await Promise.all(Array.from({ length: step.times }, () => expire(at, bound)))
+          while ((await expire(at, bound)).length > 0);
           model = survivors(model, now, bound)
           expect(await alive()).toEqual(model.map(({ id }) => id).sort())
           const never = model.filter(({ used }) => used === undefined)

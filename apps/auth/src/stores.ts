@@ -1,0 +1,125 @@
+import { fileURLToPath } from 'node:url'
+import type { Log } from '@plainpath/http'
+import { mailQueue } from '@plainpath/mail'
+import type { ReservedPool } from '@plainpath/postgres'
+import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
+import type { Redis } from 'ioredis'
+import { type AgentRepository, agentRepository } from './agents/agent-repository.ts'
+import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
+import type { AssertionStore as IdentityAssertionStore } from './assertions/assertion-store.ts'
+import { postgresIdentityAssertionStore } from './assertions/postgres-identity-assertion-store.ts'
+import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
+import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
+import type { AssertionStore as SpentAssertionStore } from './clients/assertion-store.ts'
+import { postgresAssertionStore } from './clients/postgres-assertion-store.ts'
+import type { Config } from './config.ts'
+import { type AuthEvents, createEvents } from './events.ts'
+import type { KeyFollowers, KeyStore } from './keys/key-store.ts'
+import { postgresKeyFollowers } from './keys/postgres-key-followers.ts'
+import { postgresKeyStore } from './keys/postgres-key-store.ts'
+import { openDatabase } from './open-database.ts'
+import { postgresResourceServerFollowers } from './resource-servers/postgres-resource-server-followers.ts'
+import type { ResourceServerFollowers } from './resource-servers/resource-server-followers.ts'
+import { nobodyToTell } from './revocation/follow-mark.ts'
+import { redisRevocationStore } from './revocation/redis-revocation-store.ts'
+import { createRevoker, type Revoker } from './revocation/revoker.ts'
+import { openRedis } from './tokens/open-redis.ts'
+import { postgresStopStore, readStop, type StopStore } from './tokens/postgres-stop-store.ts'
+import { postgresTokenStore } from './tokens/postgres-token-store.ts'
+import { redisTokenStore } from './tokens/redis-token-store.ts'
+import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
+import { traceRedis } from './tokens/trace-redis.ts'
+
+export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
+/** Of every key in Redis; the Redis user of this app may touch nothing else. */
+const REDIS_PREFIX = 'auth:'
+
+/** What is kept, for the server and the command line. */
+export interface Stores extends AsyncDisposable {
+  readonly db: ReservedPool
+  readonly redis: Redis | undefined
+  readonly redisPrefix: string
+  readonly agents: AgentRepository
+  /** Agents as this process remembers them. */
+  readonly cachedAgents: CachedAgents
+  readonly claims: ClaimStore
+  readonly claimAttempts: ClaimAttemptStore
+  /** Assertions that we issue to agents. */
+  readonly identityAssertions: IdentityAssertionStore
+  /** Assertions by which clients authenticate: each is good once. */
+  readonly spentAssertions: SpentAssertionStore
+  readonly tokens: TokenStore
+  readonly stops: StopStore
+  /** Tells APIs what ended, where they keep answers in memory. */
+  readonly revoker: Revoker
+  readonly keys: KeyStore
+  readonly keyFollowers: KeyFollowers
+  readonly resourceServerFollowers: ResourceServerFollowers
+}
+
+export interface StoreOptions {
+  readonly log: Log
+  readonly now: () => Date
+  /** Told of what the stores do. */
+  readonly events?: AuthEvents
+  /** Of every key in Redis, where it is to be another than `auth:`. */
+  readonly redisPrefix?: string
+  /** How long Redis may take to answer, where it is to be another time than 200 ms. */
+  readonly redisTimeoutMs?: number
+  /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
+  readonly revocation?: RevocationOptions
+}
+
+/** Opens the stores and nothing that runs by itself: see `upkeep.ts` for that. Disposing closes them. */
+export async function openStores(config: Config, options: StoreOptions): Promise<Stores> {
+  const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
+  const { sealingKeys, hashKey } = config
+  await using opening = new AsyncDisposableStack()
+  const db = opening.use(openDatabase(config.databaseUrl, log))
+  const redis =
+    config.redisUrl === undefined
+      ? undefined
+      : opening.use(await openRedis(config.redisUrl, log, options.redisTimeoutMs))
+  if (redis && config.otlpUrl) traceRedis(redis)
+
+  const agents = agentRepository(db, { sealingKeys, events, now })
+  const authority: TokenAuthority = {
+    async generationOf(id) {
+      const record = await agents.find(id)
+      return record?.agent.status === 'active' ? record.agent.generation : undefined
+    },
+    isLiveClaim: (id) => isLiveClaim(db, id, now()),
+    stop: () => readStop(db),
+  }
+  const tokens = redis
+    ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
+    : postgresTokenStore(db, { now })
+  const revoker = redis
+    ? createRevoker({
+        store: redisRevocationStore(redis, revocation.name),
+        intervals: revocation.intervals,
+        clock: performance,
+        events,
+      })
+    : nobodyToTell
+  const claimDeps = { db, sealingKeys, hashKey, addMail: mailQueue(sealingKeys).add, events }
+  const resources = opening.move()
+  return {
+    db,
+    redis,
+    redisPrefix,
+    agents,
+    cachedAgents: cachedAgents(agents, { asksAlone: db.isReserved }),
+    claims: postgresClaims({ ...claimDeps, tokens, revoker }),
+    claimAttempts: postgresClaimAttempts(claimDeps),
+    identityAssertions: postgresIdentityAssertionStore(db),
+    spentAssertions: postgresAssertionStore(db),
+    tokens,
+    stops: postgresStopStore(db, events),
+    revoker,
+    keys: postgresKeyStore(db, sealingKeys, events),
+    keyFollowers: postgresKeyFollowers(db),
+    resourceServerFollowers: postgresResourceServerFollowers(db),
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

@@ -1,0 +1,53 @@
+import type { Log, Metrics } from '@plainpath/http'
+import { countUnused } from './agents/agent-counts.ts'
+import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
+import { sweepSecrets } from './agents/agent-secret.ts'
+import { sweepIdentityAssertions } from './assertions/postgres-identity-assertion-store.ts'
+import { sweepClaims } from './claims/sweep-claims.ts'
+import { sweepAssertions } from './clients/postgres-assertion-store.ts'
+import type { Config } from './config.ts'
+import type { AuthEvents } from './events.ts'
+import type { Stores } from './stores.ts'
+import { type Sweep, sweepRegularly } from './sweep-regularly.ts'
+import { sweepTokens } from './tokens/sweep-tokens.ts'
+
+/** What is left of so many expired agents is kept for each that may never have been used. */
+const EXPIRED_FOR_EACH = 10
+
+export interface UpkeepDeps {
+  readonly stores: Stores
+  readonly metrics: Pick<Metrics, 'gauge'>
+  readonly events: AuthEvents
+  readonly log: Log
+  readonly now: () => Date
+  /** A minute when absent. */
+  readonly everyMs?: number
+}
+
+/** Deletes what is over, and ends agents that are not used, once a minute until disposed. */
+export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
+  const { stores, metrics, events, log, now, everyMs } = deps
+  const { neverUsedClients } = config
+  const neverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
+  const idle = metrics.gauge('agents_idle', 'Registered agents that got no token for 30 days')
+  const running = new AsyncDisposableStack()
+  const regularly = (what: string, sweep: Sweep) =>
+    running.use(sweepRegularly(what, sweep, { db: stores.db, now, log, events, ...(everyMs && { everyMs }) }))
+
+  // Redis drops tokens by itself.
+  if (!stores.redis) regularly('expired tokens', sweepTokens)
+  regularly('identity assertions', sweepIdentityAssertions)
+  regularly('spent assertions', sweepAssertions)
+  regularly('claims', sweepClaims)
+  regularly('unused agents', async (db, at) => {
+    const ended = await expireAgents({ ...stores, events }, at, neverUsedClients)
+    if (ended > 0) return ended
+    const counted = await countUnused(db, at)
+    neverUsed(counted.neverUsed)
+    idle(counted.idle)
+    return 0
+  })
+  regularly('expired agents', (db, at) => forgetExpiredAgents(db, at, EXPIRED_FOR_EACH * neverUsedClients))
+  regularly('ended secrets', sweepSecrets)
+  return running
+}
