@@ -1,9 +1,8 @@
+import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
-import { isOnEd25519, isOnP256 } from './curve-point.ts'
 
 /** Names by which an assertion is signed (RFC 7518 §3.1, RFC 8037, RFC 9864); the last two are the same. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
-export type AssertionAlgorithm = (typeof ASSERTION_ALGORITHMS)[number]
 
 export const MAX_AGENT_KEYS = 3
 
@@ -18,7 +17,7 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
 /** A public key as it is sent (RFC 7517); what it does not know, such as `ext`, is ignored. */
-export const SentJwk = z
+const SentJwk = z
   .looseObject({
     kty: z.string().meta({ description: '`EC` or `OKP`.' }),
     crv: z.string().meta({ description: '`P-256` or `Ed25519`.' }),
@@ -123,4 +122,58 @@ function coordinate(text: string | null | undefined): Buffer | undefined {
   if (!text || !/^[A-Za-z0-9_-]{43}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
+}
+
+/** @param x and y 32 bytes each, the greatest first (RFC 7518 §6.2.1) */
+export function isOnP256(x: Buffer, y: Buffer): boolean {
+  const point = { x: x.toString('base64url'), y: y.toString('base64url') }
+  try {
+    createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', ...point } })
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** RFC 8032 §5.1: −x² + y² = 1 + dx²y² over the prime 2^255 − 19. */
+const ED25519_P = 2n ** 255n - 19n
+const ED25519_D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n
+
+/**
+ * Node takes any 32 bytes for a key of this curve. The key is public, so nothing here needs to take a constant time.
+ *
+ * @param encoded 32 bytes as RFC 8032 §5.1.2 writes a point
+ * @returns false also for the eight points of small order, under which anybody can sign
+ */
+export function isOnEd25519(encoded: Buffer): boolean {
+  const number = BigInt(`0x${Buffer.from(encoded).reverse().toString('hex')}`)
+  const sign = number >> 255n
+  const y = number & (2n ** 255n - 1n)
+  if (y >= ED25519_P) return false
+  const xx = squareOfX(y)
+  const isSquare = xx === 0n ? sign === 0n : power(xx, (ED25519_P - 1n) / 2n) === 1n
+  return isSquare && doubled(doubled(doubled(y))) !== 1n
+}
+
+const squareOfX = (y: bigint): bigint => divided(y * y - 1n, ED25519_D * y * y + 1n)
+
+/** The y of twice the point; x is not needed, since only its square counts. */
+function doubled(y: bigint): bigint {
+  const [xx, yy] = [squareOfX(y), y * y]
+  return divided(yy + xx, 1n - ED25519_D * xx * yy)
+}
+
+const divided = (dividend: bigint, divisor: bigint): bigint =>
+  modulo(dividend * power(modulo(divisor), ED25519_P - 2n))
+
+const modulo = (value: bigint): bigint => ((value % ED25519_P) + ED25519_P) % ED25519_P
+
+function power(base: bigint, exponent: bigint): bigint {
+  let result = 1n
+  let square = base % ED25519_P
+  for (let left = exponent; left > 0n; left >>= 1n) {
+    if (left & 1n) result = (result * square) % ED25519_P
+    square = (square * square) % ED25519_P
+  }
+  return result
 }
