@@ -1,4 +1,3 @@
-import { createPublicKey } from 'node:crypto'
 import { z } from 'zod'
 
 /** Names by which an assertion is signed (RFC 7518 §3.1, RFC 8037, RFC 9864); the last two are the same. */
@@ -124,34 +123,37 @@ function coordinate(text: string | null | undefined): Buffer | undefined {
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** @param x and y 32 bytes each, the greatest first (RFC 7518 §6.2.1) */
-export function isOnP256(x: Buffer, y: Buffer): boolean {
-  const point = { x: x.toString('base64url'), y: y.toString('base64url') }
-  try {
-    createPublicKey({ format: 'jwk', key: { kty: 'EC', crv: 'P-256', ...point } })
-    return true
-  } catch {
-    return false
-  }
+/** Pure arithmetic on public keys, which are known to everybody: nothing here needs to take a constant time. */
+
+/** FIPS 186-5 and SP 800-186 §3.2.1.3: y² = x³ − 3x + b over the prime p. */
+const P256 = {
+  p: 0xffffffff00000001000000000000000000000000ffffffffffffffffffffffffn,
+  b: 0x5ac635d8aa3a93e7b3ebbd55769886bc651d06b0cc53b0f63bce3c3e27d2604bn,
 }
 
 /** RFC 8032 §5.1: −x² + y² = 1 + dx²y² over the prime 2^255 − 19. */
 const ED25519_P = 2n ** 255n - 19n
 const ED25519_D = 0x52036cee2b6ffe738cc740797779e89800700a4d4141d8ab75eb4dca135978a3n
 
+/** @param x and y 32 bytes each, the greatest first (RFC 7518 §6.2.1) */
+export function isOnP256(x: Uint8Array, y: Uint8Array): boolean {
+  const { p, b } = P256
+  const [across, up] = [fromBytes(x), fromBytes(y)]
+  return across < p && up < p && (up * up - (across ** 3n - 3n * across + b)) % p === 0n
+}
+
 /**
- * Node takes any 32 bytes for a key of this curve. The key is public, so nothing here needs to take a constant time.
- *
  * @param encoded 32 bytes as RFC 8032 §5.1.2 writes a point
  * @returns false also for the eight points of small order, under which anybody can sign
  */
-export function isOnEd25519(encoded: Buffer): boolean {
-  const number = BigInt(`0x${Buffer.from(encoded).reverse().toString('hex')}`)
+export function isOnEd25519(encoded: Uint8Array): boolean {
+  const p = ED25519_P
+  const number = fromBytes(encoded.toReversed())
   const sign = number >> 255n
   const y = number & (2n ** 255n - 1n)
-  if (y >= ED25519_P) return false
+  if (y >= p) return false
   const xx = squareOfX(y)
-  const isSquare = xx === 0n ? sign === 0n : power(xx, (ED25519_P - 1n) / 2n) === 1n
+  const isSquare = xx === 0n ? sign === 0n : power(xx, (p - 1n) / 2n, p) === 1n
   return isSquare && doubled(doubled(doubled(y))) !== 1n
 }
 
@@ -164,16 +166,19 @@ function doubled(y: bigint): bigint {
 }
 
 const divided = (dividend: bigint, divisor: bigint): bigint =>
-  modulo(dividend * power(modulo(divisor), ED25519_P - 2n))
+  modulo(dividend * power(modulo(divisor, ED25519_P), ED25519_P - 2n, ED25519_P), ED25519_P)
 
-const modulo = (value: bigint): bigint => ((value % ED25519_P) + ED25519_P) % ED25519_P
+const modulo = (value: bigint, p: bigint): bigint => ((value % p) + p) % p
 
-function power(base: bigint, exponent: bigint): bigint {
+function power(base: bigint, exponent: bigint, p: bigint): bigint {
   let result = 1n
-  let square = base % ED25519_P
+  let square = base % p
   for (let left = exponent; left > 0n; left >>= 1n) {
-    if (left & 1n) result = (result * square) % ED25519_P
-    square = (square * square) % ED25519_P
+    if (left & 1n) result = (result * square) % p
+    square = (square * square) % p
   }
   return result
 }
+
+const fromBytes = (bytes: Uint8Array): bigint =>
+  bytes.reduce((number, byte) => (number << 8n) | BigInt(byte), 0n)
