@@ -11,7 +11,7 @@ const naming = (words: RegExp) => product.filter((file) => words.test(read(file)
 test('N-160 no request is answered by a hash that is slow on purpose: secrets have 256 random bits', () => {
   expect(product.length).toBeGreaterThan(300)
   // The passwords of database roles, when they are made.
-  expect(naming(/\b(scrypt|pbkdf2|bcrypt|argon2)/i)).toEqual(['packages/postgres/src/scram-verifier.ts'])
+  expect(naming(/\b(scrypt|pbkdf2|bcrypt|argon2)/i)).toEqual(['packages/postgres/src/roles-and-databases.ts'])
   const manifests = files.filter((file) => file.endsWith('package.json')).map(read)
   expect(manifests.join('\n')).not.toMatch(/"[^"]*(bcrypt|argon2|scrypt)[^"]*":/)
 })

@@ -1,14 +1,14 @@
 import { freePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
-import { embeddedDatabases } from '@plainpath/local/databases'
+import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
 import { localSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { debianPrograms } from '@plainpath/stack/debian-program'
-import { firstSigningKey, migrateBoth } from '@plainpath/stack/prepare-stores'
+import { firstSigningKey } from '@plainpath/stack/prepare-stores'
 import { type RunningRedis, startRedis } from '@plainpath/stack/start-redis'
-import { openAdmin } from '../growth/open-admin.ts'
+import { openAdmin } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
 
 /** PostgreSQL and Redis of this run alone, on the core of this process, empty but for guides and one signing key. */

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
 import { checkGuides, GUIDE_CHECKS, type GuideCheckName } from './check-guides.ts'
-import { CHANGES_HEADING, DISCLAIMER } from './fixed-wording.ts'
+import { CHANGES_HEADING, DISCLAIMER } from './guide-body.ts'
 import { loadGuides } from './load-guides.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 

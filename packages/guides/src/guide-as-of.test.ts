@@ -1,8 +1,8 @@
 import { Guide } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
-import { guideAsOf } from './guide-as-of.ts'
 import { loadGuides } from './load-guides.ts'
+import { guideAsOf } from './packaged-guide.ts'
 
 const [form] = EXAMPLE_GUIDE.sources
 const checked = (...days: string[]) => ({

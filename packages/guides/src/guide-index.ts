@@ -1,12 +1,10 @@
 import MiniSearch from 'minisearch'
-import { type Block, bodyBlocks } from './body-blocks.ts'
+import { type Block, bodyBlocks, withoutAttorneySection } from './guide-body.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
-import { SYNONYM_WORDS, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
-import { snippetsOf } from './snippet.ts'
-import { spellingOf } from './spelling.ts'
-import { withoutAttorneySection } from './without-attorney-section.ts'
+import { sentencesOf } from './reading-grade.ts'
+import { SYNONYM_WORDS, spellingOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
 
-export interface GuideHit {
+interface GuideHit {
   readonly slug: string
   /** Higher is better; only to be compared with others of one search. */
   readonly score: number
@@ -71,4 +69,43 @@ function textsOf(guide: PackagedGuide) {
     triggers: guide.talkToAnAttorneyWhen.join('\n'),
     blocks: blocks.filter(({ kind }) => kind !== 'heading').map(({ text }) => text),
   }
+}
+
+const LONGEST = 240
+
+interface Sentence {
+  readonly terms: ReadonlySet<string>
+  /** It, and what follows it in its paragraph while there is room; plain text. */
+  readonly text: string
+}
+
+/** Chooses from a text the sentence that holds the most of the terms it is given, the first of equals. */
+function snippetsOf(blocks: readonly string[]): (terms: readonly string[]) => string {
+  let sentences: readonly Sentence[] | undefined
+  return (terms) => {
+    sentences ??= blocks.flatMap(sentencesIn)
+    let best: { text: string; found: number } = { text: '', found: -1 }
+    for (const { text, terms: held } of sentences) {
+      const found = terms.filter((term) => held.has(term)).length
+      if (found > best.found) best = { text, found }
+    }
+    return best.text
+  }
+}
+
+function sentencesIn(block: string): Sentence[] {
+  const sentences = sentencesOf(block)
+  return sentences.map((sentence, at) => ({
+    terms: new Set(termsOf(wordsOf(sentence))),
+    text: shortened(sentences.slice(at)),
+  }))
+}
+
+function shortened([first = '', ...others]: readonly string[]): string {
+  let text = first
+  for (const next of others) {
+    if (text.length + next.length + 1 > LONGEST) break
+    text += ` ${next}`
+  }
+  return text.length <= LONGEST ? text : `${text.slice(0, text.lastIndexOf(' ', LONGEST - 2))} …`
 }

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
+import { withoutAttorneySection } from './guide-body.ts'
 import { loadGuides, readGuides } from './load-guides.ts'
-import { withoutAttorneySection } from './without-attorney-section.ts'
 
 const FRONT = `slug: a
 title: A

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { withNumberedSources } from './guide-body.ts'
 import { loadGuides } from './load-guides.ts'
-import { withNumberedSources } from './numbered-sources.ts'
 
 const SOURCES = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
 

@@ -2,11 +2,10 @@ import { Guide, GuideSource } from '@plainpath/domain'
 import { z } from 'zod'
 
 /** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
-export const PackagedSource = z.strictObject({
+const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
   ...GuideSource.shape,
 })
-export type PackagedSource = Readonly<z.infer<typeof PackagedSource>>
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
 
@@ -39,16 +38,30 @@ export const FrontMatter = z
       context.addIssue({ code: 'custom', path: ['sources', index, 'id'], message: `repeats "${id}"` })
     }
   })
-export type FrontMatter = z.infer<typeof FrontMatter>
-
-/**
- * A guide as its file tells it: no clock has judged yet whether it is `stale` (`guideAsOf` does).
- * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
- */
-export type PackagedGuide = Readonly<FrontMatter & { body: string; disclaimer: string }>
 
 /** A guide as it is kept once it was published: the file's front matter, its body and the disclaimer of that day. */
 export const KeptGuide = FrontMatter.safeExtend({
   body: z.string().min(1),
   disclaimer: z.string().min(1),
 })
+
+/**
+ * A guide as its file tells it: no clock has judged yet whether it is `stale` (`guideAsOf` does).
+ * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
+ */
+export type PackagedGuide = Readonly<z.infer<typeof KeptGuide>>
+
+export type DatedGuide = PackagedGuide & { readonly stale: boolean }
+
+const DAY_MS = 86_400_000
+
+/** The guide as it is to be served at `now`: `stale` once any source was checked more than `maxAgeDays` ago. */
+export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
+  return { ...guide, stale: now.getTime() > freshUntil(guide) }
+}
+
+/** The last moment at which it is not stale, in milliseconds since 1970. */
+export function freshUntil({ sources, maxAgeDays }: PackagedGuide): number {
+  const oldest = Math.min(...sources.map(({ checked }) => Date.parse(checked)))
+  return oldest + maxAgeDays * DAY_MS
+}

@@ -1,5 +1,4 @@
-import { bodyBlocks } from './body-blocks.ts'
-import { SOURCE_MARKER } from './numbered-sources.ts'
+import { bodyBlocks, SOURCE_MARKER } from './guide-body.ts'
 
 /**
  * The Flesch-Kincaid grade of a body (Kincaid and others, 1975):

@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { stemOf, termsOf, wordsOf } from './search-terms.ts'
-import { editDistance, spellingOf } from './spelling.ts'
+import { editDistance, spellingOf, stemOf, termsOf, wordsOf } from './search-terms.ts'
 
 describe('words', () => {
   test.for([

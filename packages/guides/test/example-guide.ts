@@ -1,4 +1,4 @@
-import { ATTORNEY_HEADING, ATTORNEY_LISTS, CHANGES_HEADING, DISCLAIMER } from '../src/fixed-wording.ts'
+import { ATTORNEY_HEADING, ATTORNEY_LISTS, CHANGES_HEADING, DISCLAIMER } from '../src/guide-body.ts'
 import type { PackagedGuide } from '../src/packaged-guide.ts'
 
 /** The smallest guide without a mistake, for tests to change in one place. */

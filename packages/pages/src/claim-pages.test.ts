@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest'
-import { markupOf } from './html.ts'
 import {
   type ClaimQuestionPage,
   type ClosedClaim,
@@ -8,7 +7,8 @@ import {
   closedClaimPage,
   closedClaimTitle,
   endClaimPage,
-} from './index.ts'
+} from './claim-pages.ts'
+import { markupOf } from './html.ts'
 
 const secret = 'A'.repeat(43)
 const question: ClaimQuestionPage = {

@@ -1,5 +1,5 @@
-import { calendarDay } from './calendar-day.ts'
 import { type Html, html } from './html.ts'
+import { calendarDay } from './long-date.ts'
 
 /** What a person needs to know of an agent that says it acts for them. */
 export interface AgentOnPage {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { markupOf } from './html.ts'
-import { type GuideOnPage, guidePage, OFFICIAL_LISTS, rawHtml } from './index.ts'
+import { OFFICIAL_LISTS } from './attorney-help.ts'
+import { type GuideOnPage, guidePage } from './guide-page.ts'
+import { markupOf, rawHtml } from './html.ts'
 
 const guide: GuideOnPage = {
   title: 'Renew your green card',

@@ -1,6 +1,6 @@
 import { attorneyHelp } from './attorney-help.ts'
-import { calendarDay } from './calendar-day.ts'
 import { type Html, html } from './html.ts'
+import { calendarDay } from './long-date.ts'
 
 /** What the page of a guide shows. Days are `YYYY-MM-DD`. */
 export interface GuideOnPage {

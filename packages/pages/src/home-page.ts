@@ -1,7 +1,7 @@
 import { officialLists } from './attorney-help.ts'
+import { waitlistSection } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 import { searchBox } from './search-page.ts'
-import { waitlistSection } from './waitlist-page.ts'
 
 export interface HomePage {
   readonly guides: readonly { readonly slug: string; readonly title: string; readonly summary: string }[]

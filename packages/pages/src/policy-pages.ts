@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-export interface PrivacyPage {
+interface PrivacyPage {
   readonly rows: readonly { readonly what: string; readonly how: string; readonly until: string }[]
 }
 
@@ -44,7 +44,7 @@ export const termsPage = ({ version }: { version: string }): Html => html`<h1>Te
 <p>This is version ${version}. It can have mistakes and it can be down. You use it as it is.</p>
 <p>The <a href="/changelog">changelog</a> says what changes, and <a href="/privacy">privacy</a> what we keep.</p>`
 
-export interface ChangelogPage {
+interface ChangelogPage {
   /** Newest first. */
   readonly releases: readonly {
     readonly version: string

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { markupOf } from './html.ts'
-import { searchBox, searchPage } from './index.ts'
+import { searchBox, searchPage } from './search-page.ts'
 
 const result = {
   slug: 'avoid-scams',

@@ -1,6 +1,6 @@
 import { type Html, html } from './html.ts'
 
-export interface SearchPage {
+interface SearchPage {
   /** What was asked for; empty before anything was. */
   readonly text: string
   /** Best first. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { alreadyJoinedPage, joinedPage, waitlistForm, waitlistPage } from './form-pages.ts'
 import { markupOf } from './html.ts'
-import { alreadyJoinedPage, joinedPage, waitlistForm, waitlistPage } from './index.ts'
 
 const SLUG = 'k3v7q2mzt5ndw4ha'
 

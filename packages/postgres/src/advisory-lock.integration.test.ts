@@ -2,7 +2,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { holdLock, takeLock } from './advisory-lock.ts'
 import { connect, disconnect } from './connection.ts'
-import { openTestDatabase, type TestDatabase } from './testing.ts'
+import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 

@@ -1,5 +1,4 @@
 import pg from 'pg'
-import { rowTypes } from './row-types.ts'
 
 /** What this package says of failures that nobody waits for. */
 export interface ErrorLog {
@@ -50,4 +49,51 @@ export async function disconnect(client: pg.Client): Promise<void> {
 /** A lost connection also fails the statement in flight, or the next one; unheard, its event would end the process. */
 export function ignoreErrorEvents(client: pg.ClientBase): void {
   client.on('error', () => undefined)
+}
+
+type Parse = (value: string) => unknown
+
+/** Object identifiers of types, as pg_type has them. */
+const BYTEA = 17
+const BYTEA_ARRAY = 1001
+const INT8 = 20
+const DATE = 1082
+const DATE_ARRAY = 1182
+const TEXT_ARRAY = 1009
+
+const builtIn = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
+
+/**
+ * How columns become values, for the connections that are given it (pg's own table stays as it is): `date` is its
+ * `YYYY-MM-DD` text, since a Date would move it by the process's time zone; `bigint` is a number, and one past
+ * 2^53-1 fails the statement instead of being rounded; `bytea` is a Buffer with memory of its own, since what pg makes of
+ * a hash is a slice of 8 KiB, all of which stays for as long as the hash is kept. The rest is pg's: `timestamptz` a Date.
+ */
+export const rowTypes = {
+  getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
+    if (format === 'binary') return builtIn(oid, format)
+    if (oid === INT8) return exactNumber
+    if (oid === DATE) return String
+    if (oid === BYTEA) return ownBytes
+    if (oid === BYTEA_ARRAY) return ownBytesList
+    return builtIn(oid === DATE_ARRAY ? TEXT_ARRAY : oid, format)
+  },
+}
+
+function exactNumber(digits: string): number {
+  const value = Number(digits)
+  if (!Number.isSafeInteger(value)) throw new RangeError('a bigint column holds more than 2^53-1')
+  return value
+}
+
+const ownBytes = (value: string) => copied(builtIn(BYTEA, 'text')(value) as Buffer)
+
+const ownBytesList = (value: string) =>
+  (builtIn(BYTEA_ARRAY, 'text')(value) as (Buffer | null)[]).map((bytes) => bytes && copied(bytes))
+
+/** `Buffer.alloc` takes none of the memory that small buffers share. */
+function copied(bytes: Buffer): Buffer {
+  const own = Buffer.alloc(bytes.length)
+  bytes.copy(own)
+  return own
 }

@@ -1,12 +1,6 @@
 import pg from 'pg'
 import { TooManyWaiting } from './waiting-line.ts'
 
-/** @param constraint the name of the violated constraint or unique index; without it any will do. */
-export function isUniqueViolation(error: unknown, constraint?: string): boolean {
-  if (!(error instanceof pg.DatabaseError) || error.code !== '23505') return false
-  return constraint === undefined || error.constraint === constraint
-}
-
 /** SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say "not now", whatever was asked. */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([

@@ -1,8 +1,7 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { openPool, type Pool } from './database.ts'
-import { clockAgrees, databaseTime } from './database-time.ts'
-import { openTestDatabase, type TestDatabase } from './testing.ts'
+import { clockAgrees, databaseTime, openPool, type Pool } from './database.ts'
+import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 let db: Pool

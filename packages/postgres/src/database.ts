@@ -1,11 +1,9 @@
-import { traced } from '@plainpath/tracing'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type TracedCall, traced } from '@plainpath/tracing'
 import pg from 'pg'
-import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents } from './connection.ts'
+import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
 import { endsSession, isUnavailable, withoutValues } from './database-error.ts'
-import { repeatRolledBack } from './repeat-rolled-back.ts'
-import { rowTypes } from './row-types.ts'
-import { statementCall } from './statement-call.ts'
-import { type WaitingLine, waitingLine } from './waiting-line.ts'
+import { waitingLine } from './waiting-line.ts'
 
 /** What stores ask for; a pool is one, and an open transaction is one. */
 export interface Database {
@@ -84,8 +82,10 @@ export function openPool(
     waitMs: CONNECT_TIMEOUT_MS,
     isServed: (error) => !isUnavailable(error),
   })
-  const inSession: UseSession = (use) =>
-    withSession(pool, line, (session) => repeatRolledBack(() => use(session)))
+  const inSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
+    line.pass(async () =>
+      withSession(await pool.connect(), (session) => repeatRolledBack(() => use(session))),
+    )
   return {
     query: (...asked) => inSession((session) => session.query(...asked)),
     transaction: (work) => inSession((session) => inTransaction(session, work)),
@@ -107,24 +107,15 @@ async function endWithin(pool: pg.Pool, ms: number): Promise<boolean> {
 }
 
 interface Session {
-  query<Row extends object>(text: string, values?: readonly unknown[], name?: string): Promise<Answer<Row>>
+  query<Row extends object>(
+    text: string,
+    values?: readonly unknown[],
+    name?: string,
+  ): Promise<{ rows: Row[]; rowCount: number; command: string }>
   readonly lost: boolean
 }
-interface Answer<Row> {
-  rows: Row[]
-  rowCount: number
-  command: string
-}
 
-type UseSession = <T>(use: (session: Session) => Promise<T>) => Promise<T>
-
-const withSession = <T>(
-  pool: pg.Pool,
-  line: WaitingLine,
-  use: (session: Session) => Promise<T>,
-): Promise<T> => line.pass(async () => withClient(await pool.connect(), use))
-
-async function withClient<T>(client: pg.PoolClient, use: (session: Session) => Promise<T>): Promise<T> {
+async function withSession<T>(client: pg.PoolClient, use: (session: Session) => Promise<T>): Promise<T> {
   let lost = false
   const session: Session = {
     async query<Row extends object>(text: string, values: readonly unknown[] = [], name?: string) {
@@ -177,4 +168,54 @@ async function rollBack(session: Session): Promise<void> {
     // A connection that is lost, and so dropped from the pool, is rolled back by the server.
     if (!session.lost) throw error
   }
+}
+
+/** Serialization failure and deadlock (PostgreSQL manual, appendix A): all of it is undone, and the same may succeed now. */
+const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01'])
+const MOST_REPEATS = 2
+const LONGEST_PAUSE_MS = 20
+
+/**
+ * Runs `work`, and again, twice at most, when the server undid all of it in favour of another transaction. Those two
+ * would meet again, so it pauses before, for a random time below 20 ms, then 40 ms.
+ *
+ * @throws what `work` throws at last, and every other failure at once
+ */
+async function repeatRolledBack<T>(work: () => Promise<T>): Promise<T> {
+  for (let repeats = 0; ; repeats += 1) {
+    try {
+      return await work()
+    } catch (error) {
+      if (repeats === MOST_REPEATS || !wasRolledBack(error)) throw error
+      await sleep(Math.random() * LONGEST_PAUSE_MS * (repeats + 1))
+    }
+  }
+}
+
+const wasRolledBack = (error: unknown) => error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code)
+
+/** A statement as traces tell it: its text, in which values are placeholders, and never the values. */
+const statementCall = (text: string): TracedCall => ({
+  name: /\w+/.exec(text)?.[0].toLowerCase() ?? 'statement',
+  attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
+})
+
+/** The server's clock, not the beginning of a transaction. */
+export async function databaseTime(db: Database): Promise<Date> {
+  const { rows } = await db.query<{ at: Date }>('select clock_timestamp() as at')
+  const [row] = rows
+  if (!row) throw new Error('the database did not tell the time')
+  return row.at
+}
+
+const MOST_APART_MS = 30_000
+
+/**
+ * False when the clock of this machine and the server's are more than half a minute apart: by it nothing is to be erased.
+ *
+ * @param wall milliseconds, as `Date.now` gives them
+ */
+export async function clockAgrees(db: Database, wall: () => number = Date.now): Promise<boolean> {
+  const there = await databaseTime(db)
+  return Math.abs(wall() - there.getTime()) <= MOST_APART_MS
 }

@@ -2,8 +2,8 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openPool, type Pool } from './database.ts'
-import { listen } from './listen.ts'
-import { openTestDatabase, type TestDatabase } from './testing.ts'
+import { listen } from './standing-connection.ts'
+import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 let pool: Pool

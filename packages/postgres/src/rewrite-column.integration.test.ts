@@ -2,7 +2,7 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Database, openPool, type Pool } from './database.ts'
 import { rewriteColumn } from './rewrite-column.ts'
-import { openTestDatabase } from './testing.ts'
+import { openTestDatabase } from './testing/test-database.ts'
 
 const resources = new AsyncDisposableStack()
 let db: Pool

@@ -2,7 +2,7 @@ import { z } from 'zod'
 import type { Database } from './database.ts'
 
 /** A column of bytes, each of which `rewrite` may put into another form. */
-export interface RewrittenColumn {
+interface RewrittenColumn {
   readonly table: string
   readonly column: string
   /** The primary key. */

@@ -4,8 +4,7 @@ import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 import { reservedPool } from './reserved-pool.ts'
-import { withAdmin } from './testing/with-admin.ts'
-import { openTestDatabase, type TestDatabase } from './testing.ts'
+import { openTestDatabase, type TestDatabase, withAdmin } from './testing/test-database.ts'
 import { TooManyWaiting } from './waiting-line.ts'
 
 const PLACES = 2

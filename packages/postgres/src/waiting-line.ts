@@ -4,7 +4,7 @@ export class TooManyWaiting extends Error {
 }
 
 /** Who may use one of some places, and who waits for one, in the order in which they came. */
-export interface WaitingLine {
+interface WaitingLine {
   /**
    * Runs `use` once a place is free.
    *

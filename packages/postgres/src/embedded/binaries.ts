@@ -1,9 +1,35 @@
-import fs from 'node:fs'
+import fs, { chownSync, statSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { serverUserReaches } from './server-user.ts'
+
+/** Why the embedded server cannot be used here, in one line for the person who started the program. */
+export class EmbeddedPostgresError extends Error {
+  override readonly name = 'EmbeddedPostgresError'
+}
+
+const NOBODY = 65_534
+const OTHERS_MAY_PASS = 0o001
+
+/** The user the server runs as: ours, or `nobody` when we are root, which PostgreSQL refuses to run as. */
+export function serverUser(): { uid: number; gid: number } | undefined {
+  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined
+}
+
+export function giveToServerUser(file: string): void {
+  const user = serverUser()
+  if (user) chownSync(file, user.uid, user.gid)
+}
+
+/** @returns whether the server's user may walk down to the existing `file` and read it. */
+export function serverUserReaches(file: string): boolean {
+  if (!serverUser()) return true
+  if ((statSync(file).mode & 0o004) === 0) return false
+  for (let folder = path.resolve(file); ; folder = path.dirname(folder)) {
+    if ((statSync(folder).mode & OTHERS_MAY_PASS) === 0 && statSync(folder).isDirectory()) return false
+    if (folder === path.dirname(folder)) return true
+  }
+}
 
 export interface Binaries {
   /** Such as `18.4.0-beta.17`; the first number is PostgreSQL's. */

@@ -4,8 +4,7 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { getSystemErrorMessage, promisify } from 'node:util'
 import type { Binaries } from './binaries.ts'
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { giveToServerUser, serverUser, serverUserReaches } from './server-user.ts'
+import { EmbeddedPostgresError, giveToServerUser, serverUser, serverUserReaches } from './binaries.ts'
 
 /** A data directory, ready to be served. */
 export interface Cluster {

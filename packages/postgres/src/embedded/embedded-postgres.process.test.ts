@@ -10,8 +10,7 @@ import { tryLock } from '../advisory-lock.ts'
 import { connect, disconnect } from '../connection.ts'
 import { openPool } from '../database.ts'
 import { ensureRolesAndDatabases } from '../roles-and-databases.ts'
-import { useEmbeddedPostgres } from './embedded-postgres.ts'
-import { IN_USE } from './lease.ts'
+import { IN_USE, useEmbeddedPostgres } from './embedded-postgres.ts'
 import { runningServer, stopServer } from './postmaster.ts'
 
 const FAST = { fsync: 'off' }

@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Binaries, locateBinaries } from './binaries.ts'
+import { lockKey, setLockTimeout, tryLock } from '../advisory-lock.ts'
+import { connect, disconnect } from '../connection.ts'
+import { isUnavailable } from '../database-error.ts'
+import { keepConnected } from '../standing-connection.ts'
+import { type Binaries, EmbeddedPostgresError, locateBinaries } from './binaries.ts'
 import { type Cluster, openCluster } from './cluster.ts'
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { type Lease, stopUnlessUsed, takeLease } from './lease.ts'
-import { POLL_MS, runningServer, type StartingServer, startServer } from './postmaster.ts'
+import { POLL_MS, runningServer, type StartingServer, startServer, stopServer } from './postmaster.ts'
 
 /** A server in use. Disposing gives it back; the last one to do so stops it, no matter who started it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
@@ -64,7 +66,7 @@ async function joinServer(
   binaries: Binaries,
   cluster: Cluster,
   settings: Readonly<Record<string, string>>,
-): Promise<{ lease: Lease; port: number; started: boolean }> {
+): Promise<{ lease: AsyncDisposable; port: number; started: boolean }> {
   let ours: StartingServer | undefined
   for (
     const deadline = performance.now() + START_TIMEOUT_MS;
@@ -94,4 +96,55 @@ function lastWords(server: StartingServer): string {
     lines.at(-1) ??
     ''
   )
+}
+
+/**
+ * Everybody who uses the server holds this lock shared, on a connection of his own. Who can have it alone is the last
+ * one out, and keeps it until the server he stops cuts his connection. A killed user's connection dies with him.
+ */
+export const IN_USE = 'plainpath embedded server in use'
+const WAIT_SECONDS = 2
+
+/**
+ * Keeps the server running until disposed.
+ *
+ * @returns undefined when the server is going away, not there yet or full: look again.
+ */
+async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
+  try {
+    return await keepConnected({
+      url,
+      applicationName: `plainpath lease of process ${process.pid}`,
+      async prepare(client) {
+        await setLockTimeout(client, WAIT_SECONDS)
+        await client.query('select pg_advisory_lock_shared($1)', [lockKey(IN_USE)])
+        // The lock may have come free because a stopping server cut the last one's connection, with ours to follow.
+        // Such a server takes no new connection.
+        await disconnect(await connect(url, { applicationName: 'plainpath lease check' }))
+      },
+    })
+  } catch (error) {
+    if (isUnavailable(error)) return undefined
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new EmbeddedPostgresError(`cannot use PostgreSQL: ${reason}`, { cause: error })
+  }
+}
+
+/**
+ * Stops the server on `dir` unless somebody uses it.
+ *
+ * @returns false when somebody does; true also when it did not run, or somebody else is stopping it.
+ */
+async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
+  await using last = new AsyncDisposableStack()
+  try {
+    const client = await connect(url, { applicationName: 'plainpath last one out' })
+    last.defer(() => disconnect(client))
+    if (!(await tryLock(client, IN_USE))) return false
+  } catch (error) {
+    if (isUnavailable(error)) return true
+    throw error
+  }
+  await stopServer(dir)
+  return true
 }

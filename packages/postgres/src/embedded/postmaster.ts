@@ -5,8 +5,7 @@ import { type AddressInfo, createServer, Socket } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binaries } from './binaries.ts'
-import { EmbeddedPostgresError } from './embedded-postgres-error.ts'
-import { serverUser } from './server-user.ts'
+import { EmbeddedPostgresError, serverUser } from './binaries.ts'
 
 export interface RunningServer {
   pid: number

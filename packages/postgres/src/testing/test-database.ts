@@ -4,6 +4,7 @@ import path from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { takeLock } from '../advisory-lock.ts'
+import { connect, disconnect } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import {
   closeDatabase,
@@ -11,9 +12,7 @@ import {
   databaseUrl,
   ensureRolesAndDatabases,
 } from '../roles-and-databases.ts'
-import type { TestPostgres } from './provided-context.ts'
-import { nameInRun } from './test-run.ts'
-import { ADMIN_STATEMENT_MS, withAdmin } from './with-admin.ts'
+import { nameInRun, type TestPostgres } from './test-run.ts'
 
 /**
  * A migrated database of its own for one test file, or one test. Disposing drops it soon, without waiting: with fsync on, a
@@ -129,4 +128,49 @@ async function isFinished(admin: Pick<pg.Client, 'query'>, name: string): Promis
     name,
   ])
   return rowCount === 1
+}
+
+const ADMIN_STATEMENT_MS = 40_000
+
+/** @param adminUrl of an administrator of the server */
+export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
+  const admin = await connect(adminUrl, {
+    applicationName: 'plainpath test',
+    statementMs: ADMIN_STATEMENT_MS,
+  })
+  try {
+    return await work(admin)
+  } finally {
+    await disconnect(admin)
+  }
+}
+
+const COPIES = 'backup'
+
+/**
+ * Remembers what every table of a database holds, as a backup does.
+ *
+ * @param adminUrl of an administrator of the server
+ * @returns brings it back, as a restore does
+ */
+export async function backUp(adminUrl: string): Promise<() => Promise<void>> {
+  const tables = await withAdmin(adminUrl, async (admin) => {
+    const { rows } = await admin.query<{ name: string }>(
+      `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
+    )
+    const names = rows.map(({ name }) => pg.escapeIdentifier(name))
+    await admin.query(`create schema ${COPIES}`)
+    for (const name of names) await admin.query(`create table ${COPIES}.${name} as table public.${name}`)
+    return names
+  })
+  return () =>
+    withAdmin(adminUrl, async (admin) => {
+      await admin.query('begin')
+      // Neither references nor what guards an audit stand in the way, nor do they of pg_restore.
+      await admin.query(`set local session_replication_role = replica`)
+      for (const name of tables) await admin.query(`delete from public.${name}`)
+      for (const name of tables)
+        await admin.query(`insert into public.${name} overriding system value table ${COPIES}.${name}`)
+      await admin.query('commit')
+    })
 }

@@ -3,7 +3,27 @@ import pg from 'pg'
 import { takeLock } from '../advisory-lock.ts'
 import { connect, disconnect, type ErrorLog } from '../connection.ts'
 import { keepConnected } from '../standing-connection.ts'
-import type { TestPostgres } from './provided-context.ts'
+
+/** The server on which a project's tests make their databases. */
+export interface TestPostgres {
+  /** A role that may create roles and databases. */
+  adminUrl: string
+  origin: 'embedded' | 'TEST_POSTGRES_URL'
+  /** Such as `18.4`. */
+  version: string
+  /** Names the run in its databases and roles: 8 hexadecimal digits. */
+  runId: string
+  /** Of every role the run makes. */
+  rolePassword: string
+}
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    testPostgres: TestPostgres
+    /** Undefined where tests have no Redis. */
+    redisUrl: string | undefined
+  }
+}
 
 const PREFIX = 'plainpath_test_'
 const OF_A_RUN = /^plainpath_test_([0-9a-f]{8})_/
