@@ -1,6 +1,6 @@
 import Koa from 'koa'
 import { answerErrors, createLog, parseTrustedProxies, requestContext, serve } from '../src/index.ts'
-import { installLastResort } from '../src/last-resort.ts'
+import { installLastResort } from '../src/server/run-app.ts'
 
 /** A process that fails in the way that its argument names, with an error that quotes what is nobody’s business. */
 const log = createLog({ service: 'failing' })
