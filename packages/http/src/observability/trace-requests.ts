@@ -10,9 +10,6 @@ export interface TraceRequestsOptions {
   readonly continues: TrustedProxies
 }
 
-/** Where nobody but the other app can knock. */
-export const ANYBODY: TrustedProxies = { has: () => true }
-
 /** A span for each request, named by its route. Register it before all else, so that every log line has its trace. */
 export function traceRequests(options: TraceRequestsOptions): Middleware {
   return async (ctx, next) => {

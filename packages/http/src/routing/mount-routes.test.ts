@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
 import { who } from '../../test/who-route.ts'
 import { cpuTimeOf } from '../testing/cpu-time.ts'
-import { defineRoute, type Route } from './route.ts'
+import { defineRoute, type RawRoute, type Route } from './route.ts'
 
 const start = (...routes: Route[]) => startService({ routes })
 
@@ -270,6 +270,42 @@ describe('methods and paths:', () => {
     await using service = await start(...routes)
     await fetch(`${service.url}/b/canary`)
     expect(service.answered).toMatchObject([{ route: '/b/{id}', status: 200 }])
+    await fetch(`${service.url}/b/canary`, { method: 'PUT' })
+    expect(service.answered).toMatchObject([
+      { route: '/b/{id}', status: 200 },
+      { route: '/b/{id}', status: 405 },
+    ])
     expect(service.logged.join('')).not.toContain('canary')
+  })
+})
+
+describe('a route that reads its request and writes its response itself', () => {
+  const raw: RawRoute = {
+    methods: ['GET', 'HEAD'],
+    path: '/raw',
+    limits: [
+      { name: 'minute', quota: 2, windowSeconds: 60 },
+      { name: 'day', quota: 1, windowSeconds: 86_400 },
+    ],
+    serve: async (ctx) => void (ctx.body = ctx.querystring),
+  }
+
+  test('is served, counted by address, and named in the log', async () => {
+    await using service = await startService({ routes: [raw] })
+    const response = await fetch(`${service.url}/raw?q=1`)
+    expect(await response.text()).toBe('q=1')
+    expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=1;t=\d+, "day";r=0;t=\d+$/)
+    expect((await fetch(`${service.url}/raw`, { method: 'HEAD' })).status).toBe(429)
+    expect(service.answered).toMatchObject([
+      { method: 'GET', route: '/raw', status: 200 },
+      { method: 'HEAD', route: '/raw', status: 429 },
+    ])
+  })
+
+  test('is found by its exact path, and says which methods it has', async () => {
+    await using service = await startService({ routes: [raw] })
+    const response = await fetch(`${service.url}/raw`, { method: 'POST' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect((await fetch(`${service.url}/raw/`)).status).toBe(404)
   })
 })

@@ -9,7 +9,17 @@ import { requireSameOrigin } from '../request/cross-origin.ts'
 import { parseInput } from '../request/parse-input.ts'
 import { readForm, readJson } from '../request/read-body.ts'
 import { cachePublicly, type PreparedAnswer, publicCaching, putPrepared } from './prepared-answer.ts'
-import type { Access, Caller, RequestFacts, Route, RouteInput, RouteReply } from './route.ts'
+import {
+  type Access,
+  type Caller,
+  methodsOf,
+  type RawRoute,
+  type RequestFacts,
+  type Route,
+  type RouteInput,
+  type RouteReply,
+  surfaceOf,
+} from './route.ts'
 
 export interface Authenticators {
   /** Checks a bearer token, or throws the 401, 403 or 503 problem. */
@@ -27,45 +37,51 @@ interface MountDependencies {
  * Serves the routes, and answers 405 with `Allow` for other methods on their paths: so all routes of one path
  * belong in one call.
  */
-export function mountRoutes(routes: readonly Route[], deps: MountDependencies): Middleware {
+export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
+  /** Routes without parameters, by method and path. */
+  const exact = new Map<string, Route | RawRoute>()
   for (const route of routes) {
-    router[route.method](route.path.replaceAll(/\{(\w+)\}/g, ':$1'), (ctx) =>
-      serveRoute(ctx as Context, route, deps),
+    router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...methodsOf(route)], (ctx) =>
+      serve(ctx, route, deps),
     )
+    for (const { method, path } of surfaceOf([route]))
+      if (isFirstMatch(router, method, path)) exact.set(`${method} ${path}`, route)
   }
-  const exact = new Map(
-    routes
-      .filter((route) => isFirstMatch(router, routes, route))
-      .map((route) => [`${route.method.toUpperCase()} ${route.path}`, route]),
-  )
   const serveExact: Middleware = (ctx, next) => {
     const route = exact.get(`${ctx.method} ${ctx.path}`)
-    return route ? serveRoute(ctx, route, deps) : next()
+    return route ? serve(ctx, route, deps) : next()
   }
   const refuseOtherMethods: Middleware = async (ctx, next) => {
     const { path: layers } = router.match(ctx.path, ctx.method)
-    if (layers.length === 0) {
+    const [first] = layers
+    if (!first) {
       await next()
       return
     }
+    ctx.state['route'] = routes[router.stack.indexOf(first)]?.path
     const allow = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
     throw new Problem('method-not-allowed', { detail: `Use ${allow} here.`, headers: { allow } })
   }
   return compose([serveExact, router.routes() as Middleware, refuseOtherMethods])
 }
 
-/** True when the router would choose the route for its own path: one with parameters may stand before it. */
-function isFirstMatch(router: Router, routes: readonly Route[], route: Route): boolean {
-  const [first] = router.match(route.path, route.method.toUpperCase()).pathAndMethod
-  return (
-    !route.path.includes('{') && first !== undefined && router.stack.indexOf(first) === routes.indexOf(route)
-  )
+/** True when the router would choose its last route for this path: one with parameters may stand before it. */
+const isFirstMatch = (router: Router, method: string, path: string): boolean =>
+  !path.includes('{') && router.match(path, method).pathAndMethod[0] === router.stack.at(-1)
+
+function serve(ctx: Context, route: Route | RawRoute, deps: MountDependencies): Promise<void> {
+  ctx.state['route'] = route.path
+  return 'methods' in route ? serveRaw(ctx, route, deps) : serveRoute(ctx, route, deps)
+}
+
+async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDependencies): Promise<void> {
+  await limitAddress(ctx, limiter, route.limits)
+  await route.serve(ctx)
 }
 
 /** In this order: limits by address, authentication, limits by client, validation, the handler. */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
-  ctx.state['route'] = route.path
   if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
   const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
   await limitAddress(ctx, deps.limiter, [

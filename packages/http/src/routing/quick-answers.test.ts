@@ -2,15 +2,14 @@ import { once } from 'node:events'
 import { request as ask, createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
-import Koa from 'koa'
+import type Koa from 'koa'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import {
-  answerErrors,
   type Caller,
+  createApp,
   createLimiter,
   createLog,
-  crossOrigin,
   defineRoute,
   type LimitPolicy,
   type LimitStore,
@@ -20,8 +19,6 @@ import {
   prepareAnswer,
   quickAnswers,
   type RequestHandler,
-  requestContext,
-  requireHost,
 } from '../index.ts'
 
 const ORIGIN = 'https://plainpath.example'
@@ -65,11 +62,13 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       responses: { 200: z.unknown() },
       handle: () => ({ status: 200, prepared: ANSWER }),
     })
-    const app = new Koa({ proxy: false })
-    app.use(requestContext(context))
-    app.use(answerErrors({ origin: ORIGIN, log, formOf: () => 'problem' }))
-    app.use(requireHost(ORIGIN))
-    app.use(crossOrigin({ allowedOrigins: [], isPublicGet: () => true }))
+    const app = createApp({
+      ...context,
+      clock: { requireSound: () => undefined },
+      csp: '',
+      formOf: () => 'problem',
+      browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
+    })
     app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
     return { limiter, usual: app.callback() }
   }

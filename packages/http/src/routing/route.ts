@@ -1,3 +1,4 @@
+import type { Context } from 'koa'
 import type { z } from 'zod'
 import type { LimitPolicy } from '../limits/limit-store.ts'
 import type { ProblemCode } from '../problems/problems.ts'
@@ -112,6 +113,23 @@ export interface RouteReply {
 export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'> {
   handle(input: RouteInput): Promise<RouteReply> | RouteReply
 }
+
+/** An endpoint that reads its request and writes its response itself, since OAuth or a library says how. */
+export interface RawRoute {
+  readonly methods: readonly string[]
+  /** Exact and absolute. */
+  readonly path: string
+  /** Count the address, before anything is read. */
+  readonly limits: readonly LimitPolicy[]
+  serve(ctx: Context): Promise<void>
+}
+
+/** Every method and path that the routes answer. */
+export const surfaceOf = (routes: readonly (Route | RawRoute)[]): { method: string; path: string }[] =>
+  routes.flatMap((route) => methodsOf(route).map((method) => ({ method, path: route.path })))
+
+export const methodsOf = (route: Route | RawRoute): readonly string[] =>
+  'methods' in route ? route.methods : [route.method.toUpperCase()]
 
 /** Ties the schemas of a route to its handler. It only carries types; mounting does the work. */
 export function defineRoute<
