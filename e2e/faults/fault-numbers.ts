@@ -63,7 +63,12 @@ export const FAULT_NUMBERS = {
   'F-16': { fault: 'Redis comes back without, or with older, data', tests: [] },
   'F-17': {
     fault: 'the clock of an instance is wrong',
-    tests: [...by('packages/http/src/watch-clock.test.ts', 'F-17 a step shows also while the store is down')],
+    tests: [
+      ...by(
+        'packages/http/src/readiness/watch-clock.test.ts',
+        'F-17 a step shows also while the store is down',
+      ),
+    ],
   },
   'F-18': { fault: 'kill -9 of an instance', tests: [] },
   'F-19': { fault: 'SIGTERM under load', tests: [] },
@@ -137,7 +142,12 @@ export const FAULT_NUMBERS = {
   'F-33': { fault: 'the event loop stands still, or memory or files run out', tests: [] },
   'F-34': {
     fault: 'nobody reads the log',
-    tests: [...by('packages/http/src/log.process.test.ts', 'F-34 who logs does not wait for whoever reads')],
+    tests: [
+      ...by(
+        'packages/http/src/observability/log.process.test.ts',
+        'F-34 who logs does not wait for whoever reads',
+      ),
+    ],
   },
   'F-35': {
     fault: 'names are not resolved',

@@ -1,27 +1,22 @@
 import {
-  ANYBODY,
-  answerErrors,
-  crossOrigin,
+  type AppOptions,
+  createApp,
   type ErrorForm,
   type Limiter,
   type Log,
   type Metrics,
   mountRoutes,
-  onlyReadsByWrongClock,
-  pageHeaders,
   type Route,
-  requestContext,
-  requireHost,
+  surfaceOf,
   type TrustedProxies,
-  traceRequests,
   type WatchedClock,
 } from '@plainpath/http'
 import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
-import Koa from 'koa'
+import type Koa from 'koa'
 import type { AuthenticateClient } from './clients/authenticate-client.ts'
-import { INTERNAL_OAUTH, type OAuthRouteDeps, oauthRoutes, PUBLIC_OAUTH } from './oauth/oauth-routes.ts'
+import { internalOAuthRoutes, type OAuthRouteDeps, publicOAuthRoutes } from './oauth/oauth-routes.ts'
 import { errorPage } from './pages/error-page.ts'
 import { withReserved } from './revocation/with-reserved.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
@@ -44,16 +39,20 @@ export interface AppDeps {
 
 const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server', '/auth.md'])
 
-/** What the public reaches, top to bottom in the order a request meets it. */
+/** What the public reaches. */
 export function publicApp(deps: AppDeps): Koa {
-  const app = base(deps)
-  app.use(requireHost(deps.origin, deps.alsoAcceptHosts))
-  app.use(crossOrigin({ allowedOrigins: deps.corsOrigins, isPublicGet: (path) => PUBLIC_GETS.has(path) }))
+  const app = createApp({
+    ...appOptions(deps),
+    traces: deps.tracing && { tracing: deps.tracing, continues: deps.trustedProxies },
+    browsers: {
+      alsoAcceptHosts: deps.alsoAcceptHosts,
+      allowedOrigins: deps.corsOrigins,
+      isPublicGet: (path) => PUBLIC_GETS.has(path),
+    },
+  })
   app.use(withReserved(deps.db))
-  // Exact paths, and the busiest: looked at first.
-  app.use(oauthRoutes(PUBLIC_OAUTH, deps.oauth))
   app.use(
-    mountRoutes(deps.routes, {
+    mountRoutes(publicRoutes(deps), {
       limiter: deps.limiter,
       authenticators: { client: (ctx) => deps.authenticateAnew(ctx) },
     }),
@@ -61,43 +60,35 @@ export function publicApp(deps: AppDeps): Koa {
   return app
 }
 
+const publicRoutes = ({ oauth, routes }: AppDeps) => [...publicOAuthRoutes(oauth), ...routes]
+
+/** Every method and path that `publicApp` answers. */
+export const publicSurface = (deps: AppDeps) => surfaceOf(publicRoutes(deps))
+
 /** What resource servers reach, on loopback or the pod network: introspection and the keys it is signed with. */
 export function internalApp(deps: AppDeps): Koa {
-  const app = base(deps, ANYBODY)
-  app.use(oauthRoutes(INTERNAL_OAUTH, deps.oauth))
+  const { tracing, limiter } = deps
+  // Only the other app can connect here, so every trace is continued.
+  const traces = tracing && { tracing, continues: { has: () => true } }
+  const app = createApp({ ...appOptions(deps), traces })
+  app.use(mountRoutes(internalOAuthRoutes(deps.oauth), { limiter, authenticators: {} }))
   return app
 }
+
+const appOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): AppOptions => ({
+  origin,
+  trustedProxies,
+  log,
+  clock,
+  csp: PAGE_CSP,
+  onAnswer: metrics.answered,
+  formOf,
+  page: (problem) => errorPage(origin, problem),
+  isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
+})
 
 function formOf(path: string): ErrorForm {
   if (path === '/claim') return 'page'
   if (path.startsWith('/oauth/')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
-
-/** @param continues whose traces are gone on with */
-function base(deps: AppDeps, continues = deps.trustedProxies): Koa {
-  const app = new Koa()
-  app.on('error', (error: Error) => deps.log.warn('a response could not be sent', { error }))
-  if (deps.tracing) app.use(traceRequests({ tracing: deps.tracing, continues }))
-  app.use(requestContext({ ...deps, onAnswer: deps.metrics.answered }))
-  app.use(pageHeaders(PAGE_CSP))
-  app.use(
-    answerErrors({
-      origin: deps.origin,
-      log: deps.log,
-      formOf,
-      page: (problem) => errorPage(deps.origin, problem),
-      isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
-    }),
-  )
-  app.use(onlyReadsByWrongClock(deps.clock))
-  return app
-}
-
-/** Every method and path that `publicApp` answers. */
-export const publicSurface = ({ routes }: Pick<AppDeps, 'routes'>): { method: string; path: string }[] => [
-  ...routes.map(({ method, path }) => ({ method: method.toUpperCase(), path })),
-  ...Object.entries(PUBLIC_OAUTH).flatMap(([path, { methods }]) =>
-    methods.map((method) => ({ method, path })),
-  ),
-]

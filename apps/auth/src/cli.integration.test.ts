@@ -122,12 +122,12 @@ describe('config', () => {
     const wrong = { AUTH_PORT: 'Canary-x', AUTH_ORIGIN: undefined }
     const { code, printed, errors } = await run('config check', wrong)
     expect([code, printed]).toEqual([2, ''])
-    expect(errors).toBe('bad configuration\n  AUTH_ORIGIN is missing\n  AUTH_PORT must be a number')
+    expect(errors).toBe('bad configuration\n  AUTH_ORIGIN is missing\n  AUTH_PORT must be a whole number')
     const forPrograms = await run('config check --json', wrong)
     expect(forPrograms.code).toBe(2)
     expect(JSON.parse(forPrograms.printed)).toEqual({
       ok: false,
-      mistakes: ['AUTH_ORIGIN is missing', 'AUTH_PORT must be a number'],
+      mistakes: ['AUTH_ORIGIN is missing', 'AUTH_PORT must be a whole number'],
     })
   })
 

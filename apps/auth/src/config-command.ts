@@ -1,6 +1,7 @@
+import { settingRows, settingsTable } from '@plainpath/http/settings'
 import type { Command } from 'commander'
 import { type Config, ConfigError, type Environment } from './config.ts'
-import { settingRows, settingsTable } from './settings-table.ts'
+import { SETTINGS } from './settings.ts'
 
 export interface ConfigCommandDeps {
   io: { print(line: string): void }
@@ -24,7 +25,7 @@ export function addConfigCommand(program: Command, { io, env, load }: ConfigComm
           io.print(JSON.stringify({ ok: false, mistakes: error.mistakes }))
         throw error
       }
-      const set = settingRows().flatMap(({ name }) => (env[name] === undefined ? [] : name))
+      const set = settingRows(SETTINGS).flatMap(({ name }) => (env[name] === undefined ? [] : name))
       io.print(
         options.json
           ? JSON.stringify({ ok: true, set })
@@ -36,6 +37,6 @@ export function addConfigCommand(program: Command, { io, env, load }: ConfigComm
     .description('every setting, as the table of README.md')
     .option('--json', 'for programs')
     .action((options: { json?: boolean }) =>
-      io.print(options.json ? JSON.stringify(settingRows()) : settingsTable()),
+      io.print(options.json ? JSON.stringify(settingRows(SETTINGS)) : settingsTable(SETTINGS)),
     )
 }

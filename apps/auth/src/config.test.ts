@@ -1,10 +1,12 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+import { settingRows, settingsTable } from '@plainpath/http/settings'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
 import { createResourceServer } from './resource-servers/create-resource-server.ts'
+import { SETTINGS } from './settings.ts'
 
 let folder: string
 let good: Record<string, string>
@@ -172,10 +174,10 @@ describe('N-132 refuses, without showing the value,', () => {
 test('all mistakes are told at once', () => {
   const bad = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
   expect(mistakes({ ...good, ...bad }).map((mistake) => mistake.split(' ')[0])).toEqual([
+    'AUTH_OTHER',
     'AUTH_ORIGIN',
     'AUTH_PORT',
     'AUTH_LIMITS_FACTOR',
-    'AUTH_OTHER',
   ])
   const together = { AUTH_PORT: 'x', AUTH_KEYS_POLL_SECONDS: '10', AUTH_KEYS_LEASE_SECONDS: '15' }
   const withoutMail = { AUTH_ORIGIN: 'https://plainpath.example', AUTH_SMTP_URL: undefined }
@@ -184,4 +186,13 @@ test('all mistakes are told at once', () => {
     'AUTH_KEYS_LEASE_SECONDS',
     'AUTH_SMTP_URL',
   ])
+})
+
+test('README.md holds the table that "auth config list" prints', () => {
+  const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
+  expect(readme).toContain(`\n${settingsTable(SETTINGS)}\n`)
+})
+
+test('every setting says what it is', () => {
+  expect(settingRows(SETTINGS).filter(({ description }) => description.length < 10)).toEqual([])
 })

@@ -1,22 +1,22 @@
+import {
+  type AppSettings,
+  ConfigError,
+  type Environment,
+  readSettings,
+  type SettingValues,
+} from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
-import { z } from 'zod'
 import { keySettings } from './keys/key-settings.ts'
 import { SETTINGS } from './settings.ts'
 
-export type Environment = Readonly<Record<string, string | undefined>>
+export { ConfigError, type Environment }
 
-/** Mistakes in the settings, for whoever starts the program: all of them at once, never a value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
-  readonly mistakes: readonly string[]
-
-  constructor(mistakes: readonly string[]) {
-    super(['bad configuration', ...mistakes.map((mistake) => `  ${mistake}`)].join('\n'))
-    this.mistakes = mistakes
-  }
+const AUTH_SETTINGS: AppSettings<typeof SETTINGS> = {
+  settings: SETTINGS,
+  prefix: 'AUTH_',
+  emptyIsAbsent: false,
+  mistakesTogether,
 }
-
-const Settings = z.strictObject(SETTINGS)
 
 /**
  * Reads the `AUTH_*` variables, once, at start.
@@ -24,12 +24,7 @@ const Settings = z.strictObject(SETTINGS)
  * @throws {ConfigError} naming every bad, missing and unknown variable
  */
 export function loadConfig(env: Environment) {
-  const ours = Object.fromEntries(Object.entries(env).filter(([name]) => name.startsWith('AUTH_')))
-  const parsed = Settings.safeParse(ours)
-  const alone = (parsed.error?.issues ?? []).flatMap(mistakesOf)
-  const mistakes = [...new Set([...alone, ...mistakesTogether(ours)])]
-  if (!parsed.success || mistakes.length > 0) throw new ConfigError(mistakes)
-  const settings = parsed.data
+  const settings = readSettings(env, AUTH_SETTINGS)
   return Object.freeze({
     origin: settings.AUTH_ORIGIN,
     public: { port: settings.AUTH_PORT, host: settings.AUTH_HOST },
@@ -40,7 +35,7 @@ export function loadConfig(env: Environment) {
     redisUrl: settings.AUTH_REDIS_URL,
     sealingKeys: settings.AUTH_KEK_FILE,
     hashKey: settings.AUTH_HASH_KEY_FILE,
-    resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.servers,
+    resourceServers: settings.AUTH_RESOURCE_SERVERS_FILE.content,
     resourceServersFile: settings.AUTH_RESOURCE_SERVERS_FILE.path,
     mail: mailSettings({
       origin: settings.AUTH_ORIGIN,
@@ -60,15 +55,11 @@ export function loadConfig(env: Environment) {
   })
 }
 
-/** Of settings that are each fine by themselves. */
-function mistakesTogether(env: Environment): string[] {
-  const lease = SETTINGS.AUTH_KEYS_LEASE_SECONDS.safeParse(env['AUTH_KEYS_LEASE_SECONDS'])
-  const poll = SETTINGS.AUTH_KEYS_POLL_SECONDS.safeParse(env['AUTH_KEYS_POLL_SECONDS'])
-  const origin = SETTINGS.AUTH_ORIGIN.safeParse(env['AUTH_ORIGIN'])
-  const smtpUrl = SETTINGS.AUTH_SMTP_URL.safeParse(env['AUTH_SMTP_URL'])
-  const withoutMail = origin.success && smtpUrl.success && smtpMistake(origin.data, smtpUrl.data)
+function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
+  const { AUTH_KEYS_LEASE_SECONDS: lease, AUTH_KEYS_POLL_SECONDS: poll, AUTH_ORIGIN: origin } = values
+  const withoutMail = origin && 'AUTH_SMTP_URL' in values && smtpMistake(origin, values.AUTH_SMTP_URL)
   return [
-    ...(lease.success && poll.success && lease.data < 2 * poll.data
+    ...(lease !== undefined && poll !== undefined && lease < 2 * poll
       ? ['AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS']
       : []),
     ...(withoutMail ? [`AUTH_SMTP_URL ${withoutMail}`] : []),
@@ -76,10 +67,3 @@ function mistakesTogether(env: Environment): string[] {
 }
 
 export type Config = ReturnType<typeof loadConfig>
-
-function mistakesOf(issue: z.core.$ZodIssue): string[] {
-  if (issue.code === 'unrecognized_keys')
-    return issue.keys.map((name) => `${name} is not a setting of this program`)
-  const missing = issue.code === 'invalid_type' && issue.input === undefined
-  return [`${String(issue.path[0])} ${missing ? 'is missing' : issue.message}`]
-}

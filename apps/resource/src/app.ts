@@ -1,27 +1,21 @@
 import {
   type Authenticators,
-  answerErrors,
-  crossOrigin,
+  createApp,
   type Limiter,
   type Log,
   type Metrics,
   mountRoutes,
-  onlyReadsByWrongClock,
-  pageHeaders,
   type QuickAnswersOptions,
   quickAnswers,
   type RequestHandler,
   type Route,
-  requestContext,
-  requireHost,
-  traceRequests,
   type WatchedClock,
 } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
-import Koa from 'koa'
+import type Koa from 'koa'
 import { refuseTokenInQuery } from './auth/bearer.ts'
 import { AuthorizationServerFailure } from './auth/introspection.ts'
 import type { Config } from './config.ts'
@@ -54,28 +48,23 @@ export function publicHandler(deps: AppDeps): RequestHandler {
 const contextOf = ({ config, log, metrics }: AppDeps) => ({ ...config, log, onAnswer: metrics.answered })
 const tracesOf = ({ config, tracing }: AppDeps) => tracing && { tracing, continues: config.trustedProxies }
 
-/** Top to bottom in the order a request meets it. */
 function publicApp(deps: AppDeps): Koa {
-  const { config, urls, log } = deps
-  const traces = tracesOf(deps)
+  const { config, urls, clock } = deps
   const { origin } = config
-  const app = new Koa()
-  app.on('error', (error: Error) => log.warn('an answer could not be sent', { error }))
-  if (traces) app.use(traceRequests(traces))
-  app.use(requestContext(contextOf(deps)))
-  app.use(pageHeaders(PAGE_CSP))
-  app.use(
-    answerErrors({
-      origin,
-      log,
-      formOf: (path) => (isForMachines(path) ? 'problem' : 'page'),
-      isUnavailable: (thrown) => thrown instanceof AuthorizationServerFailure || isUnavailable(thrown),
-      page: (problem) => errorPage(origin, problem),
-    }),
-  )
-  app.use(requireHost(origin, config.alsoAcceptHosts))
-  app.use(crossOrigin({ allowedOrigins: config.corsOrigins, isPublicGet: () => true }))
-  app.use(onlyReadsByWrongClock(deps.clock))
+  const app = createApp({
+    ...contextOf(deps),
+    traces: tracesOf(deps),
+    clock,
+    csp: PAGE_CSP,
+    formOf: (path) => (isForMachines(path) ? 'problem' : 'page'),
+    page: (problem) => errorPage(origin, problem),
+    isUnavailable: (thrown) => thrown instanceof AuthorizationServerFailure || isUnavailable(thrown),
+    browsers: {
+      alsoAcceptHosts: config.alsoAcceptHosts,
+      allowedOrigins: config.corsOrigins,
+      isPublicGet: () => true,
+    },
+  })
   app.use(refuseTokenInQuery(urls))
   app.use(mountRoutes(deps.routes, deps))
   return app

@@ -1,9 +1,10 @@
 import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
+import { settingsTable } from '@plainpath/http/settings'
 import { afterAll, describe, expect, test } from 'vitest'
 import { keyFolder } from '../test/key-folder.ts'
 import { ConfigError, loadConfig, loadDatabaseUrl, loadMigrationConfig } from './config.ts'
-import { SETTINGS, settingsTable } from './settings.ts'
+import { SETTINGS } from './settings.ts'
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
@@ -183,6 +184,6 @@ test('migrating needs the addresses of the database alone, and grants to the rol
 
 test('README.md has the table of the settings as they are', () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8')
-  expect(readme).toContain(settingsTable())
+  expect(readme).toContain(settingsTable(SETTINGS))
   expect(Object.keys(SETTINGS).filter((name) => !readme.includes(name))).toEqual([])
 })

@@ -1,18 +1,22 @@
+import {
+  type AppSettings,
+  ConfigError,
+  type Environment,
+  readSettings,
+  type SettingValues,
+} from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
 import { isLoopback } from '@plainpath/metadata'
-import type { z } from 'zod'
-import { SETTINGS, type Setting } from './settings.ts'
+import { SETTINGS } from './settings.ts'
 
-type SettingName = keyof typeof SETTINGS
-type Values<Name extends SettingName> = { readonly [N in Name]: z.output<(typeof SETTINGS)[N]['schema']> }
-export type Environment = Readonly<Record<string, string | undefined>>
+export { ConfigError, type Environment }
 
-/** Mistakes in the settings, for whoever starts the program: all of them at once, never a value. */
-export class ConfigError extends Error {
-  override readonly name = 'ConfigError'
+const RESOURCE_SETTINGS: AppSettings<typeof SETTINGS> = {
+  settings: SETTINGS,
+  prefix: 'RESOURCE_',
+  emptyIsAbsent: true,
+  mistakesTogether,
 }
-
-const PREFIX = 'RESOURCE_'
 
 /**
  * Reads the settings of the app, once, at start. An empty variable counts as absent.
@@ -20,7 +24,7 @@ const PREFIX = 'RESOURCE_'
  * @throws {ConfigError} naming every bad, missing and unknown `RESOURCE_*` variable
  */
 export function loadConfig(env: Environment) {
-  const read = readSettings(env, Object.keys(SETTINGS) as SettingName[])
+  const read = readSettings(env, RESOURCE_SETTINGS)
   return Object.freeze({
     origin: read.RESOURCE_ORIGIN,
     public: { port: read.RESOURCE_PORT, host: read.RESOURCE_HOST },
@@ -31,7 +35,7 @@ export function loadConfig(env: Environment) {
     hashKey: read.RESOURCE_HASH_KEY_FILE,
     authUrls: read.RESOURCE_AUTH_URL,
     clientId: read.RESOURCE_CLIENT_ID,
-    clientSecret: read.RESOURCE_CLIENT_SECRET_FILE.secret,
+    clientSecret: read.RESOURCE_CLIENT_SECRET_FILE.content,
     clientSecretFile: read.RESOURCE_CLIENT_SECRET_FILE.path,
     mail: mailSettings({
       origin: read.RESOURCE_ORIGIN,
@@ -57,7 +61,10 @@ export type Config = ReturnType<typeof loadConfig>
 
 /** What `migrate` needs, so that its job holds no other secret. Without an owner's URL it connects as the app. */
 export function loadMigrationConfig(env: Environment) {
-  const read = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
+  const read = readSettings(env, RESOURCE_SETTINGS, [
+    'RESOURCE_MIGRATION_DATABASE_URL',
+    'RESOURCE_DATABASE_URL',
+  ])
   const appRole = decodeURIComponent(new URL(read.RESOURCE_DATABASE_URL).username)
   return Object.freeze({
     url: read.RESOURCE_MIGRATION_DATABASE_URL ?? read.RESOURCE_DATABASE_URL,
@@ -67,33 +74,16 @@ export function loadMigrationConfig(env: Environment) {
 
 /** What commands need that only read the database. */
 export const loadDatabaseUrl = (env: Environment) =>
-  readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
+  readSettings(env, RESOURCE_SETTINGS, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
 
 /** What commands need that open what is sealed, or find an address. */
 export function loadDeskKeys(env: Environment) {
-  const read = readSettings(env, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
+  const read = readSettings(env, RESOURCE_SETTINGS, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
   return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
 }
 
-function readSettings<Name extends SettingName>(env: Environment, names: readonly Name[]): Values<Name> {
-  const given = Object.entries(env).filter(([name, value]) => name.startsWith(PREFIX) && value)
-  const mistakes = given
-    .filter(([name]) => !Object.hasOwn(SETTINGS, name))
-    .map(([name]) => `${name} is not a setting`)
-  const values = new Map<string, unknown>()
-  for (const name of names) {
-    const { schema, ...setting }: Setting = SETTINGS[name]
-    const written = env[name] || setting.default
-    const parsed = schema.safeParse(written)
-    if (parsed.success) values.set(name, parsed.data)
-    else if (written === undefined) mistakes.push(`${name} is missing`)
-    else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
-  }
-  const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = Object.fromEntries(values) as Partial<
-    Values<SettingName>
-  >
-  const withoutMail = origin && values.has('RESOURCE_SMTP_URL') && smtpMistake(origin, smtpUrl)
-  if (withoutMail) mistakes.push(`RESOURCE_SMTP_URL ${withoutMail}`)
-  if (mistakes.length > 0) throw new ConfigError(['bad configuration', ...mistakes].join('\n  '))
-  return Object.fromEntries(values) as Values<Name>
+function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
+  const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
+  const withoutMail = origin && 'RESOURCE_SMTP_URL' in values && smtpMistake(origin, smtpUrl)
+  return withoutMail ? [`RESOURCE_SMTP_URL ${withoutMail}`] : []
 }

@@ -1,87 +1,46 @@
-import { readFileSync } from 'node:fs'
 import { EmailAddress } from '@plainpath/domain'
-import { parseTrustedProxies } from '@plainpath/http'
+import {
+  baseUrl,
+  file,
+  fileAndPath,
+  hostHeader,
+  list,
+  port,
+  positive,
+  postgresUrl,
+  redisUrl,
+  type Setting,
+  text,
+  trustedProxies,
+  wholeNumber,
+} from '@plainpath/http/settings'
 import { MailFrom, SmtpUrl } from '@plainpath/mail'
 import { Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 
-export interface Setting {
-  readonly schema: z.ZodType
-  /** For operators, in the table of README.md. */
-  readonly description: string
-  /** As it would be written in the environment. */
-  readonly default?: string
-  /** Never printed. */
-  readonly secret?: true
-}
-
-const url = (...protocols: string[]) =>
-  z.string().refine((text) => protocols.includes(URL.parse(text)?.protocol ?? ''), {
-    message: `must be a URL that begins with ${protocols.map((protocol) => (protocol === 'mailto:' ? protocol : `${protocol}//`)).join(' or ')}`,
-  })
-
-const baseUrl = url('http:', 'https:').refine((text) => {
-  const parsed = URL.parse(text)
-  return parsed !== null && !parsed.username && !parsed.search && !parsed.hash && !text.endsWith('/')
-}, 'must have no user, query or trailing slash')
-
-const wholeNumber = (min: number, max: number) =>
-  z
-    .string()
-    .regex(/^\d{1,9}$/, 'must be a whole number')
-    .transform(Number)
-    .refine((number) => number >= min && number <= max, `must be from ${min} to ${max}`)
-
-const port = wholeNumber(0, 65_535)
-
-const list = (entry: z.ZodType<string, string>) =>
-  z
-    .string()
-    .transform((text) => text.split(',').flatMap((each) => each.trim() || []))
-    .pipe(z.array(entry))
-
-/** What `parse` makes of a file's text. Its error says what is wrong in the file and never quotes it. */
-const file = <T>(parse: (text: string) => T) =>
-  z.string().transform((path, context): T => {
-    try {
-      return parse(readFileSync(path, 'utf8'))
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code
-      const message = code ? `names a file that cannot be read (${code})` : (error as Error).message
-      context.addIssue({ code: 'custom', message })
-      return z.NEVER
-    }
-  })
-
-export function parseClientSecret(text: string): string {
-  const secret = text.trim()
+export function parseClientSecret(content: string): string {
+  const secret = content.trim()
   if (!/^[\x21-\x7E]{16,200}$/.test(secret))
     throw new Error('must name a file with one line of 16 to 200 printable characters')
   return secret
 }
 
-const trustedProxies = z.string().transform((text, context) => {
-  try {
-    return parseTrustedProxies(text)
-  } catch {
-    context.addIssue({ code: 'custom', message: 'must be addresses and networks such as 10.0.0.0/8' })
-    return z.NEVER
-  }
-})
+/** The parsers of these files say what is wrong, and quote nothing. */
+const explain = (error: Error) => error.message
 
 const webOrigin = z
   .string()
-  .refine((text) => URL.parse(text)?.origin === text, 'must be origins such as https://app.example.org')
-const authority = z
+  .refine(
+    (written) => URL.parse(written)?.origin === written,
+    'must be origins such as https://app.example.org',
+  )
+const contact = z
   .string()
-  .regex(/^[a-z0-9.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/, 'must be host or host:port')
-const factor = z
-  .string()
-  .refine((text) => /^\d+(\.\d+)?$/.test(text) && Number(text) > 0 && Number(text) <= 1_000_000, {
-    message: 'must be a number above 0, at most 1000000',
-  })
-  .transform(Number)
+  .refine(
+    (written) => /^(https|mailto):$/.test(URL.parse(written)?.protocol ?? ''),
+    'must be a URL that begins with https:// or mailto:',
+  )
 
 /** Every setting of this app. Nothing else reads the environment. */
 export const SETTINGS = {
@@ -92,7 +51,7 @@ export const SETTINGS = {
   },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
   RESOURCE_HOST: {
-    schema: z.string(),
+    schema: text,
     description: 'Address the public listener binds.',
     default: '0.0.0.0',
   },
@@ -102,32 +61,32 @@ export const SETTINGS = {
     default: '9082',
   },
   RESOURCE_OPERATIONS_HOST: {
-    schema: z.string(),
+    schema: text,
     description: 'Address the operations listener binds.',
     default: '127.0.0.1',
   },
   RESOURCE_DATABASE_URL: {
-    schema: url('postgres:', 'postgresql:'),
+    schema: postgresUrl,
     description: 'PostgreSQL of this app, as the lesser role.',
     secret: true,
   },
   RESOURCE_MIGRATION_DATABASE_URL: {
-    schema: url('postgres:', 'postgresql:').optional(),
+    schema: postgresUrl.optional(),
     description: 'The same database as the role that owns the tables; only `migrate` uses it.',
     secret: true,
   },
   RESOURCE_REDIS_URL: {
-    schema: url('redis:', 'rediss:').optional(),
+    schema: redisUrl.optional(),
     description:
       'Redis that counts requests for all processes, and tells them what was revoked: the one of auth. Without it each process counts for itself, and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {
-    schema: file(parseKeyEncryptionKeys),
+    schema: file(parseKeyEncryptionKeys, explain),
     description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` a line.',
   },
   RESOURCE_HASH_KEY_FILE: {
-    schema: file(parseHashKey),
+    schema: file(parseHashKey, explain),
     description: 'File with the hash key, one line `hash-<id>:<key>`.',
   },
   RESOURCE_AUTH_URL: {
@@ -142,10 +101,7 @@ export const SETTINGS = {
     description: 'Who this API is at the introspection endpoint.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
-    schema: z
-      .string()
-      .transform((path) => ({ path, secret: path }))
-      .pipe(z.object({ path: z.string(), secret: file(parseClientSecret) })),
+    schema: fileAndPath(parseClientSecret, explain),
     description: 'File with the secret of that client; read again every second, and when it is refused.',
   },
   RESOURCE_SMTP_URL: {
@@ -159,7 +115,7 @@ export const SETTINGS = {
     description: 'Address that mail comes from. Without it: `no-reply@` the host of RESOURCE_ORIGIN.',
   },
   RESOURCE_OUTBOX_DIR: {
-    schema: z.string(),
+    schema: text,
     description: 'Directory where mail becomes files for a day, without RESOURCE_SMTP_URL.',
     default: '.data/outbox',
   },
@@ -180,17 +136,21 @@ export const SETTINGS = {
     default: '',
   },
   RESOURCE_ALSO_ACCEPT_HOSTS: {
-    schema: list(authority),
+    schema: list(hostHeader),
     description:
       'Further Host values to answer for, separated by commas. Documents still name RESOURCE_ORIGIN.',
     default: '',
   },
   RESOURCE_SECURITY_CONTACT: {
-    schema: url('https:', 'mailto:').optional(),
+    schema: contact.optional(),
     description:
       'Where `/.well-known/security.txt` sends reports, such as `mailto:security@plainpath.example`. Without it: `security@` the host of RESOURCE_ORIGIN.',
   },
-  RESOURCE_LIMITS_FACTOR: { schema: factor, description: 'Multiplies every request limit.', default: '1' },
+  RESOURCE_LIMITS_FACTOR: {
+    schema: positive(1_000_000),
+    description: 'Multiplies every request limit.',
+    default: '1',
+  },
   RESOURCE_OTLP_URL: {
     schema: baseUrl.optional(),
     description:
@@ -208,18 +168,3 @@ export const SETTINGS = {
     default: '20',
   },
 } as const satisfies Record<string, Setting>
-
-/** The settings as the Markdown table of README.md. */
-export function settingsTable(): string {
-  const row = ([name, { schema, description, ...more }]: [string, Setting]) => {
-    const fallback =
-      more.default === undefined
-        ? schema.safeParse(undefined).success
-          ? 'none'
-          : '**required**'
-        : more.default && `\`${more.default}\``
-    return `| \`${name}\` | ${fallback || 'empty'} | ${description} |`
-  }
-  const rows = Object.entries<Setting>(SETTINGS).map(row)
-  return ['| name | default | what it is |', '|---|---|---|', ...rows].join('\n')
-}

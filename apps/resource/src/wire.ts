@@ -1,5 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
-import { type Log, operationsApp, type Readiness } from '@plainpath/http'
+import { type Log, operationsApp, type Readiness, surfaceOf } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
 import { FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
@@ -108,7 +108,7 @@ export async function openResource(
   const resources = opening.move()
   return {
     handler: publicHandler({ ...around, config, urls, routes, quick, limiter, authenticators }),
-    surface: routes.map(({ method, path }) => ({ method: method.toUpperCase(), path })),
+    surface: surfaceOf(routes),
     operationsApp: operationsApp({ readiness, registry: metrics.registry }),
     readiness,
     mailer,

@@ -1,16 +1,14 @@
 import {
-  answerErrors,
+  createApp,
   createLimiter,
   createLog,
   defineRoute,
   memoryLimitStore,
   mountRoutes,
   Problem,
-  requestContext,
   serve,
 } from '@plainpath/http'
 import { serviceUrls } from '@plainpath/metadata'
-import Koa from 'koa'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { z } from 'zod'
 import { bearerCheck } from '../src/auth/bearer.ts'
@@ -55,9 +53,14 @@ beforeAll(async () => {
     responses: { 200: z.object({ caller: z.string() }) },
     handle: ({ caller }) => ({ status: 200, body: { caller: caller.clientId } }),
   })
-  const app = new Koa()
-  app.use(requestContext({ log, origin: urls.origin, trustedProxies: { has: () => false } }))
-  app.use(answerErrors({ origin: urls.origin, log, formOf: () => 'problem' }))
+  const app = createApp({
+    log,
+    origin: urls.origin,
+    trustedProxies: { has: () => false },
+    clock: { requireSound: () => undefined },
+    csp: '',
+    formOf: () => 'problem',
+  })
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
   const introspect = async () => {
     clockAhead.ms = clockAhead.soon

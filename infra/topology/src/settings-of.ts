@@ -1,7 +1,7 @@
 import { SETTINGS as AUTH } from '@plainpath/auth/settings'
+import type { Setting } from '@plainpath/http/settings'
 import type { AppName } from '@plainpath/metadata'
 import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
-import { z } from 'zod'
 
 interface InfraSetting {
   readonly name: string
@@ -12,30 +12,18 @@ interface InfraSetting {
   readonly accepts: (written: string) => boolean
 }
 
-const authSettings = Object.entries(AUTH).map(([name, schema]): InfraSetting => {
-  const fallback = schema instanceof z.ZodPrefault ? schema.def.defaultValue : undefined
-  return {
+const infraSettings = (settings: Readonly<Record<string, Setting>>): InfraSetting[] =>
+  Object.entries(settings).map(([name, { schema, default: fallback }]) => ({
     name,
-    required: !schema.safeParse(undefined).success,
-    default: typeof fallback === 'string' ? fallback : undefined,
-    accepts: (written) => schema.safeParse(written).success,
-  }
-})
-
-const resourceSettings = Object.entries(RESOURCE).map(([name, setting]): InfraSetting => {
-  const fallback = 'default' in setting ? setting.default : undefined
-  return {
-    name,
-    required: !setting.schema.safeParse(fallback).success,
+    required: !schema.safeParse(fallback).success,
     default: fallback,
-    accepts: (written) => setting.schema.safeParse(written).success,
-  }
-})
+    accepts: (written) => schema.safeParse(written).success,
+  }))
 
 /** Every setting of both apps, by app. */
 export const SETTINGS_OF: Readonly<Record<AppName, readonly InfraSetting[]>> = {
-  auth: authSettings,
-  resource: resourceSettings,
+  auth: infraSettings(AUTH),
+  resource: infraSettings(RESOURCE),
 }
 
 /** Settings that the manifests leave at their defaults, and why. Every other one has a place in them. */

@@ -1,6 +1,10 @@
 import Koa from 'koa'
-import { answerErrors, createLog, parseTrustedProxies, requestContext, serve } from '../src/index.ts'
-import { installLastResort } from '../src/last-resort.ts'
+import { createLog } from '../src/observability/log.ts'
+import { answerErrors } from '../src/problems/answer-errors.ts'
+import { parseTrustedProxies } from '../src/request/client-address.ts'
+import { requestContext } from '../src/request/request-context.ts'
+import { installLastResort } from '../src/server/run-app.ts'
+import { serve } from '../src/server/server.ts'
 
 /** A process that fails in the way that its argument names, with an error that quotes what is nobody’s business. */
 const log = createLog({ service: 'failing' })

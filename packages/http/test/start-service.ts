@@ -1,20 +1,13 @@
 import Koa, { type Middleware } from 'koa'
-import {
-  type AnswerErrorsOptions,
-  type Authenticators,
-  answerErrors,
-  createLimiter,
-  createLog,
-  type Limiter,
-  memoryLimitStore,
-  mountRoutes,
-  parseTrustedProxies,
-  type Route,
-  type RunningServer,
-  requestContext,
-  type ServeOptions,
-  serve,
-} from '../src/index.ts'
+import { memoryLimitStore } from '../src/limits/limit-store.ts'
+import { createLimiter, type Limiter } from '../src/limits/limiter.ts'
+import { createLog } from '../src/observability/log.ts'
+import { type AnswerErrorsOptions, answerErrors } from '../src/problems/answer-errors.ts'
+import { parseTrustedProxies } from '../src/request/client-address.ts'
+import { requestContext } from '../src/request/request-context.ts'
+import { type Authenticators, mountRoutes } from '../src/routing/mount-routes.ts'
+import type { RawRoute, Route } from '../src/routing/route.ts'
+import { type RunningServer, type ServeOptions, serve } from '../src/server/server.ts'
 
 export const ORIGIN = 'https://plainpath.example'
 
@@ -24,7 +17,7 @@ export interface ServiceOptions {
   errors?: Partial<AnswerErrorsOptions>
   /** Between the error handling and the routes. */
   use?: readonly Middleware[]
-  routes?: readonly Route[]
+  routes?: readonly (Route | RawRoute)[]
   limiter?: Limiter
   authenticators?: Authenticators
   serve?: Partial<ServeOptions>
@@ -44,7 +37,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   const log = createLog({ service: 'test', write: (line) => logged.push(line) })
   const origin = options.origin ?? ORIGIN
   const app = new Koa()
-  app.on('error', (error: Error) => log.warn('an answer could not be sent', { error }))
+  app.on('error', (error: Error) => log.warn('a response could not be sent', { error }))
   app.use(
     requestContext({
       log,

@@ -4,11 +4,12 @@ import {
   type LimitPolicy,
   Problem,
   publicCaching,
+  type RawRoute,
   readForm,
   spendLimits,
 } from '@plainpath/http'
 import { sha256 } from '@plainpath/sealing'
-import type { Context, Middleware } from 'koa'
+import type { Context } from 'koa'
 import type { AuthenticateClient } from '../clients/authenticate-client.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
 import {
@@ -56,45 +57,55 @@ export interface OAuthRouteDeps {
   }
 }
 
-type Handler = (ctx: Context, deps: OAuthRouteDeps) => Promise<void>
-type Surface = Readonly<Record<string, { readonly methods: readonly string[]; readonly handle: Handler }>>
-
 /** An access token of ours; whatever looks otherwise was never issued. */
 const TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
 const JWT_ANSWER = 'application/token-introspection+jwt'
 
 /** What the public may reach below `/oauth/`: exact, case-sensitive paths. Everything else there is 404. */
-export const PUBLIC_OAUTH: Surface = {
-  [ROUTES.token]: { methods: ['POST'], handle: token },
-  [ROUTES.revocation]: { methods: ['POST'], handle: revoke },
-  [ROUTES.jwks]: { methods: ['GET', 'HEAD'], handle: jwks },
-  '/oauth/authorize': { methods: ['GET', 'HEAD', 'POST'], handle: authorize },
-}
+export const publicOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
+  {
+    methods: ['POST'],
+    path: ROUTES.token,
+    limits: deps.limits.address,
+    serve: (ctx) => token(ctx, deps),
+  },
+  {
+    methods: ['POST'],
+    path: ROUTES.revocation,
+    limits: deps.limits.address,
+    serve: (ctx) => revoke(ctx, deps),
+  },
+  {
+    methods: ['GET', 'HEAD'],
+    path: ROUTES.jwks,
+    limits: deps.limits.documents,
+    serve: (ctx) => jwks(ctx, deps),
+  },
+  {
+    methods: ['GET', 'HEAD', 'POST'],
+    path: '/oauth/authorize',
+    limits: [],
+    serve: authorize,
+  },
+]
 
 /** What resource servers reach, on the internal listener. */
-export const INTERNAL_OAUTH: Surface = {
-  [ROUTES.introspection]: { methods: ['POST'], handle: introspect },
-  [ROUTES.jwks]: { methods: ['GET', 'HEAD'], handle: internalJwks },
-}
-
-export function oauthRoutes(surface: Surface, deps: OAuthRouteDeps): Middleware {
-  return async (ctx, next) => {
-    const entry = Object.hasOwn(surface, ctx.path) ? surface[ctx.path] : undefined
-    if (!entry) {
-      await next()
-      return
-    }
-    ctx.state['route'] = ctx.path
-    if (!entry.methods.includes(ctx.method)) {
-      const allow = entry.methods.join(', ')
-      throw new Problem('method-not-allowed', { detail: `Use ${allow} here.`, headers: { allow } })
-    }
-    await entry.handle(ctx, deps)
-  }
-}
+export const internalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
+  {
+    methods: ['POST'],
+    path: ROUTES.introspection,
+    limits: [],
+    serve: (ctx) => introspect(ctx, deps),
+  },
+  {
+    methods: ['GET', 'HEAD'],
+    path: ROUTES.jwks,
+    limits: [],
+    serve: (ctx) => internalJwks(ctx, deps),
+  },
+]
 
 async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  await countForAddress(ctx, deps, deps.limits.address)
   const hint = 'Send it as: curl -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials'
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint reads forms, not JSON. ${hint}` })
@@ -110,7 +121,6 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  await countForAddress(ctx, deps, deps.limits.address)
   const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   // RFC 7009 §2.2: a token that never was is no error.
@@ -125,15 +135,6 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   ctx.status = 200
   ctx.body = ''
   ctx.remove('content-type')
-}
-
-async function countForAddress(
-  ctx: Context,
-  deps: OAuthRouteDeps,
-  policies: readonly LimitPolicy[],
-): Promise<void> {
-  for (const policy of policies)
-    spendLimits(ctx, await deps.limiter.takeForAddress(policy, String(ctx.state['address'])))
 }
 
 async function authenticatedForm(
@@ -202,7 +203,6 @@ async function passToProvider(
 
 /** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  await countForAddress(ctx, deps, deps.limits.documents)
   const content = JSON.stringify({ keys: deps.provider.ring.published })
   ctx.type = 'application/json'
   ctx.body = content

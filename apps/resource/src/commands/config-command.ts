@@ -1,6 +1,7 @@
+import { type Setting, settingsTable } from '@plainpath/http/settings'
 import { Command } from 'commander'
 import { type Environment, loadConfig } from '../config.ts'
-import { SETTINGS, type Setting, settingsTable } from '../settings.ts'
+import { SETTINGS } from '../settings.ts'
 import type { CommandIo } from './command-io.ts'
 
 const HIDDEN = '(secret)'
@@ -20,7 +21,7 @@ export function configCommand(env: Environment, io: CommandIo): Command {
   config
     .command('describe')
     .description('print every setting, its default and what it is, as a Markdown table')
-    .action(() => io.print(settingsTable()))
+    .action(() => io.print(settingsTable(SETTINGS)))
   return config
 }
 

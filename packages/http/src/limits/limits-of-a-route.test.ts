@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { startService } from '../../test/start-service.ts'
+import { createLimiter, createLog, defineRoute, memoryLimitStore } from '../index.ts'
+
+test('what the first limit of an address refuses takes nothing from the next', async () => {
+  const now = () => new Date(0)
+  const memory = memoryLimitStore(now)
+  const asked: string[] = []
+  const limiter = createLimiter({
+    store: {
+      ...memory,
+      take(key, policy, before) {
+        asked.push(policy.name)
+        return memory.take(key, policy, before)
+      },
+    },
+    factor: 1,
+    now,
+    log: createLog({ service: 'test', write: () => {} }),
+  })
+  const route = defineRoute({
+    method: 'get',
+    path: '/limited',
+    operationId: 'limited',
+    summary: 'A route with two limits',
+    access: 'open',
+    limits: {
+      address: [{ name: 'narrow', quota: 1, windowSeconds: 60 }],
+      anonymous: [{ name: 'wide', quota: 9, windowSeconds: 60 }],
+    },
+    responses: { 200: z.string() },
+    handle: () => ({ status: 200, body: 'fine' }),
+  })
+  await using service = await startService({ limiter, routes: [route] })
+  const answer = await fetch(`${service.url}/limited`)
+  expect(answer.headers.get('ratelimit')).toBe('"narrow";r=0;t=60, "wide";r=8;t=60')
+  const refused = await fetch(`${service.url}/limited`)
+  expect(refused.status).toBe(429)
+  expect(refused.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')
+  expect(asked).toEqual(['narrow', 'wide', 'narrow'])
+})

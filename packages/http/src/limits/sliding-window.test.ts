@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { type Part, takeFromWindow } from './limit-store.ts'
+
+const window = { quota: 1_000, windowMs: 60_000 }
+
+test('remembers a window in at most twelve parts, however often it is taken from', () => {
+  let parts: readonly Part[] = []
+  let most = 0
+  for (let at = 0; at < 300_000; at += 250) {
+    ;({ parts } = takeFromWindow(parts, at, window))
+    most = Math.max(most, parts.length)
+  }
+  expect(most).toBeLessThanOrEqual(12)
+})
+
+test('a clock that is set back locks nobody out for longer than a window', () => {
+  const { parts } = takeFromWindow([], 3_600_000, { ...window, quota: 1 })
+  const refused = takeFromWindow(parts, 0, { ...window, quota: 1 })
+  expect(refused).toMatchObject({ allowed: false, resetMs: 60_000 })
+  expect(takeFromWindow(refused.parts, 60_000, { ...window, quota: 1 }).allowed).toBe(true)
+})

@@ -1,0 +1,106 @@
+import { describe, expect, test } from 'vitest'
+import { startService } from '../../test/start-service.ts'
+import type { LimitState } from './limit-store.ts'
+import { spendLimits } from './spend-limits.ts'
+
+const state = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
+  policy: { name, quota: 10, windowSeconds: 60 },
+  allowed: true,
+  remaining: 9,
+  resetSeconds: 42,
+  ...changes,
+})
+const refusing = (name: string) => state(name, { allowed: false, remaining: 0 })
+
+/** What a request is answered for which these states are spent, one call after another. */
+async function answer(...calls: LimitState[][]): Promise<Response> {
+  await using service = await startService({
+    use: [
+      async (ctx) => {
+        for (const states of calls) spendLimits(ctx, ...states)
+        ctx.body = 'done'
+      },
+    ],
+  })
+  const response = await fetch(service.url)
+  return new Response(await response.text(), response)
+}
+
+type Item = { value: string; parameters: Record<string, number> }
+
+/** A list of strings with integer parameters (RFC 9651 §4.2.1), read by its grammar; throws when it is another. */
+function parseList(field: string): Item[] {
+  const items: Item[] = []
+  let rest = field
+  const take = (pattern: RegExp): string => {
+    const found = pattern.exec(rest)
+    if (!found || found.index !== 0) throw new Error(`${pattern} expected at "${rest}"`)
+    rest = rest.slice(found[0].length)
+    return found[1] ?? found[0]
+  }
+  do {
+    const value = take(/^"((?:[\x20\x21\x23-\x5B\x5D-\x7E]|\\["\\])*)"/)
+    const parameters: Record<string, number> = {}
+    while (rest.startsWith(';')) {
+      take(/^; */)
+      const name = take(/^[a-z*][a-z0-9_\-.*]*/)
+      take(/^=/)
+      parameters[name] = Number(take(/^-?\d{1,15}(?![\d.])/))
+    }
+    items.push({ value, parameters })
+    if (rest) take(/^[ \t]*,[ \t]*(?=")/)
+  } while (rest)
+  return items
+}
+
+describe('the fields RateLimit-Policy and RateLimit', () => {
+  test('name each policy with its quota and window, and what is left of it', async () => {
+    const response = await answer([state('reads'), state('all', { remaining: 0, resetSeconds: 1 })])
+    expect(response.status).toBe(200)
+    expect(parseList(response.headers.get('ratelimit-policy') ?? '')).toEqual([
+      { value: 'reads', parameters: { q: 10, w: 60 } },
+      { value: 'all', parameters: { q: 10, w: 60 } },
+    ])
+    expect(parseList(response.headers.get('ratelimit') ?? '')).toEqual([
+      { value: 'reads', parameters: { r: 9, t: 42 } },
+      { value: 'all', parameters: { r: 0, t: 1 } },
+    ])
+  })
+
+  test('keep what was announced earlier in the request', async () => {
+    const response = await answer([state('first')], [], [state('second')])
+    expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual([
+      'first',
+      'second',
+    ])
+  })
+
+  test('are absent where nothing is limited', async () => {
+    const response = await answer([])
+    expect(response.headers.get('ratelimit')).toBeNull()
+    expect(response.headers.get('ratelimit-policy')).toBeNull()
+  })
+})
+
+describe('a refusal', () => {
+  test('is a 429 that names the policy and says when to come again', async () => {
+    const response = await answer([state('first')], [refusing('second')])
+    expect(response.status).toBe(429)
+    expect(response.headers.get('retry-after')).toBe('42')
+    expect(response.headers.get('cache-control')).toBe('no-store')
+    expect(await response.json()).toMatchObject({
+      code: 'rate-limited',
+      policy: 'second',
+      detail: 'The limit "second" allows 10 in 60 seconds. Try again in 42 seconds.',
+    })
+    expect(parseList(response.headers.get('ratelimit') ?? '')).toEqual([
+      { value: 'first', parameters: { r: 9, t: 42 } },
+      { value: 'second', parameters: { r: 0, t: 42 } },
+    ])
+  })
+
+  test('ends the request: what comes after it is not spent', async () => {
+    const response = await answer([refusing('first')], [state('second')])
+    expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])
+  })
+})

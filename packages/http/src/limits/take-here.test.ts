@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { type LimitPolicy, memoryLimitStore } from './limit-store.ts'
+import { takeHere } from './limiter.ts'
+
+const NOON = Date.UTC(2026, 10, 22, 12)
+const DAY_MS = 24 * 3600 * 1000
+const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+const limits = { address: [policy('address', 5)], anonymous: [policy('all', 4)], client: [policy('one', 3)] }
+
+function start() {
+  const clock = { at: NOON }
+  const now = () => new Date(clock.at)
+  const store = memoryLimitStore(now)
+  const offered: string[] = []
+  const { key, offer } = store.here!
+  const here = { key, offer: (hash: string, of: LimitPolicy) => (offered.push(hash), offer(hash, of)) }
+  return { clock, offered, take: takeHere({ store: { ...store, here }, factor: 1, now }) }
+}
+
+const remaining = (states: ReturnType<ReturnType<typeof start>['take']>) =>
+  states?.map((state) => [state.policy.name, state.remaining])
+
+test('who comes again is counted in the same places, and nobody else is', () => {
+  const { take } = start()
+  const ask = (address: string, clientId?: string) => remaining(take(limits, address, clientId))
+  expect(ask('203.0.113.7')).toEqual([
+    ['address', 4],
+    ['all', 3],
+  ])
+  expect(ask('203.0.113.7')?.at(-1)).toEqual(['all', 2])
+  expect(ask('203.0.113.8')?.at(-1)).toEqual(['all', 3])
+  expect(ask('203.0.113.7', 'agt_a')).toEqual([
+    ['address', 2],
+    ['one', 2],
+  ])
+  expect(ask('203.0.113.7', 'agt_b')?.at(-1)).toEqual(['one', 2])
+  // A client is one wherever it asks from.
+  expect(ask('203.0.113.9', 'agt_a')?.at(-1)).toEqual(['one', 1])
+})
+
+test('another route has its own limits for the same caller', () => {
+  const { take } = start()
+  take(limits, '203.0.113.7')
+  expect(remaining(take({ address: [policy('other', 9)] }, '203.0.113.7'))).toEqual([['other', 8]])
+})
+
+test('the next day nobody is counted under what they were counted under', () => {
+  const { clock, offered, take } = start()
+  take(limits, '203.0.113.7', 'agt_a')
+  clock.at += DAY_MS
+  take(limits, '203.0.113.7', 'agt_a')
+  expect(offered).toHaveLength(4)
+  expect(new Set(offered)).toHaveLength(4)
+})
+
+test('what one policy refuses takes nothing from another', () => {
+  const { take } = start()
+  for (const _ of [1, 2, 3]) expect(take(limits, '2001:db8::1', 'agt_a')).toBeDefined()
+  expect(take(limits, '2001:db8::1', 'agt_a')).toBeUndefined()
+  expect(remaining(take(limits, '2001:db8::1', 'agt_b'))?.[0]).toEqual(['address', 1])
+})

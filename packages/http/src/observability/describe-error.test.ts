@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest'
+import { cpuTimeOf } from '../testing/cpu-time.ts'
+import { describeError } from './describe-error.ts'
+import { createLog } from './log.ts'
+
+const messageOf = (message: string) => describeError(new Error(message)).message
+
+describe('N-174, N-182 what could be somebody’s data is cut out of a message:', () => {
+  test.for([
+    { why: 'a quoted value', message: 'invalid input for uuid: "canary"' },
+    { why: 'a value in single quotes', message: "no user 'canary'" },
+    { why: 'a value in single quotes behind an apostrophe', message: "can't find user 'canary'" },
+    {
+      why: 'what JSON.parse quotes',
+      message: `Unexpected token 'h', "{"message":"canary" h" is not valid JSON`,
+    },
+    { why: 'a quotation that does not end', message: 'near "canary' },
+    { why: 'a quotation that ends far away', message: `near "${'x'.repeat(2_000)} canary"` },
+    { why: 'an address', message: 'Key (email)=(canary@example.org) already exists' },
+    { why: 'an access token', message: 'unknown token ppt_canary-1_2' },
+    { why: 'a secret', message: 'wrong secret pps_canary' },
+    { why: 'credentials', message: 'refused Basic canary' },
+    { why: 'a bearer token', message: 'refused bearer canary' },
+    { why: 'a URL with a password', message: 'connect postgres://auth:canary@db/auth failed' },
+    { why: 'a URL with a query', message: 'GET https://plainpath.example/claim?attempt=canary' },
+    { why: 'a long random text', message: `key ${'canary'.repeat(7)}` },
+  ])('$why', ({ message }) => {
+    const left = messageOf(message)
+    expect(left).toContain('[…]')
+    expect(left).not.toContain('canary')
+  })
+
+  test('and what helps to find the fault stays', () => {
+    expect(messageOf('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
+    expect(messageOf("can't reach what isn't there")).toBe("can't reach what isn't there")
+  })
+})
+
+test('an error keeps its name, code, place and causes', () => {
+  const cause = Object.assign(new TypeError('inner'), { code: 'ECONNRESET', query: 'select canary' })
+  const { at, cause: described, ...rest } = describeError(new Error('outer', { cause }))
+  expect(rest).toEqual({ name: 'Error', message: 'outer' })
+  expect(at).toContain('describe-error.test.ts')
+  expect(at?.split(' < ').length).toBeLessThanOrEqual(6)
+  expect(described).toMatchObject({ name: 'TypeError', message: 'inner', code: 'ECONNRESET' })
+  expect(JSON.stringify(described)).not.toContain('canary')
+})
+
+test('a message that looks like a stack does not pass for one', () => {
+  expect(JSON.stringify(describeError(new Error('x\n    at "canary" (somewhere)')))).not.toContain('canary')
+})
+
+test('a chain of causes ends, even when it is a circle', () => {
+  const error = new Error('round')
+  error.cause = error
+  expect(JSON.stringify(describeError(error)).match(/round/g)).toHaveLength(5)
+})
+
+test.for(['canary', { canary: 1 }, undefined, null, 5])('what is no Error is not shown: %s', (thrown) => {
+  expect(describeError(thrown)).toEqual({ name: typeof thrown, message: 'not an Error' })
+})
+
+test('a long message is cut, and takes no time', async () => {
+  const ms = await cpuTimeOf(() => {
+    for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' '])
+      expect(messageOf(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
+  })
+  expect(ms).toBeLessThan(1_000)
+})
+
+test('a log line is one JSON object with a time in UTC, and describes errors so', () => {
+  const lines: string[] = []
+  const log = createLog({ service: 'test', write: (line) => lines.push(line) })
+  log.warn('it failed', { error: new Error('for canary@example.org'), count: 2 })
+  log.info('line\nbreak')
+  const [first = '', second = ''] = lines
+  expect(JSON.parse(first)).toMatchObject({
+    level: 'warn',
+    service: 'test',
+    msg: 'it failed',
+    count: 2,
+    error: { name: 'Error', message: 'for […]' },
+  })
+  expect(JSON.parse(first).time).toMatch(/^\d{4}-\d\d-\d\dT.*Z$/)
+  expect(second.trimEnd()).not.toContain('\n')
+})
+
+test('a log is silent below its level', () => {
+  const lines: string[] = []
+  const log = createLog({ service: 'test', level: 'error', write: (line) => lines.push(line) })
+  log.info('a')
+  log.warn('b')
+  log.error('c')
+  expect(lines.map((line) => JSON.parse(line).msg)).toEqual(['c'])
+})

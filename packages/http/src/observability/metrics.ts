@@ -1,0 +1,178 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** What is counted for every app. Labels are route patterns, statuses and policy names: never what a client sent. */
+export interface Metrics {
+  readonly registry: Registry
+  answered(answer: { method: string; route: string; status: number; seconds: number }): void
+  limited(policy: string, decision: Decision): void
+  /** How far the clock of this machine is ahead of the database's, in seconds. */
+  clockSkew(seconds: number): void
+  /** Says that `sweep` erased what is over, or that it begins: it is expected to go on from then. */
+  swept(sweep: string): void
+  /** A gauge of the app's own; setting it forgets its values for other labels. */
+  gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
+  /** A counter of the app's own. */
+  counter(name: string, help: string, labels?: readonly string[]): (labels?: Labels) => void
+  /** A histogram of the app's own. @param buckets upper bounds, rising */
+  histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
+  /** A gauge that is read when it is scraped, under each value of one label. */
+  sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
+  /** A counter that somebody else counts, read when it is scraped. */
+  tallied(name: string, help: string, read: () => number): void
+}
+
+type Labels = Readonly<Record<string, string>>
+
+export function createMetrics(service: string): Metrics {
+  const registry = new Registry()
+  registry.setDefaultLabels({ service })
+  collectDefaultMetrics({ register: registry })
+  const requests = new Histogram({
+    name: 'http_request_duration_seconds',
+    help: 'Time to answer, by route pattern and status',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.001, 0.005, 0.02, 0.1, 0.5, 2],
+    registers: [registry],
+  })
+  const limited = limitDecisions(registry)
+  const skew = new Gauge({
+    name: 'clock_skew_seconds',
+    help: 'How far the clock of this machine is ahead of the database’s',
+    registers: [registry],
+  })
+  const retention = new Gauge({
+    name: 'retention_last_success_timestamp_seconds',
+    help: 'When a sweep last erased what is over; before the first time, when the process began',
+    labelNames: ['sweep'],
+    registers: [registry],
+  })
+  return {
+    registry,
+    clockSkew: (seconds) => skew.set(seconds),
+    swept: (sweep) => retention.setToCurrentTime({ sweep }),
+    answered: ({ method, route, status, seconds }) =>
+      requests.observe({ method, route, status: String(status) }, seconds),
+    limited,
+    gauge(name, help, labelNames = []) {
+      const gauge = new Gauge({ name, help, labelNames, registers: [registry] })
+      return (value, labels = {}) => {
+        gauge.reset()
+        gauge.set(labels, value)
+      }
+    },
+    counter(name, help, labelNames = []) {
+      const counter = new Counter({ name, help, labelNames, registers: [registry] })
+      return (labels = {}) => counter.inc(labels)
+    },
+    sampled(name, help, label, read) {
+      const gauge = new Gauge({
+        name,
+        help,
+        labelNames: [label],
+        registers: [],
+        collect() {
+          for (const [value, number] of Object.entries(read())) this.set({ [label]: value }, number)
+        },
+      })
+      registry.registerMetric(gauge)
+    },
+    tallied: (name, help, read) => talliedCounter(registry, { name, help, read: () => [[{}, read()]] }),
+    histogram(name, help, buckets) {
+      const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
+      return (value) => histogram.observe(value)
+    },
+  }
+}
+
+type Decision = 'allowed' | 'refused' | 'uncounted'
+
+/**
+ * Counts what rate limits decide, here, and tells the library when it is asked: it makes a text of the labels for each
+ * count, and of these there are two or three for every request.
+ */
+function limitDecisions(registry: Registry): (policy: string, decision: Decision) => void {
+  const decided = new Map<string, Record<Decision, number>>()
+  talliedCounter(registry, {
+    name: 'limit_decisions_total',
+    help: 'Requests counted by a rate limit, by policy and decision',
+    labelNames: ['policy', 'decision'],
+    *read() {
+      for (const [policy, counts] of decided)
+        for (const [decision, count] of Object.entries(counts))
+          if (count > 0) yield [{ policy, decision }, count]
+    },
+  })
+  return (policy, decision) => {
+    const counts = decided.get(policy) ?? { allowed: 0, refused: 0, uncounted: 0 }
+    counts[decision] += 1
+    decided.set(policy, counts)
+  }
+}
+
+/** A counter that somebody else counts. @param counter.read gives what it stands at, under its labels, when it is scraped */
+function talliedCounter(
+  registry: Registry,
+  counter: {
+    name: string
+    help: string
+    labelNames?: readonly string[]
+    read(): Iterable<[labels: Record<string, string>, count: number]>
+  },
+): void {
+  const { name, help, labelNames = [], read } = counter
+  registry.registerMetric(
+    new Counter({
+      name,
+      help,
+      labelNames,
+      registers: [],
+      collect() {
+        this.reset()
+        for (const [labels, count] of read()) this.inc(labels, count)
+      },
+    }),
+  )
+}
+
+/** How a pool of connections is used now. */
+export interface PoolUsage {
+  /** Connections that work for somebody. */
+  readonly inUse: number
+  readonly idle: number
+  /** Those who wait for a connection. */
+  readonly waiting: number
+  /** Those who were turned away, since the pool was opened: too many waited. */
+  readonly shed: number
+  /** Those whom the server did not serve, since the pool was opened. */
+  readonly failed: number
+  readonly max: number
+}
+
+/**
+ * `database_pool`: connections in use and idle, who waits for one, and how many there may be; `database_shed_total`, who
+ * was turned away since too many waited; and `database_failures_total`, who was not served otherwise.
+ */
+export function poolMetrics(
+  metrics: Pick<Metrics, 'sampled' | 'tallied'>,
+  pool: { usage(): PoolUsage },
+): void {
+  metrics.sampled(
+    'database_pool',
+    'Connections to PostgreSQL by state, and who waits for one',
+    'state',
+    () => {
+      const { inUse, idle, waiting, max } = pool.usage()
+      return { in_use: inUse, idle, waiting, max }
+    },
+  )
+  metrics.tallied(
+    'database_shed_total',
+    'Uses of PostgreSQL that were refused at once, since too many waited for a connection',
+    () => pool.usage().shed,
+  )
+  metrics.tallied(
+    'database_failures_total',
+    'Uses of PostgreSQL that failed since it did not answer: no connection, one that was lost, a time-out',
+    () => pool.usage().failed,
+  )
+}

@@ -1,0 +1,250 @@
+import { Readable } from 'node:stream'
+import type { Context } from 'koa'
+import { describe, expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { ORIGIN, startService } from '../../test/start-service.ts'
+import type { ErrorForm } from './answer-errors.ts'
+import { Problem, type ProblemDocument } from './problem.ts'
+import { PROBLEM_CODES, problemKind } from './problems.ts'
+
+const SECRET = 'canary-7f3a'
+
+/** A service whose every request fails like this. */
+const failing = (fail: (ctx: Context) => unknown, form: ErrorForm = 'problem') =>
+  startService({
+    errors: {
+      formOf: () => form,
+      isUnavailable: (thrown) => thrown instanceof RangeError,
+      page: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
+    },
+    use: [async (ctx) => void (await fail(ctx))],
+  })
+
+const refuse = () => {
+  throw new Problem('guide-retired', { detail: 'Say "no" to §1.' })
+}
+
+describe('a failure is written', () => {
+  test('as a problem with all its members (RFC 9457)', async () => {
+    await using service = await failing(() => {
+      throw new Problem('invalid-request', {
+        errors: [{ pointer: '#/a', detail: 'is missing' }],
+        extensions: { policy: 'p' },
+      })
+    })
+    const response = await fetch(`${service.url}/a/b?secret=1`, { headers: { 'x-request-id': 'request-1' } })
+    expect(response.status).toBe(400)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toEqual({
+      type: `${ORIGIN}/problems/invalid-request`,
+      title: 'The request is not valid',
+      status: 400,
+      detail: expect.stringContaining('A part of the request is missing'),
+      instance: '/a/b',
+      code: 'invalid-request',
+      request_id: 'request-1',
+      errors: [{ pointer: '#/a', detail: 'is missing' }],
+      policy: 'p',
+    })
+  })
+
+  test('with the place as a URI, whatever bytes were sent', async () => {
+    await using service = await failing(refuse)
+    const sent = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
+    const { answers } = await converse(service.port, sent)
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
+  })
+
+  test('for agents with error and error_description beside it', async () => {
+    await using service = await failing(refuse, 'agent')
+    const response = await fetch(service.url)
+    expect(response.headers.get('content-type')).toBe('application/problem+json')
+    expect(await response.json()).toMatchObject({
+      code: 'guide-retired',
+      detail: 'Say "no" to §1.',
+      error: 'invalid_request',
+      error_description: "Say 'no' to ?1.",
+    })
+  })
+
+  test('for OAuth as RFC 6749 §5.2, as JSON whatever is accepted', async () => {
+    await using service = await failing(refuse, 'oauth')
+    const response = await fetch(service.url, { headers: { accept: 'text/html' } })
+    expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(await response.json()).toEqual({
+      error: 'invalid_request',
+      error_description: "Say 'no' to ?1.",
+      error_uri: `${ORIGIN}/problems/guide-retired`,
+    })
+  })
+
+  test.for([
+    { accept: 'text/html', html: true },
+    { accept: 'text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8', html: true },
+    { accept: '*/*', html: false },
+    { accept: 'application/json', html: false },
+    { accept: 'application/json, text/html', html: false },
+    { accept: 'application/json;q=0.1, text/html', html: true },
+    { accept: 'image/png', html: false },
+    { accept: 'nonsense', html: false },
+    { accept: `text/html${',a/b'.repeat(2_000)}`, html: true },
+  ])('as a page only for who asks for HTML: $accept', async ({ accept, html }) => {
+    await using service = await failing(refuse, 'page')
+    const response = await fetch(service.url, { headers: { accept } })
+    expect(response.status).toBe(410)
+    expect(response.headers.get('vary')).toBe('Accept')
+    const type = html ? 'text/html; charset=utf-8' : 'application/problem+json'
+    expect(response.headers.get('content-type')).toBe(type)
+    expect((await response.text()).startsWith('<h1>')).toBe(html)
+  })
+
+  test('never as a page in the other forms', async () => {
+    for (const form of ['problem', 'agent', 'oauth'] as const) {
+      await using service = await failing(refuse, form)
+      const response = await fetch(service.url, { headers: { accept: 'text/html' } })
+      expect(response.headers.get('content-type')).toContain('json')
+    }
+  })
+})
+
+describe('N-182, N-183 what was thrown stays inside:', () => {
+  class DriverError extends Error {
+    override readonly name = 'DriverError'
+    readonly detail = `Key (email)=(${SECRET}) already exists`
+    readonly status = 400
+    readonly expose = true
+    readonly headers = { 'x-leak': SECRET }
+  }
+  test.for([
+    { why: 'an error', thrown: new Error(`select '${SECRET}'`) },
+    { why: 'an error of a driver that looks like an answer', thrown: new DriverError(`"${SECRET}"`) },
+    { why: 'a text', thrown: SECRET },
+    { why: 'nothing', thrown: undefined },
+    { why: 'an error with a cause', thrown: new Error('x', { cause: new Error(`'${SECRET}'`) }) },
+  ])('$why', async ({ thrown }) => {
+    for (const form of ['problem', 'agent', 'oauth', 'page'] as const) {
+      // oxlint-disable-next-line typescript/prefer-promise-reject-errors -- other people's code does
+      await using service = await failing(() => Promise.reject(thrown), form)
+      const response = await fetch(service.url, { headers: { accept: 'text/html' } })
+      const body = await response.text()
+      expect(response.status).toBe(500)
+      expect(response.headers.get('x-leak')).toBeNull()
+      expect(body).not.toMatch(/canary|DriverError|\bat \/|node:|\.ts/)
+      expect(service.logged.filter((line) => line.includes('internal-error'))).toHaveLength(1)
+      expect(service.logged.join('')).not.toContain(SECRET)
+    }
+  })
+})
+
+test('a store that does not answer is 503 with Retry-After, and is logged with its cause', async () => {
+  await using service = await failing(() => {
+    throw new RangeError('no connection')
+  })
+  const response = await fetch(service.url)
+  expect(response.status).toBe(503)
+  expect(response.headers.get('retry-after')).toMatch(/^\d+$/)
+  expect(await response.json()).toMatchObject({ code: 'unavailable' })
+  expect(service.logged[0]).toMatch(/"level":"error".*"no connection"/)
+})
+
+test('a mistake of a caller is no error in the log', async () => {
+  await using service = await failing(refuse)
+  await fetch(service.url)
+  expect(service.logged.map((line) => JSON.parse(line).level)).toEqual(['info'])
+})
+
+test('N-155 an error is never cached, and says nothing about the answer that was begun', async () => {
+  await using service = await failing((ctx) => {
+    ctx.set({ etag: '"x"', 'cache-control': 'public', location: '/elsewhere', 'content-encoding': 'gzip' })
+    ctx.status = 201
+    ctx.body = Readable.from(['half'])
+    refuse()
+  })
+  const { headers } = await fetch(service.url)
+  expect(headers.get('cache-control')).toBe('no-store')
+  for (const name of ['etag', 'location', 'content-encoding']) expect(headers.get(name)).toBeNull()
+})
+
+test('the headers of the problem are sent, and HEAD has those of GET without a body', async () => {
+  await using service = await failing(() => {
+    throw new Problem('token-required', { headers: { 'www-authenticate': 'Bearer' } })
+  })
+  const [got, headed] = [await fetch(service.url), await fetch(service.url, { method: 'HEAD' })]
+  expect(headed.status).toBe(401)
+  expect(await headed.text()).toBe('')
+  for (const name of ['www-authenticate', 'content-type', 'cache-control']) {
+    expect(headed.headers.get(name)).toBe(got.headers.get(name))
+  }
+  expect(headed.headers.get('content-length')).toMatch(/^\d+$/)
+})
+
+test('N-183 an answer that breaks off in the middle is cut, so that nobody takes it for whole', async () => {
+  await using service = await failing(async (ctx) => {
+    ctx.res.writeHead(200, { 'content-length': '100' })
+    ctx.res.write('half')
+    throw new Error('late')
+  })
+  const { answers, closed } = await converse(service.port, head('GET / HTTP/1.1', 'Host: h'))
+  expect(answers).toEqual([])
+  expect(closed).toBe(true)
+  expect(service.logged.join('')).toContain('internal-error')
+})
+
+test('an answer that somebody wrote directly is left alone, though it is 404', async () => {
+  const mine = 'mine'.repeat(1_000_000)
+  await using service = await failing((ctx) => {
+    ctx.respond = false
+    ctx.res.writeHead(404).end(mine)
+  })
+  expect((await (await fetch(service.url)).text()).length).toBe(mine.length)
+})
+
+test('a failure after somebody announced to write directly is answered all the same', async () => {
+  await using service = await failing((ctx) => {
+    ctx.respond = false
+    refuse()
+  })
+  expect((await fetch(service.url, { signal: AbortSignal.timeout(2_000) })).status).toBe(410)
+})
+
+describe('a path that is nobody’s is 404:', () => {
+  test.for(['/', '//', '//x', '/%zz', '/%00', '/a%2fb', '/./a', '/a;x=1', '/?a=1'])('%s', async (path) => {
+    await using service = await startService()
+    const bytes = Buffer.from(head(`GET ${path} HTTP/1.1`, 'Host: h'), 'utf8')
+    const { answers } = await converse(service.port, bytes, { answers: 1 })
+    expect(answers[0]?.status).toBe(404)
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'not-found' })
+  })
+})
+
+test.for([
+  'http://[::1/x',
+  'http:///x',
+  'http://',
+  'http://a b',
+  '//u@[#x',
+  '//u@[\tx',
+  '//u@[\fx',
+  'http://h:99999999/',
+  '*',
+])('the target %s, which Koa cannot parse, is answered with a 4xx of ours', async (target) => {
+  await using service = await startService()
+  const bytes = Buffer.from(head(`OPTIONS ${target} HTTP/1.1`, 'Host: h'), 'latin1')
+  const { answers } = await converse(service.port, bytes, { answers: 1 })
+  expect(answers[0]?.status).toBeGreaterThanOrEqual(400)
+  expect(answers[0]?.status).toBeLessThan(500)
+  expect(answers[0]?.headers['content-type']).toBe('application/problem+json')
+  expect(service.logged.join('')).not.toContain('"level":"error"')
+})
+
+test('every problem has a status, texts that say what to do, and a legal OAuth code', () => {
+  for (const code of PROBLEM_CODES) {
+    const { status, title, meaning, remedy, oauth } = problemKind(code)
+    expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/)
+    expect(status).toBeGreaterThanOrEqual(400)
+    expect(title).not.toMatch(/\.$/)
+    expect(meaning).toMatch(/\.$/)
+    expect(remedy).toMatch(/\.$/)
+    if (oauth) expect(oauth).toMatch(/^[a-z_]+$/)
+  }
+})

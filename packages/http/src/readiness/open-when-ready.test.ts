@@ -1,0 +1,79 @@
+import { expect, test, vi } from 'vitest'
+import { createLog } from '../observability/log.ts'
+import { type Finding, type OpenWhenReadyOptions, openWhenReady } from './readiness.ts'
+
+class NotNow extends Error {}
+
+function waiting(options: Partial<OpenWhenReadyOptions<string>> = {}) {
+  const logged: string[] = []
+  const stores: { database: Finding } = { database: { awaited: 'PostgreSQL' } }
+  const stop = new AbortController()
+  const app = openWhenReady({
+    needs: { database: async () => stores.database, redis: async () => true },
+    open: async () => 'opened',
+    isPassing: (error) => error instanceof NotNow,
+    log: createLog({ service: 'test', write: (line) => logged.push(line) }),
+    ...options,
+  })
+  return { stores, stop, app, logged, opened: app.openAtLast(stop.signal) }
+}
+
+test('it says what is waited for, once, and opens when that is there', async () => {
+  const { stores, app, logged, opened } = waiting()
+  await expect
+    .poll(() => app.readiness.check())
+    .toEqual({
+      ready: false,
+      checks: { database: 'failed', redis: 'ok' },
+      awaited: { database: 'PostgreSQL' },
+    })
+  stores.database = { awaited: 'migrations' }
+  await expect
+    .poll(() => app.readiness.check())
+    .toMatchObject({ ready: false, awaited: { database: 'migrations' } })
+  stores.database = true
+  expect(await opened).toBe('opened')
+  expect(logged.map((line) => (JSON.parse(line) as { awaited: unknown }).awaited)).toEqual([
+    { database: 'PostgreSQL' },
+    { database: 'migrations' },
+  ])
+})
+
+test('with all there it opens at once, and says nothing', async () => {
+  const { logged, opened } = waiting({ needs: {} })
+  expect(await opened).toBe('opened')
+  expect(logged).toEqual([])
+})
+
+test('what goes away while it opens is waited for; a fault of ours is thrown', async () => {
+  const open = vi.fn<() => Promise<string>>()
+  open.mockRejectedValueOnce(new NotNow()).mockResolvedValueOnce('opened')
+  expect(await waiting({ needs: {}, open }).opened).toBe('opened')
+  expect(open).toHaveBeenCalledTimes(2)
+  open.mockRejectedValueOnce(new TypeError('ours'))
+  await expect(waiting({ needs: {}, open }).opened).rejects.toThrow('ours')
+})
+
+test('it looks again soon, and never more often than once a second for long', async () => {
+  vi.useFakeTimers()
+  try {
+    let looked = 0
+    const needs = {
+      async database() {
+        looked += 1
+        return false
+      },
+    }
+    const { stop, opened } = waiting({ needs })
+    await vi.advanceTimersByTimeAsync(1_000)
+    expect(looked).toBeGreaterThanOrEqual(4)
+    await vi.advanceTimersByTimeAsync(60_000)
+    expect(looked).toBeLessThanOrEqual(66)
+    expect(looked).toBeGreaterThanOrEqual(58)
+    stop.abort()
+    await vi.advanceTimersByTimeAsync(0)
+    expect(await opened).toBeUndefined()
+  } finally {
+    vi.useRealTimers()
+  }
+})

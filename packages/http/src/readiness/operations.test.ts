@@ -1,0 +1,133 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createMetrics } from '../observability/metrics.ts'
+import { serve } from '../server/server.ts'
+import { createReadiness, operationsApp, type ReadinessChecks } from './readiness.ts'
+
+async function start(checks: ReadinessChecks) {
+  const readiness = createReadiness(checks)
+  const metrics = createMetrics('test')
+  const app = operationsApp({ readiness, registry: metrics.registry })
+  const server = await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+  const get = async (path: string, method = 'GET') => {
+    const response = await fetch(`${server.url}${path}`, { method })
+    return { status: response.status, headers: response.headers, body: await response.text() }
+  }
+  return { ...server, readiness, metrics, get, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
+
+const passes = async () => true
+
+describe('/ready', () => {
+  test('is 200 when every check passes', async () => {
+    await using app = await start({ database: passes, redis: passes })
+    const { status, headers, body } = await app.get('/ready')
+    expect(status).toBe(200)
+    expect(headers.get('cache-control')).toBe('no-store')
+    expect(JSON.parse(body)).toEqual({ status: 'ready', checks: { database: 'ok', redis: 'ok' } })
+  })
+
+  test.for([
+    { why: 'says no', check: async () => false },
+    { why: 'fails', check: () => Promise.reject(new Error('canary')) },
+    {
+      why: 'throws before it waits',
+      check: () => {
+        throw new Error('canary')
+      },
+    },
+  ])('is 503 when a check $why, and names it alone', async ({ check }) => {
+    await using app = await start({ database: passes, redis: check })
+    const { status, body } = await app.get('/ready')
+    expect(status).toBe(503)
+    expect(JSON.parse(body)).toEqual({ status: 'not ready', checks: { database: 'ok', redis: 'failed' } })
+  })
+
+  test('says what is awaited, where a check knows it', async () => {
+    await using app = await start({ database: async () => ({ awaited: 'PostgreSQL' }), redis: passes })
+    const { status, body } = await app.get('/ready')
+    expect(status).toBe(503)
+    expect(JSON.parse(body)).toEqual({
+      status: 'not ready',
+      checks: { database: 'failed', redis: 'ok' },
+      awaited: { database: 'PostgreSQL' },
+    })
+  })
+
+  test('is 503 from the moment the app drains, whatever passes', async () => {
+    await using app = await start({ database: passes })
+    app.readiness.drain()
+    expect(await app.get('/ready')).toMatchObject({ status: 503 })
+    expect(await app.get('/live')).toMatchObject({ status: 200 })
+  })
+})
+
+describe('a check that hangs', () => {
+  beforeEach(() => void vi.useFakeTimers())
+  afterEach(() => void vi.useRealTimers())
+
+  test('has failed after 2 s, and is not started again beside itself', async () => {
+    let started = 0
+    const { promise, resolve } = Promise.withResolvers<boolean>()
+    const readiness = createReadiness({
+      slow() {
+        started += 1
+        return promise
+      },
+    })
+    const first = readiness.check()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect(await first).toEqual({ ready: false, checks: { slow: 'failed' } })
+    const second = readiness.check()
+    await vi.advanceTimersByTimeAsync(2_000)
+    expect((await second).ready).toBe(false)
+    expect(started).toBe(1)
+    resolve(true)
+    await vi.advanceTimersByTimeAsync(0)
+    expect((await readiness.check()).ready).toBe(true)
+    expect(started).toBe(2)
+  })
+})
+
+test('/live asks nothing', async () => {
+  await using app = await start({ database: async () => false })
+  expect(await app.get('/live')).toMatchObject({ status: 200, body: '{"status":"ok"}' })
+})
+
+test('/metrics shows what was counted, for one service', async () => {
+  await using app = await start({})
+  app.metrics.answered({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
+  app.metrics.limited('register-address', 'refused')
+  const { status, headers, body } = await app.get('/metrics')
+  expect(status).toBe(200)
+  expect(headers.get('content-type')).toMatch(/^text\/plain/)
+  expect(body).toMatch(
+    /^http_request_duration_seconds_bucket\{le="0\.005",service="test",method="GET",route="\/guides\/\{slug\}",status="200"\} 1$/m,
+  )
+  expect(body).toContain(
+    'limit_decisions_total{policy="register-address",decision="refused",service="test"} 1',
+  )
+})
+
+test('what limits decided is counted once, however often it is read', async () => {
+  await using app = await start({})
+  app.metrics.limited('reads', 'allowed')
+  app.metrics.limited('reads', 'allowed')
+  app.metrics.limited('reads', 'uncounted')
+  await app.get('/metrics')
+  app.metrics.limited('reads', 'allowed')
+  const { body } = await app.get('/metrics')
+  expect(body.match(/^limit_decisions_total.*$/gm)).toEqual([
+    'limit_decisions_total{policy="reads",decision="allowed",service="test"} 3',
+    'limit_decisions_total{policy="reads",decision="uncounted",service="test"} 1',
+  ])
+})
+
+test('nothing else is there, and nothing can be changed', async () => {
+  await using app = await start({})
+  for (const path of ['/', '/live/', '/Live', '/debug']) expect((await app.get(path)).status).toBe(404)
+  for (const method of ['POST', 'DELETE', 'OPTIONS']) {
+    const { status, headers } = await app.get('/ready', method)
+    expect([status, headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+  }
+  expect(await app.get('/live', 'HEAD')).toMatchObject({ status: 200, body: '' })
+})

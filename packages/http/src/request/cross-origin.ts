@@ -1,0 +1,74 @@
+import type { Context, Middleware } from 'koa'
+import { Problem } from '../problems/problem.ts'
+
+export interface CrossOriginOptions {
+  /** Origins whose scripts may POST. */
+  allowedOrigins: readonly string[]
+  /** Paths whose GET any origin may read. */
+  isPublicGet(path: string): boolean
+}
+
+const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
+const ACCEPTED =
+  'Authorization, Client-Assertion, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
+
+const readableBy = (origin: string) => ({
+  'access-control-allow-origin': origin,
+  'access-control-expose-headers': EXPOSED,
+})
+/** Of an answer that the scripts of any origin may read. */
+export const READABLE_BY_ALL: Readonly<Record<string, string>> = readableBy('*')
+
+/**
+ * CORS without credentials: public GETs for any origin, writes for the configured ones. A write that a browser
+ * sends for another site is refused (403) before anything is read.
+ */
+export function crossOrigin(options: CrossOriginOptions): Middleware {
+  const allowed = new Set(options.allowedOrigins)
+  return async (ctx, next) => {
+    const origin = ctx.get('origin')
+    const preflightFor = ctx.method === 'OPTIONS' ? ctx.get('access-control-request-method') : ''
+    const method = preflightFor || ctx.method
+    const reads = method === 'GET' || method === 'HEAD'
+    const permitted = reads ? options.isPublicGet(ctx.path) && '*' : allowed.has(origin) && origin
+    if (permitted) ctx.set(readableBy(permitted))
+    if (!reads && allowed.size > 0) ctx.vary('Origin')
+    if (preflightFor && origin) {
+      if (permitted) {
+        ctx.set({
+          'access-control-allow-methods': reads ? 'GET, HEAD' : method,
+          'access-control-allow-headers': ACCEPTED,
+          'access-control-max-age': '600',
+        })
+      }
+      ctx.state['route'] = 'preflight'
+      ctx.status = 204
+      return
+    }
+    const write = !reads && ctx.method !== 'OPTIONS'
+    if (write && !permitted && ctx.get('sec-fetch-site') === 'cross-site')
+      throw new Problem('cross-site-request')
+    await next()
+  }
+}
+
+/**
+ * Refuses a form that a browser sends for a page of another origin. `Sec-Fetch-Site` decides; a browser without it
+ * says `Origin`. Whoever sends neither is no browser with a page of somebody else's open.
+ *
+ * @param unguessable the form holds a secret of its page, which hides where it is: `Origin: null` is then no refusal
+ * @throws {Problem} 403 `cross-site-request`
+ */
+export function requireSameOrigin(ctx: Context, unguessable = false): void {
+  const site = ctx.get('sec-fetch-site')
+  const origin = ctx.get('origin')
+  const fromOurs = !origin || hostOf(origin) === ctx.host || (unguessable && origin === 'null')
+  const same = site ? site === 'same-origin' || site === 'none' : fromOurs
+  if (!same)
+    throw new Problem('cross-site-request', {
+      detail: 'Forms of other sites are refused. Open the page of this form here, and send it again.',
+    })
+}
+
+/** A page that hides where it is says `null`, which is nobody's host. */
+const hostOf = (origin: string) => URL.parse(origin)?.host

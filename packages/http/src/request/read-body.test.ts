@@ -1,0 +1,324 @@
+import { connect } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { converse, head } from '../../test/raw-http.ts'
+import { type Service, startService } from '../../test/start-service.ts'
+import { defineRoute } from '../routing/route.ts'
+import { cpuTimeOf } from '../testing/cpu-time.ts'
+import { readForm } from './read-body.ts'
+
+const limits = {}
+const echo = defineRoute({
+  method: 'post',
+  path: '/echo',
+  operationId: 'echo',
+  summary: 'Answers what it was sent',
+  access: 'open',
+  limits,
+  request: { body: z.looseObject({}) },
+  responses: { 200: z.looseObject({}) },
+  handle: ({ body }) => ({ status: 200, body }),
+})
+const optional = defineRoute({
+  ...{ method: 'post', path: '/optional', operationId: 'optional', summary: '', access: 'open', limits },
+  request: { body: z.object({ name: z.string().optional() }) },
+  bodyOptional: true,
+  responses: { 200: z.looseObject({}) },
+  handle: ({ body }) => ({ status: 200, body: { given: body } }),
+})
+
+const start = () =>
+  startService({
+    routes: [echo, optional],
+    use: [
+      async (ctx, next) => {
+        if (ctx.path !== '/form') return next()
+        ctx.body = [...(await readForm(ctx, 'Like this: grant_type=client_credentials')).entries()]
+      },
+    ],
+  })
+
+const json = 'application/json'
+const post = (
+  service: Service,
+  path: string,
+  type: string | undefined,
+  body: string | Uint8Array<ArrayBuffer>,
+) =>
+  fetch(`${service.url}${path}`, {
+    method: 'POST',
+    body: typeof body === 'string' ? new TextEncoder().encode(body) : body,
+    ...(type !== undefined && { headers: { 'content-type': type } }),
+  })
+
+/** A JSON object of exactly so many bytes. */
+const objectOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
+
+describe('a media type is accepted:', () => {
+  test.for([
+    json,
+    'Application/JSON',
+    'application/json; charset=UTF-8; x=1',
+    'application/json;charset="utf-8"',
+    'application/json; charset=utf8',
+    'application/json;;',
+  ])('%s', async (type) => {
+    await using service = await start()
+    const response = await post(service, '/echo', type, '{"a":"é"}')
+    expect(await response.json()).toEqual({ a: 'é' })
+    expect(response.status).toBe(200)
+  })
+})
+
+describe('a media type is refused with 415:', () => {
+  test.for([
+    { type: undefined },
+    { type: 'text/plain' },
+    { type: 'text/json' },
+    { type: 'application/json5' },
+    { type: 'application/problem+json' },
+    { type: 'application/x-www-form-urlencoded' },
+    { type: 'multipart/form-data; boundary=x' },
+    { type: 'application/json, text/plain' },
+    { type: 'application/json; charset=utf-16' },
+    { type: 'application/json; charset=latin1' },
+    { type: 'application/json; charset=utf-7' },
+    { type: 'application/json; charset=nonsense' },
+    { type: 'json' },
+  ])('$type', async ({ type }) => {
+    await using service = await start()
+    for (const path of ['/echo', '/optional']) {
+      const response = await post(service, path, type, '{"name":"x"}')
+      expect(await response.json()).toMatchObject({ status: 415, code: 'unsupported-media-type' })
+      expect(response.status).toBe(415)
+    }
+  })
+
+  test('two Content-Type headers', async () => {
+    await using service = await start()
+    const { answers } = await converse(
+      service.port,
+      `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Type: text/plain', 'Content-Length: 2')}{}`,
+      { answers: 1 },
+    )
+    expect(answers[0]?.status).toBe(415)
+  })
+})
+
+test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
+  'a body with Content-Encoding: %s is refused without being inflated',
+  async (encoding) => {
+    await using service = await start()
+    const response = await fetch(`${service.url}/echo`, {
+      method: 'POST',
+      headers: { 'content-type': json, 'content-encoding': encoding },
+      body: gzipSync(Buffer.alloc(10_000_000)),
+    })
+    expect(response.status).toBe(415)
+  },
+)
+
+describe('a body', () => {
+  test('of 16 KiB is read, one byte more is 413', async () => {
+    await using service = await start()
+    expect((await post(service, '/echo', json, objectOf(16_384))).status).toBe(200)
+    const refused = await post(service, '/echo', json, objectOf(16_385))
+    expect(await refused.json()).toMatchObject({ status: 413, code: 'content-too-large' })
+    expect(refused.headers.get('connection')).toBe('close')
+  })
+
+  test('that is far too large is 413, and a client that sends before it reads can send it', async () => {
+    await using service = await start()
+    const body = objectOf(5_000_000)
+    const socket = connect(service.port, '127.0.0.1')
+    const { promise: written, resolve } = Promise.withResolvers<unknown>()
+    socket.on('error', resolve).pause()
+    socket.write(
+      head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, `Content-Length: ${body.length}`) +
+        body,
+      (error) => resolve(error ?? 'all'),
+    )
+    expect(await written).toBe('all')
+    const answer = await socket.setEncoding('utf8').toArray()
+    expect(answer.join('')).toMatch(/^HTTP\/1\.1 413 /)
+  })
+
+  test('in chunks is counted as it comes', async () => {
+    await using service = await start()
+    const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
+    const start16 = head(
+      'POST /echo HTTP/1.1',
+      'Host: h',
+      `Content-Type: ${json}`,
+      'Transfer-Encoding: chunked',
+    )
+    const whole = `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
+    expect((await converse(service.port, whole, { answers: 1 })).answers[0]?.status).toBe(200)
+    // The last chunk never comes: what is too long is refused before the end.
+    const refused = await converse(
+      service.port,
+      `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(385))}`,
+    )
+    expect(refused.answers.map(({ status }) => status)).toEqual([413])
+    expect(refused.closed).toBe(true)
+  })
+
+  test.for(['16385', '4294967296', '4294967297', '99999999999999'])(
+    'that announces %s bytes and sends none is not waited for',
+    async (length) => {
+      await using service = await start()
+      const startedAt = performance.now()
+      const { answers, closed } = await converse(
+        service.port,
+        head('POST /optional HTTP/1.1', 'Host: h', `Content-Type: ${json}`, `Content-Length: ${length}`),
+      )
+      expect(answers.map(({ status }) => status)).toEqual([413])
+      expect(closed).toBe(true)
+      expect(performance.now() - startedAt).toBeLessThan(2_000)
+    },
+  )
+
+  test.for(['by its length', 'in chunks'])(
+    'that is too large %s is the last thing that is read',
+    async (how) => {
+      await using service = await start()
+      const body = objectOf(200_000) + head('GET /hidden HTTP/1.1', 'Host: h')
+      const [framing, framed] =
+        how === 'in chunks'
+          ? ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
+          : [`Content-Length: ${body.length}`, body]
+      const first = head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, framing) + framed
+      const { answers, closed } = await converse(service.port, first + head('PUT /echo HTTP/1.1', 'Host: h'))
+      expect(answers.map(({ status }) => status)).toEqual([413])
+      expect(closed).toBe(true)
+    },
+  )
+
+  test('that is too large before it is malformed is too large', async () => {
+    await using service = await start()
+    const chunked = head(
+      'POST /echo HTTP/1.1',
+      'Host: h',
+      `Content-Type: ${json}`,
+      'Transfer-Encoding: chunked',
+    )
+    const malformed = `4001\r\n${'x'.repeat(0x4001)}nonsense`
+    const { answers, closed } = await converse(service.port, chunked + malformed)
+    expect(answers.map(({ status }) => status)).toEqual([413])
+    expect(closed).toBe(true)
+  })
+
+  test('of the wrong type is passed over, and the next request on the connection gets its own answer', async () => {
+    await using service = await start()
+    const { answers } = await converse(
+      service.port,
+      `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
+        `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 7')}{"b":2}`,
+      { answers: 2 },
+    )
+    expect(answers.map(({ status, body }) => [status, JSON.parse(body).b])).toEqual([
+      [415, undefined],
+      [200, 2],
+    ])
+  })
+
+  test('of a GET is passed over, and the next request gets its own answer', async () => {
+    await using service = await start()
+    const { answers } = await converse(
+      service.port,
+      `${head('GET /echo HTTP/1.1', 'Host: h', 'Content-Length: 9')}GET / HT\n${head('DELETE /echo HTTP/1.1', 'Host: h')}`,
+      { answers: 2 },
+    )
+    expect(answers.map(({ status }) => status)).toEqual([405, 405])
+  })
+
+  test('that ends too early is nobody else’s', async () => {
+    await using service = await start()
+    const { answers } = await converse(
+      service.port,
+      `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
+    )
+    // The first four bytes are the body, `{}GE`; what is left is no request.
+    expect(answers.map(({ status }) => status)).toEqual([400, 400])
+  })
+})
+
+describe('bytes are refused with 400 that are', () => {
+  /** An object with these bytes in a text. */
+  const around = (bytes: number[]) => Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
+  test.for([
+    { why: 'not UTF-8', bytes: around([0xff]) },
+    { why: 'overlong', bytes: around([0xc0, 0xaf]) },
+    { why: 'surrogates in UTF-8', bytes: around([0xed, 0xa0, 0xbd, 0xed, 0xb8, 0x80]) },
+    { why: 'cut in a character', bytes: around([0xc3]) },
+    { why: 'UTF-16', bytes: Buffer.from('{"a":1}', 'utf16le') },
+    { why: 'UTF-16 with its mark', bytes: Buffer.from('\uFEFF{"a":1}', 'utf16le') },
+    { why: 'UTF-8 with a byte order mark', bytes: Buffer.from('\uFEFF{"a":1}') },
+  ])('$why', async ({ bytes }) => {
+    await using service = await start()
+    const response = await post(service, '/echo', json, new Uint8Array(bytes))
+    expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request' })
+  })
+})
+
+describe('no body', () => {
+  test('is the empty object where the body is optional', async () => {
+    await using service = await start()
+    const sent = await fetch(`${service.url}/optional`, { method: 'POST' })
+    expect(await sent.json()).toEqual({ given: {} })
+    const chunked = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
+    const { answers } = await converse(service.port, `${chunked}0\r\n\r\n`, { answers: 1 })
+    expect(answers[0]?.status).toBe(415)
+    const typed = head(
+      'POST /optional HTTP/1.1',
+      'Host: h',
+      `Content-Type: ${json}`,
+      'Transfer-Encoding: chunked',
+    )
+    const empty = await converse(service.port, `${typed}0\r\n\r\n`, { answers: 1 })
+    expect(JSON.parse(empty.answers[0]?.body ?? '')).toEqual({ given: {} })
+  })
+
+  test('is 400 where one is needed, in words that say what to send', async () => {
+    await using service = await start()
+    const response = await fetch(`${service.url}/echo`, { method: 'POST', headers: { 'content-type': json } })
+    expect(await response.json()).toMatchObject({
+      status: 400,
+      detail: 'Send a JSON object as the body, with Content-Type: application/json.',
+    })
+  })
+})
+
+describe('a form', () => {
+  const form = 'application/x-www-form-urlencoded'
+  test('keeps every field, in order and twice', async () => {
+    await using service = await start()
+    const response = await post(service, '/form', form, 'a=1&b=%C3%A9+x&a=2&c')
+    expect(await response.json()).toEqual([
+      ['a', '1'],
+      ['b', 'é x'],
+      ['a', '2'],
+      ['c', ''],
+    ])
+  })
+
+  test('has at most 32 fields, and more take no time', async () => {
+    await using service = await start()
+    expect((await post(service, '/form', form, 'a=1&'.repeat(32))).status).toBe(200)
+    expect((await post(service, '/form', form, 'a=1&'.repeat(33))).status).toBe(400)
+    const ms = await cpuTimeOf(async () => {
+      expect((await post(service, '/form', form, 'a&'.repeat(8_000))).status).toBe(400)
+    })
+    expect(ms).toBeLessThan(500)
+  })
+
+  test('sent as JSON is refused with the line to send instead', async () => {
+    await using service = await start()
+    const response = await post(service, '/form', json, '{"grant_type":"client_credentials"}')
+    expect(await response.json()).toMatchObject({
+      status: 415,
+      detail: `Send Content-Type: ${form} in UTF-8. Like this: grant_type=client_credentials`,
+    })
+  })
+})

@@ -1,0 +1,142 @@
+import type { Middleware } from 'koa'
+import { describe, expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { startService } from '../../test/start-service.ts'
+
+const idOf = async (sent?: string) => {
+  await using service = await startService()
+  const headers = sent === undefined ? {} : { 'x-request-id': sent }
+  return (await fetch(service.url, { headers })).headers.get('x-request-id')
+}
+
+test.for(['12345678', 'a'.repeat(64), 'Trace_1.2-3'])('the request id %s is kept', async (id) => {
+  expect(await idOf(id)).toBe(id)
+})
+
+test.for([
+  undefined,
+  '',
+  '1234567',
+  'a'.repeat(65),
+  'with blank',
+  'línea-12345',
+  'a@example.org',
+  '<script>',
+  'a,b,c,d,e',
+])('the request id %s is replaced', async (id) => {
+  expect(await idOf(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+})
+
+test('two request ids in one request are replaced', async () => {
+  await using service = await startService()
+  const { answers } = await converse(
+    service.port,
+    head('GET / HTTP/1.1', 'Host: h', 'X-Request-Id: 12345678', 'X-Request-Id: 87654321'),
+    { answers: 1 },
+  )
+  expect(answers[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+})
+
+test('N-174 a request leaves one line, without its path, query, address, headers or body', async () => {
+  await using service = await startService({ trustedProxies: '127.0.0.1' })
+  await fetch(`${service.url}/canary-path/x?canary-query=1#canary`, {
+    method: 'POST',
+    headers: {
+      'x-forwarded-for': '203.0.113.77',
+      authorization: 'Bearer canary-token',
+      'user-agent': 'canary-agent',
+      referer: 'https://canary.example',
+    },
+    body: 'canary-body',
+  })
+  const [line = '', ...others] = service.logged
+  expect(others).toEqual([])
+  expect(line).not.toMatch(/canary|203\.0\.113|127\.0\.0\.1/)
+  expect(JSON.parse(line)).toEqual({
+    level: 'info',
+    time: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
+    service: 'test',
+    request_id: expect.any(String),
+    method: 'POST',
+    route: 'unmatched',
+    status: 404,
+    ms: expect.any(Number),
+    msg: 'request',
+  })
+  expect(service.answered).toEqual([
+    { method: 'POST', route: 'unmatched', status: 404, seconds: expect.any(Number) },
+  ])
+})
+
+test('N-164 a method that nobody knows is counted as "other", so that labels stay few', async () => {
+  await using service = await startService()
+  for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
+    await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { answers: 1 })
+  }
+  expect(service.answered.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
+})
+
+describe('every answer', () => {
+  test('has nosniff and no-store, and names no software', async () => {
+    await using service = await startService()
+    const { headers } = await fetch(service.url)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('cache-control')).toBe('no-store')
+    for (const name of ['server', 'x-powered-by']) expect(headers.get(name)).toBeNull()
+  })
+
+  test('has HSTS when the origin is https, and only then', async () => {
+    for (const [origin, expected] of [
+      ['https://plainpath.example', 'max-age=63072000; includeSubDomains'],
+      ['http://localhost:8080', null],
+    ] as const) {
+      await using service = await startService({ origin })
+      expect((await fetch(service.url)).headers.get('strict-transport-security')).toBe(expected)
+    }
+  })
+})
+
+test('headers named like members of Object do no harm', async () => {
+  await using service = await startService()
+  const { answers } = await converse(
+    service.port,
+    head('GET / HTTP/1.1', 'Host: h', '__proto__: x', 'constructor: x', 'hasOwnProperty: y', 'toString: z'),
+    { answers: 1 },
+  )
+  expect(answers[0]?.status).toBe(404)
+})
+
+describe('of reads', () => {
+  const logged = async (count: number, ask: (url: string) => Promise<unknown>, use: Middleware[] = []) => {
+    await using service = await startService({ use })
+    for (let index = 0; index < count; index += 1) await ask(service.url)
+    return { lines: service.logged.length, answered: service.answered.length }
+  }
+  const fine: Middleware = async (ctx) => {
+    ctx.body = 'fine'
+  }
+
+  test('one in a hundred is logged, the first of them, and each is counted', async () => {
+    expect(await logged(101, (url) => fetch(url), [fine])).toEqual({ lines: 2, answered: 101 })
+  })
+
+  test('every one that failed is logged', async () => {
+    expect(await logged(10, (url) => fetch(url))).toEqual({ lines: 10, answered: 10 })
+  })
+
+  test('every one that was slow is logged', async () => {
+    const slow: Middleware = async (ctx) => {
+      for (const until = performance.now() + 510; performance.now() < until; );
+      ctx.body = 'slow'
+    }
+    expect(await logged(3, (url) => fetch(url, { method: 'HEAD' }), [slow])).toEqual({
+      lines: 3,
+      answered: 3,
+    })
+  })
+
+  test('of writes every one is logged', async () => {
+    const post = (url: string) => fetch(url, { method: 'POST' })
+    expect(await logged(10, post, [fine])).toEqual({ lines: 10, answered: 10 })
+  })
+})

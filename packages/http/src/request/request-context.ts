@@ -1,0 +1,127 @@
+import { randomUUID } from 'node:crypto'
+import type { IncomingMessage } from 'node:http'
+import type { Middleware } from 'koa'
+import type { Log } from '../observability/log.ts'
+import { clientAddress, type TrustedProxies } from './client-address.ts'
+
+export interface RequestContextOptions {
+  log: Log
+  origin: string
+  trustedProxies: TrustedProxies
+  /** One call for each answer; `route` is a pattern such as `/guides/{slug}`, never what was asked for. */
+  onAnswer?(answer: { method: string; route: string; status: number; seconds: number }): void
+}
+
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
+/** A read that takes longer is logged always. */
+const SLOW_SECONDS = 0.5
+/** Of the others one in so many, the first one too. */
+const SAMPLED_READS = 100
+export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
+
+/**
+ * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
+ * (`ctx.originalUrl` is what was sent), the headers every answer has, and a log line without path, query or address:
+ * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred. Metrics count all of them. Register
+ * it first.
+ */
+export function requestContext(options: RequestContextOptions): Middleware {
+  const headers = headersOfEveryAnswer(options.origin)
+  const tell = answerTeller(options)
+  return async (ctx, next) => {
+    const startedAt = performance.now()
+    ctx.url = originForm(ctx.url)
+    const requestId = requestIdFrom(ctx.get('x-request-id'))
+    ctx.state['requestId'] = requestId
+    ctx.state['address'] = clientAddress(ctx.req, options.trustedProxies)
+    ctx.set(headers)
+    ctx.set('x-request-id', requestId)
+    try {
+      await next()
+    } finally {
+      const method = METHODS.has(ctx.method) ? ctx.method : 'other'
+      const route = String(ctx.state['route'] ?? 'unmatched')
+      tell({ requestId, method, route, status: ctx.status, startedAt })
+    }
+  }
+}
+
+/** The one that was sent, where it is short and plain. */
+export const requestIdFrom = (sent: string) => (REQUEST_ID.test(sent) ? sent : randomUUID())
+
+interface ToldAnswer {
+  readonly requestId: string
+  readonly method: string
+  readonly route: string
+  readonly status: number
+  /** By the clock of `performance`. */
+  readonly startedAt: number
+}
+
+/** Counts each answer, and logs those that say something. */
+export function answerTeller({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
+  let reads = 0
+  function saysSomething(method: string, status: number, seconds: number): boolean {
+    const isRead = method === 'GET' || method === 'HEAD'
+    if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.everyRead) return true
+    reads += 1
+    return reads % SAMPLED_READS === 1
+  }
+  return ({ requestId, method, route, status, startedAt }: ToldAnswer): void => {
+    const seconds = (performance.now() - startedAt) / 1000
+    onAnswer?.({ method, route, status, seconds })
+    if (!saysSomething(method, status, seconds)) return
+    const ms = Math.round(seconds * 10_000) / 10
+    log.info('request', { request_id: requestId, method, route, status, ms })
+  }
+}
+
+/**
+ * A target in origin-form (RFC 9112 §3.2.1) and without fragment. Others can make Koa throw where it reads the
+ * path: `http://[`, `//u@[#`.
+ */
+function originForm(target: string): string {
+  if (target.startsWith('/') && !target.includes('#')) return target
+  const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?<rest>.*)$/i.exec(target)
+  const [path = ''] = (absolute?.groups?.['rest'] ?? target).split('#')
+  return path.startsWith('/') ? path : `/${path}`
+}
+
+/** The headers that every answer has, whoever gives it; `no-store` until a route says otherwise. */
+export const headersOfEveryAnswer = (origin: string): Readonly<Record<string, string>> => ({
+  'x-content-type-options': 'nosniff',
+  'cache-control': 'no-store',
+  ...(origin.startsWith('https:') && {
+    'strict-transport-security': 'max-age=63072000; includeSubDomains',
+  }),
+})
+
+/**
+ * Gives every answer in HTML, errors too, the headers of a page. Register it before the errors are answered.
+ *
+ * @param csp what the pages need, as a content security policy
+ */
+export const pageHeaders =
+  (csp: string): Middleware =>
+  async (ctx, next) => {
+    await next()
+    if (ctx.response.is('html')) {
+      ctx.set('content-security-policy', csp)
+      if (!ctx.response.get('referrer-policy')) ctx.set('referrer-policy', 'no-referrer')
+    }
+  }
+
+/**
+ * Every header of a name, also where Node would join or drop some. `headersDistinct` would sort all headers to give those
+ * of one name.
+ *
+ * @param name in lower case
+ */
+export function headersNamed({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>, name: string): string[] {
+  const found: string[] = []
+  for (let index = 0; index < rawHeaders.length; index += 2) {
+    const sent = rawHeaders[index]
+    if (sent?.length === name.length && sent.toLowerCase() === name) found.push(rawHeaders[index + 1] ?? '')
+  }
+  return found
+}

@@ -1,0 +1,128 @@
+import { expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { startService } from '../../test/start-service.ts'
+import { requireHost } from './require-host.ts'
+
+const start = (origin: string, alsoAccept: string[] = []) =>
+  startService({
+    origin,
+    use: [
+      requireHost(origin, alsoAccept),
+      async (ctx) => {
+        ctx.body = { path: ctx.path }
+      },
+    ],
+  })
+
+const HTTPS = 'https://plainpath.example'
+
+const ask = async (origin: string, lines: string[], alsoAccept?: string[]) => {
+  await using service = await start(origin, alsoAccept)
+  const { answers } = await converse(service.port, head(...lines), { answers: 1 })
+  const { status = 0, body = '{}' } = answers[0] ?? {}
+  return { status, body: JSON.parse(body) as { path?: string; code?: string; detail?: string } }
+}
+
+test.for([
+  { origin: HTTPS, host: 'plainpath.example' },
+  { origin: HTTPS, host: 'PlainPath.Example' },
+  { origin: HTTPS, host: 'plainpath.example:443' },
+  { origin: 'http://localhost:8080', host: 'localhost:8080' },
+  { origin: 'http://localhost', host: 'localhost:80' },
+  { origin: 'http://[::1]:8080', host: '[::1]:8080' },
+])('$origin answers for Host: $host', async ({ origin, host }) => {
+  expect((await ask(origin, ['GET /a HTTP/1.1', `Host: ${host}`])).body).toEqual({ path: '/a' })
+})
+
+test.for([
+  { origin: HTTPS, host: 'evil.example' },
+  { origin: HTTPS, host: 'plainpath.example.evil.example' },
+  { origin: HTTPS, host: 'evil-plainpath.example' },
+  { origin: HTTPS, host: 'plainpath.example:80' },
+  { origin: HTTPS, host: 'plainpath.example:8443' },
+  { origin: HTTPS, host: 'plainpath.example:' },
+  { origin: HTTPS, host: 'plainpath.example:0' },
+  { origin: HTTPS, host: 'plainpath.example:99999' },
+  { origin: HTTPS, host: 'plainpath.example.' },
+  { origin: HTTPS, host: '127.0.0.1' },
+  { origin: HTTPS, host: '[::1]' },
+  { origin: 'http://localhost:8080', host: 'localhost' },
+  { origin: 'http://localhost:8080', host: 'localhost:80' },
+])('$origin refuses Host: $host with 421 and names itself', async ({ origin, host }) => {
+  const { status, body } = await ask(origin, ['GET /a HTTP/1.1', `Host: ${host}`])
+  expect(status).toBe(421)
+  expect(body).toMatchObject({ code: 'misdirected-request', detail: expect.stringContaining(origin) })
+})
+
+test.for([
+  { why: 'no Host', lines: ['GET / HTTP/1.1'] },
+  { why: 'no Host in HTTP/1.0', lines: ['GET / HTTP/1.0'] },
+  { why: 'two Hosts', lines: ['GET / HTTP/1.1', 'Host: plainpath.example', 'Host: evil.example'] },
+  { why: 'one Host twice', lines: ['GET / HTTP/1.1', 'Host: plainpath.example', 'host: plainpath.example'] },
+  { why: 'an empty Host', lines: ['GET / HTTP/1.1', 'Host:'] },
+  { why: 'a blank in it', lines: ['GET / HTTP/1.1', 'Host: a b'] },
+  { why: 'half an IPv6 address', lines: ['GET / HTTP/1.1', 'Host: [::1'] },
+  { why: 'user information', lines: ['GET / HTTP/1.1', 'Host: user@plainpath.example'] },
+  {
+    why: 'user information that hides the host',
+    lines: ['GET / HTTP/1.1', 'Host: plainpath.example@evil.example'],
+  },
+  { why: 'a list', lines: ['GET / HTTP/1.1', 'Host: plainpath.example, evil.example'.replace(',', '/')] },
+  { why: 'a path', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
+  { why: 'a scheme', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
+])('a request with $why is 400', async ({ lines }) => {
+  const { status, body } = await ask(HTTPS, lines)
+  expect(status).toBe(400)
+  expect(body.code).toBe('invalid-request')
+})
+
+test.for([
+  'http://evil.example/a',
+  'http://user@plainpath.example/a',
+  'http://plainpath.example@evil.example/a',
+  'http://plainpath.example.evil.example',
+  'https://[::1/a',
+  'http:///a',
+  'ftp://evil.example/a',
+  'HTTP://EVIL.example/a',
+])('the target %s is refused though Host is right', async (target) => {
+  const { status } = await ask(HTTPS, [`GET ${target} HTTP/1.1`, 'Host: plainpath.example'])
+  expect([400, 421]).toContain(status)
+})
+
+test.for([
+  { target: 'https://plainpath.example/a?b', path: '/a' },
+  { target: 'http://PLAINPATH.example', path: '/' },
+  { target: 'http://plainpath.example?x', path: '/' },
+  { target: '//evil.example/a', path: '//evil.example/a' },
+])('the target $target is the path $path', async ({ target, path }) => {
+  expect((await ask(HTTPS, [`GET ${target} HTTP/1.1`, 'Host: plainpath.example'])).body).toEqual({ path })
+})
+
+test('a target of ours does not help against a Host of others', async () => {
+  const { status } = await ask(HTTPS, ['GET https://plainpath.example/ HTTP/1.1', 'Host: evil.example'])
+  expect(status).toBe(421)
+})
+
+test('further authorities are accepted as they are named, and documents still name the origin', async () => {
+  const also = ['127.0.0.1:8080', '[::1]:8080']
+  for (const host of also) {
+    expect((await ask('http://localhost:8080', ['GET / HTTP/1.1', `Host: ${host}`], also)).status).toBe(200)
+  }
+  const { status, body } = await ask('http://localhost:8080', ['GET / HTTP/1.1', 'Host: 127.0.0.1'], also)
+  expect(status).toBe(421)
+  expect(body.detail).toContain('http://localhost:8080')
+})
+
+test('what proxies say about the host changes nothing', async () => {
+  const forged = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', 'X-Original-URL: /b']
+  expect((await ask(HTTPS, ['GET /a HTTP/1.1', 'Host: plainpath.example', ...forged])).body).toEqual({
+    path: '/a',
+  })
+  const { status } = await ask(HTTPS, [
+    'GET /a HTTP/1.1',
+    'Host: evil.example',
+    'X-Forwarded-Host: plainpath.example',
+  ])
+  expect(status).toBe(421)
+})

@@ -1,0 +1,311 @@
+import { request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { startService } from '../../test/start-service.ts'
+import { who } from '../../test/who-route.ts'
+import { cpuTimeOf } from '../testing/cpu-time.ts'
+import { defineRoute, type RawRoute, type Route } from './route.ts'
+
+const start = (...routes: Route[]) => startService({ routes })
+
+const Joined = z.strictObject({
+  email: z.string(),
+  age: z.int().min(18),
+  tags: z.array(z.string()).optional(),
+})
+const join = defineRoute({
+  method: 'post',
+  path: '/join/{slug}',
+  operationId: 'join',
+  summary: 'Takes all kinds of input',
+  access: 'open',
+  limits: {},
+  request: {
+    body: Joined,
+    query: z.object({ limit: z.coerce.number().int().max(100).optional(), q: z.string().optional() }),
+    params: z.object({ slug: z.string().regex(/^[a-z]+$/) }),
+  },
+  responses: { 200: z.object({ body: Joined, query: z.looseObject({}), params: z.looseObject({}) }) },
+  handle: ({ body, query, params }) => ({ status: 200, body: { body, query, params } }),
+})
+
+const post = (url: string, body: unknown) =>
+  fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
+
+describe('input is parsed', () => {
+  test('by its schemas, in all its parts', async () => {
+    await using service = await start(join)
+    const response = await post(`${service.url}/join/abc?limit=5&unknown=1&q=%F0%9F%98%80`, {
+      email: 'a',
+      age: 20,
+    })
+    expect(await response.json()).toEqual({
+      body: { email: 'a', age: 20 },
+      query: { limit: 5, q: '😀' },
+      params: { slug: 'abc' },
+    })
+  })
+
+  test('and all mistakes are named at once, unknown members by name', async () => {
+    await using service = await start(join)
+    const response = await post(`${service.url}/join/abc`, {
+      age: 3,
+      tags: ['a', 1],
+      'un/known~': 1,
+      ümlaut: 2,
+    })
+    expect(response.status).toBe(400)
+    const problem = (await response.json()) as {
+      detail: string
+      errors: { pointer: string; detail: string }[]
+    }
+    expect(problem.errors).toEqual([
+      { pointer: '#/email', detail: 'is missing; it must be a string' },
+      { pointer: '#/age', detail: expect.stringContaining('18') },
+      { pointer: '#/tags/1', detail: 'must be a string' },
+      { pointer: '#/un~1known~0', detail: 'is not a member we know; leave it out' },
+      { pointer: '#/%C3%BCmlaut', detail: 'is not a member we know; leave it out' },
+    ])
+    expect(problem.detail).toBe('#/email: is missing; it must be a string. There are 4 more mistakes.')
+  })
+
+  test.for([
+    { body: null, detail: '#: must be an object.' },
+    { body: [], detail: '#: must be an object.' },
+    { body: 'text', detail: '#: must be an object.' },
+    { body: { email: ['a@b'], age: 20 }, detail: '#/email: must be a string.' },
+    { body: { email: { toString: 1 }, age: 20 }, detail: '#/email: must be a string.' },
+    { body: { email: true, age: 20 }, detail: '#/email: must be a string.' },
+    { body: { email: 'a', age: '20' }, detail: '#/age: must be a number.' },
+    { body: { email: 'a', age: 20.5 }, detail: '#/age: must be an int.' },
+    { body: { email: 'a', age: null }, detail: '#/age: must be a number.' },
+    { body: { email: 'a', age: 3, x: 1 }, detail: expect.stringMatching(/ There is 1 more mistake\.$/) },
+  ])('and refused when it is of another type: $body', async ({ body, detail }) => {
+    await using service = await start(join)
+    const response = await post(`${service.url}/join/abc`, body)
+    expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request', detail })
+  })
+
+  test('and no more than fifty mistakes are listed, each with a short name', async () => {
+    await using service = await start(join)
+    const many = Object.fromEntries(
+      Array.from({ length: 400 }, (_, index) => [`${'😀'.repeat(5)}${index}`, 1]),
+    )
+    const response = await post(`${service.url}/join/abc`, { ...many, [`a${'😀'.repeat(1_000)}`]: 1 })
+    expect(response.status).toBe(400)
+    const { detail, errors } = (await response.json()) as { detail: string; errors: { pointer: string }[] }
+    expect(errors).toHaveLength(50)
+    expect(detail).toContain('There are 402 more mistakes.')
+    // A name that is cut in the middle of a surrogate pair is still a name.
+    const long = await post(`${service.url}/join/abc`, { email: 'a', age: 20, [`a${'😀'.repeat(1_000)}`]: 1 })
+    const [mistake] = ((await long.json()) as { errors: { pointer: string }[] }).errors
+    expect(decodeURIComponent(mistake?.pointer ?? '')).toBe(`#/a${'😀'.repeat(29)}\uFFFD`)
+  })
+
+  test('and a wrong query parameter is named', async () => {
+    await using service = await start(join)
+    for (const query of ['limit=101', 'limit=x', 'limit=1&limit=2', 'limit=1.5']) {
+      const response = await post(`${service.url}/join/abc?${query}`, { email: 'a', age: 20 })
+      expect(await response.json()).toMatchObject({ status: 400, errors: [{ pointer: '?limit' }] })
+    }
+  })
+
+  test('and a path that no parameter fits is 404', async () => {
+    await using service = await start(join)
+    for (const slug of ['ABC', 'a1', '%zz', '%E0%A4%A', '%00', 'a%2fb', 'a%20b']) {
+      const response = await post(`${service.url}/join/${slug}`, { email: 'a', age: 20 })
+      expect(await response.json()).toMatchObject({ status: 404, code: 'not-found' })
+    }
+  })
+
+  test('and thousands of query parameters take no time', async () => {
+    await using service = await start(join)
+    const ms = await cpuTimeOf(async () => {
+      const response = await post(`${service.url}/join/abc?${'q&'.repeat(7_000)}`, { email: 'a', age: 20 })
+      expect(response.status).toBe(400)
+    })
+    expect(ms).toBeLessThan(400)
+  })
+
+  test('and members of Object in the query are parameters like others', async () => {
+    await using service = await start(join)
+    const response = await post(`${service.url}/join/abc?__proto__=1&constructor=2&__proto__[q]=3`, {
+      email: 'a',
+      age: 20,
+    })
+    expect(await response.json()).toMatchObject({ query: {} })
+  })
+})
+
+test('a route says under which code its body is refused', async () => {
+  await using service = await start({ ...join, bodyProblem: 'invalid-client-metadata' })
+  expect(await (await post(`${service.url}/join/abc`, {})).json()).toMatchObject({
+    code: 'invalid-client-metadata',
+  })
+})
+
+describe('a reply', () => {
+  const replying = (reply: () => unknown, responses: Record<number, z.ZodType | null>) =>
+    start({
+      method: 'get',
+      path: '/',
+      operationId: 'reply',
+      summary: '',
+      access: 'open',
+      limits: {},
+      responses,
+      handle: reply as Route['handle'],
+    })
+  const Person = z.object({ name: z.string() })
+
+  test('loses the members that its schema does not list', async () => {
+    await using service = await replying(() => ({ status: 200, body: { name: 'a', secret: 'canary' } }), {
+      200: Person,
+    })
+    expect(await (await fetch(service.url)).text()).toBe('{"name":"a"}')
+  })
+
+  test.for([
+    {
+      why: 'with an unlisted member, where the schema is strict',
+      reply: { status: 200, body: { name: 'a', secret: 'canary' } },
+      schema: z.strictObject({ name: z.string() }),
+    },
+    { why: 'without a member', reply: { status: 200, body: {} }, schema: Person },
+    {
+      why: 'with a member of another type',
+      reply: { status: 200, body: { name: { canary: 1 } } },
+      schema: Person,
+    },
+    { why: 'without a body', reply: { status: 200 }, schema: Person },
+    {
+      why: 'of a status that is not listed',
+      reply: { status: 201, body: { name: 'canary' } },
+      schema: Person,
+    },
+  ])('$why is a 500 that tells nothing', async ({ reply, schema }) => {
+    await using service = await replying(
+      () => ({ ...reply, headers: { location: '/canary', 'x-canary': '1' } }),
+      { 200: schema },
+    )
+    const response = await fetch(service.url)
+    expect(response.status).toBe(500)
+    expect(JSON.stringify([...response.headers]) + (await response.text())).not.toContain('canary')
+    expect(service.logged.join('')).not.toContain('canary')
+  })
+
+  test('without a body has none', async () => {
+    await using service = await replying(() => ({ status: 204 }), { 204: null })
+    const response = await fetch(service.url)
+    expect([response.status, await response.text()]).toEqual([204, ''])
+  })
+
+  test('of 202 without a body has none either', async () => {
+    await using service = await replying(() => ({ status: 202 }), { 202: null })
+    const response = await fetch(service.url)
+    expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
+      202,
+      '0',
+      '',
+    ])
+  })
+
+  test('of text is sent as it is', async () => {
+    const text = { type: 'text/markdown; charset=utf-8', content: '# <Título>' }
+    await using service = await replying(() => ({ status: 200, text }), { 200: z.string() })
+    const response = await fetch(service.url)
+    expect(response.headers.get('content-type')).toBe('text/markdown; charset=utf-8')
+    expect(await response.text()).toBe('# <Título>')
+  })
+
+  test('carries its headers', async () => {
+    await using service = await replying(
+      () => ({ status: 200, body: { name: 'a' }, headers: { link: '</x>' } }),
+      { 200: Person },
+    )
+    expect((await fetch(service.url)).headers.get('link')).toBe('</x>')
+  })
+})
+
+describe('methods and paths:', () => {
+  const routes = [who('/a', 'open'), { ...join, path: '/a' as const, request: {} }, who('/b/{id}', 'open')]
+  test.for([
+    { method: 'PUT', path: '/a', allow: 'GET, HEAD, POST' },
+    { method: 'DELETE', path: '/a', allow: 'GET, HEAD, POST' },
+    { method: 'OPTIONS', path: '/a', allow: 'GET, HEAD, POST' },
+    { method: 'POST', path: '/b/1', allow: 'GET, HEAD' },
+    { method: 'PROPFIND', path: '/b/1', allow: 'GET, HEAD' },
+  ])('$method $path is 405 and allows $allow', async ({ method, path, allow }) => {
+    await using service = await start(...routes)
+    const response = await fetch(`${service.url}${path}`, { method })
+    expect(response.status).toBe(405)
+    expect(response.headers.get('allow')).toBe(allow)
+    expect(await response.json()).toMatchObject({ code: 'method-not-allowed', detail: `Use ${allow} here.` })
+  })
+
+  test.for([
+    '/A',
+    '/a/',
+    '//a',
+    '/a;x=1',
+    '/%61',
+    '/b',
+    '/b/',
+    '/b/1/',
+    '/b/1/2',
+    '/a%2f',
+    '/a%00',
+    '/a/../b/1x/y',
+  ])('%s is 404', async (path) => {
+    await using service = await start(...routes)
+    const { status } = await new Promise<{ status: number | undefined }>((resolve, reject) => {
+      request({ port: service.port, path }, (answer) => resolve({ status: answer.resume().statusCode }))
+        .on('error', reject)
+        .end()
+    })
+    expect(status).toBe(404)
+  })
+
+  test('the log and the metrics know a request by its pattern', async () => {
+    await using service = await start(...routes)
+    await fetch(`${service.url}/b/canary`)
+    expect(service.answered).toMatchObject([{ route: '/b/{id}', status: 200 }])
+    await fetch(`${service.url}/b/canary`, { method: 'PUT' })
+    expect(service.answered).toMatchObject([
+      { route: '/b/{id}', status: 200 },
+      { route: '/b/{id}', status: 405 },
+    ])
+    expect(service.logged.join('')).not.toContain('canary')
+  })
+})
+
+describe('a route that reads its request and writes its response itself', () => {
+  const raw: RawRoute = {
+    methods: ['GET', 'HEAD'],
+    path: '/raw',
+    limits: [
+      { name: 'minute', quota: 2, windowSeconds: 60 },
+      { name: 'day', quota: 1, windowSeconds: 86_400 },
+    ],
+    serve: async (ctx) => void (ctx.body = ctx.querystring),
+  }
+
+  test('is served, counted by address, and named in the log', async () => {
+    await using service = await startService({ routes: [raw] })
+    const response = await fetch(`${service.url}/raw?q=1`)
+    expect(await response.text()).toBe('q=1')
+    expect(response.headers.get('ratelimit')).toMatch(/^"minute";r=1;t=\d+, "day";r=0;t=\d+$/)
+    expect((await fetch(`${service.url}/raw`, { method: 'HEAD' })).status).toBe(429)
+    expect(service.answered).toMatchObject([
+      { method: 'GET', route: '/raw', status: 200 },
+      { method: 'HEAD', route: '/raw', status: 429 },
+    ])
+  })
+
+  test('is found by its exact path, and says which methods it has', async () => {
+    await using service = await startService({ routes: [raw] })
+    const response = await fetch(`${service.url}/raw`, { method: 'POST' })
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    expect((await fetch(`${service.url}/raw/`)).status).toBe(404)
+  })
+})

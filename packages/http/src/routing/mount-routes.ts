@@ -1,0 +1,190 @@
+import Router from '@koa/router'
+import type { Context, Middleware } from 'koa'
+import compose from 'koa-compose'
+import type { LimitPolicy, LimitState } from '../limits/limit-store.ts'
+import type { Limiter } from '../limits/limiter.ts'
+import { spendLimits } from '../limits/spend-limits.ts'
+import { Problem } from '../problems/problem.ts'
+import { requireSameOrigin } from '../request/cross-origin.ts'
+import { parseInput } from '../request/parse-input.ts'
+import { readForm, readJson } from '../request/read-body.ts'
+import { cachePublicly, type PreparedAnswer, publicCaching, putPrepared } from './prepared-answer.ts'
+import {
+  type Access,
+  type Caller,
+  methodsOf,
+  type RawRoute,
+  type RequestFacts,
+  type Route,
+  type RouteInput,
+  type RouteReply,
+  surfaceOf,
+} from './route.ts'
+
+export interface Authenticators {
+  /** Checks a bearer token, or throws the 401, 403 or 503 problem. */
+  bearer?(ctx: Context, scopes: readonly string[]): Promise<Caller>
+  /** Checks client credentials, or throws the 401, 429 or 503 problem. */
+  client?(ctx: Context): Promise<Caller>
+}
+
+interface MountDependencies {
+  readonly limiter: Limiter
+  readonly authenticators: Authenticators
+}
+
+/**
+ * Serves the routes, and answers 405 with `Allow` for other methods on their paths: so all routes of one path
+ * belong in one call.
+ */
+export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
+  const router = new Router({ sensitive: true, strict: true })
+  /** Routes without parameters, by method and path. */
+  const exact = new Map<string, Route | RawRoute>()
+  for (const route of routes) {
+    router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...methodsOf(route)], (ctx) =>
+      serve(ctx, route, deps),
+    )
+    for (const { method, path } of surfaceOf([route]))
+      if (isFirstMatch(router, method, path)) exact.set(`${method} ${path}`, route)
+  }
+  const serveExact: Middleware = (ctx, next) => {
+    const route = exact.get(`${ctx.method} ${ctx.path}`)
+    return route ? serve(ctx, route, deps) : next()
+  }
+  const refuseOtherMethods: Middleware = async (ctx, next) => {
+    const { path: layers } = router.match(ctx.path, ctx.method)
+    const [first] = layers
+    if (!first) {
+      await next()
+      return
+    }
+    ctx.state['route'] = routes[router.stack.indexOf(first)]?.path
+    const allow = [...new Set(layers.flatMap((layer) => layer.methods))].sort().join(', ')
+    throw new Problem('method-not-allowed', { detail: `Use ${allow} here.`, headers: { allow } })
+  }
+  return compose([serveExact, router.routes() as Middleware, refuseOtherMethods])
+}
+
+/** True when the router would choose its last route for this path: one with parameters may stand before it. */
+const isFirstMatch = (router: Router, method: string, path: string): boolean =>
+  !path.includes('{') && router.match(path, method).pathAndMethod[0] === router.stack.at(-1)
+
+function serve(ctx: Context, route: Route | RawRoute, deps: MountDependencies): Promise<void> {
+  ctx.state['route'] = route.path
+  return 'methods' in route ? serveRaw(ctx, route, deps) : serveRoute(ctx, route, deps)
+}
+
+async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDependencies): Promise<void> {
+  await limitAddress(ctx, limiter, route.limits)
+  await route.serve(ctx)
+}
+
+/** In this order: limits by address, authentication, limits by client, validation, the handler. */
+async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
+  if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
+  const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
+  await limitAddress(ctx, deps.limiter, [
+    ...(route.limits.address ?? []),
+    ...(credentials ? [] : (route.limits.anonymous ?? [])),
+  ])
+  const caller = await authenticate(ctx, route.access, credentials, deps.authenticators)
+  const take = async (policy: LimitPolicy, subject: string) =>
+    spendLimits(ctx, await deps.limiter.take(policy, subject))
+  if (caller) {
+    ctx.state['caller'] = caller
+    for (const policy of route.limits.client ?? []) await take(policy, caller.clientId)
+  }
+  const request: RequestFacts = {
+    id: String(ctx.state['requestId']),
+    accepts: (...types) => ctx.accepts(types) || undefined,
+    header: (name) => ctx.get(name),
+    take,
+    takeForAddress: (policy) => limitAddress(ctx, deps.limiter, [policy]),
+  }
+  const input: RouteInput = { ...(caller && { caller }), ...(await parsedParts(ctx, route)), request }
+  send(ctx, route, await route.handle(input))
+}
+
+async function limitAddress(ctx: Context, limiter: Limiter, policies: readonly LimitPolicy[]): Promise<void> {
+  const address = String(ctx.state['address'])
+  const states: LimitState[] = []
+  for (const policy of policies) {
+    const state = await limiter.takeForAddress(policy, address)
+    states.push(state)
+    if (!state.allowed) break
+  }
+  spendLimits(ctx, ...states)
+}
+
+async function authenticate(
+  ctx: Context,
+  access: Access,
+  credentials: boolean,
+  by: Authenticators,
+): Promise<Caller | undefined> {
+  if (access === 'open' || (access === 'public' && !credentials)) return undefined
+  const check =
+    access === 'client' ? by.client?.(ctx) : by.bearer?.(ctx, access === 'public' ? [] : access.scopes)
+  if (!check) throw new Error('the app mounts a route whose authenticator it does not give')
+  return check
+}
+
+async function parsedParts(
+  ctx: Context,
+  route: Route,
+): Promise<Pick<RouteInput, 'body' | 'query' | 'params'>> {
+  const { body, query, params } = route.request ?? {}
+  return {
+    ...(params && { params: parseInput(params, 'params', ctx['params']) }),
+    ...(query && { query: parseInput(query, 'query', membersOf(new URLSearchParams(ctx.querystring))) }),
+    ...(body && { body: parseInput(body, 'body', await sentBody(ctx, route), route.bodyProblem) }),
+  }
+}
+
+/** Koa's own `ctx.query` takes quadratic time: a second for 8 000 parameters. */
+function membersOf(parameters: URLSearchParams): Record<string, string | string[]> {
+  if (parameters.size === 0) return {}
+  const members = new Map<string, string | string[]>()
+  for (const [name, value] of parameters) {
+    const known = members.get(name)
+    if (known === undefined) members.set(name, value)
+    else if (Array.isArray(known)) known.push(value)
+    else members.set(name, [known, value])
+  }
+  return Object.fromEntries(members)
+}
+
+async function sentBody(ctx: Context, route: Route): Promise<unknown> {
+  if (route.form) return membersOf(await readForm(ctx, 'Send the form of the page.'))
+  const sent = await readJson(ctx)
+  if (sent !== undefined) return sent
+  if (route.bodyOptional) return {}
+  throw new Problem('invalid-request', {
+    detail: 'Send a JSON object as the body, with Content-Type: application/json.',
+  })
+}
+
+function send(ctx: Context, route: Route, reply: RouteReply): void {
+  const schema = route.responses[reply.status]
+  if (schema === undefined) throw new Error(`${route.operationId} may not answer ${reply.status}`)
+  if (reply.prepared) return sendPrepared(ctx, route, reply, reply.prepared)
+  // Before anything is set, since a body may prove not to fit.
+  const content = schema && (reply.text?.content ?? JSON.stringify(schema.parse(reply.body)))
+  ctx.set(reply.headers ?? {})
+  ctx.body = content
+  // After the body, since Koa makes every answer without one a 204.
+  ctx.status = reply.status
+  if (content === null) return
+  if (reply.text) ctx.set('content-type', reply.text.type)
+  else ctx.type = 'application/json'
+  if (route.cache === 'public' && reply.status === 200) publicCaching(ctx, content)
+}
+
+function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: PreparedAnswer): void {
+  ctx.set(reply.headers ?? {})
+  const tag = putPrepared(ctx, answer)
+  ctx.status = reply.status
+  ctx.set('content-type', answer.type)
+  if (route.cache === 'public') cachePublicly(ctx, tag)
+}

@@ -1,0 +1,124 @@
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import { startService } from '../../test/start-service.ts'
+import { Problem } from '../problems/problem.ts'
+import { defineRoute } from './route.ts'
+
+const guide = defineRoute({
+  method: 'get',
+  path: '/guide',
+  operationId: 'guide',
+  summary: '',
+  access: 'public',
+  limits: {},
+  cache: 'public',
+  request: { query: z.object({ text: z.string().optional(), fail: z.string().optional() }) },
+  responses: { 200: z.object({ title: z.string() }), 202: z.object({}) },
+  handle({ query, request: facts }) {
+    if (query.fail === 'gone') throw new Problem('guide-retired')
+    if (query.fail === 'later') return { status: 202, body: {} }
+    return facts.accepts('application/json', 'text/markdown') === 'text/markdown'
+      ? { status: 200, text: { type: 'text/markdown; charset=utf-8', content: '# Title' } }
+      : { status: 200, body: { title: query.text ?? 'Title' } }
+  },
+})
+const uncached = defineRoute({
+  ...{ method: 'get', path: '/uncached', operationId: 'uncached', summary: '', access: 'open', limits: {} },
+  responses: { 200: z.object({}) },
+  handle: () => ({ status: 200, body: {} }),
+})
+
+interface Got {
+  readonly status: number | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly body: string
+}
+
+/** `fetch` would add `cache-control: no-cache` to a conditional request, so that it is never 304. */
+async function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
+  await using service = await startService({
+    routes: [guide, uncached],
+    authenticators: { bearer: async () => ({ clientId: 'agt_1', scopes: new Set() }) },
+  })
+  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+    request({ port: service.port, path, method, headers }, resolve).on('error', reject).end()
+  })
+  const chunks = await answer.setEncoding('utf8').toArray()
+  return { status: answer.statusCode, headers: answer.headers, body: chunks.join('') }
+}
+
+test('a public answer may be kept for 300 s, under a strong tag of its content', async () => {
+  const { status, headers } = await get('/guide')
+  expect(status).toBe(200)
+  expect(headers['cache-control']).toBe('public, max-age=300')
+  expect(headers.vary).toBe('Accept, Accept-Encoding, Authorization')
+  expect(headers.etag).toMatch(/^"[A-Za-z0-9_-]{22}"$/)
+  expect((await get('/guide')).headers.etag).toBe(headers.etag)
+  expect((await get('/guide?text=other')).headers.etag).not.toBe(headers.etag)
+})
+
+describe('who has the content is told 304:', () => {
+  test.for([
+    { why: 'by its tag', ifNoneMatch: (etag: string) => etag },
+    { why: 'by its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
+    { why: 'by one of several', ifNoneMatch: (etag: string) => `"other", ${etag}` },
+    { why: 'by any', ifNoneMatch: () => '*' },
+  ])('$why', async ({ ifNoneMatch }) => {
+    const { headers } = await get('/guide')
+    for (const method of ['GET', 'HEAD']) {
+      const again = await get('/guide', { 'if-none-match': ifNoneMatch(String(headers.etag)) }, method)
+      expect([again.status, again.body]).toEqual([304, ''])
+      for (const name of ['etag', 'vary', 'cache-control']) expect(again.headers[name]).toBe(headers[name])
+      for (const name of ['content-type', 'content-length']) expect(again.headers[name]).toBeUndefined()
+    }
+  })
+
+  test('and who has other content is not', async () => {
+    expect((await get('/guide', { 'if-none-match': '"other"' })).status).toBe(200)
+  })
+})
+
+test('HEAD has the headers of GET and no body', async () => {
+  const [got, headed] = [await get('/guide'), await get('/guide', {}, 'HEAD')]
+  expect([headed.status, headed.body]).toEqual([200, ''])
+  for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-length']) {
+    expect(headed.headers[name]).toBe(got.headers[name])
+  }
+})
+
+test('Range is ignored', async () => {
+  expect(await get('/guide', { range: 'bytes=0-1' })).toMatchObject({
+    status: 200,
+    body: '{"title":"Title"}',
+  })
+})
+
+test('another form of it has another tag', async () => {
+  const markdown = await get('/guide', { accept: 'text/markdown' })
+  expect(markdown).toMatchObject({ status: 200, body: '# Title' })
+  expect(markdown.headers.etag).not.toBe((await get('/guide')).headers.etag)
+})
+
+test('an answer to a request with Authorization is nobody else’s', async () => {
+  const { headers } = await get('/guide', { authorization: 'Bearer good' })
+  expect(headers['cache-control']).toBe('private, no-store')
+  expect(headers.vary).toContain('Authorization')
+})
+
+test.for(['/guide?fail=gone', '/guide?fail=later', '/uncached', '/nothing'])(
+  '%s is not to be kept',
+  async (path) => {
+    const { headers } = await get(path)
+    expect(headers['cache-control']).toBe('no-store')
+    expect(headers.etag).toBeUndefined()
+  },
+)
+
+test('headers that are no part of the key change nothing in the answer', async () => {
+  const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'accept-language': 'es' }
+  const [plain, other] = [await get('/guide'), await get('/guide', forged)]
+  expect(other.body).toBe(plain.body)
+  expect(other.headers.etag).toBe(plain.headers.etag)
+  expect(JSON.stringify(other.headers)).not.toContain('evil')
+})

@@ -1,0 +1,202 @@
+import { once } from 'node:events'
+import { request as ask, createServer, type IncomingHttpHeaders } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { buffer } from 'node:stream/consumers'
+import type Koa from 'koa'
+import { describe, expect, test } from 'vitest'
+import { z } from 'zod'
+import {
+  type Caller,
+  createApp,
+  createLimiter,
+  createLog,
+  defineRoute,
+  type LimitPolicy,
+  type LimitStore,
+  memoryLimitStore,
+  mountRoutes,
+  parseTrustedProxies,
+  prepareAnswer,
+  quickAnswers,
+  type RequestHandler,
+} from '../index.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const ANSWER = prepareAnswer(
+  'application/json; charset=utf-8',
+  JSON.stringify({ guides: 'all of them '.repeat(50) }),
+)
+const NOON = new Date('2026-11-21T12:00:00Z')
+const GOOD = { authorization: 'Bearer good' }
+const CALLER: Caller = { clientId: 'agt_good', scopes: new Set() }
+const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
+const limits = {
+  address: [policy('address', 300)],
+  anonymous: [policy('anonymous', 30)],
+  client: [policy('client', 60)],
+}
+
+/** The same service twice: as `usual` answers alone, and with quick answers before it. */
+async function start({ store, now = () => new Date() }: { store?: LimitStore; now?: () => Date } = {}) {
+  const logged: string[] = []
+  const told: object[] = []
+  const log = createLog({ service: 'test', write: (line) => logged.push(line) })
+  const context = {
+    origin: ORIGIN,
+    log,
+    trustedProxies: parseTrustedProxies('127.0.0.1'),
+    onAnswer: ({ seconds: _seconds, ...answer }: { seconds: number }) => void told.push(answer),
+  }
+  const build = () => {
+    const limiter = createLimiter({ store: store ?? memoryLimitStore(now), factor: 1, now, log })
+    const bearer = async (ctx: Koa.Context) =>
+      ctx.get('authorization') === GOOD.authorization ? CALLER : ctx.throw(401)
+    const route = defineRoute({
+      method: 'get',
+      path: '/guides',
+      operationId: 'listGuides',
+      summary: 'All guides',
+      access: 'public',
+      cache: 'public',
+      limits,
+      responses: { 200: z.unknown() },
+      handle: () => ({ status: 200, prepared: ANSWER }),
+    })
+    const app = createApp({
+      ...context,
+      clock: { requireSound: () => undefined },
+      csp: '',
+      formOf: () => 'problem',
+      browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
+    })
+    app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
+    return { limiter, usual: app.callback() }
+  }
+  await using opening = new AsyncDisposableStack()
+  const listen = async (handler: RequestHandler) => {
+    const server = createServer({ requireHostHeader: false }, (...asked) => void handler(...asked))
+    server.listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    opening.defer(() => {
+      server.close()
+      server.closeAllConnections()
+    })
+    return (server.address() as AddressInfo).port
+  }
+  const alone = build()
+  const under = build()
+  const passed: string[] = []
+  const quick = quickAnswers(
+    (...asked) => {
+      passed.push(asked[0].url ?? '')
+      return under.usual(...asked)
+    },
+    {
+      ...context,
+      limiter: under.limiter,
+      find: (target) => (target === '/guides' ? { route: '/guides', limits, answer: ANSWER } : undefined),
+      callerOf: ({ headers }) => (headers.authorization === GOOD.authorization ? CALLER : undefined),
+    },
+  )
+  const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
+  const resources = opening.move()
+  return { ports, passed, told, logged, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+interface Asked {
+  method?: string
+  path?: string
+  headers?: Record<string, string | string[]>
+}
+
+/** As they are sent, so that a name may stand twice. */
+const namesAndValues = (headers: Record<string, string | string[]>): string[] =>
+  Object.entries(headers).flatMap(([name, values]) => [values].flat().flatMap((value) => [name, value]))
+
+async function get(port: number, { method = 'GET', path = '/guides', headers = {} }: Asked = {}) {
+  const sent = ask({
+    port,
+    method,
+    path,
+    headers: namesAndValues({ host: 'plainpath.example', 'x-request-id': 'the-same-one', ...headers }),
+  }).end()
+  const [response] = (await once(sent, 'response')) as [
+    NodeJS.ReadableStream & { statusCode: number; headers: IncomingHttpHeaders },
+  ]
+  const { date: _date, ...fields } = response.headers
+  return { status: response.statusCode, headers: fields, body: (await buffer(response)).toString('base64') }
+}
+
+describe('the very answer of the app', () => {
+  test.for<[string, Asked]>([
+    ['to a plain request', {}],
+    ['compressed', { headers: { 'accept-encoding': 'gzip, br' } }],
+    ['compressed otherwise', { headers: { 'accept-encoding': 'gzip' } }],
+    ['to who takes nothing compressed', { headers: { 'accept-encoding': 'identity' } }],
+    ['to a script of another origin', { headers: { origin: 'https://elsewhere.example' } }],
+    ['to a caller', { headers: GOOD }],
+    ['through a gateway', { headers: { 'x-forwarded-for': '203.0.113.7' } }],
+    ['to an IPv6 network', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
+    ['to the name with its port', { headers: { host: 'PLAINPATH.example:443' } }],
+  ])('%s', async ([_why, asked]) => {
+    await using service = await start()
+    // What `Accept-Encoding` means is read by the app once.
+    const expected = [await get(service.ports.usual, asked), await get(service.ports.usual, asked)]
+    expect(expected[0]?.status).toBe(200)
+    expect([await get(service.ports.quick, asked), await get(service.ports.quick, asked)]).toEqual(expected)
+    expect(service.passed).toEqual([])
+    expect(new Set(service.told.map((each) => JSON.stringify(each)))).toHaveLength(1)
+  })
+})
+
+describe('is left to the app', () => {
+  test.for<[string, Asked]>([
+    ['another method', { method: 'HEAD' }],
+    ['a write', { method: 'POST' }],
+    ['another target', { path: '/other' }],
+    ['a query', { path: '/guides?q=work' }],
+    ['an absolute target', { path: 'https://elsewhere.example/guides' }],
+    ['a condition', { headers: { 'if-none-match': '"x"' } }],
+    ['a condition on time', { headers: { 'if-modified-since': 'Sat, 21 Nov 2026 00:00:00 GMT' } }],
+    ['a body', { headers: { 'content-length': '0' } }],
+    ['another Host', { headers: { host: 'elsewhere.example' } }],
+    ['two Hosts', { headers: { host: ['plainpath.example', 'plainpath.example'] } }],
+    ['a token that is not known', { headers: { authorization: 'Bearer other' } }],
+    ['an empty Authorization', { headers: { authorization: '' } }],
+    ['encodings that are not remembered', { headers: { 'accept-encoding': `gzip, ${'x'.repeat(250)}` } }],
+  ])('%s', async ([_why, asked]) => {
+    await using service = await start()
+    const expected = await get(service.ports.usual, asked)
+    expect(await get(service.ports.quick, asked)).toEqual(expected)
+    expect(service.passed).toHaveLength(1)
+  })
+})
+
+describe('limits', () => {
+  test.for<[string, Record<string, string>, number]>([
+    ['of an address without a token', {}, 30],
+    ['of a client', GOOD, 60],
+  ])('%s are the same, and what is refused takes nothing', async ([_why, headers, quota]) => {
+    await using service = await start({ now: () => NOON })
+    await get(service.ports.usual, { headers })
+    for (let count = 0; count < quota; count += 1)
+      expect((await get(service.ports.quick, { headers })).status).toBe(200)
+    expect(service.passed).toEqual([])
+    for (let count = 0; count < 3; count += 1)
+      expect((await get(service.ports.quick, { headers })).status).toBe(429)
+    expect(service.passed).toHaveLength(3)
+  })
+
+  test('are left to the app where a store would have to be asked, or a window began the day before', async () => {
+    const now = () => NOON
+    const { here: _here, ...shared } = memoryLimitStore(now)
+    await using asking = await start({ store: shared, now })
+    expect(await get(asking.ports.quick)).toEqual(
+      await get(asking.ports.usual).then((answer) => ({ ...answer, headers: expect.anything() })),
+    )
+    expect(asking.passed).toHaveLength(1)
+    await using midnight = await start({ now: () => new Date('2026-11-21T00:00:30Z') })
+    expect(await get(midnight.ports.quick)).toEqual(await get(midnight.ports.usual))
+    expect(midnight.passed).toHaveLength(1)
+  })
+})

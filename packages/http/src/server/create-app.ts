@@ -1,0 +1,33 @@
+import Koa from 'koa'
+import { type TraceRequestsOptions, traceRequests } from '../observability/trace-requests.ts'
+import { type AnswerErrorsOptions, answerErrors } from '../problems/answer-errors.ts'
+import { onlyReadsByWrongClock, type WatchedClock } from '../readiness/watch-clock.ts'
+import { type CrossOriginOptions, crossOrigin } from '../request/cross-origin.ts'
+import { pageHeaders, type RequestContextOptions, requestContext } from '../request/request-context.ts'
+import { requireHost } from '../request/require-host.ts'
+
+export interface AppOptions extends RequestContextOptions, AnswerErrorsOptions {
+  readonly traces?: TraceRequestsOptions | undefined
+  readonly clock: Pick<WatchedClock, 'requireSound'>
+  /** The content security policy of every page. */
+  readonly csp: string
+  /** Absent for a listener that only the other app reaches: it answers to any Host, and no browser asks it. */
+  readonly browsers?: CrossOriginOptions & { readonly alsoAcceptHosts: readonly string[] }
+}
+
+/** An app with everything that a request meets before its route, from top to bottom. */
+export function createApp(options: AppOptions): Koa {
+  const { log, origin, traces, clock, csp, browsers } = options
+  const app = new Koa()
+  app.on('error', (error: Error) => log.warn('a response could not be sent', { error }))
+  if (traces) app.use(traceRequests(traces))
+  app.use(requestContext(options))
+  app.use(pageHeaders(csp))
+  app.use(answerErrors(options))
+  if (browsers) {
+    app.use(requireHost(origin, browsers.alsoAcceptHosts))
+    app.use(crossOrigin(browsers))
+  }
+  app.use(onlyReadsByWrongClock(clock))
+  return app
+}

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+import { fileURLToPath } from 'node:url'
+import { expect, test, vi } from 'vitest'
+
+vi.setConfig({ testTimeout: 60_000 })
+
+const PROGRAM = fileURLToPath(new URL('../../test/failing-process.ts', import.meta.url))
+
+/** A real process, all that it printed, and how it ends. */
+async function start() {
+  const child = spawn(process.execPath, [PROGRAM], { env: { PATH: process.env['PATH'] ?? '' } })
+  const [lines, complaints]: [string[], string[]] = [[], []]
+  createInterface({ input: child.stderr }).on('line', (line) => complaints.push(line))
+  const { promise: port, resolve, reject } = Promise.withResolvers<number>()
+  createInterface({ input: child.stdout }).on('line', (line) => {
+    lines.push(line)
+    const { msg, port: told } = JSON.parse(line) as { msg: string; port?: number }
+    if (msg === 'listening') resolve(told ?? 0)
+  })
+  const ended = once(child, 'close').then(([code, signal]) => {
+    reject(new Error(complaints.join('\n')))
+    return (code ?? signal) as number | string
+  })
+  const url = `http://127.0.0.1:${await port}`
+  return {
+    ...{ child, lines, complaints, ended },
+    get: (path: string) => fetch(url + path, { headers: { connection: 'close' } }),
+    async [Symbol.asyncDispose]() {
+      child.kill('SIGKILL')
+      await ended
+    },
+  }
+}
+
+test('N-183 what is thrown while answering is a 500 and a line of the log, and the process goes on', async () => {
+  await using failing = await start()
+  const answer = await failing.get('/throw')
+  expect([answer.status, answer.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
+  expect(await answer.text()).not.toContain('canary')
+  expect((await failing.get('/')).status).toBe(200)
+  const errors = () => failing.lines.filter((line) => line.includes('"level":"error"'))
+  await expect.poll(() => errors().length, { timeout: 10_000 }).toBe(1)
+  expect(failing.lines.join('') + failing.complaints.join('')).not.toContain('canary')
+})
+
+test.for(['/timer', '/promise', '/text'])(
+  'N-183 what nobody caught is a line of the log, and the end of the process: %s',
+  async (path) => {
+    await using failing = await start()
+    // The answer may be cut off by the end.
+    await failing.get(path).catch(() => undefined)
+    expect(await failing.ended).toBe(1)
+    const errors = failing.lines.filter((line) => line.includes('"level":"error"'))
+    expect(errors).toHaveLength(1)
+    expect(JSON.parse(errors[0] ?? '')).toMatchObject({ error: { name: expect.any(String) } })
+    expect(failing.lines.join('')).not.toContain('canary')
+    expect(failing.complaints).toEqual([])
+  },
+)
+
+test('N-173 SIGUSR1 opens no debugger, and the process goes on', async () => {
+  await using failing = await start()
+  failing.child.kill('SIGUSR1')
+  for (let n = 0; n < 20; n++) expect((await failing.get('/')).status).toBe(200)
+  failing.child.kill('SIGTERM')
+  expect(await failing.ended).toBe('SIGTERM')
+  expect(failing.complaints).toEqual([])
+})

@@ -1,0 +1,83 @@
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { type RequestHandler, serve } from './server.ts'
+
+const start = (handler: RequestHandler) => serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, 'Host: h', ...lines)
+const post = (path: string, body: string) =>
+  head(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
+
+test('N-138 a request of a connection begins when the one before it was answered', async () => {
+  const order: string[] = []
+  await using server = await start((request, response) => {
+    order.push(`begin ${request.url}`)
+    setImmediate(() => {
+      order.push(`end ${request.url}`)
+      response.end()
+    })
+  })
+  await converse(server.port, ['/1', '/2', '/3'].map((path) => post(path, 'body')).join(''), { answers: 3 })
+  expect(order).toEqual(['begin /1', 'end /1', 'begin /2', 'end /2', 'begin /3', 'end /3'])
+})
+
+test.for([
+  ['the client asked for its end', () => get('/last', 'Connection: close')],
+  ['the answer says that it ends', () => get('/close')],
+  ['the expectation is unknown', () => get('/last', 'Expect: a miracle')],
+  [
+    'the transfer coding is not one that we know',
+    () =>
+      `${head('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+  ],
+] satisfies [string, () => string][])(
+  'N-138 nothing is carried out behind a last answer: %s',
+  async ([_why, last]) => {
+    const carriedOut: (string | undefined)[] = []
+    await using server = await start((request, response) => {
+      carriedOut.push(request.url)
+      if (request.url === '/close') response.setHeader('connection', 'close')
+      request.resume()
+      response.end('answered')
+    })
+    const { answers, closed } = await converse(
+      server.port,
+      get('/first') + last() + post('/hidden', 'x') + get('/hidden'),
+    )
+    expect([answers.length, closed]).toEqual([2, true])
+    expect(carriedOut).not.toContain('/hidden')
+  },
+)
+
+test('what waits on a connection that is cut is neither carried out nor kept', async () => {
+  const begun = Promise.withResolvers<void>()
+  let requests: IncomingMessage[] = []
+  await using server = await start((request) => {
+    requests.push(request)
+    begun.resolve()
+  })
+  const socket = connect(server.port, '127.0.0.1')
+  socket.write(get('/first') + get('/second').repeat(20))
+  await begun.promise
+  const [first] = requests
+  socket.destroy()
+  await once(first!.socket, 'close')
+  await new Promise(setImmediate)
+  expect(requests.map(({ url }) => url)).toEqual(['/first'])
+  requests = []
+})
+
+test('connections do not wait for each other', async () => {
+  const second = Promise.withResolvers<void>()
+  await using server = await start(async (request, response) => {
+    if (request.url === '/1') await second.promise
+    else second.resolve()
+    response.end()
+  })
+  const answered = await Promise.all(
+    ['/1', '/2'].map((path) => converse(server.port, get(path), { answers: 1 })),
+  )
+  expect(answered.map(({ answers }) => answers[0]?.status)).toEqual([200, 200])
+})

@@ -1,0 +1,261 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { Agent, type IncomingMessage, request, type ServerResponse } from 'node:http'
+import { connect } from 'node:net'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { type ServeOptions, serve } from './server.ts'
+
+const listening: ServeOptions = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
+const GET = head('GET / HTTP/1.1', 'Host: h')
+
+/** A handler that keeps its requests until they are answered by hand. */
+function holding() {
+  const waiting: ServerResponse[] = []
+  const { promise: arrived, resolve } = Promise.withResolvers<void>()
+  return {
+    arrived,
+    handler(_request: IncomingMessage, response: ServerResponse) {
+      waiting.push(response)
+      resolve()
+    },
+    answer() {
+      for (const response of waiting) response.end('late')
+    },
+  }
+}
+
+const get = (url: string, agent?: Agent) =>
+  new Promise<IncomingMessage>((resolve, reject) => {
+    request(url, agent ? { agent } : {}, (answer) => resolve(answer.resume()))
+      .on('error', reject)
+      .end()
+  })
+
+test('it listens on a free port and says which', async () => {
+  await using server = await serve((_request, response) => response.end('here'), listening)
+  expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
+  expect(await (await fetch(server.url)).text()).toBe('here')
+})
+
+test('its address is a URL on IPv6, too', async () => {
+  await using server = await serve((_request, response) => response.end('here'), {
+    ...listening,
+    host: '::1',
+  })
+  expect(server.url).toBe(`http://[::1]:${server.port}`)
+  expect((await fetch(server.url)).status).toBe(200)
+})
+
+test('a port that is taken is an error that says so', async () => {
+  await using server = await serve(() => {}, listening)
+  await expect(serve(() => {}, { ...listening, port: server.port })).rejects.toMatchObject({
+    code: 'EADDRINUSE',
+  })
+})
+
+test('when it looks away it takes new connections, and ends each with its answer', async () => {
+  const { handler, arrived, answer } = holding()
+  let held = true
+  await using server = await serve(
+    (incoming, response) => (held ? handler(incoming, response) : response.end('at once')),
+    listening,
+  )
+  const agent = new Agent({ keepAlive: true })
+  const before = get(server.url, agent)
+  await arrived
+  server.lookAway()
+  held = false
+  answer()
+  expect((await before).headers.connection).toBe('close')
+  expect((await get(server.url, agent)).headers.connection).toBe('close')
+  agent.destroy()
+})
+
+describe('when it is disposed', () => {
+  test('what is in flight is answered, and its connection is closed', async () => {
+    const { handler, arrived, answer } = holding()
+    const server = await serve(handler, listening)
+    const agent = new Agent({ keepAlive: true })
+    const got = get(server.url, agent)
+    await arrived
+    const disposed = server[Symbol.asyncDispose]()
+    answer()
+    const { statusCode, headers } = await got
+    expect([statusCode, headers.connection]).toEqual([200, 'close'])
+    await disposed
+    agent.destroy()
+  })
+
+  test('idle connections do not hold it, and no new one is accepted', async () => {
+    const server = await serve((_request, response) => response.end('here'), listening)
+    const agent = new Agent({ keepAlive: true })
+    await get(server.url, agent)
+    const startedAt = performance.now()
+    await server[Symbol.asyncDispose]()
+    expect(performance.now() - startedAt).toBeLessThan(4_000)
+    await expect(get(server.url)).rejects.toMatchObject({ code: 'ECONNREFUSED' })
+    agent.destroy()
+  })
+
+  test('a connection that falls idle only then does not hold it for its 5 s either', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+    let finish = () => {}
+    const server = await serve((_request, response) => {
+      // The head is out already, so it cannot say that the connection will close.
+      response.writeHead(200, { 'content-length': '4' }).write('la')
+      finish = () => response.end('te')
+      arrive()
+    }, listening)
+    const socket = connect(server.port, '127.0.0.1').on('data', () => {})
+    socket.write(GET)
+    await arrived
+    const startedAt = performance.now()
+    const disposed = server[Symbol.asyncDispose]()
+    finish()
+    await disposed
+    expect(performance.now() - startedAt).toBeLessThan(4_000)
+    socket.destroy()
+  })
+
+  test('what takes longer than it may is cut', async () => {
+    const { handler, arrived } = holding()
+    const server = await serve(handler, { ...listening, drainSeconds: 0.1 })
+    const got = get(server.url)
+    const outcome = got.catch((error: unknown) => error)
+    await arrived
+    const startedAt = performance.now()
+    await server[Symbol.asyncDispose]()
+    expect(performance.now() - startedAt).toBeGreaterThan(90)
+    expect(await outcome).toMatchObject({ code: 'ECONNRESET' })
+  })
+
+  test('twice, it ends once', async () => {
+    const server = await serve(() => {}, listening)
+    await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()])
+    await expect(server[Symbol.asyncDispose]()).resolves.toBeUndefined()
+  })
+
+  test('a handler that answers at once while it drains does no harm', async () => {
+    const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+    const held: ServerResponse[] = []
+    const server = await serve((incoming, response) => {
+      if (incoming.url === '/held') {
+        held.push(response)
+        arrive()
+      } else response.end('at once')
+    }, listening)
+    const socket = connect(server.port, '127.0.0.1').setEncoding('latin1')
+    let received = ''
+    socket.on('data', (chunk: string) => {
+      received += chunk
+    })
+    socket.write(head('GET /held HTTP/1.1', 'Host: h'))
+    await arrived
+    const disposed = server[Symbol.asyncDispose]()
+    socket.write(GET)
+    held[0]?.end('held')
+    await disposed
+    await once(socket, 'close')
+    expect(received).toContain('held')
+  })
+})
+
+describe('a client may not keep open what it does not use:', () => {
+  const quick = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 100, checkIntervalMs: 30 }
+  const start = (limits: ServeOptions['limits'] = quick) =>
+    serve((incoming, response) => void incoming.resume().on('end', () => response.end('read')), {
+      ...listening,
+      limits: { ...quick, ...limits },
+    })
+
+  test('a connection that says nothing', async () => {
+    await using server = await start({ requestTimeoutMs: 60_000 })
+    expect(await converse(server.port, '')).toMatchObject({ closed: true })
+  })
+
+  test('headers that never end', async () => {
+    await using server = await start({ requestTimeoutMs: 60_000 })
+    const { answers, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
+    expect(closed).toBe(true)
+    expect(answers.map(({ status }) => status)).toEqual([408])
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'request-timeout', status: 408 })
+  })
+
+  test('a body that never ends', async () => {
+    await using server = await start()
+    const { answers, closed } = await converse(
+      server.port,
+      `${head('POST / HTTP/1.1', 'Host: h', 'Content-Length: 10')}12345`,
+    )
+    expect(closed).toBe(true)
+    expect(answers.map(({ status }) => status)).toEqual([408])
+  })
+
+  test('a connection between two requests', async () => {
+    await using server = await start()
+    const { answers, closed } = await converse(server.port, GET)
+    expect(closed).toBe(true)
+    expect(answers.map(({ status }) => status)).toEqual([200])
+  })
+
+  test('an answer that it does not read', async () => {
+    const { promise: cut, resolve } = Promise.withResolvers<boolean>()
+    await using server = await serve(
+      (_request, response) =>
+        response.on('close', () => resolve(!response.writableFinished)).end(Buffer.alloc(50_000_000)),
+      { ...listening, limits: { ...quick, silenceTimeoutMs: 300 } },
+    )
+    const socket = connect(server.port, '127.0.0.1').pause()
+    socket.write(GET)
+    expect(await cut).toBe(true)
+    socket.destroy()
+  })
+
+  test('more connections than there may be', async () => {
+    await using server = await start({ maxConnections: 2, headersTimeoutMs: 5_000, requestTimeoutMs: 5_000 })
+    const sockets = [1, 2].map(() => connect(server.port, '127.0.0.1'))
+    await Promise.all(sockets.map((socket) => once(socket, 'connect')))
+    // They count once the server has accepted them, which their first answers prove.
+    for (const socket of sockets) {
+      socket.write(GET)
+      await once(socket, 'data')
+    }
+    expect(await converse(server.port, GET)).toEqual({ answers: [], closed: true })
+    const [first] = sockets
+    first?.destroy()
+    await expect.poll(async () => (await converse(server.port, GET, { answers: 1 })).answers.length).toBe(1)
+    for (const socket of sockets) socket.destroy()
+  })
+
+  test('a connection for more requests than it may carry', async () => {
+    await using server = await start({ maxRequestsPerConnection: 2 })
+    const { answers } = await converse(server.port, GET.repeat(3))
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 503])
+    expect(answers[1]?.headers['connection']).toBe('close')
+  })
+})
+
+test('SIGTERM and SIGINT drain a process, which ends by itself', async () => {
+  const program = `
+    import { serve, shutdownSignal } from '${fileURLToPath(new URL('../index.ts', import.meta.url))}'
+    {
+      await using server = await serve((_, response) => response.end(), { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+      const signalled = shutdownSignal()
+      console.log('ready')
+      console.log(await signalled)
+    }
+    console.log('drained')`
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+    const child = spawn(process.execPath, ['--input-type=module-typescript', '-e', program])
+    const output: string[] = []
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      output.push(text)
+      if (text.includes('ready')) child.kill(signal)
+    })
+    const [code] = (await once(child, 'close')) as [number | null]
+    expect(output.join('')).toBe(`ready\n${signal}\ndrained\n`)
+    expect(code).toBe(0)
+  }
+})

@@ -1,0 +1,291 @@
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { describe, expect, test } from 'vitest'
+import { converse, head } from '../../test/raw-http.ts'
+import { type RequestHandler, serve } from './server.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const read: RequestHandler = (request, response) => {
+  const body: Buffer[] = []
+  request.on('data', (chunk: Buffer) => body.push(chunk))
+  request.on('end', () => response.end(`${request.url} ${Buffer.concat(body)}`))
+}
+const start = (handler = read, origin = ORIGIN) =>
+  serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0, origin })
+
+const POST = ['POST / HTTP/1.1', 'Host: h']
+
+describe('refused with 400, and the connection is closed:', () => {
+  test.for([
+    { why: 'no request line', bytes: 'nonsense\r\n\r\n' },
+    { why: 'a bad version', bytes: 'GET / HTTP/9.9\r\nHost: h\r\n\r\n' },
+    { why: 'a target with a blank', bytes: 'GET /a b HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { why: 'a target that is no path', bytes: 'GET a HTTP/1.1\r\nHost: h\r\n\r\n' },
+    { why: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n' },
+    { why: 'TLS', bytes: Buffer.from('16030100d8010000d40303', 'hex') },
+    { why: 'lines that end in LF alone', bytes: 'GET / HTTP/1.1\nHost: h\n\n' },
+    { why: 'CR without LF', bytes: 'GET / HTTP/1.1\r\nHost: h\r\n\rX' },
+    { why: 'a blank before the colon', bytes: head('GET / HTTP/1.1', 'Host : h') },
+    {
+      why: 'a header folded over two lines',
+      bytes: 'GET / HTTP/1.1\r\nHost: h\r\n folded: 1\r\n\r\n'.replace('Host: h', 'A: b\r\nHost: h\r\nB: c'),
+    },
+    { why: 'NUL in a header', bytes: head('GET / HTTP/1.1', 'Host: h', 'A: \0') },
+    { why: 'a header without a name', bytes: head('GET / HTTP/1.1', 'Host: h', ': a') },
+    {
+      why: 'length and chunks together',
+      bytes: `${head(...POST, 'Content-Length: 5', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    },
+    {
+      why: 'chunks and length together',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked', 'Content-Length: 5')}0\r\n\r\n`,
+    },
+    { why: 'two lengths', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 2')}ab` },
+    { why: 'one length twice', bytes: `${head(...POST, 'Content-Length: 1', 'Content-Length: 1')}a` },
+    { why: 'a list of lengths', bytes: `${head(...POST, 'Content-Length: 1, 1')}a` },
+    { why: 'a length with a sign', bytes: `${head(...POST, 'Content-Length: +5')}12345` },
+    { why: 'a length below nothing', bytes: head(...POST, 'Content-Length: -5') },
+    { why: 'a length in hex', bytes: `${head(...POST, 'Content-Length: 0x5')}12345` },
+    { why: 'a length beyond all', bytes: head(...POST, `Content-Length: ${'9'.repeat(30)}`) },
+    { why: 'an unknown transfer encoding', bytes: head(...POST, 'Transfer-Encoding: xchunked') },
+    {
+      why: 'chunked behind another',
+      bytes: `${head(...POST, 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
+    },
+    { why: 'chunked not last', bytes: `${head(...POST, 'Transfer-Encoding: chunked, identity')}0\r\n\r\n` },
+    { why: 'a chunk size that is none', bytes: `${head(...POST, 'Transfer-Encoding: chunked')}zz\r\n` },
+    {
+      why: 'a chunk size beyond all',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}${'f'.repeat(17)}\r\n`,
+    },
+    {
+      why: 'a chunk longer than it said',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\r\nabc\r\n0\r\n\r\n`,
+    },
+    {
+      why: 'a chunk size ended by LF alone',
+      bytes: `${head(...POST, 'Transfer-Encoding: chunked')}1\na\n0\n\n`,
+    },
+  ])('$why', async ({ bytes }) => {
+    await using server = await start()
+    const { answers, closed } = await converse(server.port, bytes)
+    expect(answers.map(({ status }) => status)).toEqual([400])
+    expect(closed).toBe(true)
+    expect(answers[0]?.headers).toMatchObject({
+      connection: 'close',
+      'content-type': 'application/problem+json',
+    })
+  })
+})
+
+test('headers beyond 16 KiB are 431, in many or in one, or in the target', async () => {
+  await using server = await start()
+  for (const bytes of [
+    head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
+    head('GET / HTTP/1.1', 'Host: h', ...Array.from({ length: 2_500 }, (_, index) => `A${index}: 12345`)),
+    head(`GET /${'a'.repeat(20_000)} HTTP/1.1`, 'Host: h'),
+    head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(2_000_000)}`),
+  ]) {
+    const { answers, closed } = await converse(server.port, bytes)
+    expect(answers.map(({ status }) => status)).toEqual([431])
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'headers-too-large' })
+    expect(closed).toBe(true)
+  }
+})
+
+test('extensions of chunks beyond 16 KiB are 413', async () => {
+  await using server = await start()
+  const bytes = `${head(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
+  const { answers, closed } = await converse(server.port, bytes)
+  expect(answers.map(({ status }) => status)).toEqual([413])
+  expect(closed).toBe(true)
+})
+
+describe('a refusal', () => {
+  test('is a problem with an id, for OAuth clients too, and has the headers of every answer', async () => {
+    await using server = await start()
+    const { answers } = await converse(server.port, 'canary\r\n\r\n')
+    const [answer] = answers
+    const id = answer?.headers['x-request-id']
+    expect(id).toMatch(/^[0-9a-f-]{36}$/)
+    expect(answer?.headers).toMatchObject({
+      'cache-control': 'no-store',
+      'x-content-type-options': 'nosniff',
+      'strict-transport-security': expect.any(String),
+    })
+    expect(JSON.parse(answer?.body ?? '')).toEqual({
+      type: `${ORIGIN}/problems/invalid-request`,
+      title: 'The request is not valid',
+      status: 400,
+      detail: expect.any(String),
+      code: 'invalid-request',
+      request_id: id,
+      error: 'invalid_request',
+      error_description: expect.any(String),
+    })
+    expect(answer?.body).not.toContain('canary')
+  })
+
+  test('knows no address of its kind when the server knows no origin', async () => {
+    await using server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
+    const { answers } = await converse(server.port, 'nonsense\r\n\r\n')
+    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ type: 'about:blank' })
+  })
+})
+
+test('an unknown expectation is 417, a known one is met', async () => {
+  await using server = await start()
+  const unknown = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
+  expect(unknown.answers.map(({ status }) => status)).toEqual([417])
+  expect(unknown.closed).toBe(true)
+  expect(JSON.parse(unknown.answers[0]?.body ?? '')).toMatchObject({
+    code: 'expectation-failed',
+    status: 417,
+  })
+  const known = await converse(server.port, head(...POST, 'Expect: 100-continue'), { answers: 1 })
+  expect(known.answers[0]?.status).toBe(200)
+})
+
+describe('each answer belongs to its request:', () => {
+  test('fifty in a row', async () => {
+    await using server = await start()
+    const bytes = Array.from({ length: 50 }, (_, index) => head(`GET /${index} HTTP/1.1`, 'Host: h')).join('')
+    const { answers } = await converse(server.port, bytes, { answers: 50 })
+    expect(answers.map(({ body }) => body.trim())).toEqual(
+      Array.from({ length: 50 }, (_, index) => `/${index}`),
+    )
+  })
+
+  test('a good one, slowly answered, then one that cannot be read', async () => {
+    const { promise: later, resolve } = Promise.withResolvers<void>()
+    await using server = await start(async (request, response) => {
+      await later
+      response.end(request.url)
+    })
+    const talk = converse(server.port, `${head('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`)
+    setImmediate(resolve)
+    const { answers, closed } = await talk
+    expect(answers.map(({ status, body }) => [status, body.slice(0, 5)])).toEqual([
+      [200, '/good'],
+      [400, '{"typ'],
+    ])
+    expect(closed).toBe(true)
+  })
+
+  test('two good ones, the first slowly answered, then one that cannot be read', async () => {
+    const { promise: later, resolve } = Promise.withResolvers<void>()
+    await using server = await start(async (request, response) => {
+      if (request.url === '/1') await later
+      response.end(request.url)
+    })
+    const good = head('GET /1 HTTP/1.1', 'Host: h') + head('GET /2 HTTP/1.1', 'Host: h')
+    const talk = converse(server.port, `${good}nonsense\r\n\r\n`)
+    setImmediate(resolve)
+    const { answers } = await talk
+    expect(answers.map(({ status, body }) => [status, body.slice(0, 2)])).toEqual([
+      [200, '/1'],
+      [200, '/2'],
+      [400, '{"'],
+    ])
+  })
+
+  test('one whose body cannot be read is answered once, whatever its handler does', async () => {
+    const errors: unknown[] = []
+    await using server = await start((request, response) => {
+      request.resume()
+      const answer = () => {
+        try {
+          response.end('handled')
+        } catch (error) {
+          errors.push(error)
+        }
+      }
+      request.on('error', answer)
+      request.on('close', answer)
+    })
+    const { answers, closed } = await converse(
+      server.port,
+      `${head(...POST, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${head('GET /smuggled HTTP/1.1', 'Host: h')}`,
+    )
+    expect(answers.map(({ status }) => status)).toEqual([400])
+    expect(closed).toBe(true)
+    expect(errors).toEqual([])
+  })
+
+  test('one that was answered before its body came is not answered again when the body never comes', async () => {
+    await using server = await serve((_request, response) => response.end('early'), {
+      port: 0,
+      host: '127.0.0.1',
+      drainSeconds: 0,
+      limits: { requestTimeoutMs: 200, headersTimeoutMs: 200, checkIntervalMs: 30 },
+    })
+    const { answers, closed } = await converse(server.port, `${head(...POST, 'Content-Length: 10')}12345`)
+    expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])
+    expect(closed).toBe(true)
+  })
+
+  test('a trailer is no header, so it authenticates nobody', async () => {
+    await using server = await start((request, response) => {
+      request.resume().on('end', () => response.end(String(request.headers.authorization)))
+    })
+    const bytes = `${head(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
+    expect((await converse(server.port, bytes, { answers: 1 })).answers[0]?.body).toBe('undefined')
+  })
+})
+
+test.for([
+  {
+    why: 'an upgrade to HTTP/2',
+    lines: [
+      'GET /a HTTP/1.1',
+      'Host: h',
+      'Connection: Upgrade, HTTP2-Settings',
+      'Upgrade: h2c',
+      'HTTP2-Settings: AAMAAABk',
+    ],
+  },
+  {
+    why: 'an upgrade to a WebSocket',
+    lines: [
+      'GET /a HTTP/1.1',
+      'Host: h',
+      'Connection: Upgrade',
+      'Upgrade: websocket',
+      'Sec-WebSocket-Key: x',
+      'Sec-WebSocket-Version: 13',
+    ],
+  },
+])('$why is an ordinary request', async ({ lines }) => {
+  await using server = await start()
+  const { answers } = await converse(server.port, head(...lines), { answers: 1 })
+  expect(answers).toMatchObject([{ status: 200, body: '/a ' }])
+})
+
+test('HTTP/1.0 is answered, and its connection ends', async () => {
+  await using server = await start()
+  const { answers, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
+  expect(answers.map(({ status }) => status)).toEqual([200])
+  expect(closed).toBe(true)
+})
+
+test('CONNECT makes no tunnel', async () => {
+  await using server = await start()
+  const { answers, closed } = await converse(
+    server.port,
+    head('CONNECT evil.example:443 HTTP/1.1', 'Host: h'),
+  )
+  expect(answers).toEqual([])
+  expect(closed).toBe(true)
+})
+
+test('a client that was refused and never hangs up is cut off', async () => {
+  const server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
+  const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
+  socket.on('error', () => {}).resume()
+  socket.write('nonsense\r\n\r\n')
+  await once(socket, 'end')
+  const startedAt = performance.now()
+  await server[Symbol.asyncDispose]()
+  expect(performance.now() - startedAt).toBeLessThan(3_000)
+  socket.destroy()
+})

@@ -1,0 +1,111 @@
+import { randomUUID } from 'node:crypto'
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
+import type { Socket } from 'node:net'
+import { oauthDescription, oauthError, problemUrl } from '../problems/problem.ts'
+import { type ProblemCode, problemKind } from '../problems/problems.ts'
+import { headersOfEveryAnswer } from '../request/request-context.ts'
+
+const CODES: Readonly<Record<string, ProblemCode>> = {
+  HPE_HEADER_OVERFLOW: 'headers-too-large',
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
+  ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
+}
+/** How long a refused client may go on sending, so that it reads the answer and not a reset. */
+const LINGER_MS = 500
+
+/**
+ * Answers what never reaches a handler: requests that Node's parser refuses, that are not complete in time, or
+ * that expect the unknown. Each gets its own answer, after those of the requests before it, then its connection
+ * is closed.
+ *
+ * @param origin for `type`; `about:blank` without it (RFC 9457 §4.2.1)
+ * @param inTurn lets an answer wait for those before it
+ */
+export function answerUnreadable(
+  server: Server,
+  origin: string | undefined,
+  inTurn: (handler: RequestHandler) => RequestHandler,
+): void {
+  const latest = new WeakMap<Socket, { request: IncomingMessage; response: ServerResponse }>()
+  const refused = new WeakSet<Socket>()
+  server.prependListener('request', (request, response) => {
+    latest.set(request.socket, { request, response })
+  })
+  server.on('clientError', (error: NodeJS.ErrnoException, stream) => {
+    const socket = stream as Socket
+    if (refused.has(socket)) return
+    refused.add(socket)
+    if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
+    const refusal = refusalFor(CODES[error.code ?? ''] ?? 'invalid-request', origin)
+    const before = latest.get(socket)
+    if (before && !before.request.complete) {
+      // What cannot be read is the rest of a request that a handler has already, and that has one answer.
+      if (before.response.headersSent) return void socket.destroy()
+      // It is being refused already, as too large.
+      if (before.response.statusCode === 413) return
+      return send(before.response, refusal)
+    }
+    if (!before || before.response.writableFinished) return writeAndClose(socket, refusal)
+    before.response.once('finish', () => writeAndClose(socket, refusal))
+  })
+  server.on(
+    'checkExpectation',
+    inTurn((_request, response) => send(response, refusalFor('expectation-failed', origin))),
+  )
+}
+
+/**
+ * Refuses every transfer coding but `chunked` (RFC 9112 §7): Node lets a list through when its last one is that, and a
+ * proxy could see another end of the body.
+ */
+export function refuseUnknownCodings(handler: RequestHandler, origin: string | undefined): RequestHandler {
+  return (request, response) => {
+    const coding = request.headers['transfer-encoding']
+    const isKnown = coding === undefined || /^chunked$/i.test(coding)
+    return isKnown ? handler(request, response) : send(response, refusalFor('invalid-request', origin))
+  }
+}
+
+type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
+
+interface Refusal {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+}
+
+function refusalFor(code: ProblemCode, origin: string | undefined): Refusal {
+  const { status, title, meaning, remedy } = problemKind(code)
+  const requestId = randomUUID()
+  const detail = `${meaning} ${remedy}`
+  const body = JSON.stringify({
+    type: origin === undefined ? 'about:blank' : problemUrl(origin, code),
+    title,
+    status,
+    detail,
+    code,
+    request_id: requestId,
+    error: oauthError(code),
+    error_description: oauthDescription(detail),
+  })
+  const headers = {
+    ...headersOfEveryAnswer(origin ?? ''),
+    'x-request-id': requestId,
+    'content-type': 'application/problem+json',
+    'content-length': String(Buffer.byteLength(body)),
+    connection: 'close',
+  }
+  return { status, headers, body }
+}
+
+function send(response: ServerResponse, { status, headers, body }: Refusal): void {
+  response.writeHead(status, headers).end(body)
+}
+
+function writeAndClose(socket: Socket, { status, headers, body }: Refusal): void {
+  if (!socket.writable) return
+  const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+  socket.end(`HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${lines.join('')}\r\n${body}`)
+  const cut = setTimeout(() => socket.destroy(), LINGER_MS)
+  socket.once('close', () => clearTimeout(cut))
+}

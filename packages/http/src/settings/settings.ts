@@ -1,0 +1,188 @@
+import { readFileSync } from 'node:fs'
+import { z } from 'zod'
+import { parseTrustedProxies, type TrustedProxies } from '../request/client-address.ts'
+
+/** A variable of the environment that an app reads. */
+export interface Setting {
+  /** Reads the value as it is written. Its mistakes never quote the value. */
+  readonly schema: z.ZodType
+  /** For operators, in the table of README.md. */
+  readonly description: string
+  /** As it would be written in the environment. */
+  readonly default?: string
+  /** Never printed. */
+  readonly secret?: true
+}
+
+type Settings = Readonly<Record<string, Setting>>
+export type SettingValues<S extends Settings> = { readonly [Name in keyof S]: z.output<S[Name]['schema']> }
+
+/** The settings of one app, and the rules for them as a whole. */
+export interface AppSettings<S extends Settings> {
+  readonly settings: S
+  /** Any other variable whose name begins so is a mistake. */
+  readonly prefix: string
+  /** True when an empty variable counts as absent; else it is a value like any other. */
+  readonly emptyIsAbsent: boolean
+  /** Finds mistakes of settings that are each fine by themselves. Those that are not, or are not read, are missing. */
+  mistakesTogether(values: Partial<SettingValues<S>>): string[]
+}
+
+export type Environment = Readonly<Record<string, string | undefined>>
+
+/** Mistakes in the settings, for the person who starts the program: all of them at once, never a value. */
+export class ConfigError extends Error {
+  override readonly name = 'ConfigError'
+  readonly mistakes: readonly string[]
+
+  constructor(mistakes: readonly string[]) {
+    super(['bad configuration', ...mistakes].join('\n  '))
+    this.mistakes = mistakes
+  }
+}
+
+/**
+ * Reads settings from the environment.
+ *
+ * @param names of those that are needed; all when absent
+ * @throws {ConfigError} naming every bad, missing and unknown variable
+ */
+export function readSettings<S extends Settings, Name extends keyof S & string>(
+  env: Environment,
+  app: AppSettings<S>,
+  names?: readonly Name[],
+): Pick<SettingValues<S>, Name> {
+  const written = (name: string) => (app.emptyIsAbsent ? env[name] || undefined : env[name])
+  const mistakes = Object.keys(env)
+    .filter((name) => name.startsWith(app.prefix) && written(name) !== undefined)
+    .filter((name) => !Object.hasOwn(app.settings, name))
+    .map((name) => `${name} is not a setting`)
+  const needed: ReadonlySet<string> = new Set(names ?? Object.keys(app.settings))
+  const values: Record<string, unknown> = {}
+  for (const [name, { schema, default: fallback }] of Object.entries<Setting>(app.settings)) {
+    if (!needed.has(name)) continue
+    const text = written(name) ?? fallback
+    const parsed = schema.safeParse(text)
+    if (parsed.success) values[name] = parsed.data
+    else if (text === undefined) mistakes.push(`${name} is missing`)
+    else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
+  }
+  mistakes.push(...app.mistakesTogether(values as Partial<SettingValues<S>>))
+  if (mistakes.length > 0) throw new ConfigError(mistakes)
+  return values as Pick<SettingValues<S>, Name>
+}
+
+interface SettingRow {
+  readonly name: string
+  readonly description: string
+  /** Absent for a setting that is empty unless it is set, and for a required one. */
+  readonly default?: string
+  readonly required: boolean
+}
+
+/** Every setting, in the order in which they are declared. */
+export const settingRows = (settings: Settings): SettingRow[] =>
+  Object.entries(settings).map(([name, { schema, description, default: fallback }]) => ({
+    name,
+    description,
+    ...(fallback && { default: fallback }),
+    required: fallback === undefined && !schema.safeParse(undefined).success,
+  }))
+
+/** The settings as the Markdown table of README.md. */
+export const settingsTable = (settings: Settings): string =>
+  [
+    '| Setting | Default | What it is |',
+    '| --- | --- | --- |',
+    ...settingRows(settings).map(
+      (row) =>
+        `| \`${row.name}\` | ${row.required ? '**required**' : row.default ? `\`${row.default}\`` : ''} | ${row.description} |`,
+    ),
+  ].join('\n')
+
+/** Digits only: `Number` would read an empty text as 0, and port 0 as any port. */
+const number = z
+  .string()
+  .regex(/^\d+(\.\d+)?$/, 'must be a number')
+  .transform(Number)
+
+export const numberFrom = (least: number, most: number) =>
+  number.refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+
+export const positive = (most: number) =>
+  number.refine((value) => value > 0 && value <= most, `must be more than 0 and at most ${most}`)
+
+export const wholeNumber = (least: number, most: number) =>
+  z
+    .string()
+    .regex(/^\d{1,9}$/, 'must be a whole number')
+    .transform(Number)
+    .refine((value) => value >= least && value <= most, `must be from ${least} to ${most}`)
+
+export const port = wholeNumber(0, 65_535)
+
+/** What a listener binds, or a directory. */
+export const text = z.string().min(1, 'must not be empty')
+
+/** Entries between commas. */
+export const list = (entry: z.ZodType<string, string>) =>
+  z
+    .string()
+    .transform((written) => written.split(',').flatMap((each) => each.trim() || []))
+    .pipe(z.array(entry))
+
+export const hostHeader = z
+  .string()
+  .regex(/^[a-z0-9.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/, 'must be values such as 127.0.0.1:8080')
+
+export const postgresUrl = z.url({
+  protocol: /^postgres(ql)?$/,
+  hostname: /./,
+  error: 'must be a postgres:// URL',
+})
+
+export const redisUrl = z.url({ protocol: /^rediss?$/, hostname: /./, error: 'must be a redis:// URL' })
+
+/** The address of a service, to which paths are appended. */
+export const baseUrl = z
+  .url({ protocol: /^https?$/, hostname: /./, error: 'must be a http:// or https:// URL' })
+  .refine((written) => !/[@?#]|\/$/.test(written), 'must have no user, query or trailing slash')
+
+export const trustedProxies = z.string().transform((written, context): TrustedProxies => {
+  try {
+    return parseTrustedProxies(written)
+  } catch {
+    context.addIssue({ code: 'custom', message: 'must be addresses and networks such as 10.0.0.0/8' })
+    return z.NEVER
+  }
+})
+
+/**
+ * What `parse` makes of a file. A secret reaches us as the path of a file, so that it shows neither in the environment
+ * nor in a listing.
+ *
+ * @param explain makes a mistake of what `parse` threw; give it only when that quotes nothing of the file
+ */
+export const file = <T>(
+  parse: (content: string) => T,
+  explain: (error: Error) => string = () => 'names a file whose content is not valid',
+) =>
+  z.string().transform((path, context): T => {
+    try {
+      return parse(readFileSync(path, 'utf8'))
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException
+      context.addIssue({
+        code: 'custom',
+        message: code ? `names a file that cannot be read (${code})` : explain(error as Error),
+      })
+      return z.NEVER
+    }
+  })
+
+/** The same, with the path for reading it again later. */
+export const fileAndPath = <T>(...parsing: Parameters<typeof file<T>>) =>
+  z
+    .string()
+    .transform((path) => ({ path, content: path }))
+    .pipe(z.object({ path: z.string(), content: file<T>(...parsing) }))

@@ -1,1 +1,0 @@
-export { type AnswerFacts, expectSoundAnswer, type SoundnessOptions } from './testing/sound-answer.ts'
