@@ -1,5 +1,5 @@
 import { loadConfig } from '@plainpath/auth/config'
-import { initKeys } from '@plainpath/auth/init-keys'
+import { initKeys } from '@plainpath/auth/key-operations'
 import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
 import type { embeddedDatabases } from '@plainpath/local/databases'

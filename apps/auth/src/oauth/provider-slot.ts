@@ -1,7 +1,7 @@
 import type { Middleware } from 'koa'
 import compose from 'koa-compose'
 import type Provider from 'oidc-provider'
-import type { InstanceKeys } from '../keys/instance-keys.ts'
+import type { InstanceKeys } from '../keys/signing-key.ts'
 
 /** Holds the Provider in use, and lets one with a new key ring replace it between two requests. */
 export interface ProviderSlot {

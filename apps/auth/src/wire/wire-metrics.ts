@@ -1,5 +1,5 @@
 import { createMetrics, type PoolUsage, poolMetrics } from '@plainpath/http'
-import { keyMetrics } from '../keys/key-metrics.ts'
+import { keyMetrics } from '../keys/key-follower.ts'
 import { revocationMetrics } from '../revocation/revocation-metrics.ts'
 
 /** What the authorization server counts, beside its requests, limits and mail. */
