@@ -4,7 +4,7 @@ import path from 'node:path'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
-import { createResourceServer } from './resource-servers/create-resource-server.ts'
+import { createResourceServer } from './resource-servers/resource-servers.ts'
 
 let folder: string
 let good: Record<string, string>

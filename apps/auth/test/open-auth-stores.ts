@@ -8,7 +8,7 @@ import { newHashKey, newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainp
 import { inject } from 'vitest'
 import { initKeys } from '../src/keys/key-operations.ts'
 import { postgresKeyStore } from '../src/keys/key-store.ts'
-import { createResourceServer } from '../src/resource-servers/create-resource-server.ts'
+import { createResourceServer } from '../src/resource-servers/resource-servers.ts'
 import { MIGRATIONS } from '../src/wire/wire-stores.ts'
 import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
