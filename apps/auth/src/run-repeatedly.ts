@@ -6,7 +6,7 @@ export interface RepeatedWork extends AsyncDisposable {
   runSoon(): void
 }
 
-/** Runs `work` one run at a time. @param work does not reject */
+/** Runs `work` one run at a time. @param work handles its own failures */
 export function runRepeatedly(work: () => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
@@ -14,11 +14,14 @@ export function runRepeatedly(work: () => Promise<void>): RepeatedWork {
   let stopped = false
 
   async function run(): Promise<void> {
-    while (again && !stopped) {
-      again = false
-      await work()
+    try {
+      while (again && !stopped) {
+        again = false
+        await work()
+      }
+    } finally {
+      running = undefined
     }
-    running = undefined
   }
 
   function runSoon(): void {
