@@ -23,7 +23,7 @@ test('N-163 nothing reads an encrypted JWT', () => {
 test('N-254 spans are measured by a clock that only rises', () => {
   expect(naming(/\bDate\.now\(\)/)).toEqual([
     // A point in time beside others that the library takes from that clock.
-    'apps/auth/src/oauth/create-provider.ts',
+    'apps/auth/src/oauth/override-provider.ts',
     // The age of a file.
     'packages/postgres/src/embedded/cluster.ts',
   ])

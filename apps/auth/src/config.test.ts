@@ -5,7 +5,7 @@ import { settingRows, settingsTable } from '@plainpath/http/settings'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
-import { createResourceServer } from './resource-servers/create-resource-server.ts'
+import { createResourceServer } from './resource-servers/resource-servers.ts'
 import { SETTINGS } from './settings.ts'
 
 let folder: string

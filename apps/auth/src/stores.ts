@@ -14,12 +14,13 @@ import type { AssertionStore as SpentAssertionStore } from './clients/assertion-
 import { postgresAssertionStore } from './clients/postgres-assertion-store.ts'
 import type { Config } from './config.ts'
 import { type AuthEvents, createEvents } from './events.ts'
-import type { KeyFollowers, KeyStore } from './keys/key-store.ts'
-import { postgresKeyFollowers } from './keys/postgres-key-followers.ts'
-import { postgresKeyStore } from './keys/postgres-key-store.ts'
+import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
+import { type KeyStore, postgresKeyStore } from './keys/key-store.ts'
 import { openDatabase } from './open-database.ts'
-import { postgresResourceServerFollowers } from './resource-servers/postgres-resource-server-followers.ts'
-import type { ResourceServerFollowers } from './resource-servers/resource-server-followers.ts'
+import {
+  postgresResourceServerFollowers,
+  type ResourceServerFollowers,
+} from './resource-servers/resource-server-followers.ts'
 import { nobodyToTell } from './revocation/follow-mark.ts'
 import { redisRevocationStore } from './revocation/redis-revocation-store.ts'
 import { createRevoker, type Revoker } from './revocation/revoker.ts'

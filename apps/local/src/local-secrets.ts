@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { createResourceServer } from '@plainpath/auth/create-resource-server'
-import { secretDigest } from '@plainpath/auth/resource-servers'
+import { createResourceServer, secretDigest } from '@plainpath/auth/resource-servers'
 import { replaceFile } from '@plainpath/auth/resource-servers-file'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'

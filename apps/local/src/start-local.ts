@@ -1,5 +1,5 @@
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
-import { initKeys } from '@plainpath/auth/init-keys'
+import { initKeys } from '@plainpath/auth/key-operations'
 import { openStores } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'

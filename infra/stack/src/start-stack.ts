@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
 import { loadConfig } from '@plainpath/auth/config'
-import { initKeys } from '@plainpath/auth/init-keys'
+import { initKeys } from '@plainpath/auth/key-operations'
 import { openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'

@@ -1,5 +1,5 @@
 import { type AgentId, err, ok, type Result, type StandingClaim } from '@plainpath/domain'
-import type { InstanceKeys } from '../keys/instance-keys.ts'
+import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { AssertionStore } from './assertion-store.ts'
 import { readAssertion } from './identity-assertion.ts'
 

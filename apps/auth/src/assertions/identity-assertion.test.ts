@@ -1,8 +1,7 @@
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { importJWK, type JWK, SignJWT } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { instanceKeys } from '../keys/instance-keys.ts'
-import { generateKeyPair, type KeyState, type SigningKey } from '../keys/signing-key.ts'
+import { generateKeyPair, instanceKeys, type KeyState, type SigningKey } from '../keys/signing-key.ts'
 import { readAssertion, signAssertion } from './identity-assertion.ts'
 
 const ISSUER = 'https://plainpath.example'

@@ -1,7 +1,7 @@
 import { AgentId, err, ok, RegistrationId, type Result } from '@plainpath/domain'
 import { createLocalJWKSet, importJWK, type JWK, type JWTVerifyGetKey, jwtVerify, SignJWT } from 'jose'
 import { z } from 'zod'
-import type { InstanceKeys } from '../keys/instance-keys.ts'
+import type { InstanceKeys } from '../keys/signing-key.ts'
 
 /** Keeps an identity assertion apart from every other JWT under the same keys (RFC 8725 §3.11). */
 const TYPE = 'identity-assertion+jwt'

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { AgentId, StandingClaim } from '@plainpath/domain'
-import type { InstanceKeys } from '../keys/instance-keys.ts'
+import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { AssertionStore } from './assertion-store.ts'
 import { signAssertion } from './identity-assertion.ts'
 

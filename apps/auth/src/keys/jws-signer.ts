@@ -1,5 +1,6 @@
 import { createPrivateKey, type JsonWebKey, sign } from 'node:crypto'
-import type { PrivateJwk } from './signing-key.ts'
+import { importJWK, type JWK, jwtVerify } from 'jose'
+import type { PrivateJwk, PublicJwk } from './signing-key.ts'
 
 /** Signs claims as a compact JWS (RFC 7515 §3.1). */
 export type SignJws = (claims: object) => string
@@ -43,4 +44,30 @@ function rawSignature(der: Buffer): Buffer {
     at += 2 + length
   }
   return raw
+}
+
+const PROOF_TYPE = 'plainpath-key-proof+jwt'
+
+/** What an instance signs to show with which key it signs; no audience, and of a type that nobody else accepts. */
+export const signProof = (
+  key: PrivateJwk,
+  { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
+): string => jwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
+
+/** @returns whether this instance signed it with this key, at this version of the ring */
+export async function verifyProof(
+  proof: string,
+  key: PublicJwk,
+  { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
+): Promise<boolean> {
+  try {
+    const { payload, protectedHeader } = await jwtVerify(proof, await importJWK(key as JWK, key.alg), {
+      typ: PROOF_TYPE,
+      algorithms: [key.alg],
+      subject: instanceId,
+    })
+    return protectedHeader.kid === key.kid && payload['ring_version'] === ringVersion
+  } catch {
+    return false
+  }
 }

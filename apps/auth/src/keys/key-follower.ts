@@ -1,25 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { isDeepStrictEqual } from 'node:util'
-import { type Log, Problem } from '@plainpath/http'
-import { isUnavailable } from '@plainpath/postgres'
-import { headOf } from '../audit-chain.ts'
-import { type InstanceKeys, instanceKeys } from './instance-keys.ts'
-import { signProof } from './key-proof.ts'
-import { type KeyFollowers, type KeyStore, UnreadableKey } from './key-store.ts'
-
-/** What this instance signs with, for people and for metrics. */
-export interface FollowerStatus {
-  readonly ring_version: number
-  readonly signing_kid: string
-  /** RFC 3339, by the database's clock. */
-  readonly signing_since?: string
-  readonly problem?: string
-  /** Where the audit of the keys ended when this instance followed its last change. */
-  readonly audit?: { readonly head: string; readonly number: number }
-  /** That the end of the audit could not be read after the last change. */
-  readonly audit_unread?: true
-}
+import { type Log, type Metrics, Problem } from '@plainpath/http'
+import { runRepeatedly } from '../run-repeatedly.ts'
+import {
+  type FollowerEffect,
+  type FollowerEvent,
+  type FollowerStatus,
+  followKeyRing,
+  INITIAL_STATE,
+  isCurrent,
+  type ReadRing,
+  reportOf,
+  statusOf,
+} from './follow-key-ring.ts'
+import { signProof } from './jws-signer.ts'
+import type { KeyFollowers } from './key-followers.ts'
+import type { KeyStore } from './key-store.ts'
+import { type InstanceKeys, instanceKeys } from './signing-key.ts'
 
 export interface KeyFollower extends AsyncDisposable {
   readonly keys: InstanceKeys
@@ -49,17 +46,11 @@ export interface KeyFollowerDeps {
   readonly clock?: { now(): number }
 }
 
-interface Followed {
-  readonly version: number
-  readonly keys: InstanceKeys
-  readonly since: Date | undefined
-  readonly proof: string
-}
-
 /**
- * Keeps the keys of this instance as the ring has them. It says that it lives, then reads: so whoever changes the ring
- * either finds it among those to wait for, or it reads the change. What was read is good for the lease, counted from
- * before it said so; an instance that was not heard of for a lease signs no more.
+ * Keeps the keys of this instance as the ring has them; `followKeyRing` decides, and this carries it out. An instance
+ * reports itself, then reads: so whoever changes the ring either finds it among those to wait for, or it reads the
+ * change. What was read is good for the lease, counted from before the report; after a lease without a reading, an
+ * instance signs no more.
  *
  * @throws what reading throws, at the start: an instance without keys does not start, and makes none
  */
@@ -67,138 +58,116 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   const { followers, log, clock = performance } = deps
   const instanceId = randomUUID()
   const host = `${hostname()}:${process.pid}`
-  let problem: string | undefined
-  let goodUntil = 0
-  let followed: Followed | undefined
-  let audit: FollowerStatus['audit']
-  let auditedVersion: number | undefined
-
-  const isCurrent = () => clock.now() < goodUntil
-
-  /** An instance that may not sign says so, since nobody need wait for it. */
-  function report(): Promise<void> {
-    const signs = isCurrent() ? followed : undefined
-    return followers.report({
-      instanceId,
-      host,
-      ringVersion: signs?.version ?? 0,
-      signingKid: signs?.keys.signing.kid,
-      proof: signs?.proof,
-      problem,
-    })
-  }
-
-  async function readOnce(onChange: (keys: InstanceKeys) => void): Promise<void> {
-    const startedAt = clock.now()
-    await report()
-    const { version, keys: found } = await deps.keys.read()
-    const keys = instanceKeys(found)
-    const known = followed
-    if (known?.version !== version || !isDeepStrictEqual(known.keys, keys)) {
-      const proof = await signProof(keys.signing, { instanceId, ringVersion: version })
-      onChange(keys)
-      const since = found.find(({ kid }) => kid === keys.signing.kid)?.stateSince
-      followed = { version, keys, proof, since }
-    }
-    goodUntil = startedAt + deps.leaseMs
-    const recovered = problem !== undefined
-    problem = undefined
-    await tellAudit(version)
-    if (followed === known && !recovered) return
-    log.info('follows the key ring', { ring_version: version, signing_kid: keys.signing.kid })
-    await report()
-  }
-
-  /** Once for each change, so that the head is also where the owner of the database cannot write. */
-  async function tellAudit(version: number): Promise<void> {
-    if (auditedVersion === version) return
-    try {
-      const end = await deps.keys.auditEnd()
-      if (end) {
-        audit = { head: headOf(end), number: end.number }
-        log.info('key audit head', audit)
-      }
-      auditedVersion = version
-    } catch (error) {
-      log.warn('the end of the key audit could not be read', { error })
-    }
-  }
-
-  function fail(error: unknown, startedAt: number): void {
-    if (isUnavailable(error)) return log.warn('the key ring could not be read', { error })
-    const before = problem
-    problem = error instanceof UnreadableKey ? error.message : 'the key ring cannot be used'
-    // What this instance has is still what the ring says; it is another row, or this instance's own file, that is bad.
-    if (error instanceof UnreadableKey && error.ringVersion === followed?.version)
-      goodUntil = startedAt + deps.leaseMs
-    if (problem !== before) log.error('signing keys cannot be read: this instance is not ready', { error })
-  }
-
-  const status = (): FollowerStatus => ({
-    ring_version: followed?.version ?? 0,
-    signing_kid: followed?.keys.signing.kid ?? '',
-    ...(followed?.since && { signing_since: followed.since.toISOString() }),
-    ...(problem !== undefined && { problem }),
-    ...(audit && { audit }),
-    ...(followed && auditedVersion !== followed.version && { audit_unread: true as const }),
-  })
-
+  let state = INITIAL_STATE
   let onChange: (keys: InstanceKeys) => void = () => undefined
-  let stopped = false
-  let again = false
-  let running: Promise<void> | undefined
-  async function followOnce(): Promise<void> {
-    const startedAt = clock.now()
-    await readOnce(onChange).catch((error: unknown) => fail(error, startedAt))
-    deps.onStatus?.(status())
+
+  const report = () => followers.report({ instanceId, host, ...reportOf(state, clock.now()) })
+
+  async function handle(event: FollowerEvent): Promise<void> {
+    const next = followKeyRing(state, event, deps.leaseMs)
+    state = next.state
+    for (const effect of next.effects) await perform(effect)
   }
-  function follow(): void {
-    again = true
-    running ??= (async () => {
-      while (again && !stopped) {
-        again = false
-        await followOnce()
+
+  async function perform(effect: FollowerEffect): Promise<void> {
+    switch (effect.do) {
+      case 'adopt': {
+        const { ring, startedAt } = effect
+        const proof = signProof(ring.keys.signing, { instanceId, ringVersion: ring.version })
+        onChange(ring.keys)
+        return handle({ type: 'ring-adopted', ring, proof, startedAt })
       }
-    })().finally(() => {
-      running = undefined
-    })
+      case 'read-audit':
+        return handle(await readAudit(deps.keys, effect.ringVersion))
+      case 'report':
+        return report()
+      case 'log':
+        return log[effect.level](effect.message, effect.fields)
+    }
   }
+
+  async function read(startedAt: number): Promise<void> {
+    await report()
+    await handle({ type: 'ring-read', ring: await readRing(deps.keys), startedAt })
+  }
+
+  const following = runRepeatedly(async () => {
+    const startedAt = clock.now()
+    await read(startedAt).catch((error: unknown) => handle({ type: 'reading-failed', error, startedAt }))
+    deps.onStatus?.(statusOf(state))
+  })
 
   const forget = () =>
     followers
       .forget(instanceId)
       .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))
   try {
-    await readOnce(onChange)
+    await read(clock.now())
   } catch (error) {
     await forget()
     throw error
   }
-  deps.onStatus?.(status())
-  let timer: NodeJS.Timeout | undefined
+  deps.onStatus?.(statusOf(state))
   return {
     get keys() {
-      if (!followed) throw new Error('no keys were read')
-      return followed.keys
+      if (!state.ring) throw new Error('no keys were read')
+      return state.ring.keys
     },
     get status() {
-      return status()
+      return statusOf(state)
     },
     start(listener) {
       onChange = listener
-      timer = setInterval(follow, deps.pollMs)
+      following.start(deps.pollMs)
     },
-    hear: follow,
-    isSound: () => problem === undefined && isCurrent(),
-    isCurrent,
+    hear: following.runSoon,
+    isSound: () => state.problem === undefined && isCurrent(state, clock.now()),
+    isCurrent: () => isCurrent(state, clock.now()),
     requireCurrent() {
-      if (!isCurrent()) throw new Problem('unavailable')
+      if (!isCurrent(state, clock.now())) throw new Problem('unavailable')
     },
     async [Symbol.asyncDispose]() {
-      stopped = true
-      clearInterval(timer)
-      await running
+      await following[Symbol.asyncDispose]()
       await forget()
     },
+  }
+}
+
+async function readRing(store: KeyFollowerDeps['keys']): Promise<ReadRing> {
+  const { version, keys: found } = await store.read()
+  const keys = instanceKeys(found)
+  return { version, keys, since: found.find(({ kid }) => kid === keys.signing.kid)?.stateSince }
+}
+
+async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): Promise<FollowerEvent> {
+  try {
+    return { type: 'audit-read', ringVersion, end: await store.auditEnd() }
+  } catch (error) {
+    return { type: 'audit-failed', error }
+  }
+}
+
+/** Shows what this instance signs with, and whether it can read every key. */
+export function keyMetrics(metrics: Pick<Metrics, 'gauge'>): (status: FollowerStatus) => void {
+  const version = metrics.gauge('key_ring_version', 'Version of the key ring that this instance follows')
+  const signing = metrics.gauge('signing_key', 'The key that this instance signs with', ['kid'])
+  const since = metrics.gauge('signing_key_since_seconds', 'When that key began to sign, in Unix time')
+  const readable = metrics.gauge('key_ring_readable', '1 when this instance can read every key')
+  const auditNumber = metrics.gauge(
+    'key_audit_number',
+    'Number of the last row of the key audit, and its hash',
+    ['head'],
+  )
+  const auditReadable = metrics.gauge(
+    'key_audit_readable',
+    '1 when the end of the key audit could be read after the last change',
+  )
+  return ({ ring_version, signing_kid, signing_since, problem, audit, audit_unread: unread }) => {
+    version(ring_version)
+    signing(1, { kid: signing_kid })
+    if (signing_since !== undefined) since(Date.parse(signing_since) / 1000)
+    readable(problem === undefined ? 1 : 0)
+    auditReadable(unread ? 0 : 1)
+    if (audit) auditNumber(audit.number, { head: audit.head })
   }
 }

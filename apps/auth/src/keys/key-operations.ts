@@ -1,12 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Actor } from '../audit-chain.ts'
+import { type Actor, thisActor } from '../audit-chain.ts'
+import { signProof, verifyProof } from './jws-signer.ts'
+import { checkChain, statesByAudit } from './key-audit.ts'
 import {
   activate,
   type Circumstances,
   type DueStep,
   due,
   type Follower,
+  first,
   generate,
   isLive,
   type KeyRefusal,
@@ -20,8 +23,34 @@ import {
   type Transition,
 } from './key-ring.ts'
 import type { KeySettings } from './key-settings.ts'
-import type { AppliedChange, KeyStore, RingChange, RingView } from './key-store.ts'
+import {
+  type AppliedChange,
+  type KeyStore,
+  type RingChange,
+  type RingView,
+  UnreadableKey,
+} from './key-store.ts'
 import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
+
+/**
+ * Makes the first signing key, unless there is one; of any number of callers at once exactly one makes it. Keys that
+ * are older than the audit are written down in it.
+ *
+ * @returns its kid, or undefined when nothing was to be done
+ */
+export async function initKeys(deps: { keys: KeyStore }): Promise<string | undefined> {
+  const added = generateKeyPair('ES256')
+  const done = await deps.keys.update(thisActor(), ({ ring }) => {
+    if (ring.version === 1 && ring.keys.length > 0)
+      return ok({
+        step: 'adopt',
+        transitions: ring.keys.map(({ kid, state }) => ({ kid, from: undefined, to: state })),
+      })
+    const step = first(ring, added.kid)
+    return step.ok ? ok({ step: 'init', transitions: step.value, added }) : err(step.error)
+  })
+  return done.ok && done.value.change.step === 'init' ? added.kid : undefined
+}
 
 export interface KeyOperationsDeps {
   readonly keys: KeyStore
@@ -155,4 +184,61 @@ function asChange(
   added?: RingChange['added'],
 ): Result<RingChange, KeyRefusal> {
   return decided.ok ? ok({ step, transitions: decided.value, ...(added && { added }) }) : err(decided.error)
+}
+
+interface Verification {
+  readonly keys: number
+  readonly instances: number
+  /** Of the audit. */
+  readonly head: string | undefined
+  /** What is wrong, in sentences. Empty when nothing is. */
+  readonly findings: readonly string[]
+}
+
+/**
+ * Opens every key, signs with each that can and verifies it, holds their states against the audit, and checks a
+ * signature of each live instance.
+ */
+export async function verifyKeys(operations: KeyOperations): Promise<Verification> {
+  const inspected = await operations.inspect()
+  const view = await operations.view()
+  const findings: string[] = []
+  for (const key of inspected) {
+    if (key instanceof UnreadableKey)
+      findings.push(`Key ${key.kid} cannot be opened, or its row was changed.`)
+    else if (key.privateJwk) {
+      const claims = { instanceId: 'verify', ringVersion: view.ring.version }
+      if (!(await verifyProof(signProof(key.privateJwk, claims), key.publicJwk, claims)))
+        findings.push(`Key ${key.kid} does not verify what it signs.`)
+    }
+  }
+  const chain = checkChain(await operations.audit())
+  if (!chain.ok) findings.push(chain.error)
+  else {
+    const written = statesByAudit(chain.value.entries)
+    for (const { kid, state } of view.ring.keys) {
+      const said = written.get(kid)
+      if (said !== state) findings.push(`Key ${kid} is ${state}; by the audit it is ${said ?? 'unknown'}.`)
+    }
+    const known = new Set(view.ring.keys.map(({ kid }) => kid))
+    for (const kid of written.keys()) if (!known.has(kid)) findings.push(`Key ${kid} is gone.`)
+  }
+  const signing = signingKey(view.ring)
+  if (!signing) findings.push('No key signs.')
+  const live = view.followers.filter((each) => isLive(each, operations.circumstances(view)))
+  for (const each of live) {
+    if (each.problem) findings.push(`Instance ${each.host}: ${each.problem}.`)
+    else if (!signing || each.signingKid !== signing.kid || each.ringVersion !== view.ring.version)
+      findings.push(
+        `Instance ${each.host} signs with ${each.signingKid ?? 'nothing'}, by ring ${each.ringVersion}.`,
+      )
+    else if (!(await verifyProof(each.proof ?? '', signing.publicJwk, each)))
+      findings.push(`Instance ${each.host} signs what its key does not verify.`)
+  }
+  return {
+    keys: inspected.length,
+    instances: live.length,
+    head: chain.ok ? chain.value.head : undefined,
+    findings,
+  }
 }

@@ -1,12 +1,24 @@
-import type { Result } from '@plainpath/domain'
-import type { Actor, AuditRow } from '../audit-chain.ts'
-import type { Follower, KeyRefusal, KeyRing, Transition } from './key-ring.ts'
-import type { KeyPair, SigningKey } from './signing-key.ts'
-
-/** Every key with its private part, oldest first. */
-export interface OpenedRing extends KeyRing {
-  readonly keys: readonly SigningKey[]
-}
+import { isDeepStrictEqual } from 'node:util'
+import { err, ok, type Result } from '@plainpath/domain'
+import type { Database, Pool } from '@plainpath/postgres'
+import type { SealingKeys } from '@plainpath/sealing'
+import { z } from 'zod'
+import { type Actor, AuditRow } from '../audit-chain.ts'
+import { type AuthEvents, createEvents } from '../events.ts'
+import { nextAuditRow } from './key-audit.ts'
+import { readFollowers } from './key-followers.ts'
+import { changed, type Follower, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
+import {
+  type KeyPair,
+  type KeyRecord,
+  KeyState,
+  PrivateJwk,
+  PublicJwk,
+  publicPart,
+  SigningAlgorithm,
+  type SigningKey,
+  thumbprint,
+} from './signing-key.ts'
 
 /** A private part that cannot be opened, or a row that contradicts itself. Nobody replaces it by itself. */
 export class UnreadableKey extends Error {
@@ -44,38 +56,230 @@ export interface AppliedChange {
   readonly head: string | undefined
 }
 
-export interface KeyStore {
-  /** @throws {UnreadableKey} */
-  read(): Promise<OpenedRing>
-  /** Each key, or why it cannot be read. */
-  inspect(): Promise<readonly (SigningKey | UnreadableKey)[]>
-  /** The ring without opening anything. */
-  view(): Promise<RingView>
-  /**
-   * Decides and applies one change while nobody else can, with its row in the audit: both or neither. A private part
-   * goes with the state that needed it. Private parts of other keys are not opened.
-   *
-   * @param options.trial decides, and changes nothing
-   */
-  update(
-    by: Actor,
-    decide: (view: RingView) => Result<RingChange, KeyRefusal>,
-    options?: { trial?: boolean },
-  ): Promise<Result<AppliedChange, KeyRefusal>>
-  /**
-   * Seals every private part under the newest key-encryption key.
-   *
-   * @returns the keys that were under another one @throws {UnreadableKey} and changes nothing
-   */
-  rewrap(by: Actor, options?: { trial?: boolean }): Promise<readonly string[]>
-  audit(): Promise<readonly AuditRow[]>
-  /** The last row of the audit; undefined while it is empty. */
-  auditEnd(): Promise<AuditRow | undefined>
+const RingRow = z.object({ version: z.int(), now: z.date() })
+type Row = Record<string, unknown>
+
+/**
+ * Signing keys in Postgres, private parts sealed with the key's id as context, so that rows cannot be swapped. Every
+ * change holds the lock of the one row of `key_ring`.
+ */
+export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()) {
+  async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
+    const { added } = change
+    const made = change.transitions.find(({ kid, from }) => kid === added?.kid && from === undefined)
+    if (!added || !made) return
+    const sealed = keys.seal(JSON.stringify(added.privateJwk), privateContext(added.kid))
+    await tx.query(`insert into signing_keys (${KEY_COLUMNS}) values ($1, $2, $3, $4, $4, $5, $6)`, [
+      added.kid,
+      added.algorithm,
+      made.to,
+      now,
+      JSON.stringify(added.publicJwk),
+      sealed,
+    ])
+  }
+
+  return {
+    /**
+     * Every key with its private part, oldest first.
+     *
+     * @throws {UnreadableKey}
+     */
+    async read(): Promise<{ version: number; keys: readonly SigningKey[] }> {
+      const { version, rows } = await readRing(db)
+      return { version, keys: rows.map((row) => toSigningKey(row, keys, version)) }
+    },
+    /** Each key, or why it cannot be read. */
+    async inspect(): Promise<readonly (SigningKey | UnreadableKey)[]> {
+      const { version, rows } = await readRing(db)
+      return rows.map((row) => {
+        try {
+          return toSigningKey(row, keys, version)
+        } catch (error) {
+          if (error instanceof UnreadableKey) return error
+          throw error
+        }
+      })
+    },
+    /** The ring without opening anything. */
+    async view(): Promise<RingView> {
+      const { version, now, rows } = await readRing(db)
+      return { ring: { version, keys: rows.map(toRecord) }, followers: await readFollowers(db), now }
+    },
+    /**
+     * Decides and applies one change while nobody else can, with its row in the audit: both or neither. A private part
+     * goes with the state that needed it. Private parts of other keys are not opened.
+     *
+     * @param options.trial decides, and changes nothing
+     */
+    async update(
+      by: Actor,
+      decide: (view: RingView) => Result<RingChange, KeyRefusal>,
+      options?: { trial?: boolean },
+    ): Promise<Result<AppliedChange, KeyRefusal>> {
+      const done = await db.transaction<Result<AppliedChange, KeyRefusal>>(async (tx) => {
+        const view = await lockedView(tx)
+        const decided = decide(view)
+        if (!decided.ok) return err(decided.error)
+        const change = decided.value
+        const ring = changed(view.ring, change.transitions, view.now, change.added)
+        if (options?.trial) return ok({ change, ring, head: undefined })
+        await applyTransitions(tx, change, view.now)
+        await insertKey(tx, change, view.now)
+        return ok({ change, ring, head: await writeAudit(tx, by, change, { ring, now: view.now }) })
+      })
+      if (done.ok && done.value.head !== undefined) {
+        const { step, transitions } = done.value.change
+        events.emit('signing-keys-changed', { step, kids: transitions.map(({ kid }) => kid) })
+      }
+      return done
+    },
+    /**
+     * Seals every private part under the newest key-encryption key.
+     *
+     * @returns the keys that were under another one @throws {UnreadableKey} and changes nothing
+     */
+    async rewrap(by: Actor, options?: { trial?: boolean }): Promise<readonly string[]> {
+      const kids = await db.transaction(async (tx) => {
+        const { ring, now } = await lockedView(tx)
+        const { rows } = await readRing(tx)
+        const moved: string[] = []
+        for (const row of rows) {
+          const { kid } = toSigningKey(row, keys, ring.version)
+          const sealed = row['private_sealed'] as Buffer | null
+          const resealed = sealed && keys.reseal(sealed, privateContext(kid))
+          if (!resealed) continue
+          moved.push(kid)
+          if (!options?.trial)
+            await tx.query('update signing_keys set private_sealed = $2 where kid = $1', [kid, resealed])
+        }
+        const change = { step: 'rewrap', transitions: [], reason: `${moved.length} to ${keys.newestId}` }
+        if (moved.length > 0 && !options?.trial)
+          await writeAudit(tx, by, change, { ring: { ...ring, version: ring.version + 1 }, now })
+        return moved
+      })
+      if (kids.length > 0 && !options?.trial) events.emit('signing-keys-changed', { step: 'rewrap', kids })
+      return kids
+    },
+    /** The last row of the audit; undefined while it is empty. */
+    auditEnd: () => readAuditEnd(db),
+    async audit(): Promise<readonly AuditRow[]> {
+      const { rows } = await db.query('select number, entry, hash from key_audit order by number')
+      return rows.map((row) => AuditRow.parse(row))
+    },
+  }
 }
 
-/** Where every instance says what it signs with. */
-export interface KeyFollowers {
-  report(report: Omit<Follower, 'followedAt' | 'seenAt'>): Promise<void>
-  /** Forgets an instance that has stopped, and those not heard of for an hour. */
-  forget(instanceId: string): Promise<void>
+export type KeyStore = ReturnType<typeof postgresKeyStore>
+
+/** One statement, so that version and rows are of one moment. */
+async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
+  const { rows } = await db.query(
+    `select version, clock_timestamp() as now, ${KEY_COLUMNS} from key_ring left join signing_keys on true
+     order by created_at, kid`,
+  )
+  if (!rows[0]) throw new Error('the table key_ring has lost its row')
+  return { ...RingRow.parse(rows[0]), rows: rows.filter((row) => row['kid'] !== null) }
 }
+
+async function lockedView(tx: Database): Promise<RingView> {
+  await tx.query('select from key_ring for update')
+  const { version, now, rows } = await readRing(tx)
+  return { ring: { version, keys: rows.map(toRecord) }, followers: await readFollowers(tx), now }
+}
+
+async function applyTransitions(tx: Database, { transitions }: RingChange, now: Date): Promise<void> {
+  for (const { kid, from, to } of transitions) {
+    if (from === undefined) continue
+    const { rowCount } = await tx.query(
+      `update signing_keys set state = $3, state_since = $4, private_sealed = case when $5 then private_sealed end
+       where kid = $1 and state = $2`,
+      [kid, from, to, now, SECRET_STATES.has(to)],
+    )
+    if (rowCount !== 1) throw new Error(`signing key ${kid} was not ${from}`)
+  }
+}
+
+async function readAuditEnd(db: Database): Promise<AuditRow | undefined> {
+  const { rows } = await db.query('select number, entry, hash from key_audit order by number desc limit 1')
+  return rows[0] && AuditRow.parse(rows[0])
+}
+
+/** Writes the audit and counts the change. @returns the head of the audit */
+async function writeAudit(
+  tx: Database,
+  by: Actor,
+  change: RingChange,
+  { ring, now }: { ring: KeyRing; now: Date },
+): Promise<string> {
+  const previous = await readAuditEnd(tx)
+  const { step, reason, transitions } = change
+  const row = nextAuditRow(previous, {
+    at: now.toISOString(),
+    by,
+    step,
+    ...(reason !== undefined && { reason }),
+    ring_version: ring.version,
+    transitions: transitions.map(({ kid, from, to }) => ({ kid, ...(from && { from }), to })),
+  })
+  await tx.query('insert into key_audit (number, entry, hash) values ($1, $2, $3)', [
+    row.number,
+    row.entry,
+    row.hash,
+  ])
+  await tx.query('update key_ring set version = $1', [ring.version])
+  return row.hash.toString('base64url')
+}
+
+const KEY_COLUMNS = 'kid, algorithm, state, state_since, created_at, public_jwk, private_sealed'
+
+/** Those whose private part exists. */
+const SECRET_STATES: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
+
+const KeyRow = z
+  .object({
+    kid: z.string(),
+    algorithm: SigningAlgorithm,
+    state: KeyState,
+    state_since: z.date(),
+    created_at: z.date(),
+    public_jwk: PublicJwk,
+  })
+  .transform(
+    (row): KeyRecord => ({
+      kid: row.kid,
+      algorithm: row.algorithm,
+      state: row.state,
+      stateSince: row.state_since,
+      createdAt: row.created_at,
+      publicJwk: row.public_jwk,
+    }),
+  )
+const SealedRow = z.object({ private_sealed: z.instanceof(Buffer).nullable() })
+
+/** What the private part is sealed for, so that rows cannot be swapped. */
+const privateContext = (kid: string) => `signing_keys/${kid}`
+
+/** A row without its private part. */
+const toRecord = (row: unknown): KeyRecord => KeyRow.parse(row)
+
+/** @throws {UnreadableKey} for a row that is not as it was written */
+function toSigningKey(row: unknown, keys: SealingKeys, ringVersion: number): SigningKey {
+  const kid = String((row as { kid?: unknown }).kid)
+  try {
+    const record = KeyRow.parse(row)
+    const { private_sealed: sealed } = SealedRow.parse(row)
+    const privateJwk = sealed ? openPrivate(sealed, kid, keys) : undefined
+    const { publicJwk, algorithm, state } = record
+    const named = publicJwk.kid === kid && publicJwk.alg === algorithm && thumbprint(publicJwk) === kid
+    const matches = privateJwk === undefined || isDeepStrictEqual(publicPart(privateJwk), publicJwk)
+    if (!named || !matches || SECRET_STATES.has(state) !== (privateJwk !== undefined))
+      throw new Error('its row contradicts itself')
+    return { ...record, privateJwk }
+  } catch (cause) {
+    throw new UnreadableKey(kid, ringVersion, { cause })
+  }
+}
+
+const openPrivate = (sealed: Buffer, kid: string, keys: SealingKeys) =>
+  PrivateJwk.parse(JSON.parse(keys.open(sealed, privateContext(kid)).toString('utf8')))

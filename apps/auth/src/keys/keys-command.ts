@@ -3,11 +3,11 @@ import { type Command, Option } from 'commander'
 import { reasonArgument } from '../reason-argument.ts'
 import { AuditEntry, checkChain } from './key-audit.ts'
 import type { Followed, KeyOperations } from './key-operations.ts'
+import { verifyKeys } from './key-operations.ts'
 import * as report from './key-report.ts'
 import type { KeyRefusal, StepName } from './key-ring.ts'
 import { type AppliedChange, UnreadableKey } from './key-store.ts'
 import type { SigningAlgorithm } from './signing-key.ts'
-import { verifyKeys } from './verify-keys.ts'
 
 export interface KeysCommandDeps {
   io: { print(line: string): void }

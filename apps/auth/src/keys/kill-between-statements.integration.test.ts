@@ -1,11 +1,9 @@
 import type { Database, Pool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
-import { initKeys } from './init-keys.ts'
-import { keyOperations } from './key-operations.ts'
+import { initKeys, keyOperations, verifyKeys } from './key-operations.ts'
 import { keySettings } from './key-settings.ts'
-import { postgresKeyStore } from './postgres-key-store.ts'
-import { verifyKeys } from './verify-keys.ts'
+import { postgresKeyStore } from './key-store.ts'
 
 const settings = keySettings({
   AUTH_KEYS_MAX_AGE_SECONDS: 0,

@@ -1,31 +1,22 @@
-import { Scope } from '@plainpath/domain'
+import { AgentId, err, ok, type Result, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
-import { equalBytes } from '@plainpath/sealing'
-import Provider, { type Adapter, type AdapterFactory, type Client, type Configuration } from 'oidc-provider'
+import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
+import type { Middleware } from 'koa'
+import compose from 'koa-compose'
+import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
 import type { ExchangeAssertion } from '../assertions/exchange-assertion.ts'
-import type { InstanceKeys } from '../keys/instance-keys.ts'
-import { jwsSigner } from '../keys/jws-signer.ts'
+import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import type { GateVoucher } from './gate-voucher.ts'
-import { grantScope } from './grant-scope.ts'
-import { registerJwtBearerGrant } from './jwt-bearer-grant.ts'
+import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
 
-export interface ProviderDeps {
-  urls: ServiceUrls
+export interface ProviderDeps extends OverrideDeps {
   adapter: AdapterFactory
-  ring: InstanceKeys
-  vouch: GateVoucher
   resourceServers: () => readonly ResourceServer[]
   exchangeAssertion: ExchangeAssertion
-  /** The address of a claim that stands. */
-  emailOf(claimId: string): Promise<string | undefined>
   now: () => Date
-  /** Of the store through which APIs are told of ends; undefined where they are not. */
-  revocationMark: () => string | undefined
 }
 
-export const TOKEN_SECONDS = 3600
+const TOKEN_SECONDS = 3600
 
 /** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
 export const ROUTES = {
@@ -38,85 +29,31 @@ export const ROUTES = {
 /** Builds the OAuth server. Pure wiring, no I/O, no timers: a new key ring means a new Provider. */
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.urls.origin, configuration(deps))
-  // Its URLs would be built from the Host of the request.
-  provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
-  makeTokensOurs(provider)
-  const client = provider.Client.prototype as Client & { compareClientSecret(presented: string): boolean }
-  client.compareClientSecret = function compareClientSecret(presented) {
-    return equalBytes(Buffer.from(deps.vouch(this.clientId)), Buffer.from(presented))
-  }
-  keepClients(provider)
-  signOurAnswers(provider, deps)
-  registerJwtBearerGrant(provider, { ...deps, resource: deps.urls.base, tokenSeconds: TOKEN_SECONDS })
+  overrideProvider(provider, deps)
+  registerJwtBearerGrant(provider, deps)
   return provider
 }
 
-/** Tokens are `ppt_` and what the library makes: 43 characters of 64, from random bytes that it gets in large pieces. */
-function makeTokensOurs(provider: Provider): void {
-  const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
-  const { generateTokenId } = prototype
-  prototype.generateTokenId = function generateOurTokenId() {
-    return `ppt_${generateTokenId.call(this)}`
-  }
+/** Holds the Provider in use, and lets one with a new key ring replace it between two requests. */
+export interface ProviderSlot {
+  readonly middleware: Middleware
+  readonly ring: InstanceKeys
+  swap(ring: InstanceKeys): void
 }
 
-/**
- * The library makes a client from its metadata for each request, but for the 100 seen last, and that takes longer than all
- * else a token takes. Ours is kept exactly as long as the adapter gives the same metadata object, so it is never older
- * than what this process knows of the agent.
- */
-function keepClients(provider: Provider): void {
-  type Finding = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
-  const clients = provider.Client as unknown as Finding
-  const find = clients.find.bind(clients)
-  const kept = new WeakMap<object, Client>()
-  clients.find = async (id) => {
-    const metadata = typeof id === 'string' && id ? await clients.adapter.find(id) : undefined
-    if (!metadata) return find(id)
-    const client = kept.get(metadata) ?? (await find(id))
-    if (client) kept.set(metadata, client)
-    return client
-  }
-}
-
-/** State members in which the introspection gate leaves the SHA-256 of the token, and whether the address is asked for. */
-export const INTROSPECTED_HASH = 'introspectedTokenHash'
-export const WITH_EMAIL = 'introspectedWithEmail'
-
-/**
- * RFC 9701 answers do not say which token they are about, so two of them could be swapped on the way; `token_hash`
- * beside `token_introspection` says it. `revocation_mark` says that an API which follows that store may keep the answer.
- * The address of a claim is looked up last, and only for who asked for it; such an answer is not to be kept.
- *
- * They are all that is signed in the library, which would hand each to the thread pool.
- */
-function signOurAnswers(
-  provider: Provider,
-  { urls, ring, emailOf, revocationMark }: Pick<ProviderDeps, 'urls' | 'ring' | 'emailOf' | 'revocationMark'>,
-): void {
-  type Issuing = {
-    ctx: { state: Record<string, unknown> }
-    client: Client
-    extra: { token_introspection?: { active?: boolean; registration_id?: string; email?: string } }
-    issue(): Promise<string>
-  }
-  const sign = jwsSigner(ring.signing, 'token-introspection+jwt')
-  const prototype = provider.IdToken.prototype as unknown as Issuing
-  prototype.issue = async function issueBound() {
-    const { state } = this.ctx
-    const { token_introspection: about } = this.extra
-    const mark = revocationMark()
-    const isKept = !state[WITH_EMAIL] && about?.active === true && mark !== undefined
-    const email = state[WITH_EMAIL] && about?.registration_id && (await emailOf(about.registration_id))
-    return sign({
-      iss: urls.origin,
-      aud: this.client.clientId,
-      // By the clock that the library takes its times from.
-      iat: Math.floor(Date.now() / 1000),
-      token_hash: state[INTROSPECTED_HASH],
-      ...(isKept && { revocation_mark: mark }),
-      token_introspection: email ? { ...about, email } : about,
-    })
+/** oidc-provider reads its keys once, in its constructor, so new keys need a new Provider. */
+export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys): ProviderSlot {
+  let current = compose(build(first).middleware)
+  let ring = first
+  return {
+    middleware: (ctx, next) => current(ctx, next),
+    get ring() {
+      return ring
+    },
+    swap(next) {
+      current = compose(build(next).middleware)
+      ring = next
+    },
   }
 }
 
@@ -184,7 +121,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
           const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
           if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed, urls) })
-          if (ctx.oidc.params) ctx.oidc.params['scope'] = granted.value
+          replaceScope(ctx, granted.value)
           return {
             scope: Scope.options.join(' '),
             audience: urls.base,
@@ -204,3 +141,69 @@ export const otherResource = (base: string) =>
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
   `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address, never client_credentials: a person ` +
   `has to confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`
+
+/**
+ * The grant of RFC 7523 §2.1 for our own identity assertions. The gate before the Provider has authenticated the client
+ * and checked `resource`; the Provider has checked that the client may use the grant.
+ *
+ * The token is one of the library's ClientCredentials model, which has no person's account behind it either; the claim
+ * goes with it as `registration_id`, and it never outlives the claim.
+ */
+function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
+  const resource = deps.urls.base
+  provider.registerGrantType<{ assertion?: string; scope?: string }>(
+    JWT_BEARER_GRANT,
+    async (ctx) => {
+      const { client, params } = ctx.oidc
+      if (!params.assertion) throw new Problem('invalid-request', { detail: MISSING })
+      const claim = await deps.exchangeAssertion(params.assertion, AgentId.parse(client.clientId))
+      if (!claim.ok) throw new Problem('invalid-grant', { detail: INVALID })
+      const scope = grantScope(params.scope, Scope.options)
+      if (!scope.ok)
+        throw new Problem('invalid-scope', { detail: `This grant can give: ${Scope.options.join(' ')}.` })
+      const { id: claimId, expiresAt } = claim.value
+      const left = Math.floor((expiresAt.getTime() - deps.now().getTime()) / 1000)
+      if (left < 1) throw new Problem('invalid-grant', { detail: INVALID })
+      const token = new provider.ClientCredentials({
+        client,
+        scope: scope.value,
+        expiresIn: Math.min(TOKEN_SECONDS, left),
+        extra: { registration_id: claimId },
+        resourceServer: new provider.ResourceServer(resource, {
+          scope: Scope.options.join(' '),
+          audience: resource,
+          accessTokenFormat: 'opaque',
+        }),
+      })
+      ctx.oidc.entity('ClientCredentials', token)
+      ctx.body = {
+        access_token: await token.save(),
+        expires_in: token.expiration,
+        token_type: token.tokenType,
+        scope: token.scope,
+      }
+    },
+    ['assertion', 'scope', 'resource'],
+    ['resource'],
+  )
+}
+
+const MISSING = 'Send the identity assertion as the parameter assertion.'
+const INVALID =
+  'The assertion is not one of ours for this client, or it or its claim has ended. Get another with POST /api/agent/assertion, ' +
+  'or ask the person again with POST /api/agent/claim.'
+
+/**
+ * The scope a token gets: what was asked for, narrowed to what the client may have (RFC 6749 §3.3); all of that when
+ * nothing was asked for.
+ *
+ * @param asked the `scope` parameter; empty counts as absent
+ */
+export function grantScope(
+  asked: string | undefined,
+  allowed: readonly Scope[],
+): Result<string, 'nothing-left'> {
+  const words = asked?.split(' ').filter(Boolean) ?? []
+  const granted = words.length === 0 ? allowed : allowed.filter((scope) => words.includes(scope))
+  return granted.length > 0 ? ok(granted.join(' ')) : err('nothing-left')
+}

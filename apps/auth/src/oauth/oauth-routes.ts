@@ -18,11 +18,8 @@ import {
   type VerifiedServer,
   verifyResourceServer,
 } from '../resource-servers/resource-servers.ts'
-import { INTROSPECTED_HASH, otherResource, ROUTES, WITH_EMAIL } from './create-provider.ts'
-import type { GateVoucher } from './gate-voucher.ts'
-import { throwProviderFailure } from './provider-answer.ts'
-import type { ProviderSlot } from './provider-slot.ts'
-import { replayForm } from './replay-form.ts'
+import { otherResource, type ProviderSlot, ROUTES } from './create-provider.ts'
+import { type GateVoucher, INTROSPECTED_HASH, passToProvider, WITH_EMAIL } from './override-provider.ts'
 
 export interface OAuthRouteDeps {
   provider: ProviderSlot
@@ -181,24 +178,6 @@ function requiredToken(form: URLSearchParams): string {
   if (!presented || another !== undefined)
     throw new Problem('invalid-request', { detail: 'Send the parameter token exactly once.' })
   return presented
-}
-
-async function passToProvider(
-  ctx: Context,
-  deps: OAuthRouteDeps,
-  form: URLSearchParams,
-  clientId: string,
-): Promise<void> {
-  replayForm(ctx.req, form, { clientId, voucher: deps.vouch(clientId) })
-  const cors = ctx.response.get('access-control-allow-origin')
-  // oidc-provider leaves CORS alone where one of its headers is set already.
-  ctx.set(
-    'access-control-expose-headers',
-    ctx.response.get('access-control-expose-headers') || 'WWW-Authenticate',
-  )
-  await deps.provider.middleware(ctx, async () => {})
-  if (!cors) ctx.remove('access-control-expose-headers')
-  throwProviderFailure(ctx)
 }
 
 /** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */

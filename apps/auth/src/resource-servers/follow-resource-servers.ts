@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
 import type { Log } from '@plainpath/http'
+import { runRepeatedly } from '../run-repeatedly.ts'
 import type { ResourceServerFollowers } from './resource-server-followers.ts'
 import { fingerprint, type ResourceServer, type VerifiedServer } from './resource-servers.ts'
 
@@ -43,29 +44,26 @@ export async function followResourceServers(deps: FollowDeps): Promise<FollowedR
   let problem: string | undefined
   let reportedAt = Number.NEGATIVE_INFINITY
 
+  /** @returns whether there is something to report */
   async function readOnce(): Promise<boolean> {
+    const before = { servers, problem }
     try {
       const found = await read()
-      const changed = !isDeepStrictEqual(found, servers)
-      if (problem !== undefined) log.info('the file of resource servers can be read again')
-      const recovered = problem !== undefined
       problem = undefined
-      if (changed) {
+      if (before.problem !== undefined) log.info('the file of resource servers can be read again')
+      if (!isDeepStrictEqual(found, servers)) {
         servers = found
         log.info('follows the file of resource servers', { secrets: found.map(described) })
       }
-      return changed || recovered
     } catch (error) {
-      const before = problem
       problem = (error as NodeJS.ErrnoException).code ?? 'its content is not valid'
-      if (problem !== before)
+      if (problem !== before.problem)
         log.error('the file of resource servers cannot be followed: what it said before holds', {
           reason: problem,
         })
-      return problem !== before
-    } finally {
-      deps.onRead?.(problem === undefined)
     }
+    deps.onRead?.(problem === undefined)
+    return servers !== before.servers || problem !== before.problem
   }
 
   async function report(): Promise<void> {
@@ -87,27 +85,20 @@ export async function followResourceServers(deps: FollowDeps): Promise<FollowedR
   }
 
   async function follow(): Promise<void> {
-    const news = await readOnce()
-    if (news || clock.now() >= reportedAt + deps.reportMs) await report()
+    const isNews = await readOnce()
+    if (isNews || clock.now() >= reportedAt + deps.reportMs) await report()
   }
 
-  let running: Promise<void> | undefined
-  const once = () => {
-    running ??= follow().finally(() => {
-      running = undefined
-    })
-  }
   // An operator who changes a secret must know of every instance before it takes requests.
-  once()
-  await running
-  const timer = setInterval(once, deps.readMs)
+  await follow()
+  const following = runRepeatedly(follow)
+  following.start(deps.readMs)
   return {
     current: () => servers,
     problem: () => problem,
     used: ({ server, digest }) => void uses.set(useKey(server.client_id, fingerprint(digest)), clock.now()),
     async [Symbol.asyncDispose]() {
-      clearInterval(timer)
-      await running
+      await following[Symbol.asyncDispose]()
       await followers
         .forget(instance.instanceId)
         .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))

@@ -1,11 +1,14 @@
+import type { Database, Pool } from '@plainpath/postgres'
+import { z } from 'zod'
+
 /** A secret that an instance accepts, and how long ago it last was shown there; undefined for never. */
-export interface AcceptedSecret {
+interface AcceptedSecret {
   readonly clientId: string
   readonly fingerprint: string
   readonly usedMsAgo?: number | undefined
 }
 
-export interface ResourceServerReport {
+interface ResourceServerReport {
   readonly instanceId: string
   readonly host: string
   readonly secrets: readonly AcceptedSecret[]
@@ -26,13 +29,88 @@ export interface SecretHistory {
   readonly usedMsAgo: number | undefined
 }
 
-/** Where every instance says which secrets it accepts, and which of them were shown. */
-export interface ResourceServerFollowers {
-  report(report: ResourceServerReport): Promise<void>
-  /** Forgets an instance that has stopped, and those not heard of for an hour. */
-  forget(instanceId: string): Promise<void>
-  view(): Promise<{
-    readonly followers: readonly ResourceServerFollower[]
-    readonly secrets: readonly SecretHistory[]
-  }>
+const FollowerRow = z
+  .object({
+    host: z.string(),
+    secrets: z.array(z.object({ clientId: z.string(), fingerprint: z.string() })),
+    problem: z.string().nullable(),
+    seen_ms_ago: z.number(),
+  })
+  .transform(({ host, secrets, problem, seen_ms_ago: seenMsAgo }) => ({
+    host,
+    secrets,
+    problem: problem ?? undefined,
+    seenMsAgo,
+  }))
+const SecretRow = z
+  .object({
+    client_id: z.string(),
+    fingerprint: z.string(),
+    first_seen_ms_ago: z.number(),
+    used_ms_ago: z.number().nullable(),
+  })
+  .transform((row) => ({
+    clientId: row.client_id,
+    fingerprint: row.fingerprint,
+    firstSeenMsAgo: row.first_seen_ms_ago,
+    usedMsAgo: row.used_ms_ago ?? undefined,
+  }))
+
+/** Where every instance says which secrets it accepts, and which of them were shown: in Postgres, by its clock. */
+export function postgresResourceServerFollowers(db: Pool) {
+  return {
+    report: ({ instanceId, host, secrets, problem }: ResourceServerReport): Promise<void> =>
+      db.transaction(async (tx) => {
+        const accepted = secrets.map(({ clientId, fingerprint }) => ({ clientId, fingerprint }))
+        await tx.query(
+          `insert into resource_server_followers (instance_id, host, secrets, problem, seen_at)
+           values ($1, $2, $3, $4, clock_timestamp())
+           on conflict (instance_id) do update set secrets = $3, problem = $4, seen_at = excluded.seen_at`,
+          [instanceId, host, JSON.stringify(accepted), problem ?? null],
+        )
+        // In one order, so that two instances never wait for each other.
+        for (const secret of secrets.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)))
+          await tx.query(
+            `insert into resource_server_secrets as known (client_id, fingerprint, first_seen_at, used_at)
+             values ($1, $2, clock_timestamp(), clock_timestamp() - $3 * interval '1 millisecond')
+             on conflict (client_id, fingerprint) do update set used_at = greatest(known.used_at, excluded.used_at)`,
+            [secret.clientId, secret.fingerprint, secret.usedMsAgo ?? null],
+          )
+      }),
+    /** Forgets an instance that has stopped, and those not heard of for an hour. */
+    async forget(instanceId: string): Promise<void> {
+      await db.query(
+        `delete from resource_server_followers
+         where instance_id = $1 or seen_at < clock_timestamp() - interval '1 hour'`,
+        [instanceId],
+      )
+    },
+    async view(): Promise<{
+      readonly followers: readonly ResourceServerFollower[]
+      readonly secrets: readonly SecretHistory[]
+    }> {
+      const followers = await db.query(
+        `select host, secrets, problem, ${msAgo('seen_at')} as seen_ms_ago from resource_server_followers
+         where seen_at > clock_timestamp() - interval '1 hour' order by host, instance_id`,
+      )
+      return {
+        followers: followers.rows.map((row) => FollowerRow.parse(row)),
+        secrets: await readSecrets(db),
+      }
+    },
+  }
 }
+
+export type ResourceServerFollowers = ReturnType<typeof postgresResourceServerFollowers>
+
+async function readSecrets(db: Database) {
+  const { rows } = await db.query(
+    `select client_id, fingerprint, ${msAgo('first_seen_at')} as first_seen_ms_ago,
+            ${msAgo('used_at')} as used_ms_ago
+     from resource_server_secrets order by client_id, first_seen_at`,
+  )
+  return rows.map((row) => SecretRow.parse(row))
+}
+
+const msAgo = (column: string) =>
+  `(extract(epoch from clock_timestamp() - ${column}) * 1000)::double precision`

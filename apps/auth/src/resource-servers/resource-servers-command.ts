@@ -1,9 +1,8 @@
 import { writeFile } from 'node:fs/promises'
 import { type Command, InvalidArgumentError, Option } from 'commander'
-import { createResourceServer } from './create-resource-server.ts'
 import type { CredentialOperations } from './credential-operations.ts'
 import { credentialsJson, credentialsText } from './credential-report.ts'
-import { ResourceServer } from './resource-servers.ts'
+import { createResourceServer, ResourceServer } from './resource-servers.ts'
 
 export interface ResourceServersCommandDeps {
   io: { print(line: string): void }

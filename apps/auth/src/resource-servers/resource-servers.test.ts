@@ -1,6 +1,10 @@
 import { expect, test } from 'vitest'
-import { createResourceServer } from './create-resource-server.ts'
-import { ResourceServers, secretDigest, verifyResourceServer } from './resource-servers.ts'
+import {
+  createResourceServer,
+  ResourceServers,
+  secretDigest,
+  verifyResourceServer,
+} from './resource-servers.ts'
 
 const AUDIENCE = 'https://plainpath.example/api'
 const { server, secret } = createResourceServer('rs_api', AUDIENCE)

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import { Problem } from '@plainpath/http'
 import { equalBytes, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -27,6 +28,15 @@ export const secretDigest = (secret: string) => `sha256:${sha256(secret).toStrin
 
 /** The beginning of a secret's hash: names it to people, and helps nobody to find it. */
 export const fingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
+
+/** Makes the credential with which an API introspects tokens. The secret is in no file of the authorization server. */
+export function createResourceServer(
+  clientId: string,
+  audience: string,
+): { server: ResourceServer; secret: string } {
+  const secret = `rss_${randomBytes(32).toString('base64url')}`
+  return { server: { client_id: clientId, audience, secrets: [secretDigest(secret)] }, secret }
+}
 
 /** A resource server, and which of its secrets was shown. */
 export interface VerifiedServer {

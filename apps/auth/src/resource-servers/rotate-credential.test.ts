@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { createResourceServer } from './create-resource-server.ts'
-import { fingerprint, type ResourceServer } from './resource-servers.ts'
+import { createResourceServer, fingerprint, type ResourceServer } from './resource-servers.ts'
 import {
   behind,
   type CredentialView,

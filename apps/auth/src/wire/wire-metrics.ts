@@ -1,6 +1,6 @@
 import { createMetrics, poolMetrics } from '@plainpath/http'
 import type { AuthEvents } from '../events.ts'
-import { keyMetrics } from '../keys/key-metrics.ts'
+import { keyMetrics } from '../keys/key-follower.ts'
 import { revocationMetrics } from '../revocation/revocation-metrics.ts'
 import type { Stores } from '../stores.ts'
 

@@ -1,9 +1,8 @@
 import type { Finding, Log, ReadinessChecks } from '@plainpath/http'
 import { isUnavailable, missingMigrations, openPool, type Pool } from '@plainpath/postgres'
 import type { Config } from '../config.ts'
-import { instanceKeys } from '../keys/instance-keys.ts'
-import { UnreadableKey } from '../keys/key-store.ts'
-import { postgresKeyStore } from '../keys/postgres-key-store.ts'
+import { postgresKeyStore, UnreadableKey } from '../keys/key-store.ts'
+import { instanceKeys } from '../keys/signing-key.ts'
 import { MIGRATIONS } from '../stores.ts'
 import { isRedisUnavailable, openRedis } from '../tokens/open-redis.ts'
 

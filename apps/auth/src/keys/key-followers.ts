@@ -1,7 +1,6 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { Follower } from './key-ring.ts'
-import type { KeyFollowers } from './key-store.ts'
 
 const Row = z
   .object({
@@ -35,10 +34,11 @@ export async function readFollowers(db: Database): Promise<Follower[]> {
   return rows.map((row) => Row.parse(row))
 }
 
-/** The list of instances in Postgres, by its clock. */
-export function postgresKeyFollowers(db: Database): KeyFollowers {
+/** Where every instance says what it signs with: in Postgres, by its clock. */
+export function postgresKeyFollowers(db: Database) {
   return {
-    async report({ instanceId, host, ringVersion, signingKid, proof, problem }) {
+    async report(report: Omit<Follower, 'followedAt' | 'seenAt'>): Promise<void> {
+      const { instanceId, host, ringVersion, signingKid, proof, problem } = report
       await db.query(
         `insert into key_followers as known
            (instance_id, host, ring_version, signing_kid, proof, problem, followed_at, seen_at)
@@ -49,7 +49,8 @@ export function postgresKeyFollowers(db: Database): KeyFollowers {
         [instanceId, host, ringVersion, signingKid ?? null, proof ?? null, problem ?? null],
       )
     },
-    async forget(instanceId) {
+    /** Forgets an instance that has stopped, and those not heard of for an hour. */
+    async forget(instanceId: string): Promise<void> {
       await db.query(
         `delete from key_followers where instance_id = $1 or seen_at < clock_timestamp() - interval '1 hour'`,
         [instanceId],
@@ -57,3 +58,5 @@ export function postgresKeyFollowers(db: Database): KeyFollowers {
     },
   }
 }
+
+export type KeyFollowers = ReturnType<typeof postgresKeyFollowers>

@@ -4,11 +4,10 @@ import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { exampleSealingKeys } from '../../test/example-agent.ts'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { initKeys } from './init-keys.ts'
 import { checkChain } from './key-audit.ts'
+import { initKeys } from './key-operations.ts'
 import { type Circumstances, generate, publish, retire, revoke } from './key-ring.ts'
-import { type KeyStore, UnreadableKey } from './key-store.ts'
-import { postgresKeyStore } from './postgres-key-store.ts'
+import { type KeyStore, postgresKeyStore, UnreadableKey } from './key-store.ts'
 import { generateKeyPair, type KeyPair } from './signing-key.ts'
 
 let authority: Authority

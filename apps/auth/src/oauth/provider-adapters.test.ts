@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
-import { clientAdapter } from './client-adapter.ts'
+import { clientAdapter, readOnlyAdapter } from './provider-adapters.ts'
 
 const { agent } = exampleAgent()
 const server = {
@@ -22,4 +22,11 @@ test('what the library is given of a client holds no secret, no hash of one and 
   expect(given).toContain(server.client_id)
   for (const hidden of [digest.toString('base64url'), digest.toString('hex'), 'sha256:', '"x"', '"kty"'])
     expect(given).not.toContain(hidden)
+})
+
+test('a model of which nothing is ever made here finds nothing, and refuses to write', async () => {
+  await expect(readOnlyAdapter('nothing is written here').upsert('id', {}, 1)).rejects.toThrow(
+    'nothing is written',
+  )
+  expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
 })

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
-import { instanceKeys } from './instance-keys.ts'
-import { generateKeyPair, KeyState, type SigningKey } from './signing-key.ts'
+import { generateKeyPair, instanceKeys, KeyState, type SigningKey } from './signing-key.ts'
 
 const since = new Date('2026-11-20T09:00:00Z')
 const key = (state: KeyState): SigningKey => ({

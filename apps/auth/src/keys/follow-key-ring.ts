@@ -1,0 +1,186 @@
+import { isDeepStrictEqual } from 'node:util'
+import type { LogFields } from '@plainpath/http'
+import { isUnavailable } from '@plainpath/postgres'
+import { type AuditRow, headOf } from '../audit-chain.ts'
+import type { Follower } from './key-ring.ts'
+import { UnreadableKey } from './key-store.ts'
+import type { InstanceKeys } from './signing-key.ts'
+
+/** The key ring as an instance read it. */
+export interface ReadRing {
+  readonly version: number
+  readonly keys: InstanceKeys
+  /** Since when its key signs, by the database's clock. */
+  readonly since: Date | undefined
+}
+
+/** What an instance knows of the key ring and of itself. Times are milliseconds that only rise. */
+export interface FollowerState {
+  /** The ring in use, with a signature that proves it; undefined until the first is adopted. */
+  readonly ring: (ReadRing & { readonly proof: string }) | undefined
+  /** The ring may be relied on before this time. */
+  readonly validUntil: number
+  /** Why the ring, as it is now, cannot be read. */
+  readonly problem: string | undefined
+  /** The last end of the audit that was read. */
+  readonly audit: { readonly head: string; readonly number: number } | undefined
+  /** Version of the ring for which the end of the audit was read. */
+  readonly auditedVersion: number | undefined
+}
+
+export const INITIAL_STATE: FollowerState = {
+  ring: undefined,
+  validUntil: Number.NEGATIVE_INFINITY,
+  problem: undefined,
+  audit: undefined,
+  auditedVersion: undefined,
+}
+
+/** `startedAt` is when the reading began, before the instance reported itself. */
+export type FollowerEvent =
+  | { readonly type: 'ring-read'; readonly ring: ReadRing; readonly startedAt: number }
+  | {
+      readonly type: 'ring-adopted'
+      readonly ring: ReadRing
+      readonly proof: string
+      readonly startedAt: number
+    }
+  | { readonly type: 'audit-read'; readonly ringVersion: number; readonly end: AuditRow | undefined }
+  | { readonly type: 'audit-failed'; readonly error: unknown }
+  /** A step of a reading threw. */
+  | { readonly type: 'reading-failed'; readonly error: unknown; readonly startedAt: number }
+
+/** To be performed in their order; those of an event that follows from one come before the next. */
+export type FollowerEffect =
+  /** Sign with the keys of this ring from now on. Followed by `ring-adopted`. */
+  | { readonly do: 'adopt'; readonly ring: ReadRing; readonly startedAt: number }
+  /** Followed by `audit-read` or `audit-failed`. */
+  | { readonly do: 'read-audit'; readonly ringVersion: number }
+  /** Say in the database what this instance signs with. */
+  | { readonly do: 'report' }
+  | {
+      readonly do: 'log'
+      readonly level: 'info' | 'warn' | 'error'
+      readonly message: string
+      readonly fields: LogFields
+    }
+
+export interface FollowerStep {
+  readonly state: FollowerState
+  readonly effects: readonly FollowerEffect[]
+}
+
+/** The state after an event, and what has to be done about it. */
+export function followKeyRing(state: FollowerState, event: FollowerEvent, leaseMs: number): FollowerStep {
+  switch (event.type) {
+    case 'ring-read': {
+      const { ring, startedAt } = event
+      const isKnown = state.ring?.version === ring.version && isDeepStrictEqual(state.ring.keys, ring.keys)
+      if (!isKnown) return { state, effects: [{ do: 'adopt', ring, startedAt }] }
+      return afterReading(state, { isNews: state.problem !== undefined, validUntil: startedAt + leaseMs })
+    }
+    case 'ring-adopted': {
+      const ring = { ...event.ring, proof: event.proof }
+      return afterReading({ ...state, ring }, { isNews: true, validUntil: event.startedAt + leaseMs })
+    }
+    case 'audit-read': {
+      const audited = { ...state, auditedVersion: event.ringVersion }
+      if (!event.end) return { state: audited, effects: [] }
+      const audit = { head: headOf(event.end), number: event.end.number }
+      return { state: { ...audited, audit }, effects: [log('info', 'key audit head', audit)] }
+    }
+    case 'audit-failed':
+      return {
+        state,
+        effects: [log('warn', 'the end of the key audit could not be read', { error: event.error })],
+      }
+    case 'reading-failed':
+      return afterFailure(state, event, leaseMs)
+  }
+}
+
+/**
+ * The audit is read once for each change, so that its head is also where the owner of the database cannot write; and
+ * before the report, since an operator who waits for that may look for the head next.
+ */
+function afterReading(
+  state: FollowerState,
+  { isNews, validUntil }: { isNews: boolean; validUntil: number },
+): FollowerStep {
+  const effects: FollowerEffect[] = []
+  const { ring, auditedVersion } = state
+  if (ring && auditedVersion !== ring.version) effects.push({ do: 'read-audit', ringVersion: ring.version })
+  if (ring && isNews) {
+    const fields = { ring_version: ring.version, signing_kid: ring.keys.signing.kid }
+    effects.push(log('info', 'follows the key ring', fields), { do: 'report' })
+  }
+  return { state: { ...state, validUntil, problem: undefined }, effects }
+}
+
+function afterFailure(
+  state: FollowerState,
+  { error, startedAt }: { error: unknown; startedAt: number },
+  leaseMs: number,
+): FollowerStep {
+  if (isUnavailable(error))
+    return { state, effects: [log('warn', 'the key ring could not be read', { error })] }
+  const isUnreadable = error instanceof UnreadableKey
+  const problem = isUnreadable ? error.message : 'the key ring cannot be used'
+  // What this instance has is still what the ring says; it is another row, or this instance's own file, that is bad.
+  const isUnchanged = isUnreadable && error.ringVersion === state.ring?.version
+  return {
+    state: { ...state, problem, validUntil: isUnchanged ? startedAt + leaseMs : state.validUntil },
+    effects:
+      problem === state.problem
+        ? []
+        : [log('error', 'signing keys cannot be read: this instance is not ready', { error })],
+  }
+}
+
+const log = (level: 'info' | 'warn' | 'error', message: string, fields: LogFields): FollowerEffect => ({
+  do: 'log',
+  level,
+  message,
+  fields,
+})
+
+/** False when the instance may have missed a change for longer than the lease. */
+export const isCurrent = (state: FollowerState, now: number) => now < state.validUntil
+
+/** What the instance says of itself. One that may not sign says so, since nobody need wait for it. */
+export function reportOf(
+  state: FollowerState,
+  now: number,
+): Pick<Follower, 'ringVersion' | 'signingKid' | 'proof' | 'problem'> {
+  const ring = isCurrent(state, now) ? state.ring : undefined
+  return {
+    ringVersion: ring?.version ?? 0,
+    signingKid: ring?.keys.signing.kid,
+    proof: ring?.proof,
+    problem: state.problem,
+  }
+}
+
+/** What this instance signs with, for people and for metrics. */
+export interface FollowerStatus {
+  readonly ring_version: number
+  readonly signing_kid: string
+  /** RFC 3339, by the database's clock. */
+  readonly signing_since?: string
+  readonly problem?: string
+  /** Where the audit of the keys ended when this instance followed its last change. */
+  readonly audit?: { readonly head: string; readonly number: number }
+  /** That the end of the audit could not be read after the last change. */
+  readonly audit_unread?: true
+}
+
+export function statusOf({ ring, problem, audit, auditedVersion }: FollowerState): FollowerStatus {
+  return {
+    ring_version: ring?.version ?? 0,
+    signing_kid: ring?.keys.signing.kid ?? '',
+    ...(ring?.since && { signing_since: ring.since.toISOString() }),
+    ...(problem !== undefined && { problem }),
+    ...(audit && { audit }),
+    ...(ring && auditedVersion !== ring.version && { audit_unread: true as const }),
+  }
+}

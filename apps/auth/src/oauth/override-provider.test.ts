@@ -1,0 +1,268 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { Socket } from 'node:net'
+import { err } from '@plainpath/domain'
+import { Problem } from '@plainpath/http'
+import { serviceUrls } from '@plainpath/metadata'
+import { importJWK, type JWK, jwtVerify } from 'jose'
+import Koa, { type Context } from 'koa'
+import compose from 'koa-compose'
+import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
+import { expect, test } from 'vitest'
+import { generateKeyPair } from '../keys/signing-key.ts'
+import { createProvider, type ProviderDeps, ROUTES } from './create-provider.ts'
+import { gateVoucher, INTROSPECTED_HASH, passToProvider, throwProviderFailure } from './override-provider.ts'
+import { readOnlyAdapter } from './provider-adapters.ts'
+
+const ORIGIN = 'https://plainpath.example'
+const AGENT = `agt_${'A'.repeat(22)}`
+const API = { client_id: 'rs_api', audience: `${ORIGIN}/api`, secrets: [`sha256:${'A'.repeat(43)}`] }
+const key = generateKeyPair('ES256')
+const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => ({
+  client_id: AGENT,
+  client_secret: 'what the library wants',
+  grant_types: ['client_credentials'],
+  response_types: [],
+  redirect_uris: [],
+  scope: 'guides:read waitlist:write',
+  ...members,
+})
+
+/** A Provider with tokens in memory, and what it stored. */
+function open(models: Record<string, Partial<Adapter>> = {}) {
+  const stored = new Map<string, AdapterPayload>()
+  const adapters: Record<string, Partial<Adapter>> = {
+    Client: {
+      find: async (id) =>
+        id === AGENT ? metadataOf({}) : metadataOf({ client_id: id, grant_types: [], scope: undefined }),
+    },
+    ClientCredentials: {
+      upsert: async (id, payload) => void stored.set(id, payload),
+      find: async (id) => stored.get(id),
+    },
+    ...models,
+  }
+  const deps: ProviderDeps = {
+    urls: serviceUrls(ORIGIN),
+    adapter: (model) => ({ ...readOnlyAdapter(`${model} is not written here`), ...adapters[model] }),
+    ring: { signing: key.privateJwk, published: [key.publicJwk] },
+    vouch: gateVoucher(),
+    resourceServers: () => [API],
+    exchangeAssertion: async () => err('invalid-grant'),
+    emailOf: async () => undefined,
+    now: () => new Date(),
+    revocationMark: () => 'mark-1',
+  }
+  return { provider: createProvider(deps), vouch: deps.vouch, stored }
+}
+type Opened = ReturnType<typeof open>
+
+function contextOf(path: string, headers: Record<string, string> = {}): Context {
+  const request = new IncomingMessage(new Socket())
+  Object.assign(request, { method: 'POST', url: path, headers: { host: 'plainpath.example', ...headers } })
+  return new Koa().createContext(request, new ServerResponse(request)) as Context
+}
+
+/** Passes a form to the library as the gate does. */
+async function pass(
+  { provider, vouch }: Opened,
+  ctx: Context,
+  form: Record<string, string>,
+  clientId = AGENT,
+): Promise<Context> {
+  const slot = { middleware: compose(provider.middleware) }
+  await passToProvider(ctx, { provider: slot, vouch }, new URLSearchParams(form), clientId)
+  return ctx
+}
+const TOKEN = { grant_type: 'client_credentials' }
+const getToken = async (opened: Opened, form: Record<string, string> = {}) =>
+  (await pass(opened, contextOf(ROUTES.token), { ...TOKEN, ...form })).body as {
+    access_token: string
+    scope: string
+  }
+
+test('N-118 the library makes its addresses from our origin, whatever Host says', () => {
+  const { provider } = open()
+  const request = new IncomingMessage(new Socket())
+  request.headers.host = 'evil.example'
+  request.url = 'http://evil.example/oauth/token'
+  const ctx = provider.createContext(request, new ServerResponse(request))
+  expect(ctx.href).toContain('evil.example')
+  const oidc = new provider.OIDCContext(ctx)
+  expect(oidc.urlFor('token')).toBe('https://plainpath.example/oauth/token')
+  expect(oidc.urlFor('introspection')).toBe('https://plainpath.example/oauth/introspect')
+})
+
+test('a token is ppt_ and 43 characters, in the answer and in the store', async () => {
+  const opened = open()
+  const { access_token: token } = await getToken(opened)
+  expect(token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
+  expect([...opened.stored.keys()]).toEqual([token])
+})
+
+test('a client is let in by the gate’s voucher for it alone', async () => {
+  const { provider, vouch } = open()
+  const client = await provider.Client.find(AGENT)
+  expect(client?.compareClientSecret(vouch(AGENT))).toBe(true)
+  for (const presented of [
+    '',
+    'what the library wants',
+    AGENT,
+    vouch(`agt_${'B'.repeat(22)}`),
+    gateVoucher()(AGENT),
+  ])
+    expect(client?.compareClientSecret(presented), presented).toBe(false)
+  const stranger = { ...open(), vouch: gateVoucher() }
+  await expect(getToken(stranger)).rejects.toMatchObject({ code: 'invalid-client' })
+})
+
+/** More than the library keeps by itself. */
+const MANY_CLIENTS = 300
+
+test('keeps a client as long as its metadata is the same object, and not a moment longer', async () => {
+  const known = new Map([[AGENT, metadataOf({ scope: 'guides:read' })]])
+  const others = Array.from({ length: MANY_CLIENTS }, (_, n) => `agt_${String(n).padStart(22, '0')}`)
+  for (const id of others) known.set(id, metadataOf({ client_id: id }))
+  const opened = open({ Client: { find: async (id) => known.get(id) } })
+  const { Client } = opened.provider
+  const first = await Client.find(AGENT)
+  expect(first?.scope).toBe('guides:read')
+  for (const id of others) await Client.find(id)
+  expect(await Client.find(AGENT)).toBe(first)
+  const ctx = await pass(opened, contextOf(ROUTES.token), TOKEN)
+  expect((ctx as Context & { oidc: { client: unknown } }).oidc.client).toBe(first)
+  known.set(AGENT, metadataOf({ scope: 'waitlist:write' }))
+  expect((await Client.find(AGENT))?.scope).toBe('waitlist:write')
+  known.delete(AGENT)
+  expect(await Client.find(AGENT)).toBeUndefined()
+})
+
+test('an introspection is signed by us, and names its token', async () => {
+  const opened = open()
+  const { access_token: token } = await getToken(opened, { scope: 'guides:read' })
+  const ctx = contextOf(ROUTES.introspection, { accept: 'application/token-introspection+jwt' })
+  ctx.state[INTROSPECTED_HASH] = 'hash of the token'
+  await pass(opened, ctx, { token }, API.client_id)
+  expect(ctx.response.get('content-type')).toContain('application/token-introspection+jwt')
+  const { payload, protectedHeader } = await jwtVerify(
+    String(ctx.body),
+    await importJWK(key.publicJwk as JWK, 'ES256'),
+    { issuer: ORIGIN, audience: API.client_id, typ: 'token-introspection+jwt' },
+  )
+  expect(protectedHeader.kid).toBe(key.kid)
+  expect(payload).toEqual({
+    iss: ORIGIN,
+    aud: API.client_id,
+    iat: expect.any(Number),
+    token_hash: 'hash of the token',
+    revocation_mark: 'mark-1',
+    token_introspection: {
+      active: true,
+      client_id: AGENT,
+      exp: expect.any(Number),
+      iat: expect.any(Number),
+      iss: ORIGIN,
+      aud: `${ORIGIN}/api`,
+      scope: 'guides:read',
+      token_type: 'Bearer',
+    },
+  })
+})
+
+test('what is thrown inside the library is thrown on as it was', async () => {
+  const surprise = new Error('connect ECONNREFUSED')
+  const failing = async () => {
+    throw surprise
+  }
+  await expect(getToken(open({ ClientCredentials: { upsert: failing } }))).rejects.toBe(surprise)
+  await expect(getToken(open({ Client: { find: failing } }))).rejects.toBe(surprise)
+  const opened = open()
+  const { access_token: token } = await getToken(opened)
+  await expect(pass(opened, contextOf(ROUTES.revocation), { token }, API.client_id)).rejects.toMatchObject({
+    code: 'foreign-token',
+  })
+})
+
+test('the library leaves CORS to the gate', async () => {
+  const origin = 'https://app.example'
+  const opened = open()
+  const refused = await pass(opened, contextOf(ROUTES.token, { origin }), TOKEN)
+  expect(Object.keys(refused.response.headers).filter((name) => /^access-control-|^vary/.test(name))).toEqual(
+    [],
+  )
+  const allowed = contextOf(ROUTES.token, { origin })
+  allowed.set({ 'access-control-allow-origin': origin, 'access-control-expose-headers': 'X-Ours' })
+  await pass(opened, allowed, TOKEN)
+  expect(allowed.response.headers).toMatchObject({
+    'access-control-allow-origin': origin,
+    'access-control-expose-headers': 'X-Ours',
+  })
+})
+
+test('the library reads the form that the gate has read', async () => {
+  const ctx = contextOf(ROUTES.token, {
+    authorization: `Basic ${btoa('somebody:else')}`,
+    'content-type': 'text/plain',
+    'content-length': '5',
+    'transfer-encoding': 'chunked',
+  })
+  const form = { ...TOKEN, scope: 'guides:read', client_id: 'somebody', client_assertion: 'else' }
+  expect((await pass(open(), ctx, form)).body).toMatchObject({ scope: 'guides:read', expires_in: 3600 })
+})
+
+test('the scope that is set while the library asks for the resource is the token’s', async () => {
+  const opened = open()
+  expect((await getToken(opened)).scope).toBe('guides:read waitlist:write')
+  expect((await getToken(opened, { scope: 'waitlist:write contact:write' })).scope).toBe('waitlist:write')
+  await expect(getToken(opened, { scope: 'contact:write' })).rejects.toMatchObject({ code: 'invalid-scope' })
+})
+
+test('a grant that a client may not use is unauthorized_client', async () => {
+  const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'x' }
+  await expect(getToken(open(), grant)).rejects.toMatchObject({ code: 'unauthorized-client' })
+})
+
+/** What the library leaves behind, in as far as it is looked at. */
+const answered = (status: number, body: unknown, thrown?: unknown) =>
+  ({ status, body, state: { ...(thrown !== undefined && { thrown }) } }) as unknown as Context
+
+function failure(status: number, body: unknown): Problem {
+  try {
+    throwProviderFailure(answered(status, body))
+  } catch (error) {
+    if (error instanceof Problem) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+test('N-027 a grant that the server knows and the client may not use is unauthorized_client', () => {
+  const body = {
+    error: 'invalid_request',
+    error_description: 'requested grant type is not allowed for this client',
+  }
+  expect(failure(400, body).code).toBe('unauthorized-client')
+})
+
+test.for([
+  ['invalid_client', 'invalid-client'],
+  ['invalid_grant', 'invalid-grant'],
+  ['invalid_scope', 'invalid-scope'],
+  ['invalid_target', 'invalid-target'],
+  ['unsupported_grant_type', 'unsupported-grant-type'],
+  ['server_error', 'internal-error'],
+  ['temporarily_unavailable', 'unavailable'],
+  ['a code of tomorrow', 'invalid-request'],
+])('%s of the library is %s', ([error, code]) => {
+  expect(failure(400, { error }).code).toBe(code)
+})
+
+test('what is no OAuth error is not passed on', () => {
+  expect(failure(404, '<html>').code).toBe('not-found')
+  expect(failure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
+})
+
+test('N-182 what was thrown inside the library is thrown on as it was, and a success is left alone', () => {
+  const surprise = new Error('connect ECONNREFUSED')
+  expect(() => throwProviderFailure(answered(500, { error: 'server_error' }, surprise))).toThrow(surprise)
+  expect(() => throwProviderFailure(answered(200, { access_token: 'x' }))).not.toThrow()
+})

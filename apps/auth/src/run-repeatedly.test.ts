@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { runRepeatedly } from './run-repeatedly.ts'
+
+/** Work whose runs end when told to. */
+function controlled() {
+  const runs: PromiseWithResolvers<void>[] = []
+  const repeated = runRepeatedly(() => {
+    const run = Promise.withResolvers<void>()
+    runs.push(run)
+    return run.promise
+  })
+  const finish = async (index: number) => {
+    runs[index]?.resolve()
+    await new Promise(setImmediate)
+  }
+  return { runs, repeated, finish }
+}
+
+test('requests during a run lead to one more run after it, and to no more than one at a time', async () => {
+  const { runs, repeated, finish } = controlled()
+  for (let times = 0; times < 3; times += 1) repeated.runSoon()
+  expect(runs).toHaveLength(1)
+  await finish(0)
+  expect(runs).toHaveLength(2)
+  await finish(1)
+  expect(runs).toHaveLength(2)
+  repeated.runSoon()
+  expect(runs).toHaveLength(3)
+})
+
+test('disposing waits for the run under way, and begins no other', async () => {
+  const { runs, repeated, finish } = controlled()
+  repeated.runSoon()
+  repeated.runSoon()
+  let isDisposed = false
+  const disposed = repeated[Symbol.asyncDispose]().then(() => {
+    isDisposed = true
+  })
+  await new Promise(setImmediate)
+  expect(isDisposed).toBe(false)
+  await finish(0)
+  await disposed
+  expect(runs).toHaveLength(1)
+})
