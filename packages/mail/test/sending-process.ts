@@ -18,7 +18,7 @@ openMailer({
   transport: smtpTransport(given.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
-  log: { info: quiet, warn: quiet, error: quiet },
+  log: { warn: quiet, error: quiet },
   metrics: { registry: new Registry(), swept: quiet },
   now: () => new Date(),
 })
