@@ -11,14 +11,10 @@ import {
 } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
-import {
-  type Mail,
-  type Mailer,
-  type MailerOptions,
-  mailQueue,
-  openMailer,
-  smtpTransport,
-} from '../src/index.ts'
+import type { Mail } from '../src/mail.ts'
+import { mailQueue } from '../src/mail-queue.ts'
+import { smtpTransport } from '../src/mail-transport.ts'
+import { type Mailer, type MailerOptions, openMailer } from '../src/open-mailer.ts'
 import { type MailServer, startMailServer } from '../src/testing/mail-server.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
