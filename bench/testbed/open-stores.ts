@@ -77,7 +77,6 @@ export async function openStores(folder: string): Promise<Stores> {
     env,
     adminUrls,
     async forgetMails() {
-      await mails.query('delete from graphile_worker._private_jobs')
       await mails.query('delete from mails')
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

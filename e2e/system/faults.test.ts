@@ -127,9 +127,9 @@ test('after all faults, no more connections are open than two processes of each 
      group by datname order by datname`,
   )
   const [auth, api] = rows.map(({ connections }) => connections)
-  // A pool of ten, an ear for notices, and the four of the mail's worker; in auth the two of revocations as well.
-  expect(auth).toBeLessThanOrEqual(2 * 17)
-  expect(api).toBeLessThanOrEqual(2 * 15)
+  // A pool of ten and a listener each for notices and mail; in auth the two of revocations as well.
+  expect(auth).toBeLessThanOrEqual(2 * 14)
+  expect(api).toBeLessThanOrEqual(2 * 12)
   const clients = String(await system.redis.client('LIST'))
     .split('\n')
     .filter(Boolean)

@@ -29,10 +29,6 @@ export const REASONS: Readonly<Record<string, Reason>> = {
     for: 'Redis in the API: limits, revocation notices',
     why: 'RESP3: notices and lease on one connection',
   },
-  'graphile-worker': {
-    for: 'jobs: mail that waits',
-    why: 'a job is a row of the same transaction; no server of its own',
-  },
   nodemailer: { for: 'mail over SMTP', why: 'no dependencies; bounds on every wait' },
   zod: { for: 'everything that crosses a border', why: 'one schema for types, checks and documents' },
   'zod-openapi': { for: 'the API description', why: 'made from the schemas that check requests' },

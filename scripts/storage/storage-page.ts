@@ -19,7 +19,7 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(sect
 
 | where | what | how long |
 |---|---|---|
-| schema \`graphile_worker\` of both databases | jobs of mails, each the id of a mail | until the mail is settled |
+| schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
 | Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation | the life of the token, an hour |
 | Redis \`auth:generation:*\`, \`auth:stop\` | mirrors of \`agents.generation\` and \`token_stop\` | as long as tokens that need them |
 | Redis \`revocation:state\` | members that hear of revocations, and a number | while they run |

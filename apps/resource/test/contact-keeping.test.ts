@@ -159,10 +159,7 @@ test('N-292 a dump and the log name no address, message or key', async () => {
     'user-agent': 'canary-agent',
   })
   const dump = JSON.stringify(
-    await rows(
-      `select c::text as row from contact_messages c union all select m::text from mails m
-       union all select j::text from graphile_worker.jobs j`,
-    ),
+    await rows(`select c::text as row from contact_messages c union all select m::text from mails m`),
   )
   const hex = Buffer.from('anary').toString('hex')
   for (const hidden of ['anary', hex]) expect(dump + contact.api.logged.join('\n')).not.toContain(hidden)

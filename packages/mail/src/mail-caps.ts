@@ -1,10 +1,10 @@
+import { canonicalEmail } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
-import { mailboxOf } from './mailbox.ts'
 import { DAY_MS } from './times.ts'
 
-/** How many mails may go within any 24 hours (contract §5). */
+/** How many mails may go within any 24 hours. */
 export interface MailCaps {
   readonly mailbox: number
   readonly domain: number
@@ -53,4 +53,22 @@ export async function countMail(
     [mail.id, now, ...hashes, deps.hashKey.id],
   )
   return undefined
+}
+
+const GMAIL = new Set(['gmail.com', 'googlemail.com'])
+
+/**
+ * The mailbox that an address reaches, for counting only: without the plus-tag, and for Gmail without the dots. Mail
+ * itself goes to the address as typed.
+ */
+export function mailboxOf(address: string): { mailbox: string; domain: string } {
+  const canonical = canonicalEmail(address)
+  if (canonical === undefined) throw new Error('a mail is stored for what is no address')
+  const at = canonical.lastIndexOf('@')
+  const typedDomain = canonical.slice(at + 1)
+  const domain = GMAIL.has(typedDomain) ? 'gmail.com' : typedDomain
+  const local = canonical.slice(0, at)
+  // A local part that begins with its plus is all tag.
+  const untagged = local.replace(/(?<=.)\+.*$/u, '')
+  return { mailbox: `${domain === 'gmail.com' ? untagged.replaceAll('.', '') : untagged}@${domain}`, domain }
 }

@@ -1,14 +1,16 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Database } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { contentPlace, type Mail, MailContent } from './mail.ts'
-import { ADD_MAIL_JOB } from './mail-job.ts'
-import { insertMail, type SealedMail } from './sealed-mail.ts'
-import { LEASE_MS } from './stored-mail.ts'
+
+/** Mailers listen on it, and look for mails that are due when they are notified. */
+export const MAILS_CHANNEL = 'mails'
+const NOTIFY_MAILERS = `select pg_notify('${MAILS_CHANNEL}', '')`
 
 export interface MailQueue {
   /**
-   * Keeps a mail and the job that sends it, in the caller's transaction: neither exists unless it commits.
+   * Keeps a mail in the caller's transaction and notifies the mailers when that commits.
    *
    * @returns the mail's id, a UUID.
    * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, a text
@@ -16,24 +18,51 @@ export interface MailQueue {
    */
   add(tx: Database, mail: Mail, now: Date): Promise<string>
   /**
-   * A mail for a statement of the caller's own, of which `insertMail` is a part. Its job is made when it is told to
-   * `tellMails` after the commit, and at the latest 90 s after `now`.
+   * A mail for a statement of the caller's own, of which `insertMail` is a part. It is due once that commits; `tellMails`
+   * notifies the mailers.
    *
    * @throws {z.ZodError} as `add` does.
    */
   seal(mail: Mail, now: Date): SealedMail
 }
 
-const ADD = `with mail as (${insertMail({ first: 1, returning: 'id' })}) ${ADD_MAIL_JOB}`
+/** A mail that is ready to be kept. */
+export interface SealedMail {
+  /** A UUID. */
+  readonly id: string
+  /** The parameters of `insertMail`. */
+  readonly values: readonly unknown[]
+}
+
+const COLUMNS = {
+  id: 'uuid',
+  kind: 'text',
+  about: 'text',
+  mail_sealed: 'bytea',
+  message_id: 'text',
+  created_at: 'timestamptz',
+  overdue_at: 'timestamptz',
+}
+
+/**
+ * SQL that keeps a mail: a statement, or a part of one.
+ *
+ * @param options.first the number of the first of its parameters, which follow each other
+ * @param options.from a table of the statement: the mail is kept once for each of its rows; once when absent
+ */
+export function insertMail({ first, from }: { first: number; from?: string }): string {
+  const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
+  return `insert into mails (${Object.keys(COLUMNS).join(', ')})
+    select ${values.join(', ')}${from ? ` from ${from}` : ''}`
+}
+
+const ADD = `with mail as (${insertMail({ first: 1 })}) ${NOTIFY_MAILERS}`
 
 export function mailQueue(sealingKeys: SealingKeys): MailQueue {
   function seal({ kind, about, ...content }: Mail, now: Date): SealedMail {
     const id = randomUUID()
     const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
-    return {
-      id,
-      values: [id, kind, about, sealed, randomUUID(), now, new Date(now.getTime() + LEASE_MS)],
-    }
+    return { id, values: [id, kind, about, sealed, randomUUID(), now, now] }
   }
   return {
     seal,
@@ -42,5 +71,50 @@ export function mailQueue(sealingKeys: SealingKeys): MailQueue {
       await tx.query(ADD, values)
       return id
     },
+  }
+}
+
+export interface MailTeller extends AsyncDisposable {
+  /** Notifies the mailers a moment later. To be called once a mail is committed. */
+  tell(): void
+}
+
+/** Mailers are notified no more often than this. */
+const TOGETHER_MS = 25
+
+/**
+ * Notifies mailers of mails that are committed already, once for all mails of a moment: PostgreSQL commits transactions
+ * that notify one after the other, each waiting for the disk alone, so a notification in each transaction bounds them all.
+ *
+ * A failed notification only makes mails late: mailers poll, too. Disposing sends a notification that is pending.
+ */
+export function tellMails({
+  db,
+  log,
+}: {
+  db: Database
+  log: { warn(message: string, fields?: Record<string, unknown>): void }
+}): MailTeller {
+  let isPending = false
+  let last: Promise<void> = Promise.resolve()
+
+  async function notifyAfter(before: Promise<void>): Promise<void> {
+    await before
+    await sleep(TOGETHER_MS)
+    isPending = false
+    try {
+      await db.query(NOTIFY_MAILERS)
+    } catch (error) {
+      log.warn('mails were not told to the workers, and are found later', { error })
+    }
+  }
+
+  return {
+    tell() {
+      if (isPending) return
+      isPending = true
+      last = notifyAfter(last)
+    },
+    [Symbol.asyncDispose]: () => last,
   }
 }

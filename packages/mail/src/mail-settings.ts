@@ -1,7 +1,5 @@
 import { z } from 'zod'
-import type { MailTransport } from './mail-transport.ts'
-import { outboxTransport } from './outbox-transport.ts'
-import { smtpTransport } from './smtp-transport.ts'
+import { type MailTransport, outboxTransport, smtpTransport } from './mail-transport.ts'
 
 /** `smtp://user:password@host:587` or `smtps://host:465`; its mistakes quote nothing. */
 export const SmtpUrl = z.string().refine((text) => {

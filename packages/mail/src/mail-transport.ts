@@ -1,4 +1,9 @@
+import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { createTransport } from 'nodemailer'
+import { z } from 'zod'
 import type { MailContent } from './mail.ts'
+import { DAY_MS, SECOND_MS } from './times.ts'
 
 /** A mail as every delivery of it goes out. */
 export interface OutgoingMail extends MailContent {
@@ -32,7 +37,7 @@ export class DeliveryError extends Error {
 }
 
 /** The one way in which a mail becomes a message (RFC 5322), for every transport. */
-export const messageOf = (mail: OutgoingMail) => ({
+const messageOf = (mail: OutgoingMail) => ({
   from: { name: 'Plainpath', address: mail.from },
   to: { name: '', address: mail.to },
   ...(mail.replyTo !== undefined && { replyTo: { name: '', address: mail.replyTo } }),
@@ -46,3 +51,110 @@ export const messageOf = (mail: OutgoingMail) => ({
   disableFileAccess: true,
   disableUrlAccess: true,
 })
+
+const CONNECT_MS = 5 * SECOND_MS
+const SOCKET_MS = 20 * SECOND_MS
+/** For a whole delivery, whatever a slow server does. */
+const DELIVERY_MS = 60 * SECOND_MS
+
+const Failure = z.object({
+  code: z
+    .string()
+    .regex(/^[A-Z]+$/)
+    .catch('EUNKNOWN'),
+  responseCode: z.int().optional().catch(undefined),
+  command: z.string().optional().catch(undefined),
+})
+
+/**
+ * Sends over SMTP (RFC 5321), with SMTPUTF8 (RFC 6531) for addresses that need it.
+ *
+ * @param url `smtp://user:password@host:587`, which must offer STARTTLS unless the host is this machine, or
+ *   `smtps://…:465`
+ */
+export function smtpTransport(
+  url: string,
+  bounds: { connectMs?: number; socketMs?: number; deliveryMs?: number } = {},
+): MailTransport {
+  const { protocol, hostname, port, username, password } = new URL(url)
+  const secure = protocol === 'smtps:'
+  const connectMs = bounds.connectMs ?? CONNECT_MS
+  const transporter = createTransport({
+    host: hostname.replace(/^\[|\]$/g, ''),
+    port: Number(port) || (secure ? 465 : 587),
+    secure,
+    requireTLS: !secure && !isThisMachine(hostname),
+    ...(username && { auth: { user: decodeURIComponent(username), pass: decodeURIComponent(password) } }),
+    connectionTimeout: connectMs,
+    greetingTimeout: connectMs,
+    dnsTimeout: connectMs,
+    socketTimeout: bounds.socketMs ?? SOCKET_MS,
+  })
+  return {
+    async send(mail) {
+      try {
+        await within(transporter.sendMail(messageOf(mail)), bounds.deliveryMs ?? DELIVERY_MS)
+      } catch (error) {
+        throw describeFailure(error)
+      }
+    },
+    [Symbol.dispose]: () => transporter.close(),
+  }
+}
+
+const isThisMachine = (hostname: string) => /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname)
+
+function describeFailure(error: unknown): DeliveryError {
+  if (error instanceof DeliveryError) return error
+  const { code, responseCode, command } = Failure.parse(error)
+  const refused = command === 'RCPT TO' && responseCode !== undefined && responseCode >= 500
+  return new DeliveryError({ code, responseCode, refused })
+}
+
+/** The connection itself ends by its own bounds a little later. */
+async function within<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(new DeliveryError({ code: 'ETIMEDOUT' })), ms)
+  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+}
+
+/**
+ * Writes each mail to `<Message-ID>.eml` in a directory (0700, files 0600) and tells its link, for a service that only
+ * this machine can reach. Files go after 24 hours.
+ *
+ * @param options.announce gets one line: `Mail for ana@example.org: http://localhost:8080/…`
+ */
+export function outboxTransport(options: {
+  directory: string
+  announce: (line: string) => void
+}): MailTransport {
+  const { directory } = options
+  const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+  return {
+    async send(mail) {
+      const { message } = await composer.sendMail(messageOf(mail))
+      await mkdir(directory, { recursive: true, mode: 0o700 })
+      const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
+      await writeFile(path.join(directory, name), message, { mode: 0o600 })
+      const link = /https?:\/\/\S+/.exec(mail.text)?.[0]
+      options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
+    },
+    async sweep(now) {
+      for (const name of await mailsIn(directory)) {
+        const file = path.join(directory, name)
+        const { mtimeMs } = await stat(file)
+        if (mtimeMs < now.getTime() - DAY_MS) await rm(file, { force: true })
+      }
+    },
+    [Symbol.dispose]: () => composer.close(),
+  }
+}
+
+async function mailsIn(directory: string): Promise<string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => name.endsWith('.eml'))
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return []
+    throw error
+  }
+}

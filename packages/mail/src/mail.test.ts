@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MailContent } from './mail.ts'
-import { mailboxOf } from './mailbox.ts'
+import { mailboxOf } from './mail-caps.ts'
 
 const good: MailContent = { to: 'ana@example.org', subject: 'Hello', text: 'One line.\n' }
 

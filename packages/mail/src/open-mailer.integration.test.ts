@@ -46,9 +46,7 @@ test('what is rolled back is neither kept nor sent', async () => {
       throw new Error('changed my mind')
     }),
   ).rejects.toThrow('changed my mind')
-  const { rows } = await mailing.db.query(
-    'select (select count(*) from mails) + (select count(*) from graphile_worker.jobs) as kept',
-  )
+  const { rows } = await mailing.db.query('select count(*) as kept from mails')
   expect(rows).toEqual([{ kept: 0 }])
 })
 
@@ -90,7 +88,7 @@ test('a mail whose settling fails is sent again, under the same Message-ID', asy
   const sent = mailing.server.received.map(({ messageId }) => messageId)
   expect(sent).toHaveLength(2)
   expect(new Set(sent).size).toBe(1)
-  const { rows } = await mailing.db.query('select * from graphile_worker.jobs')
+  const { rows } = await mailing.db.query('select m::text as row from mails m')
   expect(JSON.stringify(rows)).not.toMatch(/ana@|canary/)
 })
 

@@ -1,9 +1,9 @@
 import { openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
-import { WORKER_INTERVALS } from './job-worker.ts'
+import { MAILER_INTERVALS } from './open-mailer.ts'
 
-const PRODUCTION = { intervals: WORKER_INTERVALS }
+const PRODUCTION = { intervals: MAILER_INTERVALS, now: () => new Date() }
 
 test('a mail that the server takes later is tried again by itself', async () => {
   await using mailing = await startMailing()

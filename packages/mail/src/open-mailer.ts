@@ -1,18 +1,33 @@
-import type { Pool } from '@plainpath/postgres'
+import { once } from 'node:events'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { listen, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { Registry } from 'prom-client'
-import { type WorkerIntervals, type WorkerLog, workJobs } from './job-worker.ts'
 import { MAIL_CAPS, type MailCaps } from './mail-caps.ts'
 import { mailMetrics } from './mail-metrics.ts'
-import { DeliveryError, type MailTransport } from './mail-transport.ts'
-import { forgetMails, rescueMails } from './mail-upkeep.ts'
+import { MAILS_CHANNEL } from './mail-queue.ts'
+import type { MailTransport } from './mail-transport.ts'
 import { type MailHandler, sendMail, settle } from './send-mail.ts'
+import { findSpentMails, forgetMails, type LeasedMail, leaseNextMail } from './stored-mail.ts'
 import { SECOND_MS } from './times.ts'
 
 const UPKEEP_MS = 10 * SECOND_MS
+const CONCURRENCY = 2
+const DRAIN_MS = 10 * SECOND_MS
+
+export interface MailerIntervals {
+  /** How often a mailer looks for mails that it was not notified of, such as those whose pause is over. */
+  readonly pollMs: number
+  /** How long to wait before another try when the database is away. */
+  readonly restartMs: number
+}
+
+export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2 * SECOND_MS, restartMs: 2 * SECOND_MS }
+
+type LogLine = (message: string, fields?: Record<string, unknown>) => void
 
 export interface MailerOptions {
-  /** As the app's role; the worker opens at most four connections of its own. */
+  /** As the app's role; the mailer listens over one connection of its own. */
   readonly databaseUrl: string
   readonly db: Pool
   readonly sealingKeys: SealingKeys
@@ -25,44 +40,77 @@ export interface MailerOptions {
   /** By kind. Mail of another kind waits for an instance that knows it. */
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps?: MailCaps
-  /** `WORKER_INTERVALS` when absent. */
-  readonly intervals?: WorkerIntervals
-  readonly log: WorkerLog
+  /** `MAILER_INTERVALS` when absent. */
+  readonly intervals?: MailerIntervals
+  readonly log: { readonly warn: LogLine; readonly error: LogLine }
   readonly metrics: { readonly registry: Registry; swept(sweep: string): void }
   readonly now: () => Date
 }
 
 export interface Mailer extends AsyncDisposable {
-  /** What it also does every 10 s: makes jobs anew that a killed worker held, and erases what was kept long enough. */
+  /** What it also does every 10 s: settles mails that have no attempt left, and erases what was kept long enough. */
   upkeep(): Promise<void>
 }
 
-/** Sends what `mailQueue` keeps, beside the mailers of other processes, until disposed. The store need not answer yet. */
+/**
+ * Sends mails that are due, beside the mailers of other processes, until disposed. A database that is away, now or later,
+ * is tried again every `restartMs`. Disposing takes no further mail and waits 10 s for those being sent; what is cut off
+ * then is sent again.
+ */
 export function openMailer(options: MailerOptions): Mailer {
-  const { db, transport, log, now } = options
+  const { db, transport, log, now, intervals = MAILER_INTERVALS } = options
   const metrics = mailMetrics(options.metrics.registry, { db, kinds: Object.keys(options.handlers), now })
   const deps = { ...options, caps: options.caps ?? MAIL_CAPS, metrics }
+  const domain = options.from.slice(options.from.lastIndexOf('@') + 1)
+  const stopping = new AbortController()
+  let wakeUp = Promise.withResolvers<void>()
+  const wake = () => wakeUp.resolve()
 
-  async function work(id: string): Promise<void> {
-    try {
-      await sendMail(deps, id)
-    } catch (error) {
-      log.warn('a mail was not sent, and is tried again', { mail: id, error })
-      // The library keeps this text beside the job.
-      throw error instanceof DeliveryError ? error : new Error('not sent', { cause: undefined })
+  async function sendUntilStopped(): Promise<void> {
+    const sending = new Set<Promise<void>>()
+    while (!stopping.signal.aborted) {
+      // Made before the query, so that a notification during the query is not missed.
+      wakeUp = Promise.withResolvers<void>()
+      try {
+        const mail = await leaseNextMail(db, domain, now())
+        if (mail === undefined) {
+          const poll = setTimeout(wake, intervals.pollMs)
+          await wakeUp.promise
+          clearTimeout(poll)
+          continue
+        }
+        const sent = send(mail).finally(() => sending.delete(sent))
+        sending.add(sent)
+        if (sending.size >= CONCURRENCY) await Promise.race(sending)
+      } catch (error) {
+        const reason = error instanceof Error ? error.name : typeof error
+        log.error('the mail worker stopped, and starts again', { reason })
+        await pause(intervals.restartMs, stopping.signal)
+      }
     }
+    await Promise.all(sending)
   }
 
+  const send = (mail: LeasedMail): Promise<void> =>
+    sendMail(deps, mail).catch((error: unknown) =>
+      log.warn('a mail was not sent, and is tried again', { mail: mail.id, error }),
+    )
+
   async function upkeep(): Promise<void> {
-    const spent = await db.transaction((tx) => rescueMails(tx, now()))
-    for (const id of spent) await settle(deps, id, 'dead', 'spent')
+    for (const id of await findSpentMails(db, now())) await settle(deps, id, 'dead', 'spent')
     await forgetMails(db, now())
     await transport.sweep?.(now())
     options.metrics.swept('mails')
   }
 
   options.metrics.swept('mails')
-  const worker = workJobs(options.databaseUrl, { work, log, intervals: options.intervals })
+  const worker = sendUntilStopped()
+  const listening = listenUntilStopped(options.databaseUrl, {
+    wake,
+    log,
+    retryMs: intervals.restartMs,
+    signal: stopping.signal,
+  })
   let tending: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     tending = upkeep().catch((error: unknown) => log.error('the upkeep of mails failed', { error }))
@@ -71,9 +119,45 @@ export function openMailer(options: MailerOptions): Mailer {
     upkeep,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await worker[Symbol.asyncDispose]()
-      await tending
+      stopping.abort()
+      wake()
+      if (!(await endsWithin(worker, DRAIN_MS)))
+        log.warn('a mail was being sent when the process stopped, and will be sent again')
+      await Promise.all([listening, tending])
       transport[Symbol.dispose]()
     },
   }
+}
+
+/** Calls `wake` when a mail is kept, and when notifications may have been lost; resolves after `signal`. */
+async function listenUntilStopped(
+  databaseUrl: string,
+  options: { wake: () => void; log: MailerOptions['log']; retryMs: number; signal: AbortSignal },
+): Promise<void> {
+  const { wake, log, retryMs, signal } = options
+  while (!signal.aborted) {
+    try {
+      await using _listener = await listen(
+        databaseUrl,
+        { [MAILS_CHANNEL]: wake },
+        { onReconnected: wake, log },
+      )
+      await aborted(signal)
+    } catch {
+      // The worker reports a database that is away.
+      await pause(retryMs, signal)
+    }
+  }
+}
+
+async function aborted(signal: AbortSignal): Promise<void> {
+  if (!signal.aborted) await once(signal, 'abort')
+}
+
+const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
+
+async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
+  const ended = new AbortController()
+  const inTime = work.then(() => true).finally(() => ended.abort())
+  return Promise.race([inTime, sleep(ms, false, { signal: ended.signal }).catch(() => true)])
 }

@@ -2,7 +2,7 @@ import { mkdtemp, readdir, readFile, rm, stat, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { expect, test } from 'vitest'
-import { outboxTransport } from './outbox-transport.ts'
+import { outboxTransport } from './mail-transport.ts'
 
 const mail = {
   to: 'ana@example.org',

@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import type { MailOutcome } from './mail.ts'
+import { contentPlace, MailContent, type MailOutcome } from './mail.ts'
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
-import { isLastAttempt, type LeasedMail, leaseMail, returnMail, settleMail } from './stored-mail.ts'
+import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-mail.ts'
 
 /** What an app decides about the mails of one kind. `about` is what the mail was added with. */
 export interface MailHandler {
@@ -34,15 +34,12 @@ export interface SendMailDeps {
  *
  * @throws {DeliveryError} when it is to be tried again, and what the store throws
  */
-export async function sendMail(deps: SendMailDeps, id: string): Promise<void> {
-  const domain = deps.from.slice(deps.from.lastIndexOf('@') + 1)
-  const mail = await leaseMail(deps.db, { sealingKeys: deps.sealingKeys, domain }, id, deps.now())
-  if (mail === undefined) return
+export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   try {
     await deliver(deps, mail)
   } catch (error) {
     if (error instanceof DeliveryError && error.refused) await settle(deps, mail.id, 'dead', 'refused')
-    else if (isLastAttempt(mail)) await settle(deps, mail.id, 'dead', 'spent')
+    else if (mail.attempts >= MAX_ATTEMPTS) await settle(deps, mail.id, 'dead', 'spent')
     else {
       deps.metrics.failed(mail.kind)
       await returnMail(deps.db, mail, deps.now())
@@ -55,20 +52,25 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const handler = deps.handlers[mail.kind]
   // A newer release may know the kind: the mail waits for it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
+  const content = openContent(deps.sealingKeys, mail)
   if (handler.wanted && !(await handler.wanted(mail.about)))
     return await settle(deps, mail.id, 'dropped', 'unwanted')
   if (handler.capped !== false && !mail.counted) {
-    const counted = { id: mail.id, to: mail.content.to }
+    const counted = { id: mail.id, to: content.to }
     const reached = await deps.db.transaction((tx) => countMail(tx, deps, counted, deps.now()))
     if (reached !== undefined) return await settle(deps, mail.id, 'dropped', `cap-${reached}`)
   }
   await deps.transport.send({
-    ...mail.content,
+    ...content,
     messageId: mail.messageId,
     from: deps.from,
     date: mail.createdAt,
   })
   await settleSent(deps, mail.id)
+}
+
+function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): MailContent {
+  return MailContent.parse(JSON.parse(sealingKeys.open(sealed, contentPlace(id)).toString('utf8')))
 }
 
 /** Much less than what is left of the lease. */

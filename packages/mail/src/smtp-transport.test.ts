@@ -2,8 +2,7 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
-import { DeliveryError, type OutgoingMail } from './mail-transport.ts'
-import { smtpTransport } from './smtp-transport.ts'
+import { DeliveryError, type OutgoingMail, smtpTransport } from './mail-transport.ts'
 import { startMailServer } from './testing/mail-server.ts'
 
 const mail: OutgoingMail = {

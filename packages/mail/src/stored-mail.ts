@@ -1,9 +1,25 @@
 import type { Database } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { contentPlace, MailContent, type MailOutcome } from './mail.ts'
-import { MAX_ATTEMPTS, retrySeconds } from './mail-job.ts'
-import { MINUTE_MS, SECOND_MS } from './times.ts'
+import type { MailOutcome } from './mail.ts'
+import { DAY_MS, HOUR_MS, SECOND_MS } from './times.ts'
+
+/**
+ * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.
+ * Leasing it moves that time to the end of the lease, so a mail whose worker is killed falls due by itself.
+ */
+
+/** The pauses are e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven of them take about 16 hours. */
+export const MAX_ATTEMPTS = 12
+const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * SECOND_MS
+
+/** Longer than any delivery, by more than clocks differ. */
+const LEASE_MS = 80 * SECOND_MS
+
+const BATCH = 500
+const DEAD_CONTENT_MS = 7 * DAY_MS
+const ROW_MS = 30 * DAY_MS
+/** A day for the caps, and an hour for clocks that differ. */
+const COUNTED_MS = 25 * HOUR_MS
 
 const Row = z.object({
   id: z.uuid(),
@@ -21,56 +37,54 @@ export interface LeasedMail {
   readonly id: string
   readonly kind: string
   readonly about: string
+  readonly sealed: Buffer
   readonly messageId: string
   /** This one counts. */
   readonly attempts: number
   readonly createdAt: Date
   readonly counted: boolean
-  readonly content: MailContent
 }
 
-/** Longer than any delivery, by more than clocks differ. */
-export const LEASE_MS = 75 * SECOND_MS
-/** After the lease ended. */
-const OVERDUE_MS = 5 * SECOND_MS
-
-/** @returns undefined when it is settled, or leased to another worker */
-export async function leaseMail(
+/**
+ * Leases the mail that has been due the longest. Workers skip rows that others are leasing at this moment.
+ *
+ * @param domain completes the Message-ID before the first attempt
+ * @returns undefined when no mail is due
+ */
+export async function leaseNextMail(
   db: Database,
-  deps: { sealingKeys: SealingKeys; domain: string },
-  id: string,
+  domain: string,
   now: Date,
 ): Promise<LeasedMail | undefined> {
-  const leasedUntil = new Date(now.getTime() + LEASE_MS)
   const { rows } = await db.query(
-    `update mails set attempts = attempts + 1, leased_until = $2, overdue_at = $3,
-       message_id = case when position('@' in message_id) = 0 then message_id || '@' || $4 else message_id end
-     where id = $1 and state = 'queued' and (leased_until is null or leased_until <= $5)
+    `update mails set attempts = attempts + 1, leased_until = $2, overdue_at = $2,
+       message_id = case when position('@' in message_id) = 0 then message_id || '@' || $3 else message_id end
+     where id = (
+       select id from mails where state = 'queued' and overdue_at <= $1 and attempts < ${MAX_ATTEMPTS}
+       order by overdue_at limit 1 for update skip locked)
      returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at`,
-    [id, leasedUntil, new Date(leasedUntil.getTime() + OVERDUE_MS), deps.domain, now],
+    [now, new Date(now.getTime() + LEASE_MS), domain],
   )
   if (rows.length === 0) return undefined
   const row = Row.parse(rows[0])
-  const opened = deps.sealingKeys.open(row.mail_sealed, contentPlace(row.id)).toString('utf8')
   return {
     id: row.id,
     kind: row.kind,
     about: row.about,
+    sealed: row.mail_sealed,
     messageId: row.message_id,
     attempts: row.attempts,
     createdAt: row.created_at,
     counted: row.counted_at !== null,
-    content: MailContent.parse(JSON.parse(opened)),
   }
 }
 
-/** Gives the mail back, to be tried again. */
-export async function returnMail(db: Database, mail: LeasedMail, now: Date): Promise<void> {
-  const overdue = now.getTime() + retrySeconds(mail.attempts) * SECOND_MS + MINUTE_MS
-  await db.query(`update mails set leased_until = null, overdue_at = $2 where id = $1 and state = 'queued'`, [
-    mail.id,
-    new Date(overdue),
-  ])
+/** Ends the lease of a mail that is to be tried again after a pause, unless another worker has leased it since. */
+export async function returnMail(db: Database, { id, attempts }: LeasedMail, now: Date): Promise<void> {
+  await db.query(
+    `update mails set leased_until = null, overdue_at = $3 where id = $1 and state = 'queued' and attempts = $2`,
+    [id, attempts, new Date(now.getTime() + pauseMs(attempts))],
+  )
 }
 
 /** Settles a mail once. Its content goes at once, or for a dead one with `forgetMails`. */
@@ -89,4 +103,46 @@ export async function settleMail(
   return rows[0]
 }
 
-export const isLastAttempt = (mail: { attempts: number }) => mail.attempts >= MAX_ATTEMPTS
+/** @returns the ids of mails whose last worker was killed during the last attempt */
+export async function findSpentMails(db: Database, now: Date): Promise<string[]> {
+  const { rows } = await db.query<{ id: string }>(
+    `select id from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
+     order by overdue_at limit ${BATCH}`,
+    [now],
+  )
+  return rows.map(({ id }) => id)
+}
+
+/** Erases what was kept long enough: contents of dead mails, hashes of the caps, and settled rows. */
+export async function forgetMails(db: Database, now: Date): Promise<void> {
+  const ago = (ms: number) => new Date(now.getTime() - ms)
+  await db.query(
+    `update mails set mail_sealed = null where id in
+       (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH})`,
+    [ago(DEAD_CONTENT_MS)],
+  )
+  await db.query(
+    `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null where id in
+       (select id from mails where counted_at <= $1 limit ${BATCH})`,
+    [ago(COUNTED_MS)],
+  )
+  await db.query(
+    `delete from mails where id in (select id from mails where settled_at <= $1 limit ${BATCH})`,
+    [ago(ROW_MS)],
+  )
+}
+
+/**
+ * Drops every mail about something that was not sent, and erases what it says, also of one that was given up. What a worker
+ * hands to the mail server at this moment goes out.
+ *
+ * @param tx in which the thing itself is erased
+ */
+export async function eraseMails(tx: Database, about: string, now: Date): Promise<void> {
+  await tx.query(
+    `update mails set mail_sealed = null, leased_until = null,
+       state = case when state = 'queued' then 'dropped' else state end, settled_at = coalesce(settled_at, $2)
+     where about = $1 and (state = 'queued' or (state = 'dead' and mail_sealed is not null and settled_at > $3))`,
+    [about, now, new Date(now.getTime() - DEAD_CONTENT_MS - DAY_MS)],
+  )
+}

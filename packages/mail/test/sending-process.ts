@@ -2,7 +2,8 @@ import { readFileSync } from 'node:fs'
 import { openPool } from '@plainpath/postgres'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
-import { openMailer, smtpTransport } from '../src/index.ts'
+import { smtpTransport } from '../src/mail-transport.ts'
+import { openMailer } from '../src/open-mailer.ts'
 
 /** A mailer in a process of its own, to be killed. Standard input: its database, server and keys as JSON. */
 const given = JSON.parse(readFileSync(0, 'utf8')) as Record<
@@ -18,7 +19,7 @@ openMailer({
   transport: smtpTransport(given.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
-  log: { info: quiet, warn: quiet, error: quiet },
+  log: { warn: quiet, error: quiet },
   metrics: { registry: new Registry(), swept: quiet },
   now: () => new Date(),
 })

@@ -11,14 +11,10 @@ import {
 } from '@plainpath/sealing'
 import { Registry } from 'prom-client'
 import { expect } from 'vitest'
-import {
-  type Mail,
-  type Mailer,
-  type MailerOptions,
-  mailQueue,
-  openMailer,
-  smtpTransport,
-} from '../src/index.ts'
+import type { Mail } from '../src/mail.ts'
+import { mailQueue } from '../src/mail-queue.ts'
+import { smtpTransport } from '../src/mail-transport.ts'
+import { type Mailer, type MailerOptions, openMailer } from '../src/open-mailer.ts'
 import { type MailServer, startMailServer } from '../src/testing/mail-server.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
@@ -39,17 +35,17 @@ export interface Mailing extends AsyncDisposable {
   state(id: string): Promise<Record<string, unknown>>
   /** Waits, at most 10 s, until the mail is in that state. */
   becomes(id: string, state: string): Promise<Record<string, unknown>>
-  /** Waits, at most 10 s, for a job that failed, and makes its next attempt due: the library would wait 3 s and longer. */
+  /** Waits, at most 10 s, for a mail that waits for its next attempt, which would be after 3 s and longer, and makes it due. */
   retryNow(): Promise<void>
 }
 
-/** The worker looks for due jobs often, so that no test waits for a poll. */
+/** The mailer polls often, so that no test waits for it. */
 const SHORT_INTERVALS = { pollMs: 50, restartMs: 50 }
 
 /** A queue on a database of its own and an SMTP server, and mailers as the test wants them, as the lesser role. */
-export async function startMailing(): Promise<Mailing> {
+export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   await using opening = new AsyncDisposableStack()
-  const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'mail' }))
+  const database = opening.use(await openTestDatabase({ folder, name: 'mail' }))
   const db = opening.use(openPool(database.appUrl))
   const server = opening.use(await startMailServer())
   const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
@@ -84,7 +80,7 @@ export async function startMailing(): Promise<Mailing> {
         handlers: { note: {} },
         transport: smtpTransport(server.url),
         from: 'no-reply@plainpath.example',
-        log: { info: write, warn: write, error: write },
+        log: { warn: write, error: write },
         metrics: { registry: started++ === 0 ? registry : new Registry(), swept: () => undefined },
         now: () => mailing.clock.now,
         intervals: SHORT_INTERVALS,
@@ -105,7 +101,7 @@ export async function startMailing(): Promise<Mailing> {
         await db.query('select pg_sleep(0.02)')
       }
     },
-    retryNow: () => retryFailedJob(database.adminUrl),
+    retryNow: () => retryFailedMail(db, clock),
     async [Symbol.asyncDispose]() {
       await resources.disposeAsync()
       await opened.disposeAsync()
@@ -121,11 +117,11 @@ function once(mailer: Mailer): () => Promise<void> {
   return () => (stopped ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
 }
 
-async function retryFailedJob(adminUrl: string): Promise<void> {
-  await using admin = openPool(adminUrl, { max: 1 })
+async function retryFailedMail(db: Pool, clock: { now: Date }): Promise<void> {
   const failed = () =>
-    admin.query(
-      `update graphile_worker._private_jobs set run_at = now() where attempts > 0 and locked_at is null`,
+    db.query(
+      `update mails set overdue_at = $1 where state = 'queued' and attempts > 0 and leased_until is null`,
+      [clock.now],
     )
   await expect.poll(async () => (await failed()).rowCount, { timeout: 10_000 }).toBe(1)
 }

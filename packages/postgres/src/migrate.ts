@@ -6,7 +6,6 @@ import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-
 import { connect, disconnect } from './connection.ts'
 import type { Database } from './database.ts'
 import { withoutValues } from './database-error.ts'
-import { installJobQueue, JOB_QUEUE_GRANTS } from './job-queue.ts'
 
 const LOCK_SECONDS = 30
 const STATEMENT_MS = 300_000
@@ -16,7 +15,7 @@ const TABLE_LOCK_SECONDS = 2
 /**
  * Brings a database forward to the newest migration of `folder`: plain SQL files `NNNN-name.sql`, applied in the order
  * of their numbers, each in a transaction of its own with its line in `schema_migrations`. There is no way back.
- * Several processes may call it at once: one works, the others wait for it up to 30 s. The job queue comes first.
+ * Several processes may call it at once: one works, the others wait for it up to 30 s.
  *
  * A file names no role. With `appRole` each transaction also grants that role what it needs on the tables of schema
  * `public`, and takes back the rest: read, add, change and remove rows, but only read and add where
@@ -45,10 +44,8 @@ export async function migrate(options: {
       APP_ROLE_SETTING,
       options.appRole,
     ])
-    await installJobQueue(options.url, STATEMENT_MS)
     const applied = await applyNew(client, options.folder)
     await client.query(APP_ROLE_GRANTS)
-    await client.query(JOB_QUEUE_GRANTS)
     return { applied }
   } finally {
     await disconnect(client)

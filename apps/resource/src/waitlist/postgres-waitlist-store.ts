@@ -52,7 +52,7 @@ export function postgresWaitlistStore(deps: {
       ]
       const { rowCount } = await db.query(ADD_ENTRY, values, 'add-waitlist-entry')
       if (rowCount === 0) return err('already-joined')
-      mailTeller.tell(mail.id)
+      mailTeller.tell()
       return ok(undefined)
     },
 

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
-import { eraseMails } from './erase-mails.ts'
+import { eraseMails } from './stored-mail.ts'
 
 test('what waits about something is dropped and says nothing any more, and what was given up neither', async () => {
   await using mailing = await startMailing()

@@ -1,0 +1,90 @@
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { migrate, openPool } from '@plainpath/postgres'
+import { expect, test } from 'vitest'
+import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
+
+const FIRST = '0001-mails.sql'
+const SECOND = '0002-one-mail-queue.sql'
+const ROOT = path.resolve(import.meta.dirname, '../../..')
+
+/** What the migration reads of graphile-worker 0.18.0, which keeps its tables from everybody but their owner. */
+const GRAPHILE_WORKER = `
+  create schema graphile_worker;
+  create table graphile_worker._private_jobs (
+    id bigint primary key generated always as identity, payload json not null default '{}'::json,
+    run_at timestamptz not null default now(), attempts smallint not null default 0, key text unique, locked_at timestamptz);
+  alter table graphile_worker._private_jobs enable row level security;
+  create view graphile_worker.jobs as select id, run_at, attempts, key, locked_at from graphile_worker._private_jobs`
+
+const seconds = (mailing: Mailing, count: number) => new Date(mailing.clock.now.getTime() + count * 1000)
+
+/** Keeps a mail as the release before did. */
+async function keepAsBefore(
+  mailing: Mailing,
+  mail: { attempts?: number; overdue_at: Date; leased_until?: Date; job?: Date },
+): Promise<string> {
+  const id = await mailing.add()
+  await mailing.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
+    ...[id, mail.attempts ?? 0, mail.overdue_at, mail.leased_until ?? null],
+  ])
+  await using owner = openPool(mailing.database.ownerUrl, { max: 1 })
+  if (mail.job)
+    await owner.query('insert into graphile_worker._private_jobs (key, run_at) values ($1, $2)', [
+      `mail:${id}`,
+      mail.job,
+    ])
+  return id
+}
+
+test('mails that waited in jobs of graphile-worker are sent when their jobs were due', async () => {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
+  await using cleanup = new AsyncDisposableStack()
+  cleanup.defer(() => rm(folder, { recursive: true }))
+  await cp(path.join(MIGRATIONS, FIRST), path.join(folder, FIRST))
+  await using mailing = await startMailing(folder)
+  const url = mailing.database.ownerUrl
+  {
+    await using owner = openPool(url, { max: 1 })
+    await owner.query(GRAPHILE_WORKER)
+  }
+  const at = (count: number) => seconds(mailing, count)
+  const ids = {
+    waiting: await keepAsBefore(mailing, { overdue_at: at(75), job: at(0) }),
+    triedAgain: await keepAsBefore(mailing, { attempts: 3, overdue_at: at(80), job: at(20) }),
+    beingSent: await keepAsBefore(mailing, {
+      attempts: 1,
+      overdue_at: at(70),
+      leased_until: at(65),
+      job: at(-10),
+    }),
+    withoutJob: await keepAsBefore(mailing, { overdue_at: at(75) }),
+  }
+
+  const appRole = new URL(mailing.database.appUrl).username
+  expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({ applied: [path.parse(SECOND).name] })
+  const due = async (id: string) => (await mailing.state(id))['overdue_at']
+  expect(await Promise.all(Object.values(ids).map(due))).toEqual([at(0), at(20), at(70), at(75)])
+
+  mailing.start()
+  await mailing.becomes(ids.waiting, 'sent')
+  expect(mailing.server.received).toHaveLength(1)
+  mailing.clock.now = at(20)
+  await mailing.becomes(ids.triedAgain, 'sent')
+  expect(mailing.server.received).toHaveLength(2)
+  mailing.clock.now = at(75)
+  await mailing.becomes(ids.beingSent, 'sent')
+  await mailing.becomes(ids.withoutJob, 'sent')
+  expect(mailing.server.received).toHaveLength(4)
+})
+
+test('both apps have these migrations', async () => {
+  const apps = { auth: ['0008', '0011'], resource: ['0003', '0006'] }
+  for (const [app, [first = '', second = '']] of Object.entries(apps)) {
+    const read = (number: string, file: string) =>
+      readFile(path.join(ROOT, `apps/${app}/migrations`, `${number}-${file.slice(5)}`), 'utf8')
+    expect(await read(first, FIRST)).toBe(await readFile(path.join(MIGRATIONS, FIRST), 'utf8'))
+    expect(await read(second, SECOND)).toBe(await readFile(path.join(MIGRATIONS, SECOND), 'utf8'))
+  }
+})

@@ -1,1 +1,0 @@
-export { type MailServer, type ReceivedMail, startMailServer } from './testing/mail-server.ts'
