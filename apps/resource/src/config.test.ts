@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from 'node:fs'
 import path from 'node:path'
 import { afterAll, describe, expect, test } from 'vitest'
 import { keyFolder } from '../test/key-folder.ts'
-import { ConfigError, loadConfig, loadDatabaseUrl, loadMigrationConfig } from './config.ts'
+import { ConfigError, loadConfig, loadMigrationConfig, readSettings } from './config.ts'
 import { SETTINGS, settingsTable } from './settings.ts'
 
 const resources = new AsyncDisposableStack()
@@ -176,7 +176,9 @@ test('migrating needs the addresses of the database alone, and grants to the rol
   const owner = 'postgres://resource_owner:x@db/resource'
   const env = { RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
   expect(loadMigrationConfig(env)).toEqual({ url: owner, appRole: 'resource_app' })
-  expect(loadDatabaseUrl(env)).toBe(GOOD.RESOURCE_DATABASE_URL)
+  expect(readSettings(env, ['RESOURCE_DATABASE_URL'])).toEqual({
+    RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL,
+  })
   expect(() => loadMigrationConfig({ ...env, RESOURCE_PROT: '1' })).toThrow('RESOURCE_PROT is not a setting')
   expect(() => loadMigrationConfig({})).toThrow('RESOURCE_DATABASE_URL is missing')
 })

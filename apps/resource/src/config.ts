@@ -3,8 +3,10 @@ import { isLoopback } from '@plainpath/metadata'
 import type { z } from 'zod'
 import { SETTINGS, type Setting } from './settings.ts'
 
-type SettingName = keyof typeof SETTINGS
-type Values<Name extends SettingName> = { readonly [N in Name]: z.output<(typeof SETTINGS)[N]['schema']> }
+export type SettingName = keyof typeof SETTINGS
+export type Values<Name extends SettingName> = {
+  readonly [N in Name]: z.output<(typeof SETTINGS)[N]['schema']>
+}
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Mistakes in the settings, for whoever starts the program: all of them at once, never a value. */
@@ -65,17 +67,15 @@ export function loadMigrationConfig(env: Environment) {
   })
 }
 
-/** What commands need that only read the database. */
-export const loadDatabaseUrl = (env: Environment) =>
-  readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
-
-/** What commands need that open what is sealed, or find an address. */
-export function loadDeskKeys(env: Environment) {
-  const read = readSettings(env, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
-  return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
-}
-
-function readSettings<Name extends SettingName>(env: Environment, names: readonly Name[]): Values<Name> {
+/**
+ * Reads only these settings.
+ *
+ * @throws {ConfigError} naming every bad and missing one of them, and every unknown `RESOURCE_*` variable
+ */
+export function readSettings<Name extends SettingName>(
+  env: Environment,
+  names: readonly Name[],
+): Values<Name> {
   const given = Object.entries(env).filter(([name, value]) => name.startsWith(PREFIX) && value)
   const mistakes = given
     .filter(([name]) => !Object.hasOwn(SETTINGS, name))

@@ -5,7 +5,7 @@ import { cachedAgents } from '../agents/cached-agents.ts'
 import { endAgent } from '../agents/end-agent.ts'
 import { countAgents } from '../agents/postgres-agent-counts.ts'
 import { rewrapNames } from '../agents/postgres-agent-names.ts'
-import { postgresAgentSecrets } from '../agents/postgres-agent-secrets.ts'
+import { postgresAgentSecrets, secretsOf } from '../agents/postgres-agent-secrets.ts'
 import { postgresAgentStore } from '../agents/postgres-agent-store.ts'
 import { postgresExpiredAgents } from '../agents/postgres-expired-agents.ts'
 import {
@@ -95,6 +95,8 @@ export async function openStores(config: Config, surroundings: Surroundings) {
     store,
     agents,
     secrets: postgresAgentSecrets(db),
+    /** Empty also for an agent that is not there. */
+    secretIds: async (id: AgentId) => (await secretsOf(db, id)).map((secret) => secret.id),
     expiring: postgresExpiredAgents(db, { removeClaims: removeClaimsOfAgents }),
     countAgents: () => countAgents(db, now()),
     tokens,

@@ -1,0 +1,94 @@
+import { DRY_RUN, option, Refusal, wholeNumber } from '@plainpath/commands'
+import type { AgentId } from '@plainpath/domain'
+import {
+  agentJson,
+  agentText,
+  countsJson,
+  countsText,
+  expiredJson,
+  expiredText,
+} from '../agents/agent-report.ts'
+import { clientId, defineCommand } from './define-command.ts'
+
+/** Names are agents' own words and shown quoted. */
+export const agentsCommands = [
+  defineCommand({
+    name: 'agents list',
+    summary: 'the newest agents',
+    parameters: {
+      limit: option('--limit <number>', 'how many, 1 to 1000', { parse: wholeNumber(1, 1_000), default: 50 }),
+    },
+    opens: 'database',
+    async run({ stores, args }) {
+      const agents = await stores.store.list(args.limit)
+      return {
+        json: agents.map(agentJson),
+        text: agents.map(agentText).join('\n') || 'No agent has registered yet.',
+      }
+    },
+  }),
+  defineCommand({
+    name: 'agents show',
+    summary: 'one agent, and when it expires; also one that has expired',
+    parameters: { id: clientId },
+    opens: 'database',
+    async run({ stores, args: { id }, now }) {
+      const agent = (await stores.store.find(id))?.agent
+      if (agent) return { json: agentJson(agent), text: agentText(agent) }
+      const expired = await stores.expiring.find(id, now())
+      if (!expired) throw new Refusal(`There is no agent ${id}.`)
+      return { json: expiredJson(expired), text: expiredText(expired) }
+    },
+  }),
+  defineCommand({
+    name: 'agents stats',
+    summary: 'how many agents there are of each kind',
+    opens: 'database',
+    async run({ stores }) {
+      const counts = await stores.countAgents()
+      return { json: countsJson(counts), text: countsText(counts) }
+    },
+  }),
+  ending('disable', 'disabled', 'is disabled; all its tokens have ended'),
+  defineCommand({
+    name: 'agents enable',
+    summary: 'let a disabled agent get tokens again',
+    parameters: { id: clientId, dryRun: DRY_RUN },
+    opens: 'database',
+    async run({ stores, args: { id, dryRun }, now }) {
+      const isDisabled = async () => (await stores.store.find(id))?.agent.status === 'disabled'
+      if (!(await (dryRun ? isDisabled() : stores.store.enable(id, now()))))
+        throw new Refusal(`${id} is not disabled.`)
+      return dryRun
+        ? { json: changed(id, 'disabled', false), text: `Would enable ${id}.` }
+        : { json: changed(id, 'active', true), text: `${id} is active.` }
+    },
+  }),
+  ending('delete', 'deleted', 'is deleted; its tokens have ended and its name is erased'),
+]
+
+function ending(verb: 'disable' | 'delete', status: 'disabled' | 'deleted', done: string) {
+  return defineCommand({
+    name: `agents ${verb}`,
+    summary: `${verb} an agent and end all its tokens before returning`,
+    parameters: { id: clientId, dryRun: DRY_RUN },
+    opens: 'stores',
+    async run({ stores, args: { id, dryRun } }) {
+      const before = dryRun ? (await stores.store.find(id))?.agent.status : undefined
+      const isThere = dryRun
+        ? before !== undefined && before !== 'deleted'
+        : await stores.endAgent(id, status)
+      if (!isThere) throw new Refusal(`There is no agent ${id}, or it was deleted.`)
+      return dryRun
+        ? { json: changed(id, before, false), text: `Would ${verb} ${id}.` }
+        : { json: changed(id, status, true), text: `${id} ${done}.` }
+    },
+  })
+}
+
+const changed = (id: AgentId, status: string | undefined, done: boolean) => ({
+  ok: true,
+  done,
+  client_id: id,
+  status,
+})

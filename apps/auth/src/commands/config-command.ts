@@ -1,0 +1,21 @@
+import { loadConfig } from '../config.ts'
+import { settingRows, settingsTable } from '../settings-table.ts'
+import { defineCommand } from './define-command.ts'
+
+export const configCommands = [
+  defineCommand({
+    name: 'config check',
+    summary: 'read every setting as the server would, and say what is wrong',
+    settings: 'all',
+    run({ env }) {
+      loadConfig(env)
+      const set = settingRows().flatMap(({ name }) => (env[name] === undefined ? [] : name))
+      return { json: { ok: true, set }, text: `The configuration is valid. Set: ${set.join(', ')}` }
+    },
+  }),
+  defineCommand({
+    name: 'config list',
+    summary: 'every setting, as the table of README.md',
+    run: () => ({ json: settingRows(), text: settingsTable() }),
+  }),
+]
