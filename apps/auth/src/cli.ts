@@ -48,12 +48,8 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
           throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
         const appRole = decodeURIComponent(new URL(databaseUrl).username)
         const { applied } = await migrate({ url: migrationDatabaseUrl, folder: MIGRATIONS, appRole })
-        return {
-          text:
-            applied.length > 0
-              ? `Applied: ${applied.join(', ')}`
-              : 'Nothing to do: the tables are up to date.',
-        }
+        const names = applied.join(', ')
+        return { text: names ? `Applied: ${names}` : 'Nothing to do: the tables are up to date.' }
       },
     }),
     ...configCommands,

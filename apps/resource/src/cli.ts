@@ -40,12 +40,8 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
       json: false,
       async run({ env }) {
         const { applied } = await migrate({ folder: MIGRATIONS, ...loadMigrationConfig(env) })
-        return {
-          text:
-            applied.length > 0
-              ? `Applied: ${applied.join(', ')}`
-              : 'Nothing to do: the tables are up to date.',
-        }
+        const names = applied.join(', ')
+        return { text: names ? `Applied: ${names}` : 'Nothing to do: the tables are up to date.' }
       },
     }),
     ...configCommands,

@@ -47,48 +47,42 @@ export interface Entry<P extends Parameters, Opened>
 
 type Parse<T> = (text: string) => T
 
-/** @param parse throws `InvalidArgumentError` for wrong usage */
-export function argument(usage: `<${string}>`, description: string): Parameter<string>
-export function argument(usage: `[${string}]`, description: string): Parameter<string | undefined>
-export function argument<T>(usage: `<${string}>`, description: string, parse: Parse<T>): Parameter<T>
-export function argument(
-  usage: string,
+/**
+ * @param usage `<name>`, or `[name]` for one that may be left out
+ * @param parse throws `InvalidArgumentError` for wrong usage
+ */
+export function argument<Usage extends `<${string}>` | `[${string}]`, T = string>(
+  usage: Usage,
   description: string,
-  parse?: Parse<unknown>,
-): Parameter<string | undefined> {
+  parse?: Parse<T>,
+): Parameter<NoInfer<T> | (Usage extends `<${string}>` ? never : undefined)> {
   const declared = new Argument(usage, description)
   if (parse) declared.argParser(parse)
-  return { declared, read: (given) => given as string | undefined }
+  return { declared, read: (given) => given as T }
 }
 
-type Reading<T> = { readonly parse: Parse<T> } | { readonly choices: readonly T[] }
+interface OptionTraits<T> {
+  readonly parse?: Parse<T>
+  readonly choices?: readonly T[]
+}
 
-interface OptionTraits {
-  readonly parse?: Parse<unknown>
-  readonly choices?: readonly string[]
+/** Either makes sure that the handler gets a value. */
+interface Given<T> {
   readonly required?: true
-  readonly default?: unknown
+  readonly default?: T
 }
 
 /** @param flags such as `--limit <number>` */
-export function option(flags: string, description: string): Parameter<string | undefined>
-export function option(
+export function option<T = string, G extends Given<T> = Given<T>>(
   flags: string,
   description: string,
-  traits: { readonly required: true },
-): Parameter<string>
-export function option<T>(
-  flags: string,
-  description: string,
-  traits: Reading<T> & ({ readonly required: true } | { readonly default: T }),
-): Parameter<T>
-export function option<T>(flags: string, description: string, traits: Reading<T>): Parameter<T | undefined>
-export function option(flags: string, description: string, traits: OptionTraits = {}): Parameter<unknown> {
-  const declared = new Option(flags, description).makeOptionMandatory(traits.required ?? false)
-  if (traits.parse) declared.argParser(traits.parse)
-  if (traits.choices) declared.choices(traits.choices)
-  if (traits.default !== undefined) declared.default(traits.default)
-  return { declared, read: (given) => given }
+  traits?: OptionTraits<T> & G,
+): Parameter<NoInfer<T> | (G extends { required: true } | { default: unknown } ? never : undefined)> {
+  const declared = new Option(flags, description).makeOptionMandatory(traits?.required ?? false)
+  if (traits?.parse) declared.argParser(traits.parse)
+  if (traits?.choices) declared.choices(traits.choices.map(String))
+  if (traits?.default !== undefined) declared.default(traits.default)
+  return { declared, read: (given) => given as T }
 }
 
 /** An option without a value. @param conflicts the `attributeName` of a flag that excludes it */

@@ -8,7 +8,8 @@ Made from the command tables of both apps by \`npm run generate\`. In a clone \`
 \`npm run resource -- …\`; [in a pod](kubernetes.md#commands) it is longer. Each takes \`--help\`. Exit codes: 0 done, 1 refused or
 failed, 2 wrong usage or settings. With \`--json\` a command prints one JSON value, also when it refuses: \`ok\` is then false.
 
-"Opens" names what must answer: the *database* is PostgreSQL, the *stores* are PostgreSQL and, where \`AUTH_REDIS_URL\` is set, Redis.
+A command needs nothing but what it opens: the *database* is PostgreSQL, the *stores* are PostgreSQL and, where \`AUTH_REDIS_URL\` is
+set, Redis. \`serve\` opens all that its app needs, and \`migrate\` connects as the owner of the tables.
 `
 
 /** The reference of all commands, docs/commands.md. */
@@ -44,7 +45,7 @@ function section(app: string, command: Command<never>): string {
   return [
     `### ${app} ${command.name}`,
     '',
-    `${command.summary}.`,
+    `${command.summary.charAt(0).toUpperCase()}${command.summary.slice(1)}.`,
     '',
     ...(rows.length > 0 ? ['| | |', '|---|---|', ...rows, ''] : []),
     needs.filter(Boolean).join(' '),

@@ -1,4 +1,4 @@
-import { DRY_RUN, option, Refusal, wholeNumber } from '@plainpath/commands'
+import { DRY_RUN, Refusal } from '@plainpath/commands'
 import type { AgentId } from '@plainpath/domain'
 import {
   agentJson,
@@ -8,16 +8,14 @@ import {
   expiredJson,
   expiredText,
 } from '../agents/agent-report.ts'
-import { clientId, defineCommand } from './define-command.ts'
+import { clientId, defineCommand, limit } from './define-command.ts'
 
 /** Names are agents' own words and shown quoted. */
 export const agentsCommands = [
   defineCommand({
     name: 'agents list',
     summary: 'the newest agents',
-    parameters: {
-      limit: option('--limit <number>', 'how many, 1 to 1000', { parse: wholeNumber(1, 1_000), default: 50 }),
-    },
+    parameters: { limit },
     opens: 'database',
     async run({ stores, args }) {
       const agents = await stores.store.list(args.limit)

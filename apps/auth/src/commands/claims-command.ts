@@ -1,8 +1,8 @@
-import { argument, flag, InvalidArgumentError, option, Refusal, wholeNumber } from '@plainpath/commands'
+import { argument, flag, InvalidArgumentError, Refusal } from '@plainpath/commands'
 import { RegistrationId } from '@plainpath/domain'
 import { type Claim, isLive } from '../claims/claim.ts'
 import { endClaim } from '../claims/end-claim.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, limit } from './define-command.ts'
 
 const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (text) => {
   const id = RegistrationId.safeParse(text)
@@ -15,15 +15,12 @@ export const claimsCommands = [
   defineCommand({
     name: 'claims list',
     summary: 'the newest claims, without addresses',
-    parameters: {
-      live: flag('--live', 'only those that have not ended'),
-      limit: option('--limit <number>', 'how many, 1 to 1000', { parse: wholeNumber(1, 1_000), default: 50 }),
-    },
+    parameters: { live: flag('--live', 'only those that have not ended'), limit },
     opens: 'database',
-    async run({ stores, args: { live, limit }, now }) {
+    async run({ stores, args, now }) {
       const at = now()
-      const claims = await stores.claims.list(limit, live ? { liveAt: at } : {})
-      const none = live ? 'No claim is live.' : 'There is no claim.'
+      const claims = await stores.claims.list(args.limit, args.live ? { liveAt: at } : {})
+      const none = args.live ? 'No claim is live.' : 'There is no claim.'
       return {
         json: claims.map((claim) => claimJson(claim, at)),
         text: claims.map((claim) => claimText(claim, at)).join('\n') || none,

@@ -3,11 +3,10 @@ import {
   argument,
   type Command,
   type Entry,
-  flag,
   InvalidArgumentError,
   option,
   type Parameters,
-  Refusal,
+  wholeNumber,
 } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
 import type { Log } from '@plainpath/http'
@@ -89,6 +88,11 @@ export function parseAgentId(text: string): AgentId {
   return id.data
 }
 
+export const limit = option('--limit <number>', 'how many, 1 to 1000', {
+  parse: wholeNumber(1, 1_000),
+  default: 50,
+})
+
 export const clientId = argument('<client_id>', 'agt_ and 22 characters', parseAgentId)
 
 /** Why, in an audit. */
@@ -100,14 +104,3 @@ export const reason = option('--reason <text>', 'why, for the audit; up to 200 c
   },
   required: true,
 })
-
-/** Of an audit whose rows are chained by their hashes. */
-export const auditVerify = flag('--verify', 'check that no row was edited, removed or moved')
-export const auditHead = option(
-  '--head <hash>',
-  'with --verify: a head printed earlier, which finds an end that was cut off',
-)
-
-export function refuseHeadAlone({ verify, head }: { verify: boolean; head?: string | undefined }): void {
-  if (head !== undefined && !verify) throw new Refusal('--head goes with --verify', { exitCode: 2 })
-}

@@ -4,18 +4,18 @@ import { SealError } from '@plainpath/sealing'
 import type { Actor } from '../audit-chain.ts'
 import type { Config } from '../config.ts'
 import { initKeys } from '../keys/init-keys.ts'
-import { AuditEntry, checkChain } from '../keys/key-audit.ts'
-import { type Followed, type KeyOperations, keyOperations } from '../keys/key-operations.ts'
+import { AuditEntry } from '../keys/key-audit.ts'
+import { type Followed, type KeyOperations, keyOperations, type StepOptions } from '../keys/key-operations.ts'
 import * as report from '../keys/key-report.ts'
 import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
 import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
 import { verifyKeys } from '../keys/verify-keys.ts'
-import { auditHead, auditVerify, defineCommand, reason, refuseHeadAlone } from './define-command.ts'
+import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
+import { defineCommand, reason } from './define-command.ts'
 
 const algorithm = option('--algorithm <name>', 'of a new key; as the key before it when absent', {
   choices: ['ES256', 'EdDSA'] as const,
 })
-const kid = argument('[kid]', 'which key, where there are several')
 const NOTHING = 'Nothing to do: a key signs already.'
 
 /** What the security team does. Refusals say from when the step is safe. */
@@ -56,29 +56,11 @@ export const keysCommands = [
     summary: 'make the successor of the key that signs; nobody sees it yet',
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
-    run: (call) => takeStep('generate', call),
+    run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, trial: call.args.dryRun }),
   }),
-  defineCommand({
-    name: 'keys publish',
-    summary: 'put the successor into the key set',
-    parameters: { kid, dryRun: DRY_RUN },
-    opens: 'database',
-    run: (call) => takeStep('publish', call),
-  }),
-  defineCommand({
-    name: 'keys activate',
-    summary: 'let the successor sign; the key before it is destroyed and stays in the key set',
-    parameters: { kid, dryRun: DRY_RUN },
-    opens: 'database',
-    run: (call) => takeStep('activate', call),
-  }),
-  defineCommand({
-    name: 'keys retire',
-    summary: 'take a key that signs no more out of the key set',
-    parameters: { kid, dryRun: DRY_RUN },
-    opens: 'database',
-    run: (call) => takeStep('retire', call),
-  }),
+  stepCommand('publish', 'put the successor into the key set'),
+  stepCommand('activate', 'let the successor sign; the key before it is destroyed and stays in the key set'),
+  stepCommand('retire', 'take a key that signs no more out of the key set'),
   defineCommand({
     name: 'keys rotate',
     summary: 'do the step that is due, if there is one; safe to run from a scheduler',
@@ -175,25 +157,27 @@ export const keysCommands = [
   defineCommand({
     name: 'keys audit',
     summary: 'every change of a key, oldest first',
-    parameters: { verify: auditVerify, head: auditHead },
+    parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores: { keys }, args }) {
-      refuseHeadAlone(args)
-      const rows = await keys.audit()
-      if (!args.verify) {
-        const entries = rows.map(({ entry }) => AuditEntry.parse(JSON.parse(entry)))
-        return { json: entries, text: report.auditText(entries) || 'Nothing has happened yet.' }
-      }
-      const checked = checkChain(rows, args.head)
-      if (!checked.ok) throw new Refusal(checked.error)
-      const { head, newer } = checked.value
-      return {
-        json: { ok: true, rows: rows.length, head, newer },
-        text: `${rows.length} rows, none was touched. Head: ${head ?? 'none'}${args.head ? `, ${newer} rows newer than the one given` : ''}`,
-      }
+      return auditAnswer(await keys.audit(), args, {
+        entry: AuditEntry,
+        text: report.auditText,
+        none: 'Nothing has happened yet.',
+      })
     },
   }),
 ]
+
+function stepCommand(name: StepName, summary: string) {
+  return defineCommand({
+    name: `keys ${name}`,
+    summary,
+    parameters: { kid: argument('[kid]', 'which key, where there are several'), dryRun: DRY_RUN },
+    opens: 'database',
+    run: (call) => takeStep(name, call, { kid: call.args.kid, trial: call.args.dryRun }),
+  })
+}
 
 interface Call {
   readonly config: Config
@@ -207,15 +191,9 @@ const operationsOf = ({ config, stores, actor }: Call): KeyOperations =>
 const keyRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.refusalText(refusal), { json: report.refusalJson(refusal) })
 
-async function takeStep(
-  name: StepName,
-  call: Call & {
-    readonly args: { kid?: string | undefined; algorithm?: 'ES256' | 'EdDSA' | undefined; dryRun: boolean }
-  },
-): Promise<Answer> {
+async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<Answer> {
   const all = operationsOf(call)
-  const { dryRun: trial, ...options } = call.args
-  const done = await all.step(name, { ...options, trial })
+  const done = await all.step(name, options)
   if (!done.ok) throw keyRefusal(done.error)
   return await changeAnswer(all, done.value)
 }

@@ -1,16 +1,9 @@
 import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands'
-import { checkRows } from '../audit-chain.ts'
 import { isLive } from '../keys/key-ring.ts'
 import { StopEntry, type StopScope } from '../tokens/stop-store.ts'
 import { type StopEvidence, type StopProgress, stopTokens, UnconfirmedStop } from '../tokens/stop-tokens.ts'
-import {
-  auditHead,
-  auditVerify,
-  defineCommand,
-  parseAgentId,
-  reason,
-  refuseHeadAlone,
-} from './define-command.ts'
+import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
+import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
 const UNCONFIRMED: Record<StopProgress, string> = {
   unchanged:
@@ -67,22 +60,14 @@ export const stopCommands = [
   defineCommand({
     name: 'stops',
     summary: 'every stop of tokens, oldest first',
-    parameters: { verify: auditVerify, head: auditHead },
+    parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
-      refuseHeadAlone(args)
-      const rows = await stores.stops.audit()
-      if (args.verify) {
-        const checked = checkRows(rows, args.head)
-        if (!checked.ok) throw new Refusal(checked.error)
-        const { head, newer } = checked.value
-        return {
-          json: { ok: true, rows: rows.length, head, newer },
-          text: `${rows.length} rows, none was touched. Head: ${head ?? 'none'}`,
-        }
-      }
-      const entries = rows.map(({ entry }) => StopEntry.parse(JSON.parse(entry)))
-      return { json: entries, text: entries.map(entryText).join('\n') || 'Nothing was ever stopped.' }
+      return auditAnswer(await stores.stops.audit(), args, {
+        entry: StopEntry,
+        text: (entries) => entries.map(entryText).join('\n'),
+        none: 'Nothing was ever stopped.',
+      })
     },
   }),
 ]

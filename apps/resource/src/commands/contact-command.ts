@@ -1,9 +1,9 @@
-import { argument, option, Refusal, wholeNumber } from '@plainpath/commands'
+import { argument, Refusal } from '@plainpath/commands'
 import { ContactId } from '@plainpath/domain'
 import { eraseMessage, listMessages, showMessage } from '../contact/contact-desk.ts'
 import type { ListedMessage, OpenedMessage } from '../contact/contact-store.ts'
 import { erasureTeller } from '../erasure-log.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, limit } from './define-command.ts'
 
 const messageId = argument('<id>', 'of a message', (text) => {
   if (!ContactId.safeParse(text).success) throw new Refusal('This is not the id of a message.')
@@ -14,9 +14,7 @@ export const contactCommands = [
   defineCommand({
     name: 'contact list',
     summary: 'the newest messages, without texts and addresses',
-    parameters: {
-      limit: option('--limit <number>', 'how many', { parse: wholeNumber(1, 10_000), default: 100 }),
-    },
+    parameters: { limit },
     opens: 'database',
     async run({ db, args }) {
       const messages = await listMessages(db, args.limit)

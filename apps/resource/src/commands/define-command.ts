@@ -1,4 +1,11 @@
-import type { Arguments, Command, Entry, Parameters } from '@plainpath/commands'
+import {
+  type Arguments,
+  type Command,
+  type Entry,
+  option,
+  type Parameters,
+  wholeNumber,
+} from '@plainpath/commands'
 import type { Log } from '@plainpath/http'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { type Environment, readSettings, type SettingName, type Values } from '../config.ts'
@@ -55,3 +62,5 @@ const openCommandPool = (env: Environment) =>
     max: 1,
     applicationName: 'plainpath resource command',
   })
+
+export const limit = option('--limit <number>', 'how many', { parse: wholeNumber(1, 10_000), default: 100 })

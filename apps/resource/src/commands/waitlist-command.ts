@@ -1,11 +1,11 @@
 import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
-import { option, Refusal, refuseFileError, wholeNumber } from '@plainpath/commands'
+import { option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
 import { erasureTeller } from '../erasure-log.ts'
 import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
 import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
-import { defineCommand } from './define-command.ts'
+import { defineCommand, limit } from './define-command.ts'
 
 /** Past what any address has, so what is longer is none. */
 const MOST_ADDRESS_LENGTH = 1_000
@@ -27,9 +27,7 @@ export const waitlistCommands = [
   defineCommand({
     name: 'waitlist list',
     summary: 'the newest entries, without addresses',
-    parameters: {
-      limit: option('--limit <number>', 'how many', { parse: wholeNumber(1, 10_000), default: 100 }),
-    },
+    parameters: { limit },
     opens: 'database',
     async run({ db, args }) {
       const entries = await listEntries(db, args.limit)
