@@ -9,6 +9,7 @@ const WRITERS = [
   'scripts/requirements/write-requirements.ts',
   'scripts/dependencies/write-dependencies.ts',
   'scripts/storage/write-storage.ts',
+  'apps/local/src/write-commands.ts',
 ]
 
 /** Writes every committed file that is made from the code. */

@@ -15,6 +15,7 @@ export const TEST_FILE = /\.(test|contract|fixture)\.ts$|^(apps|packages)\/[^/]+
 
 /** The workspace's own packages, and what of it each may import. A package that is not named here may import none. */
 export const PACKAGE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
+  commands: [],
   domain: [],
   metadata: ['domain'],
   guides: ['domain'],

@@ -200,7 +200,6 @@ test(`N-123, N-167, N-237 ${ROTATIONS} rotations between ES256 and Ed25519 under
     keys: stores.keys,
     settings: config.keys,
     by: { user: 'e2e', host: 'e2e' },
-    announceEnd: () => stores.revoker.announceEnd({ kind: 'everything' }),
   })
   while (activations < ROTATIONS) {
     const algorithm = activations % 2 ? 'ES256' : 'EdDSA'

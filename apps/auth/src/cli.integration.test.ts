@@ -339,13 +339,16 @@ describe('a failure is one clear line, exit code 1:', () => {
     expect(errors).not.toContain('Canary-pw')
   })
 
-  test('no Redis', async () => {
-    const { code, errors } = await run('agents list', { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' })
+  test('no Redis for a command that ends tokens; those that only need the database do without it', async () => {
+    const redis = { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' }
+    const { code, errors } = await run(`agents disable ${id}`, redis)
     expect([code, errors.split('\n').at(-1)]).toEqual([
       1,
       'PostgreSQL or Redis does not answer (ECONNREFUSED).',
     ])
     expect(errors).not.toContain('Canary-pw')
+    for (const words of ['agents list', 'claims list', 'keys list', 'stops', 'resource-servers list'])
+      expect(await run(words, redis)).toMatchObject({ code: 0, errors: '' })
   })
 
   test('a port that is taken', async () => {

@@ -1,103 +1,108 @@
+import { type CommandIo, type CommandLine, Refusal, runCommandLine } from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
-import { migrate } from '@plainpath/postgres'
-import { Command, CommanderError } from 'commander'
-import { addAgentsCommand } from './agents/agents-command.ts'
+import { isUnavailable, migrate } from '@plainpath/postgres'
 import { thisActor } from './audit-chain.ts'
-import { addClaimsCommand } from './claims/claims-command.ts'
-import { rewrapClaims } from './claims/postgres-claim-addresses.ts'
-import { commandFailure, Refusal } from './command-failure.ts'
+import { agentsCommands } from './commands/agents-command.ts'
+import { claimsCommands } from './commands/claims-command.ts'
+import { configCommands } from './commands/config-command.ts'
+import { type AuthContext, defineCommand } from './commands/define-command.ts'
+import { keysCommands } from './commands/keys-command.ts'
+import { replayCommand } from './commands/replay-command.ts'
+import { resourceServersCommands } from './commands/resource-servers-command.ts'
+import { stopCommands } from './commands/stop-command.ts'
 import { ConfigError, type Environment, loadConfig } from './config.ts'
-import { addConfigCommand } from './config-command.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
-import { initKeys, keyOperations } from './keys/key-operations.ts'
-import { addKeysCommand } from './keys/keys-command.ts'
 import { serveAuth } from './serve.ts'
-import { MIGRATIONS, openStores, type Stores } from './stores.ts'
-import { addStoreCommands } from './wire/wire-commands.ts'
+import { MIGRATIONS } from './stores.ts'
+import { isRedisUnavailable } from './tokens/open-redis.ts'
 
-/** Longer than in the server: an operator waits rather than does it again. */
-const REDIS_TIMEOUT_MS = 2_000
-
-export interface CommandIo {
-  print(line: string): void
-  printError(line: string): void
+export const AUTH_COMMANDS: CommandLine<AuthContext> = {
+  name: 'auth',
+  description: 'The authorization server of Plainpath',
+  groups: {
+    config: 'look at the settings',
+    keys: 'signing keys',
+    agents: 'registered agents',
+    claims: 'confirmations of agents by people',
+    'resource-servers': 'APIs that may introspect tokens',
+  },
+  commands: [
+    defineCommand({
+      name: 'serve',
+      summary: 'run the server until SIGTERM',
+      settings: 'all',
+      json: false,
+      async run({ env, now }) {
+        await serveAuth(loadConfig(env), { log: createLog({ service: 'auth' }), now })
+        return undefined
+      },
+    }),
+    defineCommand({
+      name: 'migrate',
+      summary: 'bring the tables up to date, as the owner role',
+      settings: 'all',
+      json: false,
+      async run({ env }) {
+        const { migrationDatabaseUrl, databaseUrl } = loadConfig(env)
+        if (!migrationDatabaseUrl)
+          throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
+        const appRole = decodeURIComponent(new URL(databaseUrl).username)
+        const { applied } = await migrate({ url: migrationDatabaseUrl, folder: MIGRATIONS, appRole })
+        const names = applied.join(', ')
+        return { text: names ? `Applied: ${names}` : 'Nothing to do: the tables are up to date.' }
+      },
+    }),
+    ...configCommands,
+    ...keysCommands,
+    ...agentsCommands,
+    ...claimsCommands,
+    ...stopCommands,
+    replayCommand,
+    ...resourceServersCommands,
+  ],
 }
 
 /**
  * The command line of the authorization server.
  *
- * @param args without `node` and the file
- * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage
+ * @param words without `node` and the file
+ * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
-export async function runAuthCommand(
-  args: readonly string[],
+export function runAuthCommand(
+  words: readonly string[],
   env: Environment,
   io: CommandIo,
+  now = () => new Date(),
 ): Promise<number> {
-  const now = () => new Date()
   const log = createLog({ service: 'auth', write: (line) => io.printError(line.trimEnd()) })
-  const config = () => loadConfig(env)
+  const actor = thisActor()
   const events = createEvents()
-  logSecurityEvents(events, log, thisActor())
-  const stores = async <T>(work: (opened: Stores) => Promise<T>) => {
-    await using opened = await openStores(config(), { log, now, events, redisTimeoutMs: REDIS_TIMEOUT_MS })
-    return await work(opened)
-  }
-
-  const program = new Command('auth').description('The authorization server of Plainpath').exitOverride()
-  program.configureOutput({
-    writeOut: (text) => io.print(text.trimEnd()),
-    writeErr: (text) => io.printError(text.trimEnd()),
-  })
-  program
-    .command('serve')
-    .description('run the server until SIGTERM')
-    .action(() => serveAuth(config(), { log: createLog({ service: 'auth' }), now }))
-  program
-    .command('migrate')
-    .description('bring the tables up to date, as the owner role')
-    .action(async () => {
-      const { migrationDatabaseUrl, databaseUrl } = config()
-      if (!migrationDatabaseUrl)
-        throw new Refusal('AUTH_MIGRATION_DATABASE_URL is missing: the URL of the owner role.')
-      const appRole = decodeURIComponent(new URL(databaseUrl).username)
-      const { applied } = await migrate({ url: migrationDatabaseUrl, folder: MIGRATIONS, appRole })
-      io.print(
-        applied.length > 0 ? `Applied: ${applied.join(', ')}` : 'Nothing to do: the tables are up to date.',
-      )
-    })
-  addConfigCommand(program, { io, env, load: config })
-  const refuse = (text: string) => new Refusal(text)
-  addKeysCommand(program, {
+  logSecurityEvents(events, log, actor)
+  return runCommandLine(AUTH_COMMANDS, words, {
     io,
-    init: () => stores((opened) => initKeys({ keys: opened.keys })),
-    refuse,
-    rewrapNames: (options) => stores((opened) => opened.agents.rewrapNames(options)),
-    rewrapClaims: (options) => stores((opened) => rewrapClaims(opened.db, config().sealingKeys, options)),
-    operations: (work) =>
-      stores((opened) =>
-        work(
-          keyOperations({
-            keys: opened.keys,
-            settings: config().keys,
-            by: thisActor(),
-            announceEnd: () => opened.revoker.announceEnd({ kind: 'everything' }),
-          }),
-        ),
-      ),
+    context: { env, now, log, actor, events },
+    explain(error) {
+      const refusal = explain(error)
+      if (!refusal) log.error('the command failed', { error })
+      return refusal
+    },
   })
-  addAgentsCommand(program, { io, refuse, stores, now })
-  addClaimsCommand(program, { io, refuse, stores, now })
-  addStoreCommands(program, { io, refuse, config, stores, events, now })
+}
 
-  try {
-    await program.parseAsync(args, { from: 'user' })
-    return 0
-  } catch (error) {
-    if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-    const failure = error instanceof ConfigError ? error.message : commandFailure(error)
-    if (failure) io.printError(failure)
-    else log.error('the command failed', { error })
-    return error instanceof ConfigError ? 2 : 1
-  }
+const LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'The port is taken',
+  EACCES: 'The port may not be used by this user',
+  EADDRNOTAVAIL: 'The address is not one of this machine',
+}
+
+/** What to tell the person at the terminal; undefined for a fault of ours. Never a value of a setting. */
+function explain(error: unknown): Refusal | undefined {
+  if (error instanceof ConfigError)
+    return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
+  const { code, port, syscall } = (error ?? {}) as { code?: string; port?: number; syscall?: string }
+  const listening = syscall === 'listen' && LISTENING[code ?? '']
+  if (listening) return new Refusal(`${listening}: ${port}.`)
+  if (isUnavailable(error) || isRedisUnavailable(error))
+    return new Refusal(`PostgreSQL or Redis does not answer${code ? ` (${code})` : ''}.`)
+  return undefined
 }

@@ -9,12 +9,16 @@ export interface CommandResult {
 }
 
 /** Runs `auth` with these words. */
-export async function runAuth(words: readonly string[], env: Environment): Promise<CommandResult> {
+export async function runAuth(
+  words: readonly string[],
+  env: Environment,
+  now?: () => Date,
+): Promise<CommandResult> {
   const [printed, errors]: [string[], string[]] = [[], []]
   const io = {
     print: (line: string) => void printed.push(line),
     printError: (line: string) => void errors.push(line),
   }
-  const code = await runAuthCommand(words, env, io)
+  const code = await runAuthCommand(words, env, io, now)
   return { code, printed: printed.join('\n'), errors: errors.join('\n') }
 }

@@ -3,7 +3,7 @@ import path from 'node:path'
 import { settingsTable } from '@plainpath/http/settings'
 import { afterAll, describe, expect, test } from 'vitest'
 import { keyFolder } from '../test/key-folder.ts'
-import { ConfigError, loadConfig, loadDatabaseUrl, loadMigrationConfig } from './config.ts'
+import { ConfigError, loadConfig, loadMigrationConfig, readSettings } from './config.ts'
 import { SETTINGS } from './settings.ts'
 
 const resources = new AsyncDisposableStack()
@@ -177,7 +177,9 @@ test('migrating needs the addresses of the database alone, and grants to the rol
   const owner = 'postgres://resource_owner:x@db/resource'
   const env = { RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL, RESOURCE_MIGRATION_DATABASE_URL: owner }
   expect(loadMigrationConfig(env)).toEqual({ url: owner, appRole: 'resource_app' })
-  expect(loadDatabaseUrl(env)).toBe(GOOD.RESOURCE_DATABASE_URL)
+  expect(readSettings(env, ['RESOURCE_DATABASE_URL'])).toEqual({
+    RESOURCE_DATABASE_URL: GOOD.RESOURCE_DATABASE_URL,
+  })
   expect(() => loadMigrationConfig({ ...env, RESOURCE_PROT: '1' })).toThrow('RESOURCE_PROT is not a setting')
   expect(() => loadMigrationConfig({})).toThrow('RESOURCE_DATABASE_URL is missing')
 })

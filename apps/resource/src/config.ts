@@ -2,7 +2,7 @@ import {
   type AppSettings,
   ConfigError,
   type Environment,
-  readSettings,
+  readSettings as readSettingsOf,
   type SettingValues,
 } from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
@@ -24,7 +24,7 @@ const RESOURCE_SETTINGS: AppSettings<typeof SETTINGS> = {
  * @throws {ConfigError} naming every bad, missing and unknown `RESOURCE_*` variable
  */
 export function loadConfig(env: Environment) {
-  const read = readSettings(env, RESOURCE_SETTINGS)
+  const read = readSettingsOf(env, RESOURCE_SETTINGS)
   return Object.freeze({
     origin: read.RESOURCE_ORIGIN,
     public: { port: read.RESOURCE_PORT, host: read.RESOURCE_HOST },
@@ -61,7 +61,7 @@ export type Config = ReturnType<typeof loadConfig>
 
 /** What `migrate` needs, so that its job holds no other secret. Without an owner's URL it connects as the app. */
 export function loadMigrationConfig(env: Environment) {
-  const read = readSettings(env, RESOURCE_SETTINGS, [
+  const read = readSettingsOf(env, RESOURCE_SETTINGS, [
     'RESOURCE_MIGRATION_DATABASE_URL',
     'RESOURCE_DATABASE_URL',
   ])
@@ -72,15 +72,18 @@ export function loadMigrationConfig(env: Environment) {
   })
 }
 
-/** What commands need that only read the database. */
-export const loadDatabaseUrl = (env: Environment) =>
-  readSettings(env, RESOURCE_SETTINGS, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
+export type SettingName = keyof typeof SETTINGS
+export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
 
-/** What commands need that open what is sealed, or find an address. */
-export function loadDeskKeys(env: Environment) {
-  const read = readSettings(env, RESOURCE_SETTINGS, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
-  return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
-}
+/**
+ * Reads only these settings.
+ *
+ * @throws {ConfigError} naming every bad and missing one of them, and every unknown `RESOURCE_*` variable
+ */
+export const readSettings = <Name extends SettingName>(
+  env: Environment,
+  names: readonly Name[],
+): Values<Name> => readSettingsOf(env, RESOURCE_SETTINGS, names)
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values

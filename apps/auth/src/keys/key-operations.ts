@@ -56,8 +56,6 @@ export interface KeyOperationsDeps {
   readonly keys: KeyStore
   readonly settings: KeySettings
   readonly by: Actor
-  /** Returns when no API uses an answer from before any more. */
-  readonly announceEnd: () => Promise<void>
 }
 
 export interface StepOptions {
@@ -78,7 +76,7 @@ const ASK_MS = 50
 const SLACK_MS = 5_000
 
 /** What the security team does with keys: one step each, safe to ask for at any time. */
-export function keyOperations({ keys, settings, by, announceEnd }: KeyOperationsDeps) {
+export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
   const circumstances = ({ now, followers }: RingView): Circumstances => ({
     now,
     followers,
@@ -153,14 +151,6 @@ export function keyOperations({ keys, settings, by, announceEnd }: KeyOperations
         if (behind.length === 0 || performance.now() > deadline) return { live, behind }
         await sleep(ASK_MS)
       }
-    },
-    /**
-     * Until no API can believe a key set from before, and then until none has an answer in memory that it believed by
-     * one. @throws when APIs cannot be told
-     */
-    async distrusted(): Promise<void> {
-      await sleep(settings.trustMs)
-      await announceEnd()
     },
     rewrap: (options: { trial?: boolean }) => keys.rewrap(by, options),
     inspect: () => keys.inspect(),

@@ -14,7 +14,6 @@ const settings = keySettings({
   AUTH_KEYS_PERIOD_SECONDS: 0,
 })
 const by = { user: 'rosa', host: 'desk' }
-const announceEnd = async () => undefined
 
 /** The database ends the connection before statement `nth` of a transaction, as it does when a process is killed. */
 function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
@@ -49,7 +48,7 @@ async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<
     if (!dying.killed) return nth - 1
     expect(outcome).toBe('failed')
     expect(await sound.read()).toEqual(before)
-    const { findings } = await verifyKeys(keyOperations({ keys: sound, settings, by, announceEnd }))
+    const { findings } = await verifyKeys(keyOperations({ keys: sound, settings, by }))
     expect(findings).toEqual([])
   }
 }
@@ -63,7 +62,7 @@ test('whatever statement of a rotation is the last one, rotate goes on from ther
   const steps: string[] = []
   for (let n = 0; n < 8; n += 1) {
     const kills = await killEverywhere(authority, async (db) => {
-      const done = await keyOperations({ keys: store(db), settings, by, announceEnd }).rotate()
+      const done = await keyOperations({ keys: store(db), settings, by }).rotate()
       if (done.ok && 'change' in done.value) steps.push(done.value.change.step)
     })
     expect(kills).toBeGreaterThanOrEqual(6)
@@ -79,7 +78,7 @@ test('so too for revoking', { timeout: 60_000 }, async () => {
   const kid = (await initKeys({ keys: store(authority.db) })) ?? ''
   expect(
     await killEverywhere(authority, (db) =>
-      keyOperations({ keys: store(db), settings, by, announceEnd }).revoke(kid, { reason: 'a test' }),
+      keyOperations({ keys: store(db), settings, by }).revoke(kid, { reason: 'a test' }),
     ),
   ).toBeGreaterThanOrEqual(6)
   const { keys } = await store(authority.db).read()

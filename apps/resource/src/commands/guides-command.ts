@@ -1,81 +1,94 @@
+import { argument, option, Refusal } from '@plainpath/commands'
 import { checkGuides, loadGuides } from '@plainpath/guides'
-import { openPool, type Pool } from '@plainpath/postgres'
-import { Command } from 'commander'
-import { type Environment, loadDatabaseUrl } from '../config.ts'
 import { listGuides } from '../guides/list-guides.ts'
 import { planPublishing, publishGuides } from '../guides/publish-guides.ts'
-import type { PlannedGuide } from '../guides/publishing-plan.ts'
+import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
 import { retireGuide } from '../guides/retire-guide.ts'
 import { reviewGuide } from '../guides/review-guide.ts'
-import { type CommandIo, Refusal } from './command-io.ts'
-import { describePlan, refusedVersions } from './describe-plan.ts'
+import { defineCommand } from './define-command.ts'
 
-interface ForPrograms {
-  readonly json?: boolean
-}
-
-export function guidesCommand(env: Environment, io: CommandIo, now: () => Date): Command {
-  const guides = new Command('guides').description(
-    'the guides of this release, and what is published of them',
-  )
-  const add = (usage: string, description: string) =>
-    guides.command(usage).description(description).option('--json', 'for programs')
-  const print = (options: ForPrograms, value: object, lines: string) =>
-    io.print(options.json ? JSON.stringify(value) : lines)
-
-  add('list', 'every published and retired guide').action(async (options: ForPrograms) => {
-    await using pool = openCommandPool(env)
-    const listed = await listGuides(pool, now())
-    print(options, { guides: listed }, listed.map(describeListed).join('\n') || 'Nothing is published.')
-  })
-  add('check', 'look for mistakes in every guide of this release; exit code 1 when there are any').action(
-    (options: ForPrograms) => {
-      const checked = loadGuides()
-      const findings = checkGuides(checked, now())
-      if (options.json) io.print(JSON.stringify({ guides: checked.length, findings }))
-      else for (const { slug, check, detail } of findings) io.print(`${slug}: ${check}: ${detail}`)
-      if (findings.length > 0) throw new Refusal(`${findings.length} mistakes in ${checked.length} guides.`)
-      if (!options.json) io.print(`${checked.length} guides, no mistakes.`)
+export const guidesCommands = [
+  defineCommand({
+    name: 'guides list',
+    summary: 'every published and retired guide',
+    opens: 'database',
+    async run({ db, now }) {
+      const guides = await listGuides(db, now())
+      return { json: { guides }, text: guides.map(describeListed).join('\n') || 'Nothing is published.' }
     },
-  )
-  add('diff', 'what publishing would change').action(async (options: ForPrograms) => {
-    await using pool = openCommandPool(env)
-    const plan = await planPublishing(pool, loadGuides())
-    print(options, { guides: plan }, describePlan(plan))
-  })
-  add('publish', 'publish every guide of this release that differs; all of them or none').action(
-    async (options: ForPrograms) => {
-      await using pool = openCommandPool(env)
-      const plan = await publishAll(pool, now())
-      print(options, { guides: plan }, describePlan(plan))
+  }),
+  defineCommand({
+    name: 'guides check',
+    summary: 'look for mistakes in every guide of this release; exit code 1 when there are any',
+    run({ now }) {
+      const guides = loadGuides()
+      const findings = checkGuides(guides, now())
+      const json = { guides: guides.length, findings }
+      if (findings.length === 0) return { json, text: `${guides.length} guides, no mistakes.` }
+      return {
+        json,
+        text: findings.map(({ slug, check, detail }) => `${slug}: ${check}: ${detail}`).join('\n'),
+        refusal: `${findings.length} mistakes in ${guides.length} guides.`,
+      }
     },
-  )
-  add('retire', 'take a guide out of service for good')
-    .argument('<slug>')
-    .requiredOption('--successor <slug>', 'the published guide to read instead')
-    .action(async (slug: string, options: ForPrograms & { successor: string }) => {
-      const { successor } = options
-      await using pool = openCommandPool(env)
-      const retired = await retireGuide(pool, { slug, successor }, now())
+  }),
+  defineCommand({
+    name: 'guides diff',
+    summary: 'what publishing would change',
+    opens: 'database',
+    async run({ db }) {
+      const plan = await planPublishing(db, loadGuides())
+      return { json: { guides: plan }, text: describePlan(plan) }
+    },
+  }),
+  defineCommand({
+    name: 'guides publish',
+    summary: 'publish every guide of this release that differs; all of them or none',
+    opens: 'database',
+    async run({ db, now }) {
+      const guides = loadGuides()
+      const mistakes = checkGuides(guides, now()).length
+      if (mistakes > 0)
+        throw new Refusal(`Nothing was published: ${mistakes} mistakes. "guides check" names them.`)
+      const published = await publishGuides(db, guides, now())
+      if (!published.ok)
+        throw new Refusal(['Nothing was published.', ...published.error.map(describePlanned)].join('\n'))
+      return { json: { guides: published.value }, text: describePlan(published.value) }
+    },
+  }),
+  defineCommand({
+    name: 'guides retire',
+    summary: 'take a guide out of service for good',
+    parameters: {
+      slug: argument('<slug>', 'of a published guide'),
+      successor: option('--successor <slug>', 'the published guide to read instead', { required: true }),
+    },
+    opens: 'database',
+    async run({ db, args: { slug, successor }, now }) {
+      const retired = await retireGuide(db, { slug, successor }, now())
       if (!retired.ok) throw new Refusal(RETIRE_REFUSALS[retired.error](slug, successor))
-      print(options, { slug, successor }, `${slug} is retired; ${successor} is to be read instead.`)
-    })
-  add('review', 'record that an attorney read the published version of a guide today')
-    .argument('<slug>')
-    .requiredOption('--by <name>', 'who read it', attorneyName)
-    .action(async (slug: string, options: ForPrograms & { by: string }) => {
-      await using pool = openCommandPool(env)
-      const review = await reviewGuide(pool, { slug, by: options.by }, now())
+      return { json: { slug, successor }, text: `${slug} is retired; ${successor} is to be read instead.` }
+    },
+  }),
+  defineCommand({
+    name: 'guides review',
+    summary: 'record that an attorney read the published version of a guide today',
+    parameters: {
+      slug: argument('<slug>', 'of a published guide'),
+      by: option('--by <name>', 'who read it', { parse: attorneyName, required: true }),
+    },
+    opens: 'database',
+    async run({ db, args: { slug, by }, now }) {
+      const review = await reviewGuide(db, { slug, by }, now())
       if (!review.ok) throw new Refusal(REVIEW_REFUSALS[review.error](slug))
       const { version, day } = review.value
-      print(
-        options,
-        { slug, version, reviewed: day },
-        `Version ${version} of ${slug} is reviewed as of ${day}.`,
-      )
-    })
-  return guides
-}
+      return {
+        json: { slug, version, reviewed: day },
+        text: `Version ${version} of ${slug} is reviewed as of ${day}.`,
+      }
+    },
+  }),
+]
 
 const RETIRE_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
@@ -87,19 +100,6 @@ const RETIRE_REFUSALS = {
 const REVIEW_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
   'before-the-text': (slug: string) => `Today is before the day of the text of ${slug}: look at the clock.`,
-}
-
-const openCommandPool = (env: Environment) =>
-  openPool(loadDatabaseUrl(env), { max: 1, applicationName: 'plainpath resource command' })
-
-async function publishAll(pool: Pool, now: Date): Promise<readonly PlannedGuide[]> {
-  const packaged = loadGuides()
-  const mistakes = checkGuides(packaged, now).length
-  if (mistakes > 0)
-    throw new Refusal(`Nothing was published: ${mistakes} mistakes. "guides check" names them.`)
-  const published = await publishGuides(pool, packaged, now)
-  if (!published.ok) throw new Refusal(refusedVersions(published.error))
-  return published.value
 }
 
 function attorneyName(text: string): string {
@@ -116,4 +116,29 @@ function describeListed(guide: Listed): string {
   if (successor !== null) return `${slug}  retired, read ${successor}`
   const review = reviewed === null ? 'not reviewed' : `reviewed ${reviewed} by ${reviewedBy}`
   return `${slug}  version ${version}, updated ${updated}, ${review}${stale ? ', stale' : ''}`
+}
+
+const STEPS: Record<PublishingStep, (guide: PlannedGuide) => string> = {
+  add: ({ to }) => `new, version ${to}`,
+  change: ({ from, to, differs }) => `version ${from} to ${to}: ${differs.filter(isContent).join(', ')}`,
+  same: ({ from }) => `version ${from}, the same`,
+  older: ({ from, to }) => `version ${to} here, ${from} is published and stays`,
+  draft: ({ from }) => (from === undefined ? 'draft' : `draft here, version ${from} is published and stays`),
+  retired: () => 'retired',
+  'not-in-release': ({ from }) => `not in this release, version ${from} is published and stays`,
+  'version-not-raised': ({ from, differs }) =>
+    `version ${from} is published with another content: raise the version (${differs.join(', ')})`,
+}
+
+const isContent = (member: string) => member !== 'version'
+
+const describePlanned = (guide: PlannedGuide) => `${guide.slug}  ${STEPS[guide.step](guide)}`
+
+/** A line for each guide, and a sum. */
+function describePlan(plan: readonly PlannedGuide[]): string {
+  const changing = plan.filter(({ step }) => step === 'add' || step === 'change').length
+  return [
+    ...plan.map(describePlanned),
+    `${changing} of ${plan.length} guides differ from what was published.`,
+  ].join('\n')
 }

@@ -1,78 +1,93 @@
 import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
+import { option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
-import { Command } from 'commander'
-import { type Environment, loadDeskKeys } from '../config.ts'
-import type { TellErased } from '../erasure-log.ts'
+import { erasureTeller } from '../erasure-log.ts'
 import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
 import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
-import { type CommandIo, Refusal } from './command-io.ts'
-import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
+import { defineCommand, limit } from './define-command.ts'
 
 /** Past what any address has, so what is longer is none. */
 const MOST_ADDRESS_LENGTH = 1_000
 
-export function waitlistCommand(
-  env: Environment,
-  io: CommandIo,
-  { now, tellErased }: { now: () => Date; tellErased: TellErased },
-): Command {
-  const waitlist = new Command('waitlist').description('the waitlist')
-  const add = (usage: string, description: string) =>
-    waitlist.command(usage).description(description).option('--json', 'for programs')
-  const print = (options: ForPrograms, value: object, lines: string) =>
-    io.print(options.json ? JSON.stringify(value) : lines)
-
-  add('stats', 'how many people joined, confirmed, and came through a referral').action(
-    async (options: ForPrograms) => {
-      await using db = openCommandPool(env)
+export const waitlistCommands = [
+  defineCommand({
+    name: 'waitlist stats',
+    summary: 'how many people joined, confirmed, and came through a referral',
+    opens: 'database',
+    async run({ db }) {
       const statistics = await waitlistStatistics(db)
       const { entries, confirmed, referred, credited } = statistics
-      const words = `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of those confirmed.`
-      print(options, statistics, words)
+      return {
+        json: statistics,
+        text: `${entries} entries, ${confirmed} of them confirmed; ${referred} referred, ${credited} of those confirmed.`,
+      }
     },
-  )
-  add('list', 'the newest entries, without addresses')
-    .option('--limit <number>', 'how many', listLimit, 100)
-    .action(async (options: ForPrograms & { limit: number }) => {
-      await using db = openCommandPool(env)
-      const entries = await listEntries(db, options.limit)
-      print(options, { entries }, entries.map(describeEntry).join('\n') || 'Nobody is on the waitlist.')
-    })
-  add('export', 'write every entry with its address to a new file that only you can read; it is audited')
-    .requiredOption('--file <path>', 'one JSON object a line')
-    .action(async (options: ForPrograms & { file: string }) => {
-      const { sealingKeys } = loadDeskKeys(env)
-      await using db = openCommandPool(env)
-      await using file = await newFile(options.file)
+  }),
+  defineCommand({
+    name: 'waitlist list',
+    summary: 'the newest entries, without addresses',
+    parameters: { limit },
+    opens: 'database',
+    async run({ db, args }) {
+      const entries = await listEntries(db, args.limit)
+      return {
+        json: { entries },
+        text: entries.map(describeEntry).join('\n') || 'Nobody is on the waitlist.',
+      }
+    },
+  }),
+  defineCommand({
+    name: 'waitlist export',
+    summary: 'write every entry with its address to a new file that only you can read; it is audited',
+    parameters: { file: option('--file <path>', 'one JSON object a line', { required: true }) },
+    settings: ['RESOURCE_KEK_FILE'],
+    opens: 'database',
+    async run({ db, settings, args, operator, now }) {
+      await using file = await newFile(args.file)
       await using unfinished = new AsyncDisposableStack()
-      unfinished.defer(() => rm(options.file))
+      unfinished.defer(() => rm(args.file))
+      const exported = exportEntries(db, {
+        sealingKeys: settings.RESOURCE_KEK_FILE,
+        actor: operator.user,
+        now: now(),
+      })
       let entries = 0
-      for await (const entry of exportEntries(db, { sealingKeys, actor: actorName(), now: now() })) {
+      for await (const entry of exported) {
         await file.write(`${JSON.stringify(entry)}\n`)
         entries += 1
       }
       unfinished.move()
-      print(options, { entries, file: options.file }, `${entries} entries are in ${options.file}.`)
-    })
-  add('forget', 'take an address off the waitlist; it is audited')
-    .requiredOption(
-      '--address-file <path>',
-      'what holds the address and nothing else; - reads it from a pipe, so that it is in no list of processes or commands',
-    )
-    .action(async (options: ForPrograms & { addressFile: string }) => {
-      const { hashKey } = loadDeskKeys(env)
-      const canonical = canonicalEmail(await readAddress(options.addressFile))
+      return { json: { entries, file: args.file }, text: `${entries} entries are in ${args.file}.` }
+    },
+  }),
+  defineCommand({
+    name: 'waitlist forget',
+    summary: 'take an address off the waitlist; it is audited',
+    parameters: {
+      addressFile: option(
+        '--address-file <path>',
+        'what holds the address and nothing else; - reads it from a pipe, so that it is in no list of processes or commands',
+        { required: true },
+      ),
+    },
+    settings: ['RESOURCE_HASH_KEY_FILE'],
+    opens: 'database',
+    async run({ db, settings, args, operator, now, log }) {
+      const canonical = canonicalEmail(await readAddress(args.addressFile))
       if (canonical === undefined) throw new Refusal('This is no e-mail address.')
-      await using db = openCommandPool(env)
-      const asked = { hashKey, canonicalEmail: canonical, actor: actorName(), now: now() }
-      const id = await forgetEntry(db, asked)
+      const id = await forgetEntry(db, {
+        hashKey: settings.RESOURCE_HASH_KEY_FILE,
+        canonicalEmail: canonical,
+        actor: operator.user,
+        now: now(),
+      })
       if (id === undefined) throw new Refusal('The address is not on the waitlist.')
-      tellErased('entry', id)
-      print(options, { forgotten: true }, 'The address is off the waitlist.')
-    })
-  return waitlist
-}
+      erasureTeller(log, operator)('entry', id)
+      return { json: { forgotten: true }, text: 'The address is off the waitlist.' }
+    },
+  }),
+]
 
 /** @param path or `-` for standard input; never repeated, since it may be the address by mistake */
 async function readAddress(path: string): Promise<string> {
@@ -90,16 +105,10 @@ async function readAddress(path: string): Promise<string> {
   return read.trim()
 }
 
-async function newFile(path: string) {
-  try {
-    return await open(path, 'wx', 0o600)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    throw new Refusal(
-      `${path} cannot be made (${code ?? 'unknown reason'}). Name a file that is not there yet.`,
-    )
-  }
-}
+const newFile = (path: string) =>
+  open(path, 'wx', 0o600).catch(
+    refuseFileError((code) => `${path} cannot be made (${code}). Name a file that is not there yet.`),
+  )
 
 const describeEntry = ({ id, joinedAt, confirmedAt, referred }: ListedEntry) =>
   `${id}  joined ${joinedAt.toISOString()}, ${confirmedAt ? 'confirmed' : 'not confirmed'}${referred ? ', referred' : ''}`

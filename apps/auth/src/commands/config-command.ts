@@ -1,0 +1,22 @@
+import { settingRows, settingsTable } from '@plainpath/http/settings'
+import { loadConfig } from '../config.ts'
+import { SETTINGS } from '../settings.ts'
+import { defineCommand } from './define-command.ts'
+
+export const configCommands = [
+  defineCommand({
+    name: 'config check',
+    summary: 'read every setting as the server would, and say what is wrong',
+    settings: 'all',
+    run({ env }) {
+      loadConfig(env)
+      const set = settingRows(SETTINGS).flatMap(({ name }) => (env[name] === undefined ? [] : name))
+      return { json: { ok: true, set }, text: `The configuration is valid. Set: ${set.join(', ')}` }
+    },
+  }),
+  defineCommand({
+    name: 'config list',
+    summary: 'every setting, as the table of README.md',
+    run: () => ({ json: settingRows(SETTINGS), text: settingsTable(SETTINGS) }),
+  }),
+]

@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { type Answer, argument, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
+import { SealError } from '@plainpath/sealing'
+import type { Actor } from '../audit-chain.ts'
+import { rewrapClaims } from '../claims/postgres-claim-addresses.ts'
+import type { Config } from '../config.ts'
+import { AuditEntry } from '../keys/key-audit.ts'
+import {
+  type Followed,
+  initKeys,
+  type KeyOperations,
+  keyOperations,
+  type StepOptions,
+  verifyKeys,
+} from '../keys/key-operations.ts'
+import * as report from '../keys/key-report.ts'
+import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
+import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
+import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
+import { defineCommand, reason } from './define-command.ts'
+
+const algorithm = option('--algorithm <name>', 'of a new key; as the key before it when absent', {
+  choices: ['ES256', 'EdDSA'] as const,
+})
+const NOTHING = 'Nothing to do: a key signs already.'
+
+/** What the security team does. Refusals say from when the step is safe. */
+export const keysCommands = [
+  defineCommand({
+    name: 'keys init',
+    summary: 'make the first signing key, once; does nothing when there is one',
+    parameters: { dryRun: DRY_RUN },
+    opens: 'database',
+    async run({ stores: { keys }, args }) {
+      if (args.dryRun) {
+        const signs = (await keys.view()).ring.keys.some(({ state }) => state === 'signing')
+        return {
+          json: { ok: true, done: false, due: !signs },
+          text: signs ? NOTHING : 'Would make the first signing key.',
+        }
+      }
+      const made = await initKeys({ keys })
+      return {
+        json: { ok: true, done: made !== undefined, ...(made && { kid: made }) },
+        text: made ? `Made the first signing key: ${made}` : NOTHING,
+      }
+    },
+  }),
+  defineCommand({
+    name: 'keys list',
+    summary: 'every key, what is due and when it is safe, and which instance signs with what',
+    opens: 'database',
+    async run(call) {
+      const all = operationsOf(call)
+      const view = await all.view()
+      const at = all.circumstances(view)
+      return { json: report.ringJson(view, at), text: report.ringText(view, at) }
+    },
+  }),
+  defineCommand({
+    name: 'keys generate',
+    summary: 'make the successor of the key that signs; nobody sees it yet',
+    parameters: { algorithm, dryRun: DRY_RUN },
+    opens: 'database',
+    run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, trial: call.args.dryRun }),
+  }),
+  stepCommand('publish', 'put the successor into the key set'),
+  stepCommand('activate', 'let the successor sign; the key before it is destroyed and stays in the key set'),
+  stepCommand('retire', 'take a key that signs no more out of the key set'),
+  defineCommand({
+    name: 'keys rotate',
+    summary: 'do the step that is due, if there is one; safe to run from a scheduler',
+    parameters: {
+      now: flag('--now', 'begin a rotation before the key that signs has reached its age'),
+      algorithm,
+      dryRun: DRY_RUN,
+    },
+    opens: 'database',
+    async run(call) {
+      const { now: early, algorithm: named, dryRun: trial } = call.args
+      const all = operationsOf(call)
+      const done = await all.rotate({ algorithm: named, early, trial })
+      if (!done.ok) throw keyRefusal(done.error)
+      if (!('next' in done.value)) return await changeAnswer(all, done.value)
+      const { next } = done.value
+      return {
+        json: { ok: true, done: false, next: report.dueJson(next) },
+        text: report.dueText(next, (await all.view()).now),
+      }
+    },
+  }),
+  defineCommand({
+    name: 'keys revoke',
+    summary: 'end a leaked key everywhere before returning',
+    parameters: { kid: argument('<kid>', 'the key that leaked'), reason, dryRun: DRY_RUN },
+    opens: 'stores',
+    async run(call) {
+      const all = operationsOf(call)
+      const { kid: leaked, reason: why, dryRun: trial } = call.args
+      const done = await all.revoke(leaked, { reason: why, trial })
+      if (!done.ok) throw keyRefusal(done.error)
+      const applied = 'already' in done.value ? undefined : done.value
+      if (applied && applied.head === undefined) return await changeAnswer(all, applied)
+      const startedAt = performance.now()
+      const { version } = 'already' in done.value ? done.value.already : done.value.ring
+      const { behind } = await all.followed(version)
+      // Until no API can believe a key set from before; then until none has an answer that it believed by one.
+      await sleep(call.config.keys.trustMs)
+      await call.stores.revoker.announceEnd({ kind: 'everything' })
+      const ms = Math.round(performance.now() - startedAt)
+      if (behind.length > 0)
+        throw new Refusal(
+          `${leaked} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
+        )
+      const evidence = `${ms} ms after the command began to wait, no instance signs with it and no API believes it.`
+      if (!applied)
+        return {
+          json: { ok: true, done: false, ended: true, waited_ms: ms },
+          text: `${leaked} was revoked already.\n${evidence}`,
+        }
+      return await changeAnswer(all, applied, [evidence])
+    },
+  }),
+  defineCommand({
+    name: 'keys rewrap',
+    summary: 'seal every private part, name and address under the newest key-encryption key',
+    parameters: { dryRun: DRY_RUN },
+    opens: 'database',
+    async run(call) {
+      const trial = call.args.dryRun
+      try {
+        const keys = await operationsOf(call).rewrap({ trial })
+        const names = await call.stores.agents.rewrapNames({ trial })
+        const claims = await rewrapClaims(call.stores.db, call.config.sealingKeys, { trial })
+        return {
+          json: { ok: true, done: !trial && keys.length + names + claims > 0, keys, names, claims },
+          text: `${trial ? 'Would seal anew' : 'Sealed anew'}: ${keys.length} keys, the names of ${names} agents and ${claims} values of claims.`,
+        }
+      } catch (error) {
+        if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
+        const what =
+          error instanceof UnreadableKey ? `Key ${error.kid}` : "An agent's name, or a value of a claim,"
+        throw new Refusal(`${what} cannot be opened with the key-encryption keys there are.`)
+      }
+    },
+  }),
+  defineCommand({
+    name: 'keys verify',
+    summary: 'open every key, check the audit, and check a signature of every instance',
+    parameters: { dryRun: DRY_RUN },
+    opens: 'database',
+    async run(call) {
+      const { keys, instances, head, findings } = await verifyKeys(operationsOf(call))
+      const json = { ok: findings.length === 0, keys, instances, audit_head: head, findings }
+      return findings.length === 0
+        ? {
+            json,
+            text: `All is well: ${keys} keys, ${instances} instances that run, the audit up to ${head}.`,
+          }
+        : { json, text: findings.join('\n'), refusal: 'The keys are not as they should be.' }
+    },
+  }),
+  defineCommand({
+    name: 'keys audit',
+    summary: 'every change of a key, oldest first',
+    parameters: AUDIT_PARAMETERS,
+    opens: 'database',
+    async run({ stores: { keys }, args }) {
+      return auditAnswer(await keys.audit(), args, {
+        entry: AuditEntry,
+        text: report.auditText,
+        none: 'Nothing has happened yet.',
+      })
+    },
+  }),
+]
+
+function stepCommand(name: StepName, summary: string) {
+  return defineCommand({
+    name: `keys ${name}`,
+    summary,
+    parameters: { kid: argument('[kid]', 'which key, where there are several'), dryRun: DRY_RUN },
+    opens: 'database',
+    run: (call) => takeStep(name, call, { kid: call.args.kid, trial: call.args.dryRun }),
+  })
+}
+
+interface Call {
+  readonly config: Config
+  readonly stores: { readonly keys: KeyStore }
+  readonly actor: Actor
+}
+
+const operationsOf = ({ config, stores, actor }: Call): KeyOperations =>
+  keyOperations({ keys: stores.keys, settings: config.keys, by: actor })
+
+const keyRefusal = (refusal: KeyRefusal) =>
+  new Refusal(report.refusalText(refusal), { json: report.refusalJson(refusal) })
+
+async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<Answer> {
+  const all = operationsOf(call)
+  const done = await all.step(name, options)
+  if (!done.ok) throw keyRefusal(done.error)
+  return await changeAnswer(all, done.value)
+}
+
+/** Says what was done once every instance follows; a step is not done before. */
+async function changeAnswer(
+  all: KeyOperations,
+  { change, ring, head }: AppliedChange,
+  more: readonly string[] = [],
+): Promise<Answer> {
+  const made = head === undefined ? change.added : undefined
+  const transitions = change.transitions.map((each) =>
+    each.kid === made?.kid ? { ...each, kid: `a new ${made.algorithm} key` } : each,
+  )
+  if (head === undefined)
+    return {
+      json: { ok: true, done: false, step: change.step, transitions },
+      text: `Would ${change.step}:\n${report.transitionsText(transitions)}`.trimEnd(),
+    }
+  const { live, behind } = await all.followed(ring.version)
+  const isFollowed = behind.length === 0
+  return {
+    json: {
+      ok: isFollowed,
+      done: true,
+      step: change.step,
+      transitions,
+      ring_version: ring.version,
+      audit_head: head,
+      instances: live.map(({ host, signingKid }) => ({ host, signing_kid: signingKid })),
+    },
+    text: [
+      `Done: ${change.step}`,
+      report.transitionsText(transitions),
+      followersText(live),
+      ...more,
+      `Audit head: ${head}`,
+    ]
+      .filter(Boolean)
+      .join('\n'),
+    refusal: isFollowed
+      ? undefined
+      : 'The change is made, but not every instance follows it. Look at: keys list',
+  }
+}
+
+const followersText = (live: Followed['live']) =>
+  live.length > 0
+    ? report.table(
+        ['INSTANCE', 'SIGNS WITH'],
+        live.map((each) => [each.host, each.signingKid ?? 'nothing']),
+      )
+    : 'No instance of the server runs.'

@@ -1,0 +1,52 @@
+import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
+import { readLog } from '@plainpath/http'
+import { secretsOf } from '../agents/agent-secret.ts'
+import { endAgent } from '../agents/end-agent.ts'
+import { endSecret } from '../agents/rotate-secret.ts'
+import { endsInLog } from '../replay/ends-in-log.ts'
+import { type ReplayedEnds, replayEnds } from '../replay/replay-ends.ts'
+import { defineCommand } from './define-command.ts'
+
+export const replayCommand = defineCommand({
+  name: 'replay',
+  summary:
+    'after a restore: end again every client, claim and secret that the log says had ended; disable who has other credentials since',
+  parameters: {
+    log: option(
+      '--log <path>',
+      'what the server and its commands logged since the backup, and nothing before; - reads it from a pipe',
+      { required: true },
+    ),
+    dryRun: DRY_RUN,
+  },
+  opens: 'stores',
+  async run({ stores, args, now }) {
+    const ends = await endsInLog(readLog(args.log)).catch(
+      refuseFileError((code) => `${args.log} cannot be read (${code}).`),
+    )
+    const told: ReplayedEnds = {
+      clients: ends.clients.size,
+      claims: ends.claims.size,
+      secrets: ends.secrets.size,
+      changed: new Set([...ends.newKeys, ...ends.addedSecrets.values()]).size,
+    }
+    if (args.dryRun)
+      return {
+        json: { ok: true, done: false, told },
+        text: `The log tells of the end of ${counts(told)}, and of new credentials of ${told.changed} clients.`,
+      }
+    const ended = await replayEnds(ends, {
+      endAgent: (id, how) => endAgent(stores, id, how),
+      endClaim: (id) => stores.claims.end(id, 'operator', now()),
+      endSecret: (id, secretId) => endSecret(stores, { id, secretId }, now()),
+      secretIds: async (id) => (await secretsOf(stores.db, id)).map((secret) => secret.id),
+    })
+    return {
+      json: { ok: true, done: true, told, ended },
+      text: `Ended again: ${counts(ended)}, of ${counts(told)} that the log tells of. Disabled, since the backup lacks their new credentials: ${ended.changed} of ${told.changed} clients.`,
+    }
+  },
+})
+
+const counts = ({ clients, claims, secrets }: ReplayedEnds) =>
+  `${clients} clients, ${claims} claims and ${secrets} secrets`

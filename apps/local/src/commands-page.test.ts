@@ -1,0 +1,38 @@
+import { globSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { AUTH_COMMANDS } from '@plainpath/auth/cli'
+import { commandsPage } from '@plainpath/commands'
+import { RESOURCE_COMMANDS } from '@plainpath/resource/cli'
+import { expect, test } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '../../..')
+const LINES = [AUTH_COMMANDS, RESOURCE_COMMANDS]
+
+test('docs/commands.md is what `npm run generate` writes', () => {
+  expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(commandsPage(LINES))
+})
+
+/** `auth keys list`, `npm run auth -- keys list` and `apps/auth/src/main.ts keys list`, as documents write them. */
+const GIVEN =
+  /(?:`|^\$ |npm run |apps\/)(auth|resource)(?:\/src\/main\.ts| --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm
+
+test('documents name commands that there are', () => {
+  const files = globSync(['*.md', 'docs/**/*.md', 'infra/**/*.md', 'apps/*/README.md', 'e2e/**/*.md'], {
+    cwd: root,
+    exclude: ['**/node_modules'],
+  })
+  const named = files.flatMap((file) =>
+    Array.from(
+      readFileSync(path.join(root, file), 'utf8').matchAll(GIVEN),
+      ([, app, first = '', second = '']) => ({
+        file,
+        app,
+        names: [first, `${first} ${second}`],
+      }),
+    ),
+  )
+  expect(named.length).toBeGreaterThan(50)
+  const isKnown = (app: string | undefined, name: string) =>
+    LINES.some((line) => line.name === app && line.commands.some((command) => command.name === name))
+  expect(named.filter(({ app, names }) => !names.some((name) => isKnown(app, name)))).toEqual([])
+})

@@ -1,0 +1,76 @@
+import { expect, test } from 'vitest'
+import { argument, type Command, DRY_RUN, option, wholeNumber } from './command.ts'
+import { runCommandLine } from './command-line.ts'
+import { Refusal } from './refusal.ts'
+
+const run = async (words: string, command: Pick<Command<object>, 'parameters' | 'run'>) => {
+  const printed: string[] = []
+  const errors: string[] = []
+  const line = {
+    name: 'app',
+    description: 'An app',
+    groups: { things: 'things' },
+    commands: [{ name: 'things make', summary: 'make things', settings: [], ...command }],
+  }
+  const code = await runCommandLine(line, words.split(' '), {
+    io: { print: (text) => void printed.push(text), printError: (text) => void errors.push(text) },
+    context: {},
+    explain: (error) => new Refusal(`explained: ${String(error)}`),
+  })
+  return { code, printed, errors }
+}
+
+test('a handler gets what was given, defaults, and false for a flag that was not', async () => {
+  const given: object[] = []
+  const command = {
+    parameters: {
+      id: argument('<id>', 'an id'),
+      rest: argument('[rest]', 'more'),
+      limit: option('--limit <number>', 'how many', { parse: wholeNumber(1, 9), default: 5 }),
+      dryRun: DRY_RUN,
+    },
+    run: async (args: object) => {
+      given.push(args)
+      return undefined
+    },
+  }
+  await run('things make one', command)
+  await run('things make one two --limit 7 --dry-run', command)
+  expect(given).toEqual([
+    { id: 'one', rest: undefined, limit: 5, dryRun: false },
+    { id: 'one', rest: 'two', limit: 7, dryRun: true },
+  ])
+  expect(await run('things make one --limit 10', command)).toMatchObject({ code: 2, printed: [] })
+  expect(given).toHaveLength(2)
+})
+
+test.for([
+  { what: 'an answer', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
+  { what: 'an answer that refuses', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
+])('$what is one line for people, and one JSON value for programs', async ({ json, text, errors, code }) => {
+  const make = async () => ({ text: 'Made one.', json: { made: 1 }, refusal: errors[0] })
+  expect(await run('things make', { run: make })).toEqual({ code, printed: text, errors })
+  expect(await run('things make --json', { run: make })).toEqual({ code, printed: json, errors })
+})
+
+test.for([
+  { error: new Refusal('No.'), said: 'No.', json: { ok: false, reason: 'No.' }, code: 1 },
+  {
+    error: new Refusal('No.', { exitCode: 2, json: { at: 3 } }),
+    said: 'No.',
+    json: { ok: false, at: 3 },
+    code: 2,
+  },
+  {
+    error: new Error('x'),
+    said: 'explained: Error: x',
+    json: { ok: false, reason: 'explained: Error: x' },
+    code: 1,
+  },
+])('$said is a refusal, with exit code $code', async ({ error, said, json, code }) => {
+  const refuse = { run: () => Promise.reject(error) }
+  expect(await run('things make', refuse)).toEqual({ code, printed: [], errors: [said] })
+  const forPrograms = await run('things make --json', refuse)
+  expect(forPrograms).toMatchObject({ code, errors: [said] })
+  expect(forPrograms.printed.map((text) => JSON.parse(text))).toEqual([json])
+})

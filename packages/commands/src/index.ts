@@ -1,0 +1,17 @@
+export {
+  type Answer,
+  type Arguments,
+  argument,
+  type Command,
+  DRY_RUN,
+  type Entry,
+  flag,
+  InvalidArgumentError,
+  option,
+  type Parameter,
+  type Parameters,
+  wholeNumber,
+} from './command.ts'
+export { type CommandIo, type CommandLine, runCommandLine } from './command-line.ts'
+export { commandsPage } from './commands-page.ts'
+export { Refusal, refuseFileError } from './refusal.ts'
