@@ -1,5 +1,4 @@
 import type { Log } from '@plainpath/http'
-import type { Features } from '@plainpath/metadata'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type { AnnounceDeps } from './revocation/announce-end.ts'
 import type { TellSecurityEvent } from './security-events.ts'
@@ -13,8 +12,6 @@ export interface Surroundings {
   redisPrefix?: string
   /** How long Redis may take to answer, where it is to be another time than 200 ms. */
   redisTimeoutMs?: number
-  /** What runs, where it is to be something else than `FEATURES`. */
-  features?: Features
   /** Gets a line with the link of each mail, where mail becomes files. */
   announce?: (line: string) => void
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */

@@ -1,5 +1,5 @@
 import { createReadiness, operationsApp } from '@plainpath/http'
-import { FEATURES, serviceUrls } from '@plainpath/metadata'
+import { serviceUrls } from '@plainpath/metadata'
 import { listen, schemaIsCurrent } from '@plainpath/postgres'
 import { internalApp, publicApp, publicSurface } from './app.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
@@ -25,7 +25,7 @@ import { withSecurityEvents } from './with-security-events.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
 export async function openAuth(config: Config, surroundings: Surroundings) {
-  const { log, now, features = FEATURES, announce = () => undefined } = surroundings
+  const { log, now, announce = () => undefined } = surroundings
   await using opening = new AsyncDisposableStack()
   const metrics = openMetrics()
   const tracing = opening.use(await openTraces(config, log))
@@ -50,7 +50,6 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     signing,
     resourceServers: resourceServers.current,
     urls,
-    features,
     onIssued: metrics.onIssued,
     now,
   })
@@ -65,12 +64,13 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   const limits = { ...LIMITS, manage: LIMITS.address }
   const noSuchClient = () => invalidClient()
   const around = { stores, agents, noSuchClient, urls, log, metrics, now, announce }
-  const claims = features.verifiedEmail && opening.use(openClaims(config, { ...around, ...assertions }))
+  const claims = opening.use(openClaims(config, { ...around, ...assertions }))
   opening.use(wireAgentLife(config, { stores, metrics, log, now }))
   const routes = [
     ...wireAgents(config, { stores, ...assertions, noSuchClient, urls, now }),
-    ...(claims ? [...claims.routes, ...assertionRoutes({ ...assertions, limits })] : []),
-    ...metadataRoutes({ origin: config.origin, features, limits: LIMITS.documents }),
+    ...claims.routes,
+    ...assertionRoutes({ ...assertions, limits }),
+    ...metadataRoutes({ origin: config.origin, limits: LIMITS.documents }),
   ]
   const oauth = {
     provider,

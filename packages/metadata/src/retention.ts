@@ -1,5 +1,3 @@
-import { FEATURES } from './features.ts'
-
 /** One kind of data about people or their agents, and how long this version keeps it. */
 export interface RetentionRow {
   readonly what: string
@@ -8,7 +6,6 @@ export interface RetentionRow {
   readonly until: string
 }
 
-/** Kept once claims run. */
 const OF_CLAIMS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
@@ -48,7 +45,6 @@ const OF_CLAIMS: readonly RetentionRow[] = [
   },
 ]
 
-/** Kept once messages are taken. */
 const CONTACT: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, and the address for the answer',
@@ -96,7 +92,7 @@ export const RETENTION: readonly RetentionRow[] = [
     how: 'Without address and text. For a day and an hour, a keyed hash of the mailbox, to count.',
     until: 'For 30 days.',
   },
-  ...(FEATURES.contact ? CONTACT : []),
+  ...CONTACT,
   {
     what: 'The name of an agent, if it gave one',
     how: 'Encrypted.',
@@ -146,7 +142,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until:
       'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },
-  ...(FEATURES.verifiedEmail ? OF_CLAIMS : []),
+  ...OF_CLAIMS,
 ]
 
 /** The table as Markdown. */

@@ -1,5 +1,5 @@
 import type { AgentId } from '@plainpath/domain'
-import type { Features, ServiceUrls } from '@plainpath/metadata'
+import type { ServiceUrls } from '@plainpath/metadata'
 import { useMarks } from '../agents/mark-use.ts'
 import { answerAssertion } from '../assertions/answer-assertion.ts'
 import { exchangeAssertion } from '../assertions/exchange-assertion.ts'
@@ -21,11 +21,10 @@ export function wireOAuth(deps: {
   signing: KeyFollower
   resourceServers: () => readonly ResourceServer[]
   urls: ServiceUrls
-  features: Features
   onIssued?: (scopes: readonly string[]) => void
   now: () => Date
 }) {
-  const { config, stores, signing, resourceServers, urls, features, now } = deps
+  const { config, stores, signing, resourceServers, urls, now } = deps
   const vouch = gateVoucher()
   const { agents, identityAssertions: assertions, claims } = stores
   const generationOf = async (id: AgentId) => {
@@ -73,6 +72,6 @@ export function wireOAuth(deps: {
     vouch,
     clientExpiry: marks.expiryOf,
     standingClaim: (id: AgentId) => claims.live(id, now()),
-    answerAssertion: answerAssertion({ issueAssertion: issue, urls, features }),
+    answerAssertion: answerAssertion({ issueAssertion: issue, urls }),
   }
 }

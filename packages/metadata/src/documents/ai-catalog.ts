@@ -16,7 +16,7 @@ export function aiCatalog(config: ResourceDocumentConfig): ServedDocument {
       identifier: new URL(config.origin).hostname,
       documentationUrl: urls.authMd,
     },
-    entries: [...mcpEntries(config), apiEntry(config), ...skillEntries(config)],
+    entries: [mcpEntry(config), apiEntry(config), ...skillEntries(config)],
   }
   return jsonDocument(urls.aiCatalog, catalog, { contentType: AI_CATALOG_TYPE, alsoAs: [JSON_TYPE] })
 }
@@ -38,21 +38,16 @@ const apiEntry = ({ origin }: DocumentConfig) => ({
   ],
 })
 
-const mcpEntries = ({ origin, features }: DocumentConfig) =>
-  features.mcp
-    ? [
-        {
-          identifier: identifier(origin, 'mcp', 'plainpath'),
-          displayName: 'Plainpath MCP server',
-          type: SERVER_CARD_TYPE,
-          url: serviceUrls(origin).serverCard,
-          representativeQueries: [
-            'find a guide about U.S. citizenship',
-            'put me on the immigration guidance waitlist',
-          ],
-        },
-      ]
-    : []
+const mcpEntry = ({ origin }: DocumentConfig) => ({
+  identifier: identifier(origin, 'mcp', 'plainpath'),
+  displayName: 'Plainpath MCP server',
+  type: SERVER_CARD_TYPE,
+  url: serviceUrls(origin).serverCard,
+  representativeQueries: [
+    'find a guide about U.S. citizenship',
+    'put me on the immigration guidance waitlist',
+  ],
+})
 
 const skillEntries = (config: ResourceDocumentConfig) =>
   skillsOf(config).map(({ name, title, description, queries }) => ({

@@ -1,5 +1,5 @@
 import { API_TITLE } from '../api-version.ts'
-import { serviceUrls } from '../service-urls.ts'
+import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
 import type { DocumentConfig } from './document-config.ts'
 import { LINKSET_TYPE, SERVER_CARD_TYPE } from './links.ts'
 import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
@@ -9,25 +9,20 @@ const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 /** `/.well-known/api-catalog` (RFC 9727): what APIs there are, and for each what describes it (RFC 8631). */
 export function apiCatalog(config: DocumentConfig): ServedDocument {
   const urls = serviceUrls(config.origin)
-  const { mcp } = config.features
   const linkset = [
     {
       anchor: urls.apiCatalog,
       item: [
         { href: urls.base, type: JSON_TYPE, title: API_TITLE },
-        ...(mcp ? [{ href: urls.mcp, title: 'Plainpath MCP server' }] : []),
+        { href: urls.mcp, title: 'Plainpath MCP server' },
       ],
     },
-    apiContext(config),
-    ...(mcp
-      ? [
-          {
-            anchor: urls.mcp,
-            'service-desc': [{ href: urls.serverCard, type: SERVER_CARD_TYPE }],
-            'service-doc': [{ href: urls.authMd, type: 'text/markdown' }],
-          },
-        ]
-      : []),
+    apiContext(urls),
+    {
+      anchor: urls.mcp,
+      'service-desc': [{ href: urls.serverCard, type: SERVER_CARD_TYPE }],
+      'service-doc': [{ href: urls.authMd, type: 'text/markdown' }],
+    },
   ]
   return jsonDocument(
     urls.apiCatalog,
@@ -41,15 +36,14 @@ export function apiCatalog(config: DocumentConfig): ServedDocument {
   )
 }
 
-function apiContext({ origin, features }: DocumentConfig) {
-  const urls = serviceUrls(origin)
+function apiContext(urls: ServiceUrls) {
   return {
     anchor: urls.base,
     'service-desc': [{ href: urls.openapi, type: JSON_TYPE, title: 'OpenAPI 3.1' }],
     'service-doc': [
       { href: urls.authMd, type: 'text/markdown', title: 'Registration and tokens' },
       { href: urls.llms, type: 'text/plain', title: 'Overview for language models' },
-      ...(features.reference ? [{ href: urls.reference, type: 'text/html', title: 'Reference' }] : []),
+      { href: urls.reference, type: 'text/html', title: 'Reference' },
     ],
     'service-meta': [
       { href: urls.protectedResource, type: JSON_TYPE, title: 'Protected resource (RFC 9728)' },
@@ -57,9 +51,7 @@ function apiContext({ origin, features }: DocumentConfig) {
       { href: urls.skills, type: JSON_TYPE, title: 'Agent skills' },
     ],
     status: [{ href: `${urls.base}/health`, type: JSON_TYPE, title: 'Health' }],
-    ...(features.policies && {
-      'privacy-policy': [{ href: urls.privacy, type: 'text/html' }],
-      'terms-of-service': [{ href: urls.terms, type: 'text/html' }],
-    }),
+    'privacy-policy': [{ href: urls.privacy, type: 'text/html' }],
+    'terms-of-service': [{ href: urls.terms, type: 'text/html' }],
   }
 }

@@ -1,17 +1,16 @@
-import { JWT_BEARER_GRANT, scopesOf } from '../features.ts'
+import { Scope } from '@plainpath/domain'
+import { JWT_BEARER_GRANT } from '../authorization-server.ts'
 import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
-import { keysSection } from './auth-md-keys.ts'
 import type { DocumentConfig } from './document-config.ts'
 
-/** How a person confirms an agent; nothing until that runs. */
-export function authMdClaim({ origin, features }: DocumentConfig): string {
-  if (!features.verifiedEmail) return ''
+/** How a person confirms an agent. */
+export function authMdClaim({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
-  const scope = scopesOf(features).join(' ')
+  const scope = Scope.options.join(' ')
   return `
 ## 6. Let a person confirm you (\`verified_email\`)
 
-For what reaches a person or is sent for them, they confirm that you act for them. Ask them first whether they want that, and for their address. If you have keys (section ${keysSection(features)}), send the header \`Client-Assertion\` instead of \`Authorization: Basic\`, and at ${urls.token} the form fields.
+For what reaches a person or is sent for them, they confirm that you act for them. Ask them first whether they want that, and for their address. If you have keys (section 8), send the header \`Client-Assertion\` instead of \`Authorization: Basic\`, and at ${urls.token} the form fields.
 
 \`\`\`text
 POST ${urls.claim}
@@ -51,7 +50,7 @@ The assertion lasts at most 24 hours (\`expires\`), and you can use it again unt
 POST ${urls.agent}/assertion
 Authorization: Basic base64(client_id:client_secret)
 \`\`\`
-${features.contact ? contact(urls) : ''}
+${contact(urls)}
 The claim lasts 30 days. The person can end it at any time, by a link in our mail; you can with \`DELETE ${urls.claim}\`. Its assertions and tokens end with it. Your other tokens stay as they are.`
 }
 

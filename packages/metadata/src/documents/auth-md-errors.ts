@@ -1,4 +1,3 @@
-import type { Features } from '../features.ts'
 import { serviceUrls } from '../service-urls.ts'
 import type { DocumentConfig } from './document-config.ts'
 
@@ -103,27 +102,15 @@ const ERRORS = [
   ],
 ] as const
 
-/** What the table explains: codes, each with its status and its word in OAuth. */
-export const authMdErrorCodes = (features: Features) =>
-  rowsOf(features).map(([code, status, error]) => ({ code, status, error }))
-
-const OF_CONTACT = /^(insufficient-scope|token-required)$/
-const OF_CLAIMS = /^(claim|otp|code)-|^(invalid-grant|no-claim)$/
-
-/** Nothing asks for a scope until contact messages run, and nobody meets the errors of claims until those do. */
-const rowsOf = ({ contact, verifiedEmail }: Features) =>
-  ERRORS.filter(([code]) => (contact || !OF_CONTACT.test(code)) && (verifiedEmail || !OF_CLAIMS.test(code)))
-
 /** Who lacks `contact:write` meets these. */
 const OF_SCOPES = /^(insufficient-scope|invalid-scope|token-required)$/
 const TO_CONTACT = ' For `contact:write` let a person confirm you first: section 6.'
 
 /** The table of errors that an agent can meet on its way to a guide. */
-export function authMdErrors({ origin, features }: DocumentConfig): string {
+export function authMdErrors({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
-  const leads = features.contact && features.verifiedEmail
-  const rows = rowsOf(features).map(([code, status, error, next]) => {
-    const whatToDo = leads && OF_SCOPES.test(code) ? next + TO_CONTACT : next
+  const rows = ERRORS.map(([code, status, error, next]) => {
+    const whatToDo = OF_SCOPES.test(code) ? next + TO_CONTACT : next
     return `| \`${error}\` | ${status} | ${whatToDo} | ${urls.problem(code)} |`
   })
   return `

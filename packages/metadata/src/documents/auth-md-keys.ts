@@ -1,17 +1,13 @@
 import { ASSERTION_ALGORITHMS, MAX_AGENT_KEYS } from '@plainpath/domain'
-import type { Features } from '../features.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
 import { serviceUrls } from '../service-urls.ts'
 import type { DocumentConfig } from './document-config.ts'
 
-/** The number of this section. */
-export const keysSection = ({ verifiedEmail }: Features) => (verifiedEmail ? 8 : 7)
-
 /** For an agent that keeps a private key instead of a secret. */
-export function authMdKeys({ origin, features }: DocumentConfig): string {
+export function authMdKeys({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
-## ${keysSection(features)}. Keys instead of a secret
+## 8. Keys instead of a secret
 
 An agent with a key pair needs no secret (\`private_key_jwt\`). Send the public keys with your registration, one to ${MAX_AGENT_KEYS}, P-256 or Ed25519:
 

@@ -1,13 +1,12 @@
-import { SCOPE_MEANINGS } from '@plainpath/domain'
+import { SCOPE_MEANINGS, Scope } from '@plainpath/domain'
 import { API_TITLE } from '../api-version.ts'
-import { authorizationServerMetadata } from '../authorization-server.ts'
-import { grantTypesOf, scopesOf } from '../features.ts'
+import { authorizationServerMetadata, GRANT_TYPES } from '../authorization-server.ts'
 import { protectedResourceMetadata } from '../protected-resource.ts'
 import { serviceUrls } from '../service-urls.ts'
 import { agentCommands } from './agent-commands.ts'
 import { authMdClaim } from './auth-md-claim.ts'
 import { authMdErrors } from './auth-md-errors.ts'
-import { authMdKeys, keysSection } from './auth-md-keys.ts'
+import { authMdKeys } from './auth-md-keys.ts'
 import type { DocumentConfig } from './document-config.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
@@ -43,10 +42,9 @@ You are an agent. This file tells you how to register yourself, get a token and 
 What you get here is information, not legal advice.`
 }
 
-function discovery({ origin, features }: DocumentConfig): string {
+function discovery({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
-  const config = { origin, features, scopes: scopesOf(features) }
-  const { agent_auth } = authorizationServerMetadata(config)
+  const { agent_auth } = authorizationServerMetadata({ origin })
   return `
 ## 1. Discover
 
@@ -55,7 +53,7 @@ GET ${urls.protectedResource}
 \`\`\`
 
 \`\`\`json
-${pretty(protectedResourceMetadata(config))}
+${pretty(protectedResourceMetadata({ origin }))}
 \`\`\`
 
 \`\`\`http
@@ -71,20 +69,13 @@ ${pretty({ agent_auth })}
 The names are those of auth.md 0.1 (\`register_uri\`). \`identity_endpoint\` of later versions is not offered: registration gives you a \`client_id\` and a \`client_secret\`, and the OAuth 2.0 client credentials grant gives you tokens.`
 }
 
-/** A registration that offers more says so here. */
-const method = ({ features }: DocumentConfig) =>
-  features.verifiedEmail
-    ? `
+const method = () => `
 ## 2. Pick a method
 
 - \`anonymous\`: no person, no e-mail address and no prior credential is needed. Every agent begins so.
 - \`verified_email\`: later, a person confirms by mail that you act for them. Section 6 says how.`
-    : `
-## 2. Pick a method
 
-\`anonymous\` is the only one: no person, no e-mail address and no prior credential is needed.`
-
-function registration({ origin, features }: DocumentConfig): string {
+function registration({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
 ## 3. Register
@@ -106,7 +97,7 @@ ${pretty({
   client_secret: 'pps_…',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: grantTypesOf(features),
+  grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   token_endpoint: urls.token,
   token_endpoint_auth_method: 'client_secret_basic',
@@ -120,7 +111,7 @@ ${pretty({
 
 ${shell(origin, 0)}
 
-If you can keep a private key, you need no secret: section ${keysSection(features)}.`
+If you can keep a private key, you need no secret: section 8.`
 }
 
 function token({ origin }: DocumentConfig): string {
@@ -155,10 +146,10 @@ All operations: ${urls.openapi}
 A 401 with \`WWW-Authenticate: Bearer\` means that the token has ended: get a new one. A 401 from the token endpoint means a wrong secret or a registration that has ended: register again.`
 }
 
-function upkeep({ origin, features }: DocumentConfig): string {
+function upkeep({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
   return `
-## ${features.verifiedEmail ? 7 : 6}. End it
+## 7. End it
 
 A registration is active from its answer on, until you end it or the operator does, or until it expires. Then its tokens have ended too.
 
@@ -182,10 +173,9 @@ function shell(origin: string, index: number): string {
   return `\`\`\`sh\n${line}\n\`\`\``
 }
 
-function closing({ origin, features }: DocumentConfig): string {
+function closing({ origin }: DocumentConfig): string {
   const urls = serviceUrls(origin)
-  const scopes = scopesOf(features).map((scope) => `| \`${scope}\` | ${SCOPE_MEANINGS[scope]} |`)
-  const policies = `\n- Terms: ${urls.terms}\n- Privacy: ${urls.privacy}`
+  const scopes = Scope.options.map((scope) => `| \`${scope}\` | ${SCOPE_MEANINGS[scope]} |`)
   return `
 ## Scopes
 
@@ -207,5 +197,8 @@ Every answer that was counted announces its limits in \`RateLimit-Policy\` and \
 
 - How to answer from the guides: ${urls.skill('use-immigration-guidance-api')}
 - Catalog of the APIs: ${urls.apiCatalog}
-- Overview: ${urls.llms}${features.mcp ? `\n- MCP server: ${urls.mcp}` : ''}${features.policies ? policies : ''}`
+- Overview: ${urls.llms}
+- MCP server: ${urls.mcp}
+- Terms: ${urls.terms}
+- Privacy: ${urls.privacy}`
 }

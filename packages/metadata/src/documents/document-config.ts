@@ -1,10 +1,7 @@
-import type { Features } from '../features.ts'
-
 /** What every document is made from. */
 export interface DocumentConfig {
   /** As `Origin` has it. */
   readonly origin: string
-  readonly features: Features
 }
 
 /** A published guide, as lists name it. */

@@ -14,27 +14,19 @@ export const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
 /** Where an agent goes on from the home page, or from the API root. */
-export function documentLinks({ origin, features }: DocumentConfig): readonly DocumentLink[] {
+export function documentLinks({ origin }: DocumentConfig): readonly DocumentLink[] {
   const urls = serviceUrls(origin)
   const link = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [
     link('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
     link('service-desc', urls.openapi, 'application/json', 'Description of the API (OpenAPI 3.1)'),
     link('service-doc', urls.authMd, 'text/markdown', 'How an agent registers and gets a token'),
-    ...(features.reference
-      ? [link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples')]
-      : []),
+    link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples'),
     link('describedby', urls.llms, 'text/plain', 'What is here, for language models'),
     link('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of what agents can use'),
-    ...(features.homeMarkdown
-      ? [link('alternate', `${origin}/index.md`, 'text/markdown', 'This page as Markdown')]
-      : []),
-    ...(features.policies
-      ? [
-          link('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
-          link('terms-of-service', urls.terms, 'text/html', 'Terms'),
-        ]
-      : []),
+    link('alternate', `${origin}/index.md`, 'text/markdown', 'This page as Markdown'),
+    link('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
+    link('terms-of-service', urls.terms, 'text/html', 'Terms'),
   ]
 }
 

@@ -6,7 +6,6 @@ import { skillsOf } from './skills.ts'
 /** `/llms.txt`: one page that leads a language model to everything else. */
 export function llmsTxt(config: ResourceDocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
   const urls = serviceUrls(config.origin)
-  const { contact, mcp, reference, policies, changelog } = config.features
   const content = `# Plainpath
 
 > Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents. Information, not legal advice; not a law firm and not the government.
@@ -24,10 +23,9 @@ Do not use it to decide somebody's own case, or for immigration to other countri
 - [The guides as JSON](${urls.base}/guides): no registration, no token
 - [Registration and tokens](${urls.authMd}): how an agent signs itself up
 - [API description](${urls.openapi}): OpenAPI 3.1
-${lines(
-  reference && `- [API reference](${urls.reference}): every operation with an example`,
-  mcp && `- [MCP server](${urls.serverCard}): its card; the endpoint is ${urls.mcp}`,
-)}
+- [API reference](${urls.reference}): every operation with an example
+- [MCP server](${urls.serverCard}): its card; the endpoint is ${urls.mcp}
+
 Each guide below is also Markdown, at ${urls.base}/guides/{slug}.md or with \`Accept: text/markdown\`.
 
 ## Guides
@@ -48,18 +46,10 @@ ${skillsOf(config)
 - [Protected resource](${urls.protectedResource}): RFC 9728
 - [Security contact](${config.origin}/.well-known/security.txt): RFC 9116
 - [Sitemap](${urls.sitemap})
-${lines(
-  changelog && `- [Changes](${urls.changelog})`,
-  contact && `- [Write to us](${urls.contact}): the form for people`,
-  policies && `- [Privacy](${urls.privacy})`,
-  policies && `- [Terms](${urls.terms})`,
-)}`
+- [Changes](${urls.changelog})
+- [Write to us](${urls.contact}): the form for people
+- [Privacy](${urls.privacy})
+- [Terms](${urls.terms})
+`
   return { path: '/llms.txt', contentType: PLAIN_TYPE, content }
 }
-
-/** Those lines that are there, each with its end. */
-const lines = (...each: (string | false)[]) =>
-  each
-    .filter((line) => line !== false)
-    .map((line) => `${line}\n`)
-    .join('')

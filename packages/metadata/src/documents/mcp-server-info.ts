@@ -1,5 +1,4 @@
 import { API_VERSION } from '../api-version.ts'
-import type { Features } from '../features.ts'
 import { serviceUrls } from '../service-urls.ts'
 
 /** The revisions that the MCP server is tested with, the newest first. */
@@ -21,12 +20,12 @@ export const mcpServerInfo = (origin: string) => ({
 })
 
 /** What a model is told before it uses any tool. */
-export const mcpInstructions = (origin: string, { contact }: Features): string =>
+export const mcpInstructions = (origin: string): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
     'Look for a guide with search_guides or list_guides and read it with get_guide before you answer.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
-    `No token is needed${contact ? ', except for send_contact_message' : ''}. How to get one: ${serviceUrls(origin).authMd}`,
+    `No token is needed, except for send_contact_message. How to get one: ${serviceUrls(origin).authMd}`,
   ].join(' ')
 
 /** An address in brackets stays in order, without what the name of a server cannot hold. */

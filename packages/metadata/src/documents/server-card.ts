@@ -2,7 +2,7 @@ import { serviceUrls } from '../service-urls.ts'
 import type { DocumentConfig } from './document-config.ts'
 import { SERVER_CARD_TYPE } from './links.ts'
 import { MCP_CAPABILITIES, MCP_VERSIONS, mcpServerInfo } from './mcp-server-info.ts'
-import { mcpToolsOf } from './mcp-tools.ts'
+import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
@@ -12,7 +12,6 @@ const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.sc
  * its earlier revisions look.
  */
 export function serverCards(config: DocumentConfig): ServedDocument[] {
-  if (!config.features.mcp) return []
   const urls = serviceUrls(config.origin)
   const card = serverCard(config)
   return [urls.serverCard, ...urls.serverCardAliases].map((address) =>
@@ -28,7 +27,7 @@ export function serverCards(config: DocumentConfig): ServedDocument[] {
 }
 
 /** The draft's members first; from `serverInfo` on, those of its earlier revisions, which clients still read. */
-function serverCard({ origin, features }: DocumentConfig) {
+function serverCard({ origin }: DocumentConfig) {
   const urls = serviceUrls(origin)
   const { name, title, version, description, websiteUrl } = mcpServerInfo(origin)
   return {
@@ -53,7 +52,7 @@ function serverCard({ origin, features }: DocumentConfig) {
     transport: { type: 'streamable-http', endpoint: urls.mcp, url: urls.mcp },
     capabilities: MCP_CAPABILITIES,
     authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.protectedResource },
-    tools: mcpToolsOf(features).map(([toolName, tool]) => ({
+    tools: Object.entries<McpTool>(MCP_TOOLS).map(([toolName, tool]) => ({
       name: toolName,
       title: tool.title,
       description: tool.description,

@@ -6,14 +6,14 @@ import { skillsOf } from './skills.ts'
 /** `/sitemap.xml`: the pages, and the texts for agents. */
 export function sitemap(config: ResourceDocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
   const urls = serviceUrls(config.origin)
-  const { contact, reference, policies, changelog } = config.features
   const addresses = [
     { loc: `${config.origin}/` },
     ...guides.map(({ slug, updated }) => ({ loc: urls.guide(slug), lastmod: updated })),
-    ...(reference ? [{ loc: urls.reference }] : []),
-    ...(contact ? [{ loc: urls.contact }] : []),
-    ...(policies ? [{ loc: urls.privacy }, { loc: urls.terms }] : []),
-    ...(changelog ? [{ loc: urls.changelog }] : []),
+    { loc: urls.reference },
+    { loc: urls.contact },
+    { loc: urls.privacy },
+    { loc: urls.terms },
+    { loc: urls.changelog },
     { loc: urls.authMd },
     { loc: urls.llms },
     ...skillsOf(config).map(({ name }) => ({ loc: urls.skill(name) })),

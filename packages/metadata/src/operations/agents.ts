@@ -7,7 +7,7 @@ import {
   ReplaceAgentKeysRequest,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { FEATURES, grantTypesOf } from '../features.ts'
+import { GRANT_TYPES } from '../authorization-server.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation } from './operation.ts'
 
@@ -15,7 +15,7 @@ const example = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: grantTypesOf(FEATURES),
+  grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
   client_id_issued_at: 1_795_183_200,

@@ -1,5 +1,5 @@
 import { RenewedAssertion } from '@plainpath/domain'
-import { JWT_BEARER_GRANT } from '../features.ts'
+import { JWT_BEARER_GRANT } from '../authorization-server.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { CLIENT_AUTHENTICATION } from './agents.ts'
 import { defineOperation } from './operation.ts'
@@ -21,7 +21,6 @@ export const createAssertion = defineOperation({
   path: '/api/agent/assertion',
   operationId: 'createAssertion',
   tag: 'Agents',
-  runsWith: 'verifiedEmail',
   summary: 'Get another identity assertion while the claim stands',
   description:
     `${CLIENT_AUTHENTICATION} The assertion says that the person behind this client controls a mailbox; it holds no ` +

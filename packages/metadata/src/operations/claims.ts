@@ -13,7 +13,6 @@ export const beginClaim = defineOperation({
   path: '/api/agent/claim',
   operationId: 'beginClaim',
   tag: 'Agents',
-  runsWith: 'verifiedEmail',
   summary: 'Ask a person, by e-mail, to confirm that you act for them',
   description:
     `${CLIENT_AUTHENTICATION} A mail with one link goes to the address; ` +
@@ -47,7 +46,6 @@ export const completeClaim = defineOperation({
   path: '/api/agent/claim/complete',
   operationId: 'completeClaim',
   tag: 'Agents',
-  runsWith: 'verifiedEmail',
   summary: 'Give back the code that the person read to you',
   description:
     `${CLIENT_AUTHENTICATION} Five codes in all per attempt; a wrong one ` +
@@ -71,7 +69,6 @@ export const endClaim = defineOperation({
   path: '/api/agent/claim',
   operationId: 'endClaim',
   tag: 'Agents',
-  runsWith: 'verifiedEmail',
   summary: 'End the claim, with its assertions and tokens, and an attempt that is open',
   description: `${CLIENT_AUTHENTICATION} The address is erased. The client itself and its other tokens stay.`,
   access: 'client',

@@ -22,7 +22,6 @@ export const sendContactMessage = defineOperation({
   path: '/api/contact',
   operationId: 'sendContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'Send a message to the people behind Plainpath',
   description:
     'For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. ' +
@@ -53,7 +52,6 @@ export const getContactMessage = defineOperation({
   path: '/api/contact/{id}',
   operationId: 'getContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'See what became of a message',
   description: 'Only for the registration that sent it; for any other it is 404.',
   access: ACCESS,
@@ -73,7 +71,6 @@ export const deleteContactMessage = defineOperation({
   path: '/api/contact/{id}',
   operationId: 'deleteContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'Take a message back before it is delivered',
   description: 'Its text is erased at once. A message that was delivered cannot be taken back: 409.',
   access: ACCESS,

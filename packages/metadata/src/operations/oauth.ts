@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { FEATURES, type Features, grantTypesOf, JWT_BEARER_GRANT } from '../features.ts'
+import { GRANT_TYPES, JWT_BEARER_GRANT } from '../authorization-server.ts'
 import { defineOperation } from './operation.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
@@ -57,30 +57,23 @@ const EXAMPLES = [
 ]
 
 /** All fields of the form by name, as whatever draws a form wants them; `oneOf` says which go together. */
-export const tokenRequestOf = (features: Features) =>
-  z
-    .object({
-      grant_type: z.enum(grantTypesOf(features)).meta({
-        description: features.verifiedEmail
-          ? `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`
-          : 'Always `client_credentials`.',
-      }),
-      ...(features.verifiedEmail && {
-        assertion: z.string().optional().meta({
-          description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
-        }),
-      }),
-      scope: z.string().optional().meta({
-        description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
-      }),
-      resource: z.string().optional().meta({
-        description: 'Absent, or exactly the API root (RFC 8707).',
-      }),
-      ...ClientFields,
-    })
-    .meta(features.verifiedEmail ? { oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES } : {})
-
-export const TokenRequest = tokenRequestOf(FEATURES)
+export const TokenRequest = z
+  .object({
+    grant_type: z.enum(GRANT_TYPES).meta({
+      description: `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`,
+    }),
+    assertion: z.string().optional().meta({
+      description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
+    }),
+    scope: z.string().optional().meta({
+      description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
+    }),
+    resource: z.string().optional().meta({
+      description: 'Absent, or exactly the API root (RFC 8707).',
+    }),
+    ...ClientFields,
+  })
+  .meta({ oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES })
 
 export const TokenResponse = z.object({
   access_token: z
@@ -102,7 +95,7 @@ export const createToken = defineOperation({
   operationId: 'createToken',
   tag: 'OAuth',
   summary: 'Get an access token (RFC 6749)',
-  description: `${CLIENT_AUTHENTICATION}${FEATURES.verifiedEmail ? CONFIRMED : ''}`,
+  description: `${CLIENT_AUTHENTICATION}${CONFIRMED}`,
   access: 'client',
   errors: 'oauth',
   request: { body: TokenRequest },

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { Features } from '../features.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
 /** The tags of the API description, in the order in which a reader meets them. */
@@ -40,8 +39,6 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
   /** Markdown. */
   readonly description: string
   readonly tag: keyof typeof TAGS
-  /** The part of the service that it belongs to, where that may be off: then it is neither answered nor described. */
-  readonly runsWith?: keyof Features
   /** As in `packages/http`: who may call. */
   readonly access: A
   readonly errors: ErrorShape

@@ -1,4 +1,3 @@
-import { FEATURES, type Features } from '../features.ts'
 import {
   createAgentSecret,
   deleteAgent,
@@ -16,7 +15,7 @@ import { createToken, revokeToken } from './oauth.ts'
 import type { Operation } from './operation.ts'
 import { forgetWaitlist, joinWaitlist } from './waitlist.ts'
 
-/** Every operation of both apps, also of features that do not run yet, in the order of the API description. */
+/** Every operation of both apps, in the order of the API description. */
 export const operations = {
   listGuides,
   getGuide,
@@ -40,9 +39,5 @@ export const operations = {
   getHealth,
 }
 
-/** Those that run with `features`, with their types forgotten. */
-export const operationsOf = (features: Features): readonly Operation[] =>
-  Object.values<Operation>(operations).filter(({ runsWith }) => runsWith === undefined || features[runsWith])
-
-/** Those that run in this version. */
-export const OPERATIONS: readonly Operation[] = operationsOf(FEATURES)
+/** The same, with their types forgotten. */
+export const OPERATIONS: readonly Operation[] = Object.values(operations)
