@@ -1,7 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import { AuthorizationServerMetadata, authorizationServerMetadata } from './authorization-server.ts'
+import {
+  AuthorizationServerMetadata,
+  authorizationServerMetadata,
+  ProtectedResourceMetadata,
+  protectedResourceMetadata,
+} from './oauth-metadata.ts'
 import { appFor } from './paths.ts'
-import { ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource.ts'
 import { serviceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'

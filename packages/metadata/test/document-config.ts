@@ -1,6 +1,5 @@
-import type { ResourceDocumentConfig } from '../src/documents/document-config.ts'
-import { authDocuments, guideDocuments, resourceDocuments } from '../src/documents/documents-of.ts'
-import type { ServedDocument } from '../src/documents/served-document.ts'
+import { authDocuments, guideDocuments, resourceDocuments } from '../src/documents/documents.ts'
+import type { ResourceDocumentConfig, ServedDocument } from '../src/documents/served-document.ts'
 
 export const ORIGIN = 'https://plainpath.example'
 

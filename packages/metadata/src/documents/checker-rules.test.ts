@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { configured, contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
-import { homeLinkHeader } from './links.ts'
+import { homeLinkHeader } from './catalogs.ts'
 
 /** What the public checkers ask of the documents. What they ask of answers is in e2e/in-process. */
 const typeAt = (path: string) => documentsByPath().get(path)?.contentType

@@ -12,9 +12,9 @@ import {
   ORIGIN,
 } from '../../test/document-config.ts'
 import * as schemas from '../../test/document-schemas.ts'
-import { authorizationServerMetadata } from '../authorization-server.ts'
+import { authorizationServerMetadata } from '../oauth-metadata.ts'
 import { appFor } from '../paths.ts'
-import { authDocuments, resourceDocuments } from './documents-of.ts'
+import { authDocuments, resourceDocuments } from './documents.ts'
 
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 formats.default(ajv)

@@ -1,7 +1,7 @@
 import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { GRANT_TYPES, JWT_BEARER_GRANT } from '../authorization-server.ts'
+import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import { OPERATIONS } from '../operations/operations.ts'
 import { openApiDescription } from './openapi-description.ts'
 

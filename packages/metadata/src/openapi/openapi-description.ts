@@ -19,13 +19,12 @@ import {
   Scope,
 } from '@plainpath/domain'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
-import { API_TITLE, API_VERSION } from '../api-version.ts'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { TAGS } from '../operations/operation.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { API_TITLE, API_VERSION, type ServiceUrls, serviceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
-import { ERROR_SCHEMAS, errorResponses, HEADERS } from './error-responses.ts'
+import { ERROR_SCHEMAS, errorResponses, HEADERS } from './errors.ts'
 
 /** The names by which a generated client knows the schemas. */
 const SCHEMAS = {

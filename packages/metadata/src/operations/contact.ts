@@ -1,4 +1,11 @@
-import { ContactId, ContactReceived, ContactRequest, ContactState } from '@plainpath/domain'
+import {
+  ContactId,
+  ContactReceived,
+  ContactRequest,
+  ContactState,
+  durationIn,
+  RULES,
+} from '@plainpath/domain'
 import { z } from 'zod'
 import { defineOperation } from './operation.ts'
 
@@ -9,11 +16,12 @@ const Params = z.object({ id: ContactId })
 const Headers = z.object({
   'Idempotency-Key': z
     .string()
-    .regex(/^[!-~]{1,200}$/)
+    .regex(new RegExp(`^[!-~]{1,${RULES.idempotencyKeyCharacters}}$`))
     .optional()
     .meta({
       description:
-        'Of your choice, another one for each message: 1 to 200 printable characters without blanks, good for 24 hours.',
+        `Of your choice, another one for each message: 1 to ${RULES.idempotencyKeyCharacters} printable characters ` +
+        `without blanks, good for ${durationIn('hour', RULES.idempotencyMs)}.`,
     }),
 })
 

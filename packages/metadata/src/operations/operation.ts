@@ -65,6 +65,13 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
 /** An operation with its types forgotten. */
 export type Operation = OperationSpec<Inputs, Replies, Access>
 
+/** A time in examples, counted from the registration of the agent that they show. */
+export const exampleTime = (ms: number): string =>
+  new Date(Date.parse('2026-11-20T14:00:00Z') + ms).toISOString()
+
+/** When that agent got its token, or was confirmed. */
+export const EXAMPLE_USE_MS = 4 * 60_000
+
 /** Keeps the types of the schemas, which the route's handler is checked against. */
 export const defineOperation = <
   const I extends Inputs = Record<never, never>,

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
-import { mcpServerInfo } from './mcp-server-info.ts'
+import { mcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
