@@ -56,6 +56,8 @@ export const RULES = {
   /** How long a requested link to leave the waitlist works. */
   forgetLinkMs: 7 * DAY_MS,
   referralSlugCharacters: 16,
+  /** How long the random key lasts that hides who was counted for a limit. */
+  limitKeyMs: 2 * DAY_MS,
   /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, for clocks that differ. */
   mailsToMailbox: 5,
   mailCountedMs: DAY_MS + HOUR_MS,

@@ -1,3 +1,4 @@
+import { durationIn, RULES } from '@plainpath/domain'
 import type { ProblemKind } from './problem-kind.ts'
 
 /** What can be wrong with a client and with what it authenticates by (contract §4). */
@@ -13,8 +14,7 @@ export const CLIENT_PROBLEMS = {
   'client-expired': {
     status: 401,
     title: 'The registration has expired',
-    meaning:
-      'This client got no token for 7 days after it registered, or for 90 days. It has ended, and its data is erased.',
+    meaning: `This client got no token for ${durationIn('day', RULES.neverUsedMs)} after it registered, or for ${durationIn('day', RULES.idleMs)}. It has ended, and its data is erased.`,
     remedy: 'Register again with POST /api/agent/register. No prior credential is needed.',
     oauth: 'invalid_client',
   },

@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -11,7 +12,7 @@ export interface MailCaps {
   readonly all: number
 }
 
-export const MAIL_CAPS: MailCaps = { mailbox: 5, domain: 2_000, all: 20_000 }
+export const MAIL_CAPS: MailCaps = { mailbox: RULES.mailsToMailbox, domain: 2_000, all: 20_000 }
 
 /** @param factor multiplies each cap, as it does other limits; none falls below one */
 export function scaledMailCaps(factor: number): MailCaps {

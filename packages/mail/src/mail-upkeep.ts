@@ -1,13 +1,10 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { addMailJob, MAX_ATTEMPTS } from './mail-job.ts'
 import { LEASE_MS } from './stored-mail.ts'
-import { DAY_MS, HOUR_MS } from './times.ts'
 
 const BATCH = 500
-export const DEAD_CONTENT_MS = 7 * DAY_MS
-const ROW_MS = 30 * DAY_MS
-/** A day for the caps, and an hour for clocks that differ. */
-const COUNTED_MS = 25 * HOUR_MS
+export const DEAD_CONTENT_MS = RULES.undeliveredMailMs
 
 /**
  * Makes jobs anew for mails that nobody works on, since the worker that held them was killed.
@@ -39,10 +36,10 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH})`,
-    [ago(COUNTED_MS)],
+    [ago(RULES.mailCountedMs)],
   )
   await db.query(
     `delete from mails where id in (select id from mails where settled_at <= $1 limit ${BATCH})`,
-    [ago(ROW_MS)],
+    [ago(RULES.mailKeptMs)],
   )
 }

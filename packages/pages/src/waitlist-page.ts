@@ -1,3 +1,4 @@
+import { numberInWords, RULES } from '@plainpath/domain'
 import { type Html, html } from './html.ts'
 
 export interface WaitlistForm {
@@ -47,7 +48,7 @@ const summaryOf = (mistake: string) => html`<div class="summary" role="alert" ta
 </div>`
 
 /** The same for every address: nobody learns from it how many mails one gets. */
-const noMail = html`<p>We send at most five mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
+const noMail = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
 
 /** The body of `/waitlist` for somebody new. @param referralUrl is shown here and never again */
 export function joinedPage({ referralUrl }: { referralUrl: string }): Html {

@@ -10,7 +10,7 @@ import {
   matchPhraseContext,
   OPEN,
 } from './attempt-row.ts'
-import { afterMail, type ClaimAttempt, countTry, decline, press, stateAt } from './claim-attempt.ts'
+import { ATTEMPT, afterMail, type ClaimAttempt, countTry, decline, press, stateAt } from './claim-attempt.ts'
 import type { AddMail, ClaimAttemptStore, ClaimMail, NewAttempt } from './claim-store.ts'
 import { isBlocked, triesOf } from './mailbox-facts.ts'
 
@@ -85,8 +85,8 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps): ClaimAttemptStor
 
     async lockIfSpent(id) {
       await db.query(
-        `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= 5`,
-        [id],
+        `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= $2`,
+        [id, ATTEMPT.tries],
       )
     },
 

@@ -1,4 +1,4 @@
-import { Scope } from '@plainpath/domain'
+import { RULES, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
@@ -25,7 +25,7 @@ export interface ProviderDeps {
   revocationMark: () => string | undefined
 }
 
-export const TOKEN_SECONDS = 3600
+export const TOKEN_SECONDS = RULES.tokenMs / 1000
 
 /** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
 export const ROUTES = {
