@@ -1,7 +1,8 @@
 import path from 'node:path'
 import type { Check, Repository } from './repository.ts'
 
-const CONTENT = /^packages\/guides\/content\//
+/** Texts that are served: their links are for readers of the service. */
+const SERVED = /^packages\/guides\/content\/|\.template\.md$/
 const INDEX = 'docs/README.md'
 const FENCED = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
 const CODE = /`[^`\n]+`/g
@@ -17,7 +18,7 @@ const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 export const checkDocs: Check = (repository) => [
   ...pagesWithoutLink(repository),
   ...repository.files
-    .filter((file) => file.endsWith('.md') && !CONTENT.test(file))
+    .filter((file) => file.endsWith('.md') && !SERVED.test(file))
     .flatMap((file) => {
       const text = repository.read(file)
       return [

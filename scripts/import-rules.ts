@@ -21,7 +21,7 @@ export const PACKAGE_IMPORTS: Readonly<Record<string, readonly string[]>> = {
   guides: ['domain'],
   http: ['domain', 'tracing'],
   mail: ['domain', 'postgres', 'sealing'],
-  pages: [],
+  pages: ['domain'],
   postgres: ['tracing'],
   revocation: [],
   sealing: [],

@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import type { LimitPolicy } from '@plainpath/http'
 
 const MINUTE = 60
@@ -20,7 +21,7 @@ export const LIMITS = {
 /** Claim mails that a client may cause, and those for one address; closed, since each may reach a person. */
 export const CLAIM_MAIL: LimitPolicy = {
   name: 'claim-client',
-  quota: 10,
+  quota: RULES.claimMails,
   windowSeconds: 24 * HOUR,
   closed: true,
 }
@@ -34,7 +35,7 @@ export const CLAIM_ADDRESS: LimitPolicy = {
 export const CLAIM_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,
-  windowSeconds: MINUTE,
+  windowSeconds: RULES.claimResendMs / 1000,
   closed: true,
 }
 

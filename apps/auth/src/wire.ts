@@ -7,7 +7,7 @@ import {
   operationsApp,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
-import { FEATURES, serviceUrls } from '@plainpath/metadata'
+import { serviceUrls } from '@plainpath/metadata'
 import { listen, schemaIsCurrent } from '@plainpath/postgres'
 import { REVOCATION } from '@plainpath/revocation'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
@@ -40,7 +40,7 @@ import { openTraces } from './wire/wire-tracing.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
 export async function openAuth(config: Config, surroundings: Surroundings) {
-  const { log, now, features = FEATURES, announce = () => undefined } = surroundings
+  const { log, now, announce = () => undefined } = surroundings
   const { hashKey, sealingKeys } = config
   const urls = serviceUrls(config.origin)
   await using opening = new AsyncDisposableStack()
@@ -123,7 +123,6 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     signing,
     resourceServers: resourceServers.current,
     urls,
-    features,
     events,
     now,
   })
@@ -152,7 +151,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
       origin: config.origin,
     }),
     ...assertionRoutes({ standingClaim: liveClaim, answerAssertion }),
-    ...metadataRoutes({ origin: config.origin, features, limits: LIMITS.documents }),
+    ...metadataRoutes({ origin: config.origin, limits: LIMITS.documents }),
   ]
   const oauth = {
     provider,

@@ -1,12 +1,9 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { FEATURES } from '@plainpath/metadata'
 import { expect } from 'vitest'
 import { asAgent, json, type Registered, register } from './agent-client.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
-
-export const CLAIMS_RUN = { ...FEATURES, verifiedEmail: true, contact: true }
 
 /** A server with claims and a mail server of its own, and a clock that only the test moves on. */
 export interface ClaimsUnderTest extends AsyncDisposable {
@@ -27,7 +24,6 @@ export async function startClaims(
   const clock = { now: new Date() }
   const another = (env: Record<string, string> = {}) =>
     startInstance(stores, {
-      features: CLAIMS_RUN,
       now: () => clock.now,
       env: { AUTH_SMTP_URL: mail.url, ...options.env, ...env },
     })

@@ -1,6 +1,5 @@
 import type { RequestListener } from 'node:http'
 import { createLog, type Log, serve } from '@plainpath/http'
-import type { Features } from '@plainpath/metadata'
 import { loadConfig } from '../src/config.ts'
 import { openAuth } from '../src/wire.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
@@ -25,8 +24,6 @@ export interface StartOptions {
   origin?: 'loopback'
   /** How long Redis may take to answer; long when absent, since a machine that runs tests is busy. */
   redisTimeoutMs?: number
-  /** What runs, where it is to be something else than `FEATURES`. */
-  features?: Features
   now?: () => Date
   /** Settings beside the usual ones, or instead of them. */
   env?: Record<string, string>
@@ -56,7 +53,6 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
     await openAuth(config, {
       log,
       now: options.now ?? (() => new Date()),
-      ...(options.features && { features: options.features }),
       ...(stores.redis && {
         redisPrefix: stores.redis.prefix,
         revocation: stores.redis.revocation,

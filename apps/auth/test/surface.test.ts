@@ -161,8 +161,8 @@ describe('/.well-known/oauth-authorization-server', () => {
       document.revocation_endpoint,
       document.jwks_uri,
       document.agent_auth.register_uri,
-      String(document.agent_auth.claim_uri),
-      String(document.agent_auth.claim_complete_uri),
+      document.agent_auth.claim_uri,
+      document.agent_auth.claim_complete_uri,
       document.service_documentation,
     ]
     expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)

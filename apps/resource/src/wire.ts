@@ -1,7 +1,7 @@
 import { loadGuides } from '@plainpath/guides'
 import { type Log, operationsApp, type Readiness, surfaceOf } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
+import { serviceUrls } from '@plainpath/metadata'
 import { openPool } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type Koa from 'koa'
@@ -44,8 +44,6 @@ export interface ResourceDeps {
   readonly now: () => Date
   /** Gets a line with the link of each mail, where mail becomes files. */
   readonly announce?: (line: string) => void
-  /** What runs; else what this version is made with. */
-  readonly features?: Features
   /** How long the authorization server may take, where it is to be another time than a second. */
   readonly introspectionTimeoutMs?: number | undefined
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
@@ -55,7 +53,7 @@ export interface ResourceDeps {
 /** Builds every object of the API once. Stores and the authorization server need not answer yet. */
 export async function openResource(
   config: Config,
-  { log, now, announce = () => undefined, features = FEATURES, ...deps }: ResourceDeps,
+  { log, now, announce = () => undefined, ...deps }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
@@ -85,12 +83,11 @@ export async function openResource(
     ...answersAboutGuides.routes,
     feedRoute({ guides, urls }),
     ...waitlist.routes,
-    ...(features.contact ? contact.routes : []),
+    ...contact.routes,
     mcpRoute({
       ...guideDeps,
       joinWaitlist,
       sendAs: contact.sendAs,
-      features,
       allowedOrigins: config.corsOrigins,
     }),
     ...metadataRoutes({

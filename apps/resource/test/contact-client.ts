@@ -1,5 +1,4 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { FEATURES } from '@plainpath/metadata'
 import { type Answered, ask, posting } from './ask.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
@@ -16,13 +15,12 @@ export interface ContactApi extends AsyncDisposable {
   becomes(id: unknown, state: string): Promise<void>
 }
 
-/** The API with messages turned on, and the mail server of its desk. */
+/** The API and the mail server of its desk. */
 export async function startContact(options: StartOptions = {}): Promise<ContactApi> {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await startMailServer())
   const api = opening.use(
     await startResource({
-      features: { ...FEATURES, contact: true },
       ...options,
       env: { RESOURCE_SMTP_URL: server.url, RESOURCE_DESK_ADDRESS: DESK, ...options.env },
     }),

@@ -1,8 +1,6 @@
-import { FEATURES } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
 import { type ContactApi, DESK, startContact } from './contact-client.ts'
-import { startResource } from './start-resource.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -149,10 +147,4 @@ describe('N-068 a token is refused, and nothing is kept:', () => {
     expectProblem(await at('GET', `'%20or%201=1--`), { status: 404, code: 'not-found' })
     expect((await at('GET', id)).status).toBe(200)
   })
-})
-
-test('while messages are not taken, their routes are not there', async () => {
-  await using api = await startResource({ features: { ...FEATURES, contact: false } })
-  for (const path of ['/api/contact', '/contact', '/contact/confirm'])
-    expect((await ask(api.origin, { path })).status).toBe(404)
 })

@@ -1,8 +1,6 @@
-import { FEATURES } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
 import { type ContactApi, DESK, startContact } from './contact-client.ts'
-import { startResource } from './start-resource.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -51,11 +49,4 @@ test('what other arguments would mend is told to the model', async () => {
   const refused = await send({ ...good, topic: 'spam' }, contact.tokenOf('ana@example.org', 'reg_a'))
   expect([refused.status, refused.body.includes('topic')]).toEqual([200, true])
   expect(await contact.kept()).toBe(before)
-})
-
-test('while messages are not taken there is no such tool', async () => {
-  await using api = await startResource({ features: { ...FEATURES, contact: false } })
-  const listed = await message(api.origin, 'tools/list', {})
-  expect(listed.body).toContain('join_waitlist')
-  expect(listed.body).not.toContain('send_contact_message')
 })

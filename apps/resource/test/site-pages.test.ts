@@ -1,5 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
-import { API_VERSION, FEATURES, operationsOf, RETENTION } from '@plainpath/metadata'
+import { API_VERSION, OPERATIONS, RETENTION } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -98,7 +98,7 @@ test('/changelog names every operation of the API once, with its address and whe
     body.matchAll(/<a href="\/docs#(\w+)"><code>([A-Z]+ \/[^<]+)<\/code><\/a>/g),
     ([, operationId, address]) => ({ operationId, address }),
   )
-  const described = operationsOf(FEATURES).map(({ operationId, method, path }) => ({
+  const described = OPERATIONS.map(({ operationId, method, path }) => ({
     operationId,
     address: `${method.toUpperCase()} ${path}`,
   }))
@@ -109,7 +109,7 @@ test('/changelog names every operation of the API once, with its address and whe
 
 describe('/docs', () => {
   test.for(
-    operationsOf(FEATURES).map(({ operationId, summary, method, path }) => ({
+    OPERATIONS.map(({ operationId, summary, method, path }) => ({
       operationId,
       summary,
       method,

@@ -1,6 +1,5 @@
 import path from 'node:path'
 import { createLog, type RequestHandler, type RunningServer, serve } from '@plainpath/http'
-import type { Features } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { loadConfig } from '../src/config.ts'
@@ -32,7 +31,6 @@ export interface RunningResource extends AsyncDisposable {
 export interface StartOptions {
   env?: Record<string, string>
   now?: () => Date
-  features?: Features
   /** Time-outs are those of production; else long, since a machine that runs tests is busy. */
   productionTimeouts?: boolean
   /** Another instance on the same stores, keys and authorization server. */
@@ -73,7 +71,6 @@ export async function startResource(options: StartOptions = {}): Promise<Running
       log,
       now: options.now ?? (() => new Date()),
       ...(!options.productionTimeouts && { introspectionTimeoutMs: 5_000 }),
-      ...(options.features && { features: options.features }),
     }),
   )
   handler = resource.handler

@@ -27,11 +27,18 @@ test('an image is built from what the apps need', () => {
     'packages/guides/content/',
     'packages/pages/src/styles/base.css',
     'packages/metadata/openapi.json',
+    'packages/metadata/src/documents/auth.template.md',
   ])
     expect(
       sent.some((file) => file.startsWith(needed)),
       needed,
     ).toBe(true)
+})
+
+test('an image has every text that the apps fill in', () => {
+  const templates = files.filter((file) => file.includes('.template.'))
+  expect(templates.length).toBeGreaterThan(0)
+  expect(templates.filter((file) => !isSent(file))).toEqual([])
 })
 
 test('nothing that is for tests, people or this machine is sent', () => {

@@ -1,12 +1,14 @@
 import { z } from 'zod'
 import { AgentId, AgentName, IdentityType, Scope } from './agent.ts'
 import { RegistrationId } from './claim.ts'
+import { durationIn } from './in-words.ts'
 import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
+import { RULES } from './rules.ts'
 
 /** The body of `POST /agent/register` (contract §4). What it does not know is ignored. */
 export const RegisterAgentRequest = z.object({
   client_name: AgentName.nullish().meta({
-    maxLength: 200,
+    maxLength: RULES.nameCharacters,
     description: 'Free-form name of the agent, shown to people as unverified. Empty counts as none.',
   }),
   type: z.string().max(100).nullish().meta({
@@ -41,8 +43,9 @@ const AgentMembers = z.object({
   resource: z.url().meta({ description: 'The API that its tokens are for (RFC 8707).' }),
   idle_expiry: z.iso.datetime().meta({
     description:
-      'When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last ' +
-      'token. In a flood of registrations a client that never got a token may end sooner, from an hour on.',
+      `When the client ends unless it gets a token before: ${durationIn('day', RULES.neverUsedMs)} after it ` +
+      `registered, later ${durationIn('day', RULES.idleMs)} after its last token. In a flood of registrations a client ` +
+      `that never got a token may end sooner, from ${durationIn('hour', RULES.floodMs)} on.`,
   }),
   claim_url: z.url().meta({ description: 'Where to ask a person to confirm the agent, by e-mail.' }),
   post_claim_scopes: z

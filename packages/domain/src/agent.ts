@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { AgentKey, MAX_AGENT_KEYS } from './public-jwk.ts'
 
 /** What a token may be used for (RFC 6749 §3.3). The words are public: seed §5. */
 export const Scope = z.enum(['guides:read', 'waitlist:write', 'contact:write'])
@@ -15,6 +14,9 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
 /** What every agent has from its registration on, without a verified e-mail address. */
 export const ANONYMOUS_SCOPES = ['guides:read', 'waitlist:write'] as const satisfies readonly Scope[]
 
+import { AgentKey } from './public-jwk.ts'
+import { RULES } from './rules.ts'
+
 /** Names an agent for its whole life; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
 export const AgentId = z
   .string()
@@ -25,11 +27,14 @@ export type AgentId = z.infer<typeof AgentId>
 /** Bidirectional controls can make a name read as another one (Unicode TR36 §2.6). */
 const UNSAFE_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
 
-/** Free-form, shown to people as unverified; at most 200 characters (code points). */
+/** Free-form, shown to people as unverified; its length counts code points. */
 export const AgentName = z
   .string()
   .trim()
-  .refine((name) => [...name].length <= 200, 'must be at most 200 characters')
+  .refine(
+    (name) => [...name].length <= RULES.nameCharacters,
+    `must be at most ${RULES.nameCharacters} characters`,
+  )
   .refine((name) => !UNSAFE_IN_A_NAME.test(name), 'must not contain control or text-direction characters')
   .refine((name) => name.isWellFormed(), 'must be well-formed Unicode')
 
@@ -47,7 +52,7 @@ export const Agent = z.strictObject({
   /** When it last got a token, a day at most too early; absent while it never got one. */
   lastUsedAt: z.date().optional(),
   /** Its public keys (RFC 7591 `jwks`); with any of them it has no secret. */
-  keys: z.array(AgentKey).max(MAX_AGENT_KEYS).readonly().default([]),
+  keys: z.array(AgentKey).max(RULES.agentKeys).readonly().default([]),
 })
 export type Agent = Readonly<z.infer<typeof Agent>>
 

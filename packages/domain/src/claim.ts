@@ -1,6 +1,8 @@
 import { z } from 'zod'
 import { IdentityType, Scope } from './agent.ts'
 import { EmailAddress } from './email-address.ts'
+import { numberInWords } from './in-words.ts'
+import { RULES } from './rules.ts'
 
 /** The id of a claim from its first attempt on. */
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
@@ -55,8 +57,7 @@ const EnteredCode = z.string().min(1).max(64)
 export const CompleteClaimRequest = z
   .object({
     otp: EnteredCode.nullish().meta({
-      description:
-        'The six digits that the person read to you, as a string. Blanks and hyphens do not count.',
+      description: `The ${numberInWords(RULES.claimCodeDigits)} digits that the person read to you, as a string. Blanks and hyphens do not count.`,
     }),
     user_code: EnteredCode.nullish().meta({ description: 'The same under another name.' }),
     claim_attempt_id: ClaimAttemptId.nullish().meta({ description: 'Your newest attempt when left out.' }),

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GuideSlug } from './guide.ts'
+import { RULES } from './rules.ts'
 
 export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
 export type ContactTopic = z.infer<typeof ContactTopic>
@@ -9,7 +10,10 @@ export const ContactText = z
   .string()
   .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
   .refine((text) => text !== '', 'must say something')
-  .refine((text) => [...text].length <= 5000, 'must be at most 5000 characters')
+  .refine(
+    (text) => [...text].length <= RULES.messageCharacters,
+    `must be at most ${RULES.messageCharacters} characters`,
+  )
   .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
   .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
 
@@ -20,8 +24,8 @@ export const ContactRequest = z.strictObject({
   }),
   message: ContactText.meta({
     minLength: 1,
-    maxLength: 5000,
-    description: 'What the person wants to say, 1 to 5000 characters. Leave out numbers of documents.',
+    maxLength: RULES.messageCharacters,
+    description: `What the person wants to say, 1 to ${RULES.messageCharacters} characters. Leave out numbers of documents.`,
   }),
   guideSlug: GuideSlug.nullish().meta({ description: 'The guide that the message is about.' }),
 })

@@ -1,9 +1,11 @@
 import { z } from 'zod'
+import { numberInWords } from './in-words.ts'
+import { RULES } from './rules.ts'
 
 /** Names by which an assertion is signed (RFC 7518 §3.1, RFC 8037, RFC 9864); the last two are the same. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
 
-export const MAX_AGENT_KEYS = 3
+const COUNT = `must hold 1 to ${RULES.agentKeys} public keys`
 
 /** Names a key (RFC 7517 §4.5): 1 to 128 printable ASCII characters. */
 const KeyId = z.string().regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printable ASCII characters')
@@ -32,13 +34,13 @@ const SentJwk = z
   })
 type SentJwk = z.infer<typeof SentJwk>
 
-/** A set of keys as it is sent (RFC 7517 §5): inline only, one to three. */
+/** A set of keys as it is sent (RFC 7517 §5): inline only. */
 export const SentJwks = z.object({
   keys: z
     .array(SentJwk)
-    .min(1, 'must hold 1 to 3 public keys')
-    .max(MAX_AGENT_KEYS, 'must hold 1 to 3 public keys')
-    .meta({ description: 'One to three public keys, P-256 or Ed25519.' }),
+    .min(1, COUNT)
+    .max(RULES.agentKeys, COUNT)
+    .meta({ description: `One to ${numberInWords(RULES.agentKeys)} public keys, P-256 or Ed25519.` }),
 })
 
 const algorithm = z.enum(ASSERTION_ALGORITHMS)

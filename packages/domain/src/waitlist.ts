@@ -1,10 +1,11 @@
 import { z } from 'zod'
 import { EmailAddress } from './email-address.ts'
+import { RULES } from './rules.ts'
 
-/** Names a waitlist entry in a referral link; 16 random characters that say nothing about order. */
+/** Names a waitlist entry in a referral link; random characters that say nothing about order. */
 export const ReferralSlug = z
   .string()
-  .regex(/^[a-z2-7]{16}$/)
+  .regex(new RegExp(`^[a-z2-7]{${RULES.referralSlugCharacters}}$`))
   .brand<'ReferralSlug'>()
 export type ReferralSlug = z.infer<typeof ReferralSlug>
 

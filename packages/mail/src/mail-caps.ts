@@ -1,4 +1,4 @@
-import { canonicalEmail } from '@plainpath/domain'
+import { canonicalEmail, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -11,7 +11,7 @@ export interface MailCaps {
   readonly all: number
 }
 
-export const MAIL_CAPS: MailCaps = { mailbox: 5, domain: 2_000, all: 20_000 }
+export const MAIL_CAPS: MailCaps = { mailbox: RULES.mailsToMailbox, domain: 2_000, all: 20_000 }
 
 /** @param factor multiplies each cap, as it does other limits; none falls below one */
 export function scaledMailCaps(factor: number): MailCaps {

@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
@@ -16,10 +17,7 @@ const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * SECOND_
 const LEASE_MS = 80 * SECOND_MS
 
 const BATCH = 500
-const DEAD_CONTENT_MS = 7 * DAY_MS
-const ROW_MS = 30 * DAY_MS
-/** A day for the caps, and an hour for clocks that differ. */
-const COUNTED_MS = 25 * HOUR_MS
+const DEAD_CONTENT_MS = RULES.undeliveredMailMs
 
 const Row = z.object({
   id: z.uuid(),
@@ -124,11 +122,11 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH})`,
-    [ago(COUNTED_MS)],
+    [ago(RULES.mailCountedMs)],
   )
   await db.query(
     `delete from mails where id in (select id from mails where settled_at <= $1 limit ${BATCH})`,
-    [ago(ROW_MS)],
+    [ago(RULES.mailKeptMs)],
   )
 }
 

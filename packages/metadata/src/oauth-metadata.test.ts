@@ -1,16 +1,16 @@
-import { Scope } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { FEATURE_SETS } from '../test/document-config.ts'
-import { AuthorizationServerMetadata, authorizationServerMetadata } from './authorization-server.ts'
+import {
+  AuthorizationServerMetadata,
+  authorizationServerMetadata,
+  ProtectedResourceMetadata,
+  protectedResourceMetadata,
+} from './oauth-metadata.ts'
 import { appFor } from './paths.ts'
-import { ProtectedResourceMetadata, protectedResourceMetadata } from './protected-resource.ts'
 import { serviceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const scopes = Scope.options
-const features = { ...FEATURE_SETS.off, policies: true }
-const server = authorizationServerMetadata({ origin: ORIGIN, scopes, features })
-const resource = protectedResourceMetadata({ origin: ORIGIN, scopes, features })
+const server = authorizationServerMetadata({ origin: ORIGIN })
+const resource = protectedResourceMetadata({ origin: ORIGIN })
 
 /** Every text in a document that is an address. */
 const addresses = (value: unknown): string[] => {
@@ -30,7 +30,7 @@ describe('the authorization server', () => {
       jwks_uri: `${ORIGIN}/oauth/jwks.json`,
       scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
       response_types_supported: [],
-      grant_types_supported: ['client_credentials'],
+      grant_types_supported: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
       revocation_endpoint_auth_methods_supported: [
@@ -44,8 +44,18 @@ describe('the authorization server', () => {
       agent_auth: {
         skill: `${ORIGIN}/auth.md`,
         register_uri: `${ORIGIN}/api/agent/register`,
-        identity_types_supported: ['anonymous'],
-        anonymous: { credential_types_supported: ['access_token'] },
+        claim_uri: `${ORIGIN}/api/agent/claim`,
+        claim_complete_uri: `${ORIGIN}/api/agent/claim/complete`,
+        identity_types_supported: ['anonymous', 'identity_assertion'],
+        anonymous: {
+          credential_types_supported: ['access_token'],
+          claim_uri: `${ORIGIN}/api/agent/claim`,
+        },
+        identity_assertion: {
+          assertion_types_supported: ['verified_email'],
+          credential_types_supported: ['access_token'],
+          claim_uri: `${ORIGIN}/api/agent/claim`,
+        },
       },
     })
   })
@@ -82,14 +92,8 @@ describe('the protected resource', () => {
   test('has no member that its schema does not know, and never no scope', () => {
     expect(ProtectedResourceMetadata.safeParse(JSON.parse(JSON.stringify(resource))).success).toBe(true)
     expect(ProtectedResourceMetadata.safeParse({ ...resource, jwks_uri: ORIGIN }).success).toBe(false)
-    expect(() => protectedResourceMetadata({ origin: ORIGIN, scopes: [] })).toThrow('scopes_supported')
+    expect(ProtectedResourceMetadata.safeParse({ ...resource, scopes_supported: [] }).success).toBe(false)
   })
-})
-
-test('neither names policies before there are any', () => {
-  const config = { origin: ORIGIN, scopes, features: FEATURE_SETS.off }
-  const documents = [authorizationServerMetadata(config), protectedResourceMetadata(config)]
-  expect(JSON.stringify(documents)).not.toMatch(/policy|tos_uri/)
 })
 
 test('the two name each other, byte for byte', () => {
@@ -102,10 +106,7 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
   (origin) => {
     const urls = serviceUrls(origin)
     const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
-    const documents = [
-      authorizationServerMetadata({ origin, scopes }),
-      protectedResourceMetadata({ origin, scopes }),
-    ]
+    const documents = [authorizationServerMetadata({ origin }), protectedResourceMetadata({ origin })]
     for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
       const parsed = new URL(address)

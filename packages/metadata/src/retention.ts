@@ -1,4 +1,7 @@
-import { FEATURES } from './features.ts'
+import { capitalised, durationIn, durationInWords, RULES } from '@plainpath/domain'
+
+/** Attempts to send a mail end within a day. */
+const DAY_MS = 24 * 3_600_000
 
 /** One kind of data about people or their agents, and how long this version keeps it. */
 export interface RetentionRow {
@@ -8,63 +11,59 @@ export interface RetentionRow {
   readonly until: string
 }
 
-/** Kept once claims run. */
 const OF_CLAIMS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count and keep your no.',
-    until: 'Until you answer, and at most 24 hours.',
+    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)}.`,
   },
   {
     what: 'That an agent asked somebody, and what came of it',
     how: 'Ids, times and a state, without the address.',
-    until: 'For two days.',
+    until: `For ${durationInWords('day', RULES.claimAttemptKeptMs)}.`,
   },
   {
     what: 'The code that our page shows you, and the links in our mails',
     how: 'Only a hash; of the code, a keyed one.',
-    until:
-      'A code until it is used, replaced or declined, and at most 24 hours. A link as long as what it is about.',
+    until: `A code until it is used, replaced or declined, and at most ${durationIn('hour', RULES.claimLinkMs)}. A link as long as what it is about.`,
   },
   {
     what: 'Your e-mail address, after you confirmed an agent',
     how: 'Encrypted. A keyed hash of the address stands beside it.',
-    until: 'For 30 days, or until you, the agent or the operator ends it.',
+    until: `For ${durationIn('day', RULES.claimMs)}, or until you, the agent or the operator ends it.`,
   },
   {
     what: 'That an agent was confirmed, and how that ended',
     how: 'Ids and times, without the address.',
-    until: 'Until 30 days after it ended.',
+    until: `Until ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
   },
   {
     what: 'How many wrong codes were sent for a mailbox',
     how: 'Times under a keyed hash of the mailbox.',
-    until: 'For a day and a minute.',
+    until: `For ${durationIn('day', RULES.mailboxTriesMs)} and a minute.`,
   },
   {
     what: 'That you said no to an agent',
     how: 'A keyed hash of your mailbox, and a date.',
-    until: 'For 30 days.',
+    until: `For ${durationIn('day', RULES.claimBlockMs)}.`,
   },
 ]
 
-/** Kept once messages are taken. */
 const CONTACT: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, and the address for the answer',
     how: 'Encrypted.',
-    until:
-      'Until 90 days after it reached the people who answer. Their mailbox keeps its own copy. A message from our page that you do not confirm goes after 24 hours.',
+    until: `Until ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy. A message from our page that you do not confirm goes after ${durationIn('hour', RULES.unconfirmedMessageMs)}.`,
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
-    how: 'Without text and address. That number says nothing once the confirmation is forgotten, 30 days after it ended.',
+    how: `Without text and address. That number says nothing once the confirmation is forgotten, ${durationIn('day', RULES.endedClaimKeptMs)} after it ended.`,
     until: 'Kept.',
   },
   {
     what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message goes once',
     how: 'Only keyed hashes.',
-    until: 'For 24 hours, and at most a few minutes more.',
+    until: `For ${durationIn('hour', RULES.idempotencyMs)}, and at most a few minutes more.`,
   },
 ]
 
@@ -77,26 +76,25 @@ export const RETENTION: readonly RetentionRow[] = [
   },
   {
     what: 'Who led whom to the waitlist',
-    how: 'A link between two entries. Your share link has 16 random characters.',
+    how: `A link between two entries. Your share link has ${RULES.referralSlugCharacters} random characters.`,
     until: 'As long as the two entries.',
   },
   {
     what: 'The links in our mails about the waitlist',
     how: 'Only a hash.',
-    until: 'As long as your place on the list. A link that you asked for to leave works for 7 days.',
+    until: `As long as your place on the list. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
     what: 'A mail to you, until it is sent: your address and the text',
     how: 'Encrypted.',
-    until:
-      'Until your mail server took it; if it never does, for 8 days. Mail servers keep copies of their own.',
+    until: `Until your mail server took it; if it never does, for ${durationIn('day', DAY_MS + RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },
   {
     what: 'That a mail was sent, and what kind it was',
-    how: 'Without address and text. For a day and an hour, a keyed hash of the mailbox, to count.',
-    until: 'For 30 days.',
+    how: `Without address and text. For a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)}, a keyed hash of the mailbox, to count.`,
+    until: `For ${durationIn('day', RULES.mailKeptMs)}.`,
   },
-  ...(FEATURES.contact ? CONTACT : []),
+  ...CONTACT,
   {
     what: 'The name of an agent, if it gave one',
     how: 'Encrypted.',
@@ -105,40 +103,37 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'An agent’s registration: its id, its scopes, its state, when it registered, and the day of its last token',
     how: 'The id is random.',
-    until:
-      'Until it expires: 7 days after it was made if the agent never got a token, else 90 days (and a day at most) after the last one. One that the agent deletes, or the operator disables, is kept, so that the id never works again.',
+    until: `Until it expires: ${durationIn('day', RULES.neverUsedMs)} after it was made if the agent never got a token, else ${durationIn('day', RULES.idleMs)} (and ${durationIn('day', RULES.useRecordedMs)} at most) after the last one. One that the agent deletes, or the operator disables, is kept, so that the id never works again.`,
   },
   {
     what: 'That a registration expired',
     how: 'Its id, keyed hashes of its secrets or its public keys, and the time: enough to tell the agent so.',
-    until: 'For 90 days.',
+    until: `For ${durationIn('day', RULES.tombstoneMs)}.`,
   },
   {
     what: 'The secrets of an agent',
     how: 'Only keyed hashes.',
-    until:
-      'Until the agent deletes its registration, ends the secret or registers keys instead. An old one goes 7 days after a new one was made.',
+    until: `Until the agent deletes its registration, ends the secret or registers keys instead. An old one goes ${durationIn('day', RULES.oldSecretMs)} after a new one was made.`,
   },
   {
     what: 'The public keys of an agent, if it registered keys instead of a secret',
     how: 'As it sent them. A public key is no secret.',
-    until: 'Until the agent replaces them or deletes its registration, and 90 days after that expired.',
+    until: `Until the agent replaces them or deletes its registration, and ${durationIn('day', RULES.tombstoneMs)} after that expired.`,
   },
   {
     what: 'That a client assertion of an agent was used',
     how: 'Only a hash of the agent’s id and the number of the assertion.',
-    until: 'Five minutes after it was made, and at most a few minutes more.',
+    until: `${capitalised(durationInWords('minute', RULES.clientAssertionMs))} after it was made, and at most a few minutes more.`,
   },
   {
     what: 'Access tokens of an agent',
     how: 'Only a hash, with the id of the agent and what the token is for.',
-    until: 'One hour after the token was made, and at most a few minutes more.',
+    until: `${capitalised(durationInWords('hour', RULES.tokenMs))} after the token was made, and at most a few minutes more.`,
   },
   {
     what: 'How often a network address, an agent or an e-mail address was used, for our limits',
     how: 'Counts under keyed hashes. Their random key changes each day.',
-    until:
-      'Counted for at most an hour and a few minutes, and requests of agents to be confirmed for a day. After two days the key is gone, and the hashes say nothing.',
+    until: `Counted for at most an hour and a few minutes, and requests of agents to be confirmed for a day. After ${durationInWords('day', RULES.limitKeyMs)} the key is gone, and the hashes say nothing.`,
   },
   {
     what: 'A log line for a request, and one when something changes or ends: an agent, a confirmation, a place on the list, a message',
@@ -146,7 +141,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until:
       'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },
-  ...(FEATURES.verifiedEmail ? OF_CLAIMS : []),
+  ...OF_CLAIMS,
 ]
 
 /** The table as Markdown. */

@@ -1,13 +1,7 @@
-import type { ResourceDocumentConfig } from '../src/documents/document-config.ts'
-import { authDocuments, guideDocuments, resourceDocuments } from '../src/documents/documents-of.ts'
-import type { ServedDocument } from '../src/documents/served-document.ts'
-import { FEATURES, type Features } from '../src/features.ts'
+import { authDocuments, guideDocuments, resourceDocuments } from '../src/documents/documents.ts'
+import type { ResourceDocumentConfig, ServedDocument } from '../src/documents/served-document.ts'
 
 export const ORIGIN = 'https://plainpath.example'
-
-const ALL_ON = Object.fromEntries(Object.keys(FEATURES).map((name) => [name, true])) as unknown as Features
-const ALL_OFF = Object.fromEntries(Object.keys(FEATURES).map((name) => [name, false])) as unknown as Features
-export const FEATURE_SETS = { off: ALL_OFF, today: FEATURES, on: ALL_ON }
 
 const GUIDES = [
   {
@@ -27,7 +21,6 @@ const GUIDES = [
 /** A configuration; the documents are made with two guides. */
 export const configured = (change: Partial<ResourceDocumentConfig> = {}): ResourceDocumentConfig => ({
   origin: ORIGIN,
-  features: FEATURES,
   attorneyLists: ['https://lists.example/pro-bono', 'https://lists.example/accredited'],
   builtAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',

@@ -1,5 +1,10 @@
+import { durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
 import { type Html, html } from './html.ts'
 import { calendarDay } from './long-date.ts'
+
+const CODES = numberInWords(RULES.claimCodes)
+const CODE_LASTS = durationIn('minute', RULES.claimCodeMs)
+const BLOCK_LASTS = durationIn('day', RULES.claimBlockMs)
 
 /** What a person needs to know of an agent that says it acts for them. */
 export interface AgentOnPage {
@@ -27,11 +32,11 @@ export function claimQuestionPage(page: ClaimQuestionPage): Html {
 <pre><code id="match-phrase">${page.matchPhrase}</code></pre>
 ${agentLines(page.agent)}
 ${page.shown && html`<p class="notice">We showed you a code before. If you ask for a new one, only the new one works.</p>`}
-${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We showed you three codes, and cannot show more. The last one works for 10 minutes from when you saw it. After that, ask your agent to start again.</p>`}
+${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We showed you ${CODES} codes, and cannot show more. The last one works for ${CODE_LASTS} from when you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent</h2>
 <form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent gets no code. For 30 days, we send you no such mail for agents that you have not let in before.</p>
+<p><strong>What happens next:</strong> the agent gets no code. For ${BLOCK_LASTS}, we send you no such mail for agents that you have not let in before.</p>
 <button type="submit" name="answer" value="no">No, this is not my agent</button>
 </form>`
 }
@@ -41,7 +46,7 @@ const yesForm = ({
   codesLeft,
 }: ClaimQuestionPage) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
-<p><strong>What happens next:</strong> we show you a code with six digits. Tell it to your agent, and to nobody else. Then, for 30 days, the agent can send us messages for you, and our answers go to your e-mail address. You can end that at any time. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Tell it to your agent, and to nobody else. Then, for ${durationIn('day', RULES.claimMs)}, the agent can send us messages for you, and our answers go to your e-mail address. You can end that at any time. <a href="/privacy">What we keep</a></p>
 <button type="submit" name="answer" value="yes">Yes, my agent shows the same words: show my code</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
@@ -58,7 +63,7 @@ export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: s
   html`<h1>Your code</h1>
 <p>Tell this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
 <pre><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
-<p>The code works once, for 10 minutes. We will never ask you for it by mail or phone. Tell it to nobody but your agent.</p>
+<p>The code works once, for ${CODE_LASTS}. We will never ask you for it by mail or phone. Tell it to nobody but your agent.</p>
 <p>When your agent has used it, you get a mail from us. It has a link to end this.</p>
 ${
   page.codesLeft > 0 &&
@@ -82,7 +87,10 @@ const AGAIN = 'If you still want this, ask your agent to start again. You then g
 const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly text: readonly string[] }>> = {
   unknown: {
     title: 'This link does not work',
-    text: ['It may be cut off, or it is more than two days old. Copy the whole link from the mail.', AGAIN],
+    text: [
+      `It may be cut off, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the mail.`,
+      AGAIN,
+    ],
   },
   completed: {
     title: 'This is done',
@@ -99,12 +107,12 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
     title: 'You said no',
     text: [
       'The agent gets no code. If it could send us messages for you before, that has ended too.',
-      'For 30 days after you said no, we send you no such mail for agents that you have not let in before. You do not need to do anything.',
+      `For ${BLOCK_LASTS} after you said no, we send you no such mail for agents that you have not let in before. You do not need to do anything.`,
     ],
   },
   expired: {
     title: 'This link has expired',
-    text: ['The link in the mail works for 24 hours.', AGAIN],
+    text: [`The link in the mail works for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
   },
   superseded: {
     title: 'There is a newer mail',
@@ -116,7 +124,7 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
   'no-codes-left': {
     title: 'We cannot show more codes',
     text: [
-      'We showed you three codes for this link. The last one works for 10 minutes from when you saw it.',
+      `We showed you ${CODES} codes for this link. The last one works for ${CODE_LASTS} from when you saw it.`,
       AGAIN,
     ],
   },

@@ -1,3 +1,4 @@
+import { durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { officialLists } from './attorney-help.ts'
 import { type Html, html } from './html.ts'
 
@@ -42,7 +43,7 @@ ${waitlistForm(form)}`
 }
 
 /** The same for every address: nobody learns from it how many mails one gets. */
-const noMail = html`<p>We send at most five mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
+const noMail = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
 
 /** The body of `/waitlist` for somebody new. @param referralUrl is shown here and never again */
 export function joinedPage({ referralUrl }: { referralUrl: string }): Html {
@@ -92,7 +93,7 @@ ${mistakeAt('topic', mistakes.topic)}
 <select id="topic" name="topic">
 ${TOPICS.map(([value, text]) => (value === topic ? html`<option value="${value}" selected>${text}</option>\n` : html`<option value="${value}">${text}</option>\n`))}</select>
 <label for="message">Your message</label>
-<p>Leave out numbers of documents, such as your A-Number. At most 5000 characters.</p>
+<p>Leave out numbers of documents, such as your A-Number. At most ${RULES.messageCharacters} characters.</p>
 ${mistakeAt('message', mistakes.message)}
 <textarea id="message" name="message" rows="8">${message}</textarea>
 <label for="email">Your e-mail address, for our answer</label>
@@ -105,8 +106,8 @@ ${mistakeAt('email', mistakes.email)}
 
 /** After the form was sent. It says the same for every address. */
 export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>
-<p>Your message is not sent yet. Open the link in the mail and press the button within 24 hours.</p>
-<p>We send at most five mails a day to one mailbox. If none comes, look in the spam folder, or try again tomorrow.</p>
+<p>Your message is not sent yet. Open the link in the mail and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
+<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If none comes, look in the spam folder, or try again tomorrow.</p>
 <p><a href="/">Back to the guides</a></p>`
 
 interface LinkPage {

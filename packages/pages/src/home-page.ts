@@ -9,14 +9,12 @@ export interface HomePage {
   readonly commands: readonly { readonly does: string; readonly line: string }[]
   /** Where an agent reads on. */
   readonly links: readonly { readonly href: string; readonly text: string }[]
-  /** Whether `/contact` takes messages. */
-  readonly contact: boolean
   /** The slug of the person whose link led here. */
   readonly referredBySlug?: string | undefined
 }
 
 /** The body of `/`: what the service is and is not, and one door for people, one for agents. */
-export function homePage({ guides, commands, links, contact, referredBySlug }: HomePage): Html {
+export function homePage({ guides, commands, links, referredBySlug }: HomePage): Html {
   return html`<div class="welcome">
 <h1>Plain-English guides to U.S. immigration</h1>
 <p class="lead">Each guide says what a form or a rule is for, what to do next, and which official page says so.</p>
@@ -31,7 +29,7 @@ ${referredBySlug === undefined && html`<p><a href="#waitlist">Join the waitlist<
 ${guides.length === 0 ? html`<p>No guide is published yet.</p>` : guideList(guides)}
 <h3>To talk to an attorney</h3>
 ${officialLists()}
-${contact && html`<p><a href="/contact">Write to us</a> if a guide has a mistake, or you have a question.</p>`}
+<p><a href="/contact">Write to us</a> if a guide has a mistake, or you have a question.</p>
 ${referredBySlug === undefined && waitlistSection({})}
 </section>
 <section aria-labelledby="agents">

@@ -1,22 +1,19 @@
-import type { Agent } from '@plainpath/domain'
-
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
+import { type Agent, RULES } from '@plainpath/domain'
 
 /** How long agents live (contract §4), in milliseconds. */
 export const LIFE = {
   /** Of an agent that never got a token, from its registration. */
-  neverUsedMs: 7 * DAY_MS,
+  neverUsedMs: RULES.neverUsedMs,
   /** Of another one, from its last token. */
-  idleMs: 90 * DAY_MS,
+  idleMs: RULES.idleMs,
   /** How often it is written down that an agent is used: longer than a token lives, so that none is forgotten. */
-  markMs: DAY_MS,
+  markMs: RULES.useRecordedMs,
   /** No flood ends an agent that is younger. */
-  floodMs: HOUR_MS,
+  floodMs: RULES.floodMs,
   /** How long its owner is told that it expired. */
-  tombstoneMs: 90 * DAY_MS,
+  tombstoneMs: RULES.tombstoneMs,
   /** How long the old secret is accepted beside a new one. */
-  oldSecretMs: 7 * DAY_MS,
+  oldSecretMs: RULES.oldSecretMs,
 } as const
 
 /** When the agent ends unless it gets a token before; a day later than it must, since use is written down so coarsely. */

@@ -1,4 +1,4 @@
-import type { AgentId } from '@plainpath/domain'
+import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentRepository } from './agent-repository.ts'
 
@@ -9,7 +9,6 @@ export interface CachedAgents {
   forgetAll(): void
 }
 
-const KNOWN_MS = 30_000
 /** Short, since an agent may register at another instance right after somebody guessed its id here. */
 const UNKNOWN_MS = 2_000
 const MAX_AGENTS = 10_000
@@ -34,7 +33,8 @@ export function cachedAgents(
       .find(id)
       .then((record) => {
         // A notice that came while the row was being read removed this look-up: what it read may be old.
-        if (underWay.get(id) === found) entries.set(id, { record }, { ttl: record ? KNOWN_MS : UNKNOWN_MS })
+        if (underWay.get(id) === found)
+          entries.set(id, { record }, { ttl: record ? RULES.agentCachedMs : UNKNOWN_MS })
         return record
       })
       .finally(() => {

@@ -2,9 +2,10 @@ import {
   type Agent,
   type AgentDescription,
   authenticationMethod,
+  Scope,
   type StandingClaim,
 } from '@plainpath/domain'
-import { FEATURES, GRANT_TYPES, type ServiceUrls, scopesOf } from '@plainpath/metadata'
+import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
 import { idleExpiry } from './agent-life.ts'
 import type { AgentRecord } from './agent-repository.ts'
@@ -23,7 +24,7 @@ export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   resource: urls.base,
   idle_expiry: idleExpiry(agent).toISOString(),
   claim_url: urls.claim,
-  post_claim_scopes: scopesOf(FEATURES),
+  post_claim_scopes: [...Scope.options],
 })
 
 export const SECRET_MEMBERS = {

@@ -1,10 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { AgentId, StandingClaim } from '@plainpath/domain'
+import { type AgentId, RULES, type StandingClaim } from '@plainpath/domain'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { AssertionStore } from './assertion-store.ts'
 import { signAssertion } from './identity-assertion.ts'
-
-const DAY_MS = 86_400_000
 
 export interface IssuedAssertion {
   /** A JWT, `typ: identity-assertion+jwt`. */
@@ -35,7 +33,10 @@ export const issueAssertion =
     deps.requireCurrent()
     const issuedAt = deps.now()
     const expiresAt = new Date(
-      Math.min(issuedAt.getTime() + Math.min(DAY_MS, deps.overlapMs), claim.expiresAt.getTime()),
+      Math.min(
+        issuedAt.getTime() + Math.min(RULES.identityAssertionMs, deps.overlapMs),
+        claim.expiresAt.getTime(),
+      ),
     )
     const assertion = { jti: randomUUID(), claimId: claim.id, clientId, issuedAt, expiresAt }
     if (!(await deps.assertions.add(assertion))) return undefined

@@ -1,19 +1,16 @@
-import { err, ok, type Result } from '@plainpath/domain'
+import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
-
-const MINUTE_MS = 60_000
-const DAY_MS = 24 * 60 * MINUTE_MS
 
 /** The numbers of a claim attempt (contract §5). */
 export const ATTEMPT = {
-  linkMs: DAY_MS,
-  codeMs: 10 * MINUTE_MS,
-  codeLength: 6,
-  presses: 3,
-  tries: 5,
+  linkMs: RULES.claimLinkMs,
+  codeMs: RULES.claimCodeMs,
+  codeLength: RULES.claimCodeDigits,
+  presses: RULES.claimCodes,
+  tries: RULES.claimTries,
   /** Codes entered for one mailbox within 24 hours, over all agents and attempts. */
   triesOfMailbox: 10,
-  blockMs: 30 * DAY_MS,
+  blockMs: RULES.claimBlockMs,
 } as const
 
 export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
@@ -115,7 +112,7 @@ export function countTry(
 
 /**
  * Whether an attempt for which the right code was entered becomes a claim: asked again, of the row as it is by now.
- * Its own last try has been counted, so five tries do not lock it here.
+ * Its own last try has been counted, so the last try does not lock it here.
  */
 export function redeem(
   attempt: ClaimAttempt,

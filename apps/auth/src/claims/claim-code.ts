@@ -2,12 +2,12 @@ import { randomInt } from 'node:crypto'
 import type { HashKey } from '@plainpath/sealing'
 import { ATTEMPT } from './claim-attempt.ts'
 
-/** Six decimal digits, each code as likely as every other: `randomInt` has no modulo bias. */
+/** Decimal digits, each code as likely as every other: `randomInt` has no modulo bias. */
 export const newCode = (): string =>
   String(randomInt(10 ** ATTEMPT.codeLength)).padStart(ATTEMPT.codeLength, '0')
 
 /**
- * The six digits that somebody meant: full-width digits (and others with a compatibility form) are their ASCII ones,
+ * The digits of a code that somebody meant: full-width digits (and others with a compatibility form) are their ASCII ones,
  * blanks, and hyphens between groups, do not count. A number that lost its leading zeros is not completed: it may be
  * a code that was cut off.
  *
@@ -15,7 +15,7 @@ export const newCode = (): string =>
  */
 export function normalisedCode(entered: string): string | undefined {
   const digits = entered.normalize('NFKC').replaceAll(/[\s-]/g, '')
-  return /^[0-9]{6}$/.test(digits) ? digits : undefined
+  return digits.length === ATTEMPT.codeLength && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
 /** As it is kept: without the key, a million guesses would find the code of a plain hash at once. */

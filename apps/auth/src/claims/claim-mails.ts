@@ -1,7 +1,24 @@
+import { durationIn, RULES } from '@plainpath/domain'
 import type { MailHandler } from '@plainpath/mail'
+import { readTemplate } from '@plainpath/metadata'
 import { longDate } from '@plainpath/pages'
 import type { Claim } from './claim.ts'
 import type { ClaimAttemptStore, ClaimMail } from './postgres-claim-attempts.ts'
+
+const linkText = readTemplate(
+  new URL('./claim-link-mail.template.txt', import.meta.url),
+  ['matchPhrase', 'link'],
+  {
+    claimLasts: durationIn('day', RULES.claimMs),
+    linkLasts: durationIn('hour', RULES.claimLinkMs),
+    blockLasts: durationIn('day', RULES.claimBlockMs),
+  },
+)
+const confirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt', import.meta.url), [
+  'until',
+  'registered',
+  'link',
+])
 
 /** Nothing in a mail comes from the agent, not even its name: whoever registers one could write to anybody. */
 export const claimLinkMail = (given: {
@@ -14,28 +31,7 @@ export const claimLinkMail = (given: {
   about: given.id,
   to: given.email,
   subject: 'Did you ask an AI agent to use Plainpath for you?',
-  text: `An AI agent gave us this address. It says that it acts for you.
-
-If you want that, do this:
-
-1. Look at what your agent shows you. It must show these two words:
-
-   ${given.matchPhrase}
-
-2. Open this link and press the button. You get a code. Tell it to your agent.
-
-   ${given.url}
-
-Then, for 30 days, the agent can send us messages for you, and our answers come to
-this address. You can end that at any time.
-
-The link works for 24 hours.
-
-If you did not ask for this, ignore this mail. Nothing happens then. To get no such
-mails for 30 days, but from agents that you let in, open the link and press "No".
-
-Plainpath is not a law firm and not the government.
-`,
+  text: linkText({ matchPhrase: given.matchPhrase, link: given.url }),
 })
 
 export const claimConfirmedMail = (
@@ -46,20 +42,11 @@ export const claimConfirmedMail = (
   about: claim.id,
   to: given.to,
   subject: 'An AI agent can now use Plainpath for you',
-  text: `You gave an AI agent the code from our page. From now on, until
-${longDate(claim.expiresAt)}, it can send us messages for you. Our answers come to this
-address.
-
-The agent signed up here on ${longDate(given.agentRegisteredAt)}.
-
-Was this not you, or do you want to end it? Open this link and press the button:
-
-   ${given.url}
-
-What you sent before stays with us for as long as our privacy page says.
-
-Plainpath is not a law firm and not the government.
-`,
+  text: confirmedText({
+    until: longDate(claim.expiresAt),
+    registered: longDate(given.agentRegisteredAt),
+    link: given.url,
+  }),
 })
 
 /**

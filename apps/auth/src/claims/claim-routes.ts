@@ -1,4 +1,4 @@
-import { type Agent, AgentId, type RenewedAssertion } from '@plainpath/domain'
+import { type Agent, AgentId, numberInWords, type RenewedAssertion } from '@plainpath/domain'
 import { type Caller, defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import type { z } from 'zod'
@@ -106,7 +106,7 @@ async function agentOf(caller: Caller, deps: ClaimRouteDeps): Promise<Agent> {
 function codeIn(entered: string, pointer: string): string {
   const code = normalisedCode(entered)
   if (code !== undefined) return code
-  const detail = 'must be the six digits that the person was shown, as a string'
+  const detail = `must be the ${numberInWords(ATTEMPT.codeLength)} digits that the person was shown, as a string`
   throw new Problem('invalid-request', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 

@@ -1,8 +1,8 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { AttemptRow } from './attempt-row.ts'
 
-const DAY_MS = 24 * 3_600_000
 const Blocked = z.object({ blocked: z.boolean() })
 const Tries = z.object({ tries: z.int() })
 
@@ -29,7 +29,7 @@ export async function triesOf(tx: Database, row: AttemptRow, now: Date): Promise
   ])
   const { rows } = await tx.query(
     'select count(*) as tries from claim_tries where mailbox_hash = $1 and tried_at > $2',
-    [row.mailbox_hash, new Date(now.getTime() - DAY_MS)],
+    [row.mailbox_hash, new Date(now.getTime() - RULES.mailboxTriesMs)],
   )
   return Tries.parse(rows[0]).tries
 }

@@ -12,6 +12,7 @@ import {
   OPEN,
 } from './attempt-row.ts'
 import {
+  ATTEMPT,
   afterMail,
   type ClaimAttempt,
   type ClosedState,
@@ -159,8 +160,8 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
     /** After a wrong code: the fifth locks the attempt. */
     async lockIfSpent(id: string): Promise<void> {
       await db.query(
-        `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= 5`,
-        [id],
+        `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= $2`,
+        [id, ATTEMPT.tries],
       )
       events.emit('attempt-locked', { claim_attempt_id: id })
     },

@@ -1,12 +1,8 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { ERASED, OPEN } from './attempt-row.ts'
 
 const BATCH = 1_000
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
-/** How long a closed attempt, which holds no address any more, can still be told apart from an unknown one. */
-const ATTEMPT_ROW_MS = 2 * DAY_MS
-const ENDED_CLAIM_MS = 30 * DAY_MS
 
 const batch = (table: string, key: string, where: string) =>
   `${key} in (select ${key} from ${table} where ${where} limit ${BATCH} for update skip locked)`
@@ -20,9 +16,12 @@ const STATEMENTS: readonly { readonly sql: string; readonly ageMs: number }[] = 
   },
   {
     sql: `delete from claim_attempts where ${batch('claim_attempts', 'id', 'created_at <= $1')}`,
-    ageMs: ATTEMPT_ROW_MS,
+    ageMs: RULES.claimAttemptKeptMs,
   },
-  { sql: `delete from claim_tries where ${batch('claim_tries', 'id', 'tried_at <= $1')}`, ageMs: DAY_MS },
+  {
+    sql: `delete from claim_tries where ${batch('claim_tries', 'id', 'tried_at <= $1')}`,
+    ageMs: RULES.mailboxTriesMs,
+  },
   {
     sql: `delete from claim_blocks where ${batch('claim_blocks', 'mailbox_hash', 'until <= $1')}`,
     ageMs: 0,
@@ -33,7 +32,10 @@ const STATEMENTS: readonly { readonly sql: string; readonly ageMs: number }[] = 
           where ${batch('claims', 'id', 'ended_at is null and expires_at <= $1')}`,
     ageMs: 0,
   },
-  { sql: `delete from claims where ${batch('claims', 'id', 'ended_at <= $1')}`, ageMs: ENDED_CLAIM_MS },
+  {
+    sql: `delete from claims where ${batch('claims', 'id', 'ended_at <= $1')}`,
+    ageMs: RULES.endedClaimKeptMs,
+  },
 ]
 
 /** Erases what has been kept for long enough, at most 1 000 rows of each kind. @returns how many rows changed */

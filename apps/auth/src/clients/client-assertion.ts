@@ -1,4 +1,4 @@
-import { type AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result } from '@plainpath/domain'
+import { type AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RULES } from '@plainpath/domain'
 import { z } from 'zod'
 
 /** The longest assertion that is looked at; an honest one has about 500 characters. */
@@ -22,13 +22,13 @@ const Claims = z.object({
   sub: z.string().max(100),
   aud: z.string(),
   exp: z.int(),
-  jti: z.string().min(1).max(256),
+  jti: z.string().min(1).max(RULES.jtiCharacters),
   iat: z.number().optional(),
   nbf: z.number().optional(),
 })
 
 /** RFC 7523 §3 leaves the life to the server. */
-export const MAX_LIFE_SECONDS = 300
+export const MAX_LIFE_SECONDS = RULES.clientAssertionMs / 1000
 /** Clocks of honest clients differ by so much. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 

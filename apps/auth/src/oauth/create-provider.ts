@@ -1,4 +1,4 @@
-import { AgentId, err, ok, type Result, Scope } from '@plainpath/domain'
+import { AgentId, err, ok, type Result, RULES, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
 import type { Middleware } from 'koa'
@@ -16,7 +16,7 @@ export interface ProviderDeps extends OverrideDeps {
   now: () => Date
 }
 
-const TOKEN_SECONDS = 3600
+const TOKEN_SECONDS = RULES.tokenMs / 1000
 
 /** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
 export const ROUTES = {

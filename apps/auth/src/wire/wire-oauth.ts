@@ -1,5 +1,5 @@
 import type { AgentId } from '@plainpath/domain'
-import type { Features, ServiceUrls } from '@plainpath/metadata'
+import type { ServiceUrls } from '@plainpath/metadata'
 import { useMarks } from '../agents/mark-use.ts'
 import { answerAssertion } from '../assertions/answer-assertion.ts'
 import { exchangeAssertion } from '../assertions/exchange-assertion.ts'
@@ -20,11 +20,10 @@ export function wireOAuth(deps: {
   signing: KeyFollower
   resourceServers: () => readonly ResourceServer[]
   urls: ServiceUrls
-  features: Features
   events: AuthEvents
   now: () => Date
 }) {
-  const { config, stores, signing, resourceServers, urls, features, events, now } = deps
+  const { config, stores, signing, resourceServers, urls, events, now } = deps
   const vouch = gateVoucher()
   const { agents, cachedAgents, identityAssertions: assertions, claims, tokens } = stores
   const generationOf = async (id: AgentId) => {
@@ -67,6 +66,6 @@ export function wireOAuth(deps: {
     provider,
     vouch,
     clientExpiry: marks.expiryOf,
-    answerAssertion: answerAssertion({ issueAssertion: issue, urls, features }),
+    answerAssertion: answerAssertion({ issueAssertion: issue, urls }),
   }
 }

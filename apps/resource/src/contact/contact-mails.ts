@@ -1,6 +1,21 @@
+import { durationIn, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
-import type { ServiceUrls } from '@plainpath/metadata'
+import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
 import type { NewMessage } from './contact-store.ts'
+
+const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.url), [
+  'wrote',
+  'text',
+  'topic',
+  'guide',
+  'id',
+])
+const receiptText = readTemplate(new URL('./receipt-mail.template.txt', import.meta.url), ['urls', 'id'])
+const confirmText = readTemplate(
+  new URL('./confirm-mail.template.txt', import.meta.url),
+  ['urls', 'secret'],
+  { unconfirmedLasts: durationIn('hour', RULES.unconfirmedMessageMs) },
+)
 
 const WROTE = {
   person: 'A person who verified this address wrote',
@@ -16,14 +31,13 @@ export const deskMail = (
   to: deskAddress,
   replyTo: message.replyTo,
   subject: `Message ${message.id} (${message.topic})`,
-  text: `${WROTE[writtenBy]}; an answer to this mail goes to them.
-
-${quoted(message.text)}
-
-Topic: ${message.topic}
-Guide: ${message.guideSlug ?? 'none'}
-Message: ${message.id}
-`,
+  text: deskText({
+    wrote: WROTE[writtenBy],
+    text: quoted(message.text),
+    topic: message.topic,
+    guide: message.guideSlug ?? 'none',
+    id: message.id,
+  }),
 })
 
 const quoted = (text: string) => text.replaceAll(/^/gm, '| ')
@@ -32,24 +46,12 @@ const quoted = (text: string) => text.replaceAll(/^/gm, '| ')
 export const receiptMail = (urls: ServiceUrls, message: { id: string; replyTo: string }): MailContent => ({
   to: message.replyTo,
   subject: 'We received your message to Plainpath',
-  text: `An agent that you let write for you sent a message to the people behind Plainpath. Answers come to this address.
-
-Message: ${message.id}
-
-If you did not ask for it, end what the agent may do: the mail that told you of the agent has the link.
-${urls.privacy} says how long we keep messages.
-`,
+  text: receiptText({ urls, id: message.id }),
 })
 
 /** To who filled in the page. Nothing in it comes from the form but the address. */
 export const confirmMail = (urls: ServiceUrls, about: { replyTo: string; secret: string }): MailContent => ({
   to: about.replyTo,
   subject: 'Send your message to Plainpath',
-  text: `Somebody wrote a message to Plainpath and gave this address for the answer.
-
-If that was you, open this page and press its button. Only then the message is sent:
-${urls.origin}/contact/confirm?link=${about.secret}
-
-If it was not you, ignore this mail. The message is erased after 24 hours.
-`,
+  text: confirmText({ urls, secret: about.secret }),
 })

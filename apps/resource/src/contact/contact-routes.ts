@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import type { VerifiedPerson } from '../auth/verified-person.ts'
@@ -45,12 +46,13 @@ export function contactRoutes(deps: {
 const unknownMessage = () =>
   new Problem('not-found', { detail: 'No message of this registration has this id.' })
 
-/** Any printable ASCII, 1 to 200 characters; Node joins a header that is sent twice by a comma. */
+/** Any printable ASCII; Node joins a header that is sent twice by a comma. */
 function idempotencyKey(sent: string): string | undefined {
   if (sent === '') return undefined
-  if (!/^[\x21-\x7E]{1,200}$/.test(sent))
+  const most = RULES.idempotencyKeyCharacters
+  if (sent.length > most || !/^[\x21-\x7E]+$/.test(sent))
     throw new Problem('invalid-request', {
-      detail: 'Idempotency-Key must be 1 to 200 printable characters without blanks.',
+      detail: `Idempotency-Key must be 1 to ${most} printable characters without blanks.`,
     })
   return sent
 }

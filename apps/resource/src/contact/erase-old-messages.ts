@@ -1,9 +1,6 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 
-const DAY_MS = 24 * 3600 * 1000
-export const IDEMPOTENCY_MS = DAY_MS
-export const UNCONFIRMED_MS = DAY_MS
-const DELIVERED_MS = 90 * DAY_MS
 const BATCH = 1000
 
 /** A message that never reached the desk goes 90 days after it came. @returns how many rows were changed */
@@ -12,18 +9,18 @@ export async function eraseOldMessages(db: Database, now: Date): Promise<number>
   const unconfirmed = await db.query(
     `delete from contact_messages where id in
        (select id from contact_messages where state = 'unconfirmed' and created_at <= $1 limit ${BATCH})`,
-    [ago(UNCONFIRMED_MS)],
+    [ago(RULES.unconfirmedMessageMs)],
   )
   const keys = await db.query(
     `update contact_messages set idempotency_hash = null, request_hash = null where id in
        (select id from contact_messages where idempotency_hash is not null and created_at <= $1 limit ${BATCH})`,
-    [ago(IDEMPOTENCY_MS)],
+    [ago(RULES.idempotencyMs)],
   )
   const old = await db.query(
     `update contact_messages set state = 'erased', erased_at = $2, message_sealed = null, reply_sealed = null where id in
        (select id from contact_messages
         where state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1 limit ${BATCH})`,
-    [ago(DELIVERED_MS), now],
+    [ago(RULES.deliveredMessageMs), now],
   )
   return [unconfirmed, keys, old].reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
 }

@@ -1,8 +1,8 @@
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { AgentMessage, NewMessage } from './contact-store.ts'
-import { IDEMPOTENCY_MS } from './erase-old-messages.ts'
 import { sealMessage } from './sealed-message.ts'
 
 export interface Idempotency {
@@ -58,7 +58,7 @@ export async function takeIdempotencyKey(tx: Database, hash: Buffer, now: Date) 
   await tx.query(
     `update contact_messages set idempotency_hash = null, request_hash = null
      where idempotency_hash = $1 and created_at <= $2`,
-    [hash, new Date(now.getTime() - IDEMPOTENCY_MS)],
+    [hash, new Date(now.getTime() - RULES.idempotencyMs)],
   )
   const { rows } = await tx.query(
     'select id, request_hash from contact_messages where idempotency_hash = $1',

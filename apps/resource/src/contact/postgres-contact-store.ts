@@ -1,11 +1,11 @@
-import { ContactStatus, err, ok } from '@plainpath/domain'
+import { ContactStatus, err, ok, RULES } from '@plainpath/domain'
 import { eraseMails, type MailQueue } from '@plainpath/mail'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { deskMail } from './contact-mails.ts'
 import { CONTACT_MAIL, type ContactStore, type NewMessage } from './contact-store.ts'
-import { eraseOldMessages, UNCONFIRMED_MS } from './erase-old-messages.ts'
+import { eraseOldMessages } from './erase-old-messages.ts'
 import { idempotencyOf, insertMessage, takeIdempotencyKey } from './insert-message.ts'
 import { openMessage } from './sealed-message.ts'
 
@@ -58,7 +58,7 @@ export function postgresContactStore(deps: {
         const { rows } = await tx.query(
           `update contact_messages set state = 'received', link_hash = null
            where link_hash = $1 and created_at > $2 returning *`,
-          [linkHash, new Date(now.getTime() - UNCONFIRMED_MS)],
+          [linkHash, new Date(now.getTime() - RULES.unconfirmedMessageMs)],
         )
         if (!rows[0]) return false
         await toDesk(tx, openMessage(sealingKeys, rows[0]), now, 'person')

@@ -1,5 +1,4 @@
 import { defineRoute, Problem, type Route } from '@plainpath/http'
-import type { Features } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import { mcpTools, type ToolDeps } from './tools.ts'
@@ -7,7 +6,6 @@ import { mcpTools, type ToolDeps } from './tools.ts'
 export interface McpDeps extends ToolDeps {
   /** Origins whose scripts may call, beside our own. */
   readonly allowedOrigins: readonly string[]
-  readonly features: Features
 }
 
 /**
@@ -16,7 +14,6 @@ export interface McpDeps extends ToolDeps {
  */
 export function mcpRoute(deps: McpDeps): Route {
   const { origin } = deps.urls
-  const { features } = deps
   const tools = mcpTools(deps)
   const allowedOrigins = new Set([origin, ...deps.allowedOrigins])
   return defineRoute({
@@ -32,7 +29,7 @@ export function mcpRoute(deps: McpDeps): Route {
     async handle({ body, request }) {
       requireOrigin(request.header('origin'), allowedOrigins)
       const { answerMessage } = await import('./mcp-server.ts')
-      const { status, ...text } = await answerMessage(body, { origin, features, tools, request })
+      const { status, ...text } = await answerMessage(body, { origin, tools, request })
       switch (status) {
         case 200:
           return { status: 200, text }

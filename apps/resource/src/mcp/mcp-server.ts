@@ -1,14 +1,12 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
 import { Problem, problemDocument, type RequestFacts } from '@plainpath/http'
 import {
-  type Features,
   MCP_CAPABILITIES,
   MCP_TOOLS,
   type McpTool,
   type McpToolName,
   mcpInstructions,
   mcpServerInfo,
-  mcpToolsOf,
 } from '@plainpath/metadata'
 import type { ToolAnswer, Tools } from './tools.ts'
 
@@ -36,12 +34,7 @@ export interface McpAnswer {
  */
 export async function answerMessage(
   message: object,
-  {
-    origin,
-    features,
-    tools,
-    request,
-  }: { origin: string; features: Features; tools: Tools; request: RequestFacts },
+  { origin, tools, request }: { origin: string; tools: Tools; request: RequestFacts },
 ): Promise<McpAnswer> {
   let failure: { readonly cause: unknown } | undefined
   const call = async (name: McpToolName, args: never) => {
@@ -54,7 +47,7 @@ export async function answerMessage(
       return toolError('The tool failed.')
     }
   }
-  const handler = createMcpHandler(() => mcpServer(origin, features, call), {
+  const handler = createMcpHandler(() => mcpServer(origin, call), {
     // Nothing here ever changes, so nobody can wait for it.
     maxSubscriptions: 0,
     keepAliveMs: 0,
@@ -76,14 +69,14 @@ interface ToolResult {
   isError?: boolean
 }
 
-function mcpServer(origin: string, features: Features, call: CallTool): McpServer {
+function mcpServer(origin: string, call: CallTool): McpServer {
   const server = new McpServer(mcpServerInfo(origin), {
     capabilities: MCP_CAPABILITIES,
-    instructions: mcpInstructions(origin, features),
+    instructions: mcpInstructions(origin),
     cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
   })
-  for (const [name, tool] of mcpToolsOf(features)) {
-    server.registerTool(name, tool, (args) => call(name, args as never))
+  for (const [name, tool] of Object.entries<McpTool>(MCP_TOOLS)) {
+    server.registerTool(name, tool, (args) => call(name as McpToolName, args as never))
   }
   return server
 }

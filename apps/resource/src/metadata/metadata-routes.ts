@@ -1,6 +1,6 @@
 import { ATTORNEY_LISTS } from '@plainpath/guides'
 import { documentRoutes, type Route } from '@plainpath/http'
-import { FEATURES, guideDocuments, type ListedGuide, resourceDocuments } from '@plainpath/metadata'
+import { guideDocuments, type ListedGuide, resourceDocuments } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
 
 export interface MetadataDeps {
@@ -16,7 +16,6 @@ export interface MetadataDeps {
 export function metadataRoutes({ origin, startedAt, securityContact, guides }: MetadataDeps): Route[] {
   const config = {
     origin,
-    features: FEATURES,
     attorneyLists: ATTORNEY_LISTS,
     builtAt: startedAt,
     securityContact: securityContact ?? `mailto:security@${new URL(origin).hostname}`,

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { ContactText, ContactTopic, canonicalEmail, EmailAddress } from '@plainpath/domain'
+import { ContactText, ContactTopic, canonicalEmail, EmailAddress, RULES } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { type ContactField, contactMailedPage, contactPage, type Html, renderPage } from '@plainpath/pages'
@@ -19,7 +19,7 @@ const Sent = z.object({ topic: ContactTopic, message: ContactText, email: EmailA
 const TITLE = 'Write to us'
 const MISTAKES: Readonly<Record<ContactField, string>> = {
   topic: 'Choose what your message is about.',
-  message: 'Write a message of at most 5000 characters.',
+  message: `Write a message of at most ${RULES.messageCharacters} characters.`,
   email: 'Type your e-mail address, such as ana@example.org.',
 }
 

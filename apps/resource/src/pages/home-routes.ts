@@ -1,5 +1,5 @@
 import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import { agentCommands, documentLinks, FEATURES, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
+import { agentCommands, documentLinks, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
 import { homePage, renderPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { FEED_PATH } from '../guides/guide-feed.ts'
@@ -21,7 +21,6 @@ export function homeRoutes({
   const partsOf = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
     commands: agentCommands(urls),
-    contact: FEATURES.contact,
     links: linksForAgents(urls),
   })
   const document = (catalog: GuideCatalog, referredBySlug?: string) =>
@@ -36,7 +35,7 @@ export function homeRoutes({
   const asMarkdown = preparedOnce<GuideCatalog>((catalog) =>
     prepareAnswer(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
   )
-  const headers = { ...FORM_HEADERS, link: homeLinkHeader({ origin: urls.origin, features: FEATURES }) }
+  const headers = { ...FORM_HEADERS, link: homeLinkHeader({ origin: urls.origin }) }
   const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedAnswer>> = {
     'text/html': asPage,
     'text/markdown': asMarkdown,
@@ -70,7 +69,7 @@ export function homeRoutes({
 const linksForAgents = (urls: ServiceUrls) => [
   { href: '/api/guides', text: 'The guides as JSON' },
   { href: FEED_PATH, text: 'Changes to the guides (Atom)' },
-  ...documentLinks({ origin: urls.origin, features: FEATURES }).map(({ href, title }) => ({
+  ...documentLinks({ origin: urls.origin }).map(({ href, title }) => ({
     href,
     text: title,
   })),

@@ -1,5 +1,5 @@
 import { defineRoute, prepareAnswer, type Route } from '@plainpath/http'
-import { API_VERSION, FEATURES, operationsOf, RETENTION, type ServiceUrls } from '@plainpath/metadata'
+import { API_VERSION, OPERATIONS, RETENTION, type ServiceUrls } from '@plainpath/metadata'
 import { changelogPage, type Html, privacyPage, renderPage, termsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
 import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
@@ -24,7 +24,7 @@ export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
 }
 
 const DESCRIBED = new Map(
-  operationsOf(FEATURES).map(({ operationId, method, path }) => [
+  OPERATIONS.map(({ operationId, method, path }) => [
     operationId,
     { method: method.toUpperCase(), path, url: `/docs#${operationId}` },
   ]),

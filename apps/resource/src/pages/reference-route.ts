@@ -1,5 +1,5 @@
 import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import { FEATURES, openApiDescription, type ServiceUrls } from '@plainpath/metadata'
+import { openApiDescription, type ServiceUrls } from '@plainpath/metadata'
 import { referencePage, renderPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { ApiDocument } from './api-document.ts'
@@ -14,7 +14,7 @@ export function referenceRoute({
   guides: { current(): GuideCatalog }
   urls: ServiceUrls
 }): Route {
-  const described = openApiDescription({ origin: urls.origin, features: FEATURES })
+  const described = openApiDescription({ origin: urls.origin })
   const document = ApiDocument.parse(JSON.parse(JSON.stringify(described)))
   const asPage = preparedOnce<GuideCatalog>((catalog) => {
     const slug = catalog.list().guides[0]?.slug ?? 'work-permit'

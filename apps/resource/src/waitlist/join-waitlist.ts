@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { ok, ReferralSlug, type Result } from '@plainpath/domain'
+import { ok, ReferralSlug, type Result, RULES } from '@plainpath/domain'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { newLink } from '../link-secret.ts'
 import { joinedMail } from './waitlist-mails.ts'
@@ -43,6 +43,9 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 
 /** 80 random bits. */
 function newReferralSlug(): ReferralSlug {
-  const letters = Array.from(randomBytes(16), (byte) => BASE32[byte % BASE32.length])
+  const letters = Array.from(
+    randomBytes(RULES.referralSlugCharacters),
+    (byte) => BASE32[byte % BASE32.length],
+  )
   return ReferralSlug.parse(letters.join(''))
 }

@@ -1,12 +1,10 @@
-import { err, ok } from '@plainpath/domain'
+import { err, ok, RULES } from '@plainpath/domain'
 import { insertMail, type MailQueue, type MailTeller } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { emailPlace } from './email-place.ts'
 import { waitlistStatistics } from './waitlist-statistics.ts'
 import { WAITLIST_MAIL, type WaitlistStore } from './waitlist-store.ts'
-
-const FORGET_LINK_MS = 7 * 24 * 3600 * 1000
 
 /** The entry, both of its links and its mail, or no row where the address is known. */
 const ADD_ENTRY = `
@@ -102,7 +100,7 @@ export function postgresWaitlistStore(deps: {
       const { rowCount } = await db.query(
         `delete from waitlist_links where id in
            (select id from waitlist_links where purpose = 'forget' and created_at <= $1 limit 1000)`,
-        [new Date(now.getTime() - FORGET_LINK_MS)],
+        [new Date(now.getTime() - RULES.forgetLinkMs)],
       )
       return rowCount ?? 0
     },

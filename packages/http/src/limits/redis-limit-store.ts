@@ -1,4 +1,5 @@
 import { createHash, randomBytes } from 'node:crypto'
+import { RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { limitCount, PARTS_OF_A_WINDOW } from './limit-store.ts'
@@ -87,7 +88,7 @@ export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitS
       const known = dailyKeys.get(day)
       if (known) return known
       const name = `${prefix}limit-key:${day}`
-      await redis.setIfAbsent(name, randomBytes(32).toString('base64url'), 2 * 24 * 3600)
+      await redis.setIfAbsent(name, randomBytes(32).toString('base64url'), RULES.limitKeyMs / 1000)
       const text = await redis.get(name)
       if (text === null) throw new Error('the store lost the key of the day')
       const key = Buffer.from(text, 'base64url')

@@ -1,4 +1,8 @@
-/** What can go wrong between an agent, a person and their mailbox. */
+import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+
+const CODES = numberInWords(RULES.claimCodes)
+
+/** What can go wrong between an agent, a person and their mailbox (contract §5). */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,
@@ -42,15 +46,14 @@ export const CLAIM_PROBLEMS = {
   'otp-expired': {
     status: 410,
     title: 'The code has expired',
-    meaning: 'A code is good for ten minutes, and only until the next one is shown. Nothing was counted.',
-    remedy:
-      'Ask the person to open the mailed link again and to press for a new code; there are three in all. If three were shown already, begin a new claim.',
+    meaning: `A code is good for ${durationInWords('minute', RULES.claimCodeMs)}, and only until the next one is shown. Nothing was counted.`,
+    remedy: `Ask the person to open the mailed link again and to press for a new code; there are ${CODES} in all. If ${CODES} were shown already, begin a new claim.`,
     oauth: 'otp_expired',
   },
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
-    meaning: 'Five codes were sent for this attempt, or too many in one day for this mailbox.',
+    meaning: `${capitalised(numberInWords(RULES.claimTries))} codes were sent for this attempt, or too many in one day for this mailbox.`,
     remedy:
       'Begin a new claim, and have the person read the code to you. Never guess it. If a new claim is refused too, wait a day.',
     oauth: 'otp_locked',
@@ -58,7 +61,7 @@ export const CLAIM_PROBLEMS = {
   'claim-expired': {
     status: 410,
     title: 'The claim attempt has expired',
-    meaning: 'The mailed link was not used within 24 hours.',
+    meaning: `The mailed link was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
     remedy: 'Ask the person whether they want it, and begin a new claim.',
     oauth: 'claim_expired',
   },

@@ -1,3 +1,4 @@
+import { durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { CLAIM_PROBLEMS } from './claim-problems.ts'
 
 /** What one kind of failure means. `oauth` is its code in RFC 6749 bodies, where it is not `invalid_request`. */
@@ -32,8 +33,7 @@ const PROBLEMS = {
     status: 400,
     title: 'The registration is not valid',
     meaning: 'A member of the registration body cannot be accepted.',
-    remedy:
-      'Read errors. No member is needed; client_name has up to 200 characters, jwks holds one to three public keys.',
+    remedy: `Read errors. No member is needed; client_name has up to ${RULES.nameCharacters} characters, jwks holds one to ${numberInWords(RULES.agentKeys)} public keys.`,
     oauth: 'invalid_client_metadata',
   },
   'unsupported-credential-type': {
@@ -109,8 +109,7 @@ const PROBLEMS = {
   'client-expired': {
     status: 401,
     title: 'The registration has expired',
-    meaning:
-      'This client got no token for 7 days after it registered, or for 90 days. It has ended, and its data is erased.',
+    meaning: `This client got no token for ${durationIn('day', RULES.neverUsedMs)} after it registered, or for ${durationIn('day', RULES.idleMs)}. It has ended, and its data is erased.`,
     remedy: 'Register again with POST /api/agent/register. No prior credential is needed.',
     oauth: 'invalid_client',
   },
@@ -192,8 +191,7 @@ const PROBLEMS = {
     status: 409,
     title: 'The message was delivered already',
     meaning: 'Only a message that is not delivered yet can be taken back.',
-    remedy:
-      'Nothing is left to do: its text and your address are erased 90 days after delivery. Its id, topic, guide, state and times stay.',
+    remedy: `Nothing is left to do: its text and your address are erased ${durationIn('day', RULES.deliveredMessageMs)} after delivery. Its id, topic, guide, state and times stay.`,
   },
   'idempotency-in-progress': {
     status: 409,
@@ -204,7 +202,7 @@ const PROBLEMS = {
   'idempotency-key-reused': {
     status: 422,
     title: 'The key was used for another request',
-    meaning: 'This Idempotency-Key came with another body within 24 hours. Nothing was done.',
+    meaning: `This Idempotency-Key came with another body within ${durationIn('hour', RULES.idempotencyMs)}. Nothing was done.`,
     remedy: 'Send each new request with a new key.',
   },
   ...CLAIM_PROBLEMS,

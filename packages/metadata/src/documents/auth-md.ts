@@ -1,211 +1,141 @@
-import { SCOPE_MEANINGS } from '@plainpath/domain'
-import { API_TITLE } from '../api-version.ts'
-import { authorizationServerMetadata } from '../authorization-server.ts'
-import { grantTypesOf, scopesOf } from '../features.ts'
-import { protectedResourceMetadata } from '../protected-resource.ts'
-import { serviceUrls } from '../service-urls.ts'
-import { agentCommands } from './agent-commands.ts'
-import { authMdClaim } from './auth-md-claim.ts'
-import { authMdErrors } from './auth-md-errors.ts'
-import { authMdKeys, keysSection } from './auth-md-keys.ts'
-import type { DocumentConfig } from './document-config.ts'
-import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
+import {
+  ASSERTION_ALGORITHMS,
+  durationIn,
+  durationInWords,
+  numberInWords,
+  RULES,
+  SCOPE_MEANINGS,
+  Scope,
+} from '@plainpath/domain'
+import {
+  authorizationServerMetadata,
+  GRANT_TYPES,
+  JWT_BEARER_GRANT,
+  protectedResourceMetadata,
+} from '../oauth-metadata.ts'
+import { registrationExample } from '../operations/agents.ts'
+import { exampleCode } from '../operations/claims.ts'
+import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
+import { readTemplate } from '../read-template.ts'
+import { API_TITLE, type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { type DocumentConfig, MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
+
+const fillIn = readTemplate(
+  new URL('./auth.template.md', import.meta.url),
+  [
+    'urls',
+    'protectedResource',
+    'agentAuth',
+    'registration',
+    'registerCommand',
+    'tokenCommand',
+    'readCommand',
+    'revokeCommand',
+    'handOffSkill',
+    'useApiSkill',
+  ],
+  {
+    title: API_TITLE,
+    scope: encodeURIComponent(Scope.options.join(' ')),
+    scopes: Scope.options.map((scope) => `| \`${scope}\` | ${SCOPE_MEANINGS[scope]} |`).join('\n'),
+    jwtBearerGrant: encodeURIComponent(JWT_BEARER_GRANT),
+    clientAssertionType: CLIENT_ASSERTION_TYPE,
+    algorithms: ASSERTION_ALGORITHMS.join(', '),
+    nameCharacters: RULES.nameCharacters,
+    tokenSeconds: RULES.tokenMs / 1000,
+    tokenHour: durationInWords('hour', RULES.tokenMs).replace(/^one /, ''),
+    neverUsed: durationIn('day', RULES.neverUsedMs),
+    idle: durationIn('day', RULES.idleMs),
+    flood: durationIn('hour', RULES.floodMs),
+    oldSecretDays: durationIn('day', RULES.oldSecretMs).replace(/ days?$/, ''),
+    agentKeys: RULES.agentKeys,
+    agentCachedSeconds: RULES.agentCachedMs / 1000,
+    clientAssertionLasts: durationIn('minute', RULES.clientAssertionMs),
+    jtiCharacters: RULES.jtiCharacters,
+    codeDigits: numberInWords(RULES.claimCodeDigits),
+    exampleCode: exampleCode(),
+    codeLasts: durationIn('minute', RULES.claimCodeMs),
+    codes: numberInWords(RULES.claimCodes),
+    linkLasts: durationIn('hour', RULES.claimLinkMs),
+    tries: numberInWords(RULES.claimTries),
+    claimMails: numberInWords(RULES.claimMails),
+    resendPause: durationIn('minute', RULES.claimResendMs),
+    mailsToMailbox: numberInWords(RULES.mailsToMailbox),
+    assertionLasts: durationIn('hour', RULES.identityAssertionMs),
+    claimLasts: durationIn('day', RULES.claimMs),
+    messageCharacters: RULES.messageCharacters,
+    idempotencyLasts: durationIn('hour', RULES.idempotencyMs),
+  },
+)
 
 /** `/auth.md`: an agent that reads it from top to bottom gets a token and reads a guide. */
-export function authMd(config: DocumentConfig): ServedDocument {
-  const parts = [
-    ...[preamble, discovery, method, registration, token, use, authMdClaim],
-    ...[upkeep, authMdKeys, authMdErrors, closing],
-  ]
-  return {
-    path: '/auth.md',
-    contentType: MARKDOWN_TYPE,
-    content: `${parts
-      .map((part) => part(config).trim())
-      .filter(Boolean)
-      .join('\n\n')}\n`,
-  }
+export function authMd({ origin }: DocumentConfig): ServedDocument {
+  const urls = serviceUrls(origin)
+  const { agent_auth } = authorizationServerMetadata({ origin })
+  const [register, token, read, revoke] = COMMANDS
+  const content = fillIn({
+    urls,
+    protectedResource: pretty(protectedResourceMetadata({ origin })),
+    agentAuth: pretty({ agent_auth }),
+    registration: pretty(registrationAnswer(urls)),
+    registerCommand: register.line(urls),
+    tokenCommand: token.line(urls),
+    readCommand: read.line(urls),
+    revokeCommand: revoke.line(urls),
+    handOffSkill: urls.skill('hand-off-to-an-attorney'),
+    useApiSkill: urls.skill('use-immigration-guidance-api'),
+  })
+  return { path: '/auth.md', contentType: MARKDOWN_TYPE, content }
 }
 
 const pretty = (value: unknown) => JSON.stringify(value, null, 2)
 
-function preamble({ origin }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  return `
-# auth.md: ${API_TITLE}
-
-You are an agent. This file tells you how to register yourself, get a token and use this API. Every address in it is real; nothing has to be replaced but the values that you are given on the way. The blocks marked \`sh\` work when they are run in one shell, in this order.
-
-- API and OAuth resource: ${urls.base}
-- Authorization server (issuer): ${urls.origin}
-- Guides and the waitlist also work without a registration. With a token you have limits of your own instead of those of your network address.
-
-What you get here is information, not legal advice.`
-}
-
-function discovery({ origin, features }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  const config = { origin, features, scopes: scopesOf(features) }
-  const { agent_auth } = authorizationServerMetadata(config)
-  return `
-## 1. Discover
-
-\`\`\`http
-GET ${urls.protectedResource}
-\`\`\`
-
-\`\`\`json
-${pretty(protectedResourceMetadata(config))}
-\`\`\`
-
-\`\`\`http
-GET ${urls.authorizationServer}
-\`\`\`
-
-Its member \`agent_auth\`:
-
-\`\`\`json
-${pretty({ agent_auth })}
-\`\`\`
-
-The names are those of auth.md 0.1 (\`register_uri\`). \`identity_endpoint\` of later versions is not offered: registration gives you a \`client_id\` and a \`client_secret\`, and the OAuth 2.0 client credentials grant gives you tokens.`
-}
-
-/** A registration that offers more says so here. */
-const method = ({ features }: DocumentConfig) =>
-  features.verifiedEmail
-    ? `
-## 2. Pick a method
-
-- \`anonymous\`: no person, no e-mail address and no prior credential is needed. Every agent begins so.
-- \`verified_email\`: later, a person confirms by mail that you act for them. Section 6 says how.`
-    : `
-## 2. Pick a method
-
-\`anonymous\` is the only one: no person, no e-mail address and no prior credential is needed.`
-
-function registration({ origin, features }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  return `
-## 3. Register
-
-Register once for each person you serve, and keep the credential. Do not register for each task.
-
-\`\`\`http
-POST ${urls.register}
-Content-Type: application/json
-
-{"client_name": "Example Agent"}
-\`\`\`
-
-The body may be left out. \`client_name\` has up to 200 characters and is shown to people as unverified. The answer is 201:
-
-\`\`\`json
-${pretty({
+/** What an agent needs of the answer, with values that say what is to be filled in. */
+const registrationAnswer = (urls: ServiceUrls) => ({
   client_id: 'agt_…',
   client_secret: 'pps_…',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: grantTypesOf(features),
+  grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   token_endpoint: urls.token,
   token_endpoint_auth_method: 'client_secret_basic',
   client_secret_expires_at: 0,
   resource: urls.base,
-  idle_expiry: '2026-11-27T14:00:00.000Z',
-})}
-\`\`\`
+  idle_expiry: registrationExample(urls).idle_expiry,
+})
 
-\`idle_expiry\` says when the registration ends unless you get a token before. The secret is shown once. Keep it out of logs, prompts and answers. If the answer is lost, register again.
-
-${shell(origin, 0)}
-
-If you can keep a private key, you need no secret: section ${keysSection(features)}.`
+export interface AgentCommand {
+  /** What the line does, in words. */
+  readonly does: string
+  /** For a POSIX shell; a later line uses the variables of an earlier one. */
+  readonly line: string
 }
 
-function token({ origin }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  return `
-## 4. Get a token
+const member = (name: string) => `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'`
 
-\`\`\`http
-POST ${urls.token}
-Authorization: Basic base64(client_id:client_secret)
-Content-Type: application/x-www-form-urlencoded
+const COMMANDS = [
+  {
+    does: 'Register. Keep the answer: the secret is shown once.',
+    line: (urls: ServiceUrls) => `agent=$(curl -sS -X POST ${urls.register}); echo "$agent"
+id=$(echo "$agent" | ${member('client_id')})
+secret=$(echo "$agent" | ${member('client_secret')})`,
+  },
+  {
+    does: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
+    line: (urls: ServiceUrls) =>
+      `token=$(curl -sS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
+  },
+  {
+    does: 'Read the guides. This also works without a token.',
+    line: (urls: ServiceUrls) => `curl -sS -H "Authorization: Bearer $token" ${urls.base}/guides`,
+  },
+  {
+    does: 'Give the token back when you are done.',
+    line: (urls: ServiceUrls) => `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
+  },
+] as const
 
-grant_type=client_credentials
-\`\`\`
-
-\`client_id\` and \`client_secret\` may be form fields instead of the header. Without \`scope\` the token has all your scopes; what you may not have is left out, and \`scope\` in the answer says what you got. \`resource\` may be left out; if sent it is exactly ${urls.base}. The token is opaque and lasts 3600 seconds; get the next one the same way. \`client_expires_at\` in the answer is not about the token: it says when your registration ends unless you get another token before.
-
-${shell(origin, 1)}`
-}
-
-function use({ origin }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  return `
-## 5. Use it
-
-Send the token as \`Authorization: Bearer\`, never in an address.
-
-${shell(origin, 2)}
-
-All operations: ${urls.openapi}
-
-A 401 with \`WWW-Authenticate: Bearer\` means that the token has ended: get a new one. A 401 from the token endpoint means a wrong secret or a registration that has ended: register again.`
-}
-
-function upkeep({ origin, features }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  return `
-## ${features.verifiedEmail ? 7 : 6}. End it
-
-A registration is active from its answer on, until you end it or the operator does, or until it expires. Then its tokens have ended too.
-
-It expires when you do not use it: 7 days after you registered if you never got a token, else 90 days after the last one. In a flood of registrations those that never got a token may end sooner, an hour after they were made. \`idle_expiry\` and \`client_expires_at\` tell you when. Who then shows the right secret gets \`invalid_client\` with an \`error_uri\` that ends in \`client-expired\`: register again.
-
-- See what is known of it: \`GET ${urls.agent}\` with HTTP Basic.
-- End one token: \`POST ${urls.revoke}\` with HTTP Basic and the form field \`token\`. Once that is answered 200, the token is dead.
-
-${shell(origin, 3)}
-
-- Change the secret: \`POST ${urls.agent}/secrets\` with HTTP Basic and no body. The answer, 201, has a second \`client_secret\`, shown once, and its \`secret_id\`. The old one works for 7 more days, or until \`DELETE ${urls.agent}/secrets/{id}\`, which also ends all your tokens. \`GET ${urls.agent}\` lists your secrets by \`secret_id\`; you have at most two, and the last one cannot be ended. If the answer is lost, end the secret that you do not know and ask again.
-- End the registration and all its tokens: \`DELETE ${urls.agent}\` with HTTP Basic. Your name is erased. The answer is 204.
-
-\`\`\`sh
-curl -sS -X DELETE -u "$id:$secret" ${urls.agent}
-\`\`\``
-}
-
-function shell(origin: string, index: number): string {
-  const { line } = agentCommands(serviceUrls(origin))[index] ?? { line: '' }
-  return `\`\`\`sh\n${line}\n\`\`\``
-}
-
-function closing({ origin, features }: DocumentConfig): string {
-  const urls = serviceUrls(origin)
-  const scopes = scopesOf(features).map((scope) => `| \`${scope}\` | ${SCOPE_MEANINGS[scope]} |`)
-  const policies = `\n- Terms: ${urls.terms}\n- Privacy: ${urls.privacy}`
-  return `
-## Scopes
-
-| scope | grants |
-|---|---|
-${scopes.join('\n')}
-
-## Limits
-
-Every answer that was counted announces its limits in \`RateLimit-Policy\` and \`RateLimit\`. Over a limit you get 429 and \`Retry-After\` in seconds: wait for that long. \`GET ${urls.agent}\` lists the limits of your client.
-
-## Rules
-
-- Ask the person before you send their e-mail address anywhere, here too.
-- Tell the person that this is information, not legal advice, and name the sources of the guide.
-- When a guide says that a case needs an attorney, say so instead of guessing: ${urls.skill('hand-off-to-an-attorney')}
-
-## More
-
-- How to answer from the guides: ${urls.skill('use-immigration-guidance-api')}
-- Catalog of the APIs: ${urls.apiCatalog}
-- Overview: ${urls.llms}${features.mcp ? `\n- MCP server: ${urls.mcp}` : ''}${features.policies ? policies : ''}`
-}
+/** The journey of an agent as lines that work when they are pasted in this order, with nothing but curl and sed. */
+export const agentCommands = (urls: ServiceUrls): readonly AgentCommand[] =>
+  COMMANDS.map(({ does, line }) => ({ does, line: line(urls) }))

@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import {
-  configured,
-  contentAt,
-  documentsByPath,
-  FEATURE_SETS,
-  jsonAt,
-  ORIGIN,
-} from '../../test/document-config.ts'
-import { homeLinkHeader } from './links.ts'
+import { configured, contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { homeLinkHeader } from './catalogs.ts'
 
 /** What the public checkers ask of the documents. What they ask of answers is in e2e/in-process. */
 const typeAt = (path: string) => documentsByPath().get(path)?.contentType
@@ -64,9 +57,8 @@ describe('isitagentready.com (Cloudflare)', () => {
       expect(agent_auth[type].credential_types_supported.length).toBeGreaterThan(0)
   })
 
-  test('authMd: anonymous and verified e-mail are complete, with claim_uri on top, once claims run', () => {
-    const features = FEATURE_SETS.on
-    const { agent_auth } = jsonAt('/.well-known/oauth-authorization-server', { features })
+  test('authMd: anonymous and verified e-mail are complete, with claim_uri on top', () => {
+    const { agent_auth } = jsonAt('/.well-known/oauth-authorization-server')
     expect(agent_auth.claim_uri).toBe(`${ORIGIN}/api/agent/claim`)
     expect(agent_auth.identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
     expect(agent_auth.identity_assertion.assertion_types_supported).toEqual(['verified_email'])

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
@@ -7,15 +8,13 @@ import {
   configured,
   contentAt,
   documentsByPath,
-  FEATURE_SETS,
   jsonAt,
   ORIGIN,
 } from '../../test/document-config.ts'
 import * as schemas from '../../test/document-schemas.ts'
-import { authorizationServerMetadata } from '../authorization-server.ts'
-import { scopesOf } from '../features.ts'
+import { authorizationServerMetadata } from '../oauth-metadata.ts'
 import { appFor } from '../paths.ts'
-import { authDocuments, resourceDocuments } from './documents-of.ts'
+import { authDocuments, resourceDocuments } from './documents.ts'
 
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 formats.default(ajv)
@@ -33,39 +32,33 @@ const FORMATS = [
   [SERVER, schemas.AUTHORIZATION_SERVER],
 ] as const
 
-describe.for(Object.entries(FEATURE_SETS))('with the features %s', ([, features]) => {
-  test.for(FORMATS)('%s keeps its format', ([path, schema]) => {
-    const check = ajv.compile(schema)
-    const document = jsonAt(path, { features })
-    expect({ valid: check(document), errors: check.errors }).toEqual({ valid: true, errors: null })
-  })
+test.for(FORMATS)('%s keeps its format', ([path, schema]) => {
+  const check = ajv.compile(schema)
+  const document = jsonAt(path)
+  expect({ valid: check(document), errors: check.errors }).toEqual({ valid: true, errors: null })
+})
 
-  test('every document names the same issuer, resource and scopes', () => {
-    const [resource, server] = [jsonAt(PRM, { features }), jsonAt(SERVER, { features })]
-    const openapi = jsonAt('/openapi.json', { features })
-    expect(resource.authorization_servers).toEqual([server.issuer])
-    expect(server.protected_resources).toEqual([resource.resource])
-    expect(openapi.servers[0].url).toBe(resource.resource)
-    expect(new URL(resource.resource).origin).toBe(server.issuer)
-    const { tokenUrl, scopes } = openapi.components.securitySchemes.oauth2.flows.clientCredentials
-    expect(tokenUrl).toBe(server.token_endpoint)
-    for (const supported of [server.scopes_supported, resource.scopes_supported, Object.keys(scopes)])
-      expect(supported).toEqual(scopesOf(features))
-    const inAuthMd = [...contentAt('/auth.md', { features }).matchAll(/^\| `(\w+:\w+)` \|/gm)]
-    expect(inAuthMd.map(([, scope]) => scope)).toEqual(scopesOf(features))
-  })
+test('every document names the same issuer, resource and scopes', () => {
+  const [resource, server] = [jsonAt(PRM), jsonAt(SERVER)]
+  const openapi = jsonAt('/openapi.json')
+  expect(resource.authorization_servers).toEqual([server.issuer])
+  expect(server.protected_resources).toEqual([resource.resource])
+  expect(openapi.servers[0].url).toBe(resource.resource)
+  expect(new URL(resource.resource).origin).toBe(server.issuer)
+  const { tokenUrl, scopes } = openapi.components.securitySchemes.oauth2.flows.clientCredentials
+  expect(tokenUrl).toBe(server.token_endpoint)
+  for (const supported of [server.scopes_supported, resource.scopes_supported, Object.keys(scopes)])
+    expect(supported).toEqual(Scope.options)
+  const inAuthMd = [...contentAt('/auth.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
+  expect(inAuthMd.map(([, scope]) => scope)).toEqual(Scope.options)
+})
 
-  test('no document can be mistaken for one of another origin', () => {
-    const origin = 'http://localhost:8080'
-    for (const { path, content } of documentsByPath({
-      origin,
-      features,
-      securityContact: 'mailto:a@b.c',
-    }).values()) {
-      expect(content, path).not.toContain('plainpath.example')
-      expect(content, path).not.toMatch(/undefined|\[object|NaN/)
-    }
-  })
+test('no document can be mistaken for one of another origin', () => {
+  const config = { origin: 'http://localhost:8080', securityContact: 'mailto:a@b.c' }
+  for (const { path, content } of documentsByPath(config).values()) {
+    expect(content, path).not.toContain('plainpath.example')
+    expect(content, path).not.toMatch(/undefined|\[object|NaN/)
+  }
 })
 
 test('each app serves documents at its own addresses, once', () => {
@@ -82,23 +75,16 @@ test('a document is a function of its configuration', () => {
 })
 
 const NAMES = {
-  mcp: /\bmcp\b/i,
-  reference: /\/docs\b/,
-  policies: /\/privacy|\/terms/,
-  changelog: /\/changelog/,
-  homeMarkdown: /index\.md/,
+  'the MCP server': /\bmcp\b/i,
+  'the reference': /\/docs\b/,
+  'the privacy page': /\/privacy/,
+  'the terms': /\/terms/,
+  'the changelog': /\/changelog/,
 } as const
 
-test.for(Object.entries(NAMES))('nothing names %s until it runs', ([name, words]) => {
-  const texts = (features: typeof FEATURE_SETS.off) =>
-    [...documentsByPath({ features }).values()].map(({ content }) => content).join('\n')
-  expect(texts({ ...FEATURE_SETS.on, [name]: false })).not.toMatch(words)
-  if (name !== 'homeMarkdown') expect(texts({ ...FEATURE_SETS.off, [name]: true })).toMatch(words)
-})
-
-test('what cannot be given yet is no scope anywhere', () => {
-  for (const path of [PRM, SERVER, '/auth.md', '/llms.txt'])
-    expect(contentAt(path, { features: FEATURE_SETS.off })).not.toContain('contact:write')
+test.for(Object.entries(NAMES))('documents name %s', ([, words]) => {
+  const texts = [...documentsByPath().values()].map(({ content }) => content).join('\n')
+  expect(texts).toMatch(words)
 })
 
 describe('the skills', () => {
@@ -154,26 +140,21 @@ describe('auth.md', () => {
     expect(addressesIn(text).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
   })
 
-  test.for(Object.values(FEATURE_SETS))('says rightly in which section keys are', (features) => {
-    const written = contentAt('/auth.md', { features })
-    const [, section] = /^## (\d)\. Keys/m.exec(written) ?? []
-    expect(written).toContain(`you need no secret: section ${section}.`)
+  test('says rightly in which section keys are', () => {
+    const [, section] = /^## (\d)\. Keys/m.exec(text) ?? []
+    expect(text).toContain(`you need no secret: section ${section}.`)
   })
 
-  test.for([
-    { feature: 'verifiedEmail', codes: ['invalid-grant', 'no-claim', 'otp-locked', 'code-not-shown'] },
-    { feature: 'contact', codes: ['token-required', 'insufficient-scope'] },
-  ])('names the errors of $feature only while that runs', ({ feature, codes }) => {
-    const rowsWith = (runs: boolean) => {
-      const written = contentAt('/auth.md', { features: { ...FEATURE_SETS.on, [feature]: runs } })
-      return codes.filter((code) => written.includes(`/problems/${code} |`))
-    }
-    expect(rowsWith(true)).toEqual(codes)
-    expect(rowsWith(false)).toEqual([])
+  test('names the errors of confirmation by e-mail and of messages', () => {
+    const codes = [
+      ...['invalid-grant', 'no-claim', 'otp-locked', 'code-not-shown'],
+      ...['token-required', 'insufficient-scope'],
+    ]
+    expect(codes.filter((code) => !text.includes(`/problems/${code} |`))).toEqual([])
   })
 
   test('names every endpoint of the metadata that an agent needs', () => {
-    const server = authorizationServerMetadata({ origin: ORIGIN, scopes: ['guides:read'] })
+    const server = authorizationServerMetadata({ origin: ORIGIN })
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])
       expect(text).toContain(address)
   })

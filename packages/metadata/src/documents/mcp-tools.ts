@@ -8,7 +8,6 @@ import {
   JoinWaitlistRequest,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import type { Features } from '../features.ts'
 import { LONGEST_SEARCH, MOST_GUIDES } from '../operations/guides.ts'
 
 /** One tool of the MCP server, said once: the server registers it, and the server card lists it. */
@@ -46,7 +45,7 @@ const Limit = (most: number) =>
     .nullish()
     .meta({ description: `How many guides to list; ${most} unless given.` })
 
-/** Every tool by name, also of features that do not run yet, in the order of `tools/list`. */
+/** Every tool by name, in the order of `tools/list`. */
 export const MCP_TOOLS = {
   list_guides: defineTool({
     title: 'List guides',
@@ -117,11 +116,5 @@ export const MCP_TOOLS = {
     annotations: { ...ADDS, idempotentHint: false },
   }),
 }
-
-/** The tools that run with `features`. */
-export const mcpToolsOf = (features: Features): [McpToolName, McpTool][] =>
-  Object.entries<McpTool>(MCP_TOOLS)
-    .map(([name, tool]): [McpToolName, McpTool] => [name as McpToolName, tool])
-    .filter(([name]) => name !== 'send_contact_message' || features.contact)
 
 export type McpToolName = keyof typeof MCP_TOOLS

@@ -1,31 +1,90 @@
 import { createHash } from 'node:crypto'
+import { readTemplate } from '../read-template.ts'
 import { serviceUrls } from '../service-urls.ts'
-import type { ResourceDocumentConfig } from './document-config.ts'
-import { handOffToAnAttorney } from './hand-off-skill.ts'
-import { jsonDocument, MARKDOWN_TYPE, pathOf, type ServedDocument } from './served-document.ts'
-import type { Skill } from './skill.ts'
-import { useImmigrationGuidanceApi } from './use-api-skill.ts'
+import {
+  jsonDocument,
+  MARKDOWN_TYPE,
+  pathOf,
+  type ResourceDocumentConfig,
+  type ServedDocument,
+} from './served-document.ts'
 
 /** The type that `ai-catalog.json` names for a SKILL.md. */
 export const SKILL_TYPE = 'application/agent-skills+md'
 
 const INDEX_SCHEMA = 'https://schemas.agentskills.io/discovery/0.2.0/schema.json'
 
-export const skillsOf = (config: ResourceDocumentConfig): readonly Skill[] => [
-  useImmigrationGuidanceApi(config),
-  handOffToAnAttorney(config),
-]
+/** One agent skill (agentskills.io). */
+interface Skill {
+  /** Also the name of its folder. */
+  readonly name: string
+  readonly title: string
+  /** What it does and when to use it; at most 1024 characters. */
+  readonly description: string
+  readonly version: string
+  /** What people say when it is the right one. */
+  readonly queries: readonly string[]
+  /** Markdown, without the front matter. */
+  body(config: ResourceDocumentConfig): string
+}
+
+const useApi = readTemplate(new URL('./use-immigration-guidance-api.template.md', import.meta.url), [
+  'urls',
+  'handOffSkill',
+])
+const handOff = readTemplate(new URL('./hand-off-to-an-attorney.template.md', import.meta.url), [
+  'urls',
+  'attorneyLists',
+  'useApiSkill',
+])
+
+const USE_API: Skill = {
+  name: 'use-immigration-guidance-api',
+  title: 'Use the Plainpath Immigration Guidance API',
+  description:
+    'Find and read plain-English guides to U.S. immigration with their official sources, and put a person on the ' +
+    'product waitlist, through the Plainpath Immigration Guidance API. Use when a person asks about a U.S. ' +
+    'immigration form, fee, step, deadline or appointment, or wants to join the waitlist.',
+  version: '1.0.0',
+  queries: ['how do I apply for a work permit', 'put me on the immigration guidance waitlist'],
+  body({ origin }) {
+    const urls = serviceUrls(origin)
+    return useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) })
+  },
+}
+
+/** When to stop answering, and how to hand a person over to somebody who may give legal advice. */
+const HAND_OFF: Skill = {
+  name: 'hand-off-to-an-attorney',
+  title: 'Hand off to an immigration attorney',
+  description:
+    'Recognize when a question about U.S. immigration needs a licensed attorney or an accredited representative, ' +
+    'and lead the person to the official lists. Use when a case involves removal proceedings, arrests, past ' +
+    'denials, false statements, fear of return, missed deadlines, or anything that a guide does not settle.',
+  version: '1.0.0',
+  queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
+  body({ origin, attorneyLists }) {
+    const urls = serviceUrls(origin)
+    return handOff({
+      urls,
+      attorneyLists: attorneyLists.map((address) => `   - ${address}`).join('\n'),
+      useApiSkill: urls.skill(USE_API.name),
+    })
+  },
+}
+
+export const SKILLS: readonly Skill[] = [USE_API, HAND_OFF]
 
 /** The files of the skills, and their index (Agent Skills discovery 0.2.0) with the digests of the bytes served. */
 export function agentSkills(config: ResourceDocumentConfig): ServedDocument[] {
   const urls = serviceUrls(config.origin)
-  const files = skillsOf(config).map((skill) => ({ skill, content: skillFile(skill, config.origin) }))
+  const files = SKILLS.map((skill) => ({ ...skill, content: skillFile(skill, config) }))
   const index = {
     $schema: INDEX_SCHEMA,
     instructions:
       'Use these when a person asks about U.S. immigration: forms, fees, steps, waiting, appointments. They give ' +
       'sourced information, not legal advice. Do not use them to decide somebody’s own case.',
-    skills: files.map(({ skill: { name, description }, content }) => ({
+    skills: files.map(({ name, description, content }) => ({
       name,
       type: 'skill-md',
       description,
@@ -35,8 +94,8 @@ export function agentSkills(config: ResourceDocumentConfig): ServedDocument[] {
   }
   return [
     jsonDocument(urls.skills, index),
-    ...files.map(({ skill, content }) => ({
-      path: pathOf(urls.skill(skill.name)),
+    ...files.map(({ name, content }) => ({
+      path: pathOf(urls.skill(name)),
       contentType: MARKDOWN_TYPE,
       alsoAs: [SKILL_TYPE],
       content,
@@ -45,13 +104,13 @@ export function agentSkills(config: ResourceDocumentConfig): ServedDocument[] {
 }
 
 /** Quoted as JSON, which YAML reads the same. */
-const skillFile = ({ name, description, version, body }: Skill, origin: string) => `---
+const skillFile = ({ name, description, version, body }: Skill, config: ResourceDocumentConfig) => `---
 name: ${name}
 description: ${JSON.stringify(description)}
 license: Proprietary
-compatibility: ${JSON.stringify(`Needs HTTP access to ${origin}`)}
+compatibility: ${JSON.stringify(`Needs HTTP access to ${config.origin}`)}
 metadata:
   version: ${JSON.stringify(version)}
-  auth: ${JSON.stringify(serviceUrls(origin).authMd)}
+  auth: ${JSON.stringify(serviceUrls(config.origin).authMd)}
 ---
-${body}`
+${body(config)}`

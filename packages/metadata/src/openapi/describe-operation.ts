@@ -5,7 +5,7 @@ import type {
 } from 'zod-openapi'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { errorComponent, headersOfAnswer, numberedError } from './error-responses.ts'
+import { errorComponent, headersOfAnswer, numberedError } from './errors.ts'
 
 const JSON_TYPE = 'application/json'
 

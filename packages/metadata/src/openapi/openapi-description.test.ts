@@ -1,14 +1,12 @@
+import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
-import { z } from 'zod'
-import { FEATURE_SETS } from '../../test/document-config.ts'
-import { FEATURES, grantTypesOf, JWT_BEARER_GRANT, scopesOf } from '../features.ts'
-import { tokenRequestOf } from '../operations/oauth.ts'
-import { OPERATIONS, operationsOf } from '../operations/operations.ts'
+import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { OPERATIONS } from '../operations/operations.ts'
 import { openApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const described = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features: FEATURES })))
+const described = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN })))
 
 interface DescribedOperation {
   operationId: string
@@ -82,23 +80,14 @@ describe.for(describedIn(described))('$operationId', (operation) => {
   })
 })
 
-test.for(Object.entries(FEATURE_SETS))(
-  'every operation that runs is described, and none that does not (%s)',
-  ([, features]) => {
-    const document = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features })))
-    const ids = describedIn(document).map(({ operationId }) => operationId)
-    expect(ids.toSorted()).toEqual(
-      operationsOf(features)
-        .map(({ operationId }) => operationId)
-        .toSorted(),
-    )
-  },
-)
+test('every operation is described, and nothing else', () => {
+  const ids = describedIn(described).map(({ operationId }) => operationId)
+  expect(ids.toSorted()).toEqual(OPERATIONS.map(({ operationId }) => operationId).toSorted())
+})
 
-test.for(Object.entries(FEATURE_SETS))('the scopes are those that a token can have (%s)', ([, features]) => {
-  const { components } = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN, features })))
-  const { flows } = components.securitySchemes.oauth2
-  expect(Object.keys(flows.clientCredentials.scopes)).toEqual(scopesOf(features))
+test('the scopes are those that a token can have', () => {
+  const { flows } = described.components.securitySchemes.oauth2
+  expect(Object.keys(flows.clientCredentials.scopes)).toEqual(Scope.options)
 })
 
 test('no answer may be refused for a member that is new', () => {
@@ -127,14 +116,13 @@ describe('the form of the token endpoint', () => {
   test('has an example of each grant, which it accepts', () => {
     const shown: { grant_type: string }[] = form.examples
     for (const fields of shown) expect(accepts(fields)).toBe(true)
-    expect(new Set(shown.map(({ grant_type }) => grant_type))).toEqual(new Set(grantTypesOf(FEATURES)))
+    expect(new Set(shown.map(({ grant_type }) => grant_type))).toEqual(new Set(GRANT_TYPES))
   })
 
-  test.for(Object.entries(FEATURE_SETS))('names the grants that run (%s)', ([, features]) => {
-    const schema = z.toJSONSchema(tokenRequestOf(features))
-    expect(schema.properties?.['grant_type']).toMatchObject({ enum: grantTypesOf(features) })
-    expect('assertion' in (schema.properties ?? {})).toBe(features.verifiedEmail)
-    expect(schema.oneOf?.length).toBe(features.verifiedEmail ? 2 : undefined)
+  test('names the grants', () => {
+    expect(form.properties.grant_type).toMatchObject({ enum: GRANT_TYPES })
+    expect(form.properties).toHaveProperty('assertion')
+    expect(form.oneOf).toHaveLength(2)
   })
 })
 

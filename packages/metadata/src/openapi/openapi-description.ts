@@ -16,16 +16,15 @@ import {
   RegisteredAgent,
   RegisteredKeyAgent,
   SCOPE_MEANINGS,
+  Scope,
 } from '@plainpath/domain'
 import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
-import { API_TITLE, API_VERSION } from '../api-version.ts'
-import { type Features, scopesOf } from '../features.ts'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
-import { type Operation, TAGS } from '../operations/operation.ts'
-import { operationsOf } from '../operations/operations.ts'
-import { type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { TAGS } from '../operations/operation.ts'
+import { OPERATIONS } from '../operations/operations.ts'
+import { API_TITLE, API_VERSION, type ServiceUrls, serviceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
-import { ERROR_SCHEMAS, errorResponses, HEADERS } from './error-responses.ts'
+import { ERROR_SCHEMAS, errorResponses, HEADERS } from './errors.ts'
 
 /** The names by which a generated client knows the schemas. */
 const SCHEMAS = {
@@ -45,28 +44,30 @@ const SCHEMAS = {
   RevokeRequest,
   Health,
   ...ERROR_SCHEMAS,
+  BeginClaimRequest,
+  BegunClaim,
+  CompleteClaimRequest,
+  CompletedClaim,
 }
 
-const CLAIM_SCHEMAS = { BeginClaimRequest, BegunClaim, CompleteClaimRequest, CompletedClaim }
-
 /** The API description (OpenAPI 3.1.0) of every public operation of both apps. */
-export function openApiDescription(config: { origin: string; features: Features }) {
-  const urls = serviceUrls(config.origin)
+export function openApiDescription({ origin }: { origin: string }) {
+  const urls = serviceUrls(origin)
   return createDocument(
     {
       openapi: '3.1.0',
-      info: infoOf(urls, config.features),
+      info: infoOf(urls),
       servers: [{ url: urls.base, description: 'The API root' }],
-      tags: tagsOf(config.features),
+      tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       // Of an operation that does not say otherwise; every public one does.
       security: [{ oauth2: [] }],
       externalDocs: { url: urls.authMd, description: 'How an agent registers and gets a token' },
-      paths: pathsOf(operationsOf(config.features), urls),
+      paths: pathsOf(urls),
       components: {
-        schemas: { ...SCHEMAS, ...(config.features.verifiedEmail && CLAIM_SCHEMAS) },
+        schemas: SCHEMAS,
         responses: errorResponses(urls),
         headers: HEADERS,
-        securitySchemes: securitySchemes(urls, config.features),
+        securitySchemes: securitySchemes(urls),
       },
     },
     {
@@ -81,12 +82,7 @@ export function openApiDescription(config: { origin: string; features: Features 
   )
 }
 
-const tagsOf = (features: Features) =>
-  Object.entries(TAGS)
-    .filter(([name]) => name !== 'Contact' || features.contact)
-    .map(([name, description]) => ({ name, description }))
-
-const infoOf = (urls: ServiceUrls, features: Features) => ({
+const infoOf = (urls: ServiceUrls) => ({
   title: API_TITLE,
   version: API_VERSION,
   summary: 'Plain-English immigration guidance for people and their agents.',
@@ -99,18 +95,15 @@ const infoOf = (urls: ServiceUrls, features: Features) => ({
     '`/oauth` they are those of RFC 6749. Limits are announced in `RateLimit-Policy` and `RateLimit`. Within 0.x ' +
     'the API only adds: ignore members that you do not know.',
   contact: { name: 'Plainpath', url: urls.origin },
-  license: {
-    name: 'Proprietary',
-    ...(features.policies ? { url: urls.terms } : { identifier: 'LicenseRef-Plainpath' }),
-  },
-  ...(features.policies && { termsOfService: urls.terms }),
+  license: { name: 'Proprietary', url: urls.terms },
+  termsOfService: urls.terms,
 })
 
 /** Paths are relative to the API root; what lies outside of it names its own server. */
-function pathsOf(operations: readonly Operation[], urls: ServiceUrls): ZodOpenApiPathsObject {
+function pathsOf(urls: ServiceUrls): ZodOpenApiPathsObject {
   const root = new URL(urls.base).pathname
   const paths: ZodOpenApiPathsObject = {}
-  for (const operation of operations) {
+  for (const operation of OPERATIONS) {
     const below = operation.path.startsWith(`${root}/`)
     const path = below ? operation.path.slice(root.length) : operation.path
     const item = (paths[path] ??= below
@@ -121,7 +114,7 @@ function pathsOf(operations: readonly Operation[], urls: ServiceUrls): ZodOpenAp
   return paths
 }
 
-const securitySchemes = (urls: ServiceUrls, features: Features) => ({
+const securitySchemes = (urls: ServiceUrls) => ({
   client: {
     type: 'http' as const,
     scheme: 'basic',
@@ -139,7 +132,7 @@ const securitySchemes = (urls: ServiceUrls, features: Features) => ({
     flows: {
       clientCredentials: {
         tokenUrl: urls.token,
-        scopes: Object.fromEntries(scopesOf(features).map((scope) => [scope, SCOPE_MEANINGS[scope]])),
+        scopes: Object.fromEntries(Scope.options.map((scope) => [scope, SCOPE_MEANINGS[scope]])),
       },
     },
   },

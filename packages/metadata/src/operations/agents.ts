@@ -1,40 +1,44 @@
 import {
   AddedSecret,
   AgentDescription,
+  durationIn,
+  numberInWords,
   RegisterAgentRequest,
   RegisteredAgent,
   RegisteredKeyAgent,
   ReplaceAgentKeysRequest,
+  RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { FEATURES, grantTypesOf } from '../features.ts'
+import { GRANT_TYPES } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { defineOperation } from './operation.ts'
+import { defineOperation, exampleTime } from './operation.ts'
 
-const example = (urls: ServiceUrls) => ({
+export const registrationExample = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
-  grant_types: grantTypesOf(FEATURES),
+  grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
-  client_id_issued_at: 1_795_183_200,
+  client_id_issued_at: Date.parse(exampleTime(0)) / 1000,
   token_endpoint: urls.token,
   claim_url: urls.claim,
   post_claim_scopes: ['guides:read', 'waitlist:write', 'contact:write'],
   resource: urls.base,
-  idle_expiry: '2026-11-27T14:00:00.000Z',
+  idle_expiry: exampleTime(RULES.neverUsedMs),
 })
 
 const withSecret = { client_secret_expires_at: 0, token_endpoint_auth_method: 'client_secret_basic' }
 
+const ANOTHER_SECRET_MS = 3_600_000
 const SECRETS = [
   {
     secret_id: '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10',
-    created_at: '2026-11-20T14:00:00.000Z',
-    ends_at: '2026-11-27T15:00:00.000Z',
+    created_at: exampleTime(0),
+    ends_at: exampleTime(ANOTHER_SECRET_MS + RULES.oldSecretMs),
   },
-  { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: '2026-11-20T15:00:00.000Z' },
+  { secret_id: '0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c', created_at: exampleTime(ANOTHER_SECRET_MS) },
 ]
 
 const POINT = {
@@ -81,7 +85,7 @@ export const registerAgent = defineOperation({
     201: {
       description: 'The agent is registered.',
       example: (urls) => ({
-        ...example(urls),
+        ...registrationExample(urls),
         ...withSecret,
         client_secret: 'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
       }),
@@ -103,7 +107,7 @@ export const getAgent = defineOperation({
     200: {
       description: 'The client, without its secret.',
       example: (urls) => ({
-        ...example(urls),
+        ...registrationExample(urls),
         ...withSecret,
         secrets: SECRETS,
         limits: LIMITS,
@@ -132,10 +136,11 @@ export const replaceAgentKeys = defineOperation({
   tag: 'Agents',
   summary: 'Replace the public keys of the client; its secret ends',
   description:
-    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to three public keys. From the answer on an old key ` +
-    'is refused. Within seconds, at most 30, the client authenticates with the new keys only, by `private_key_jwt`: until ' +
-    'then the token endpoint may still take its old secret, or not know a new key yet. Tokens that it has live on. If the ' +
-    'answer is lost, try the new key.',
+    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to ${numberInWords(RULES.agentKeys)} public keys. ` +
+    'From the answer on an old key is refused. Within seconds, at most ' +
+    `${RULES.agentCachedMs / 1000}, the client authenticates with the new keys only, by \`private_key_jwt\`: ` +
+    'until then the token endpoint may still take its old secret, or not know a new key yet. Tokens that it has live ' +
+    'on. If the answer is lost, try the new key.',
   access: 'client',
   errors: 'agent',
   request: { body: ReplaceAgentKeysRequest },
@@ -144,7 +149,7 @@ export const replaceAgentKeys = defineOperation({
   outcomes: {
     200: {
       description: 'The client, with its new keys.',
-      example: (urls) => ({ ...example(urls), ...withKeys, limits: LIMITS }),
+      example: (urls) => ({ ...registrationExample(urls), ...withKeys, limits: LIMITS }),
     },
   },
 })
@@ -154,9 +159,9 @@ export const createAgentSecret = defineOperation({
   path: '/api/agent/secrets',
   operationId: 'createAgentSecret',
   tag: 'Agents',
-  summary: 'Get a second secret; the first ends 7 days later',
+  summary: `Get a second secret; the first ends ${durationIn('day', RULES.oldSecretMs)} later`,
   description:
-    `${CLIENT_AUTHENTICATION} No body is read. Both secrets work until the old one ends, after 7 days or by ` +
+    `${CLIENT_AUTHENTICATION} No body is read. Both secrets work until the old one ends, after ${durationIn('day', RULES.oldSecretMs)} or by ` +
     '`DELETE /api/agent/secrets/{id}`. A client has at most two: 409 `too-many-secrets`. If the answer is lost, find ' +
     'the new secret in `GET /api/agent`, end it, and ask again. An agent with keys has no secrets: 409 `client-has-keys`.',
   access: 'client',
@@ -166,7 +171,7 @@ export const createAgentSecret = defineOperation({
     201: {
       description: 'The new secret, and when the old one ends.',
       example: (urls) => ({
-        client_id: example(urls).client_id,
+        client_id: registrationExample(urls).client_id,
         secret_id: SECRETS[1]?.secret_id,
         client_secret: 'pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk',
         client_secret_expires_at: 0,

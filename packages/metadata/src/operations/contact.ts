@@ -1,4 +1,11 @@
-import { ContactId, ContactReceived, ContactRequest, ContactState } from '@plainpath/domain'
+import {
+  ContactId,
+  ContactReceived,
+  ContactRequest,
+  ContactState,
+  durationIn,
+  RULES,
+} from '@plainpath/domain'
 import { z } from 'zod'
 import { defineOperation } from './operation.ts'
 
@@ -9,11 +16,12 @@ const Params = z.object({ id: ContactId })
 const Headers = z.object({
   'Idempotency-Key': z
     .string()
-    .regex(/^[!-~]{1,200}$/)
+    .regex(new RegExp(`^[!-~]{1,${RULES.idempotencyKeyCharacters}}$`))
     .optional()
     .meta({
       description:
-        'Of your choice, another one for each message: 1 to 200 printable characters without blanks, good for 24 hours.',
+        `Of your choice, another one for each message: 1 to ${RULES.idempotencyKeyCharacters} printable characters ` +
+        `without blanks, good for ${durationIn('hour', RULES.idempotencyMs)}.`,
     }),
 })
 
@@ -22,7 +30,6 @@ export const sendContactMessage = defineOperation({
   path: '/api/contact',
   operationId: 'sendContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'Send a message to the people behind Plainpath',
   description:
     'For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. ' +
@@ -53,7 +60,6 @@ export const getContactMessage = defineOperation({
   path: '/api/contact/{id}',
   operationId: 'getContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'See what became of a message',
   description: 'Only for the registration that sent it; for any other it is 404.',
   access: ACCESS,
@@ -73,7 +79,6 @@ export const deleteContactMessage = defineOperation({
   path: '/api/contact/{id}',
   operationId: 'deleteContactMessage',
   tag: 'Contact',
-  runsWith: 'contact',
   summary: 'Take a message back before it is delivered',
   description: 'Its text is erased at once. A message that was delivered cannot be taken back: 409.',
   access: ACCESS,

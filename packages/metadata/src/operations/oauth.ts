@@ -1,6 +1,7 @@
+import { durationIn, durationInWords, RULES } from '@plainpath/domain'
 import { z } from 'zod'
-import { FEATURES, type Features, grantTypesOf, JWT_BEARER_GRANT } from '../features.ts'
-import { defineOperation } from './operation.ts'
+import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { defineOperation, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
 const CLIENT_AUTHENTICATION =
@@ -18,9 +19,12 @@ export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-typ
 const ClientFields = {
   client_id: z.string().optional().meta({ description: 'With `client_secret`, instead of HTTP Basic.' }),
   client_secret: z.string().optional(),
-  client_assertion: z.string().optional().meta({
-    description: 'A JWT signed with a key of the client (RFC 7523), used once, at most five minutes old.',
-  }),
+  client_assertion: z
+    .string()
+    .optional()
+    .meta({
+      description: `A JWT signed with a key of the client (RFC 7523), used once, at most ${durationInWords('minute', RULES.clientAssertionMs)} old.`,
+    }),
   client_assertion_type: z
     .literal(CLIENT_ASSERTION_TYPE)
     .optional()
@@ -57,30 +61,23 @@ const EXAMPLES = [
 ]
 
 /** All fields of the form by name, as whatever draws a form wants them; `oneOf` says which go together. */
-export const tokenRequestOf = (features: Features) =>
-  z
-    .object({
-      grant_type: z.enum(grantTypesOf(features)).meta({
-        description: features.verifiedEmail
-          ? `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`
-          : 'Always `client_credentials`.',
-      }),
-      ...(features.verifiedEmail && {
-        assertion: z.string().optional().meta({
-          description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
-        }),
-      }),
-      scope: z.string().optional().meta({
-        description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
-      }),
-      resource: z.string().optional().meta({
-        description: 'Absent, or exactly the API root (RFC 8707).',
-      }),
-      ...ClientFields,
-    })
-    .meta(features.verifiedEmail ? { oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES } : {})
-
-export const TokenRequest = tokenRequestOf(FEATURES)
+export const TokenRequest = z
+  .object({
+    grant_type: z.enum(GRANT_TYPES).meta({
+      description: `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`,
+    }),
+    assertion: z.string().optional().meta({
+      description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
+    }),
+    scope: z.string().optional().meta({
+      description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
+    }),
+    resource: z.string().optional().meta({
+      description: 'Absent, or exactly the API root (RFC 8707).',
+    }),
+    ...ClientFields,
+  })
+  .meta({ oneOf: [CLIENT_CREDENTIALS, JWT_BEARER], examples: EXAMPLES })
 
 export const TokenResponse = z.object({
   access_token: z
@@ -102,7 +99,7 @@ export const createToken = defineOperation({
   operationId: 'createToken',
   tag: 'OAuth',
   summary: 'Get an access token (RFC 6749)',
-  description: `${CLIENT_AUTHENTICATION}${FEATURES.verifiedEmail ? CONFIRMED : ''}`,
+  description: `${CLIENT_AUTHENTICATION}${CONFIRMED}`,
   access: 'client',
   errors: 'oauth',
   request: { body: TokenRequest },
@@ -114,13 +111,13 @@ export const createToken = defineOperation({
   responses: { 200: TokenResponse },
   outcomes: {
     200: {
-      description: 'A token. It lasts an hour at most.',
+      description: `A token. It lasts ${durationIn('hour', RULES.tokenMs)} at most.`,
       example: () => ({
         access_token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
         token_type: 'Bearer',
-        expires_in: 3600,
+        expires_in: RULES.tokenMs / 1000,
         scope: 'guides:read waitlist:write',
-        client_expires_at: '2027-02-19T14:04:00.000Z',
+        client_expires_at: exampleTime(EXAMPLE_USE_MS + RULES.useRecordedMs + RULES.idleMs),
       }),
     },
   },

@@ -1,5 +1,4 @@
 import type { z } from 'zod'
-import type { Features } from '../features.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
 /** The tags of the API description, in the order in which a reader meets them. */
@@ -40,8 +39,6 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
   /** Markdown. */
   readonly description: string
   readonly tag: keyof typeof TAGS
-  /** The part of the service that it belongs to, where that may be off: then it is neither answered nor described. */
-  readonly runsWith?: keyof Features
   /** As in `packages/http`: who may call. */
   readonly access: A
   readonly errors: ErrorShape
@@ -67,6 +64,13 @@ export interface OperationSpec<I extends Inputs, R extends Replies, A extends Ac
 
 /** An operation with its types forgotten. */
 export type Operation = OperationSpec<Inputs, Replies, Access>
+
+/** A time in examples, counted from the registration of the agent that they show. */
+export const exampleTime = (ms: number): string =>
+  new Date(Date.parse('2026-11-20T14:00:00Z') + ms).toISOString()
+
+/** When that agent got its token, or was confirmed. */
+export const EXAMPLE_USE_MS = 4 * 60_000
 
 /** Keeps the types of the schemas, which the route's handler is checked against. */
 export const defineOperation = <

@@ -1,4 +1,5 @@
-import { FEATURES, type Features } from '../features.ts'
+import { Health } from '@plainpath/domain'
+import { API_VERSION } from '../service-urls.ts'
 import {
   createAgentSecret,
   deleteAgent,
@@ -7,16 +8,37 @@ import {
   registerAgent,
   replaceAgentKeys,
 } from './agents.ts'
-import { createAssertion } from './assertions.ts'
-import { beginClaim, completeClaim, endClaim } from './claims.ts'
+import { beginClaim, completeClaim, createAssertion, endClaim } from './claims.ts'
 import { deleteContactMessage, getContactMessage, sendContactMessage } from './contact.ts'
 import { getGuide, listGuides } from './guides.ts'
-import { getHealth } from './health.ts'
 import { createToken, revokeToken } from './oauth.ts'
-import type { Operation } from './operation.ts'
+import { defineOperation, type Operation } from './operation.ts'
 import { forgetWaitlist, joinWaitlist } from './waitlist.ts'
 
-/** Every operation of both apps, also of features that do not run yet, in the order of the API description. */
+const getHealth = defineOperation({
+  method: 'get',
+  path: '/api/health',
+  operationId: 'getHealth',
+  tag: 'Health',
+  summary: 'Health check for monitoring',
+  description:
+    'Answers 200 as long as guides can be read, `degraded` when a part that other operations need does not work.',
+  access: 'open',
+  errors: 'problem',
+  responses: { 200: Health },
+  outcomes: {
+    200: {
+      description: 'The service is healthy.',
+      example: () => ({
+        status: 'ok',
+        version: API_VERSION,
+        checks: { database: 'ok', auth: 'ok' },
+      }),
+    },
+  },
+})
+
+/** Every operation of both apps, in the order of the API description. */
 export const operations = {
   listGuides,
   getGuide,
@@ -40,9 +62,5 @@ export const operations = {
   getHealth,
 }
 
-/** Those that run with `features`, with their types forgotten. */
-export const operationsOf = (features: Features): readonly Operation[] =>
-  Object.values<Operation>(operations).filter(({ runsWith }) => runsWith === undefined || features[runsWith])
-
-/** Those that run in this version. */
-export const OPERATIONS: readonly Operation[] = operationsOf(FEATURES)
+/** The same, with their types forgotten. */
+export const OPERATIONS: readonly Operation[] = Object.values(operations)

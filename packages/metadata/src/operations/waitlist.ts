@@ -5,10 +5,11 @@ import {
   JoinedWaitlist,
   JoinWaitlistRequest,
   ReferralSlug,
+  RULES,
 } from '@plainpath/domain'
 import { defineOperation } from './operation.ts'
 
-const EXAMPLE_SLUG = ReferralSlug.parse('k3v7q2mzt5ndw4ha')
+const EXAMPLE_SLUG = ReferralSlug.parse('k3v7q2mzt5ndw4ha'.repeat(9).slice(0, RULES.referralSlugCharacters))
 
 export const joinWaitlist = defineOperation({
   method: 'post',

@@ -2,11 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { documentsByPath, FEATURE_SETS, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
-import { FEATURES } from '../features.ts'
-import { mcpServerInfo } from './mcp-server-info.ts'
-import { MCP_TOOLS, type McpTool, mcpToolsOf } from './mcp-tools.ts'
+import { mcpServerInfo } from './mcp-server.ts'
+import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
 
@@ -40,9 +39,7 @@ describe('checkers', () => {
   test('ora.ai mcp-server-card: flat name, description, version, serverUrl, and tools as an array', () => {
     for (const member of ['name', 'description', 'version', 'serverUrl'])
       expect(card).toHaveProperty(member, expect.stringMatching(/./))
-    expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(
-      mcpToolsOf(FEATURES).map(([name]) => name),
-    )
+    expect(card.tools.map(({ name }: { name: string }) => name)).toEqual(Object.keys(MCP_TOOLS))
     for (const tool of card.tools) expect(tool.description).toMatch(/./)
   })
 
@@ -56,8 +53,8 @@ describe('checkers', () => {
   })
 })
 
-test('it is served as a server card, the same bytes at each place, and only while the server runs', () => {
-  const served = documentsByPath({ features: FEATURE_SETS.on })
+test('it is served as a server card, the same bytes at each place', () => {
+  const served = documentsByPath()
   const cards = PLACES.map((path) => served.get(path))
   for (const card of cards) {
     expect(card).toEqual({ ...cards[0], path: card?.path })
@@ -69,8 +66,6 @@ test('it is served as a server card, the same bytes at each place, and only whil
       },
     })
   }
-  const without = documentsByPath({ features: FEATURE_SETS.off })
-  expect(PLACES.filter((path) => without.has(path))).toEqual([])
 })
 
 describe.for(Object.entries<McpTool>(MCP_TOOLS))('%s', ([name, tool]) => {

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopback, Origin } from './origin.ts'
+import { isLoopback, Origin } from './service-urls.ts'
 
 test.for([
   'https://plainpath.example',

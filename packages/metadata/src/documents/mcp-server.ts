@@ -1,9 +1,41 @@
-import { serviceUrls } from '../service-urls.ts'
-import type { DocumentConfig } from './document-config.ts'
-import { SERVER_CARD_TYPE } from './links.ts'
-import { MCP_CAPABILITIES, MCP_VERSIONS, mcpServerInfo } from './mcp-server-info.ts'
-import { mcpToolsOf } from './mcp-tools.ts'
-import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { API_VERSION, serviceUrls } from '../service-urls.ts'
+import { SERVER_CARD_TYPE } from './catalogs.ts'
+import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
+import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+
+/** The revisions that the MCP server is tested with, the newest first. */
+export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
+
+export const MCP_CAPABILITIES = {
+  tools: { listChanged: false },
+  // SEP-1046: a client without a person gets its token with client credentials.
+  extensions: { 'io.modelcontextprotocol/oauth-client-credentials': {} },
+}
+
+/** Who the MCP server says it is. Its name is the host in reverse order and one slash, as server cards want it. */
+export const mcpServerInfo = (origin: string) => ({
+  name: `${reversedHost(origin)}/plainpath`,
+  title: 'Plainpath',
+  version: API_VERSION,
+  description: 'Plain-English guides to U.S. immigration with official sources, and a waitlist.',
+  websiteUrl: `${origin}/`,
+})
+
+/** What a model is told before it uses any tool. */
+export const mcpInstructions = (origin: string): string =>
+  [
+    'Plain-English guides to U.S. immigration. They are information, not legal advice.',
+    'Look for a guide with search_guides or list_guides and read it with get_guide before you answer.',
+    'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
+    `No token is needed, except for send_contact_message. How to get one: ${serviceUrls(origin).authMd}`,
+  ].join(' ')
+
+/** An address in brackets stays in order, without what the name of a server cannot hold. */
+function reversedHost(origin: string): string {
+  const { hostname } = new URL(origin)
+  if (hostname.startsWith('[')) return hostname.slice(1, -1).replaceAll(':', '-')
+  return hostname.split('.').toReversed().join('.')
+}
 
 const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json'
 
@@ -12,7 +44,6 @@ const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.sc
  * its earlier revisions look.
  */
 export function serverCards(config: DocumentConfig): ServedDocument[] {
-  if (!config.features.mcp) return []
   const urls = serviceUrls(config.origin)
   const card = serverCard(config)
   return [urls.serverCard, ...urls.serverCardAliases].map((address) =>
@@ -28,7 +59,7 @@ export function serverCards(config: DocumentConfig): ServedDocument[] {
 }
 
 /** The draft's members first; from `serverInfo` on, those of its earlier revisions, which clients still read. */
-function serverCard({ origin, features }: DocumentConfig) {
+function serverCard({ origin }: DocumentConfig) {
   const urls = serviceUrls(origin)
   const { name, title, version, description, websiteUrl } = mcpServerInfo(origin)
   return {
@@ -53,7 +84,7 @@ function serverCard({ origin, features }: DocumentConfig) {
     transport: { type: 'streamable-http', endpoint: urls.mcp, url: urls.mcp },
     capabilities: MCP_CAPABILITIES,
     authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.protectedResource },
-    tools: mcpToolsOf(features).map(([toolName, tool]) => ({
+    tools: Object.entries<McpTool>(MCP_TOOLS).map(([toolName, tool]) => ({
       name: toolName,
       title: tool.title,
       description: tool.description,

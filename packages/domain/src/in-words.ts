@@ -1,0 +1,47 @@
+const UNITS = { second: 1_000, minute: 60_000, hour: 3_600_000, day: 86_400_000 } as const
+type Unit = keyof typeof UNITS
+
+const NUMBERS = [
+  'no',
+  'one',
+  'two',
+  'three',
+  'four',
+  'five',
+  'six',
+  'seven',
+  'eight',
+  'nine',
+  'ten',
+  'eleven',
+  'twelve',
+]
+
+/** Spells a number as prose does: `five`, but `13`. */
+export const numberInWords = (count: number): string => NUMBERS[count] ?? String(count)
+
+/**
+ * Writes a duration as `24 hours`, `a day` or `an hour`.
+ *
+ * @throws when it is no whole number of the unit, which would state a wrong figure
+ */
+export function durationIn(unit: Unit, ms: number): string {
+  const count = countOf(unit, ms)
+  if (count !== 1) return `${count} ${unit}s`
+  return unit === 'hour' ? 'an hour' : `a ${unit}`
+}
+
+/** The same with the number spelled: `two days`, `one hour`. */
+export function durationInWords(unit: Unit, ms: number): string {
+  const count = countOf(unit, ms)
+  return `${numberInWords(count)} ${unit}${count === 1 ? '' : 's'}`
+}
+
+function countOf(unit: Unit, ms: number): number {
+  const count = ms / UNITS[unit]
+  if (!Number.isInteger(count)) throw new Error(`${ms} ms is no whole number of ${unit}s`)
+  return count
+}
+
+/** For the start of a sentence. */
+export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

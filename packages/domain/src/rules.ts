@@ -1,0 +1,67 @@
+const MINUTE_MS = 60_000
+const HOUR_MS = 60 * MINUTE_MS
+const DAY_MS = 24 * HOUR_MS
+
+/**
+ * Figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every
+ * text that states it take it from here. Times are in milliseconds.
+ */
+export const RULES = {
+  /** How long an access token lasts. */
+  tokenMs: HOUR_MS,
+  /** When a registration expires that never got a token. */
+  neverUsedMs: 7 * DAY_MS,
+  /** When another registration expires, counted from its last token. */
+  idleMs: 90 * DAY_MS,
+  /** How coarsely the time of the last token is stored. */
+  useRecordedMs: DAY_MS,
+  /** How long a flood of registrations cannot expire a new one. */
+  floodMs: HOUR_MS,
+  /** How long the owner of an expired registration learns that it expired. */
+  tombstoneMs: 90 * DAY_MS,
+  /** How long the old secret works beside a new one. */
+  oldSecretMs: 7 * DAY_MS,
+  nameCharacters: 200,
+  agentKeys: 3,
+  /** How long the token endpoint may still know the keys of before. */
+  agentCachedMs: MINUTE_MS / 2,
+  /** The longest lifetime of a client assertion, and its longest `jti`. */
+  clientAssertionMs: 5 * MINUTE_MS,
+  jtiCharacters: 256,
+  /** Mails that a client may cause within a day, and the pause between two to one address. */
+  claimMails: 10,
+  claimResendMs: MINUTE_MS,
+  /** How long the link in a claim mail works, and a code of the page behind it. */
+  claimLinkMs: DAY_MS,
+  claimCodeMs: 10 * MINUTE_MS,
+  claimCodeDigits: 6,
+  /** Codes that the page shows for one link, and codes that the agent may send. */
+  claimCodes: 3,
+  claimTries: 5,
+  /** How long wrong codes count for a mailbox, over all agents and attempts. */
+  mailboxTriesMs: DAY_MS,
+  /** How long a claim attempt can be told apart from an unknown one. */
+  claimAttemptKeptMs: 2 * DAY_MS,
+  /** How long a no keeps further agents from the mailbox. */
+  claimBlockMs: 30 * DAY_MS,
+  claimMs: 30 * DAY_MS,
+  endedClaimKeptMs: 30 * DAY_MS,
+  identityAssertionMs: DAY_MS,
+  messageCharacters: 5_000,
+  idempotencyKeyCharacters: 200,
+  idempotencyMs: DAY_MS,
+  /** How long a message from the page waits for its confirmation. */
+  unconfirmedMessageMs: DAY_MS,
+  deliveredMessageMs: 90 * DAY_MS,
+  /** How long a requested link to leave the waitlist works. */
+  forgetLinkMs: 7 * DAY_MS,
+  referralSlugCharacters: 16,
+  /** How long the random key lasts that hides who was counted for a limit. */
+  limitKeyMs: 2 * DAY_MS,
+  /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, for clocks that differ. */
+  mailsToMailbox: 5,
+  mailCountedMs: DAY_MS + HOUR_MS,
+  /** How long the address and the text of a mail are kept that no server took, and how long that there was a mail. */
+  undeliveredMailMs: 7 * DAY_MS,
+  mailKeptMs: 30 * DAY_MS,
+} as const

@@ -1,0 +1,158 @@
+import { API_TITLE, API_VERSION, type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { SKILL_TYPE, SKILLS } from './skills.ts'
+
+/** A typed link (RFC 8288). */
+export interface DocumentLink {
+  readonly rel: string
+  readonly href: string
+  readonly type: string
+  readonly title: string
+}
+
+export const LINKSET_TYPE = 'application/linkset+json'
+export const AI_CATALOG_TYPE = 'application/ai-catalog+json'
+export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
+
+/** Where an agent goes on from the home page, or from the API root. */
+export function documentLinks({ origin }: DocumentConfig): readonly DocumentLink[] {
+  const urls = serviceUrls(origin)
+  const link = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
+  return [
+    link('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
+    link('service-desc', urls.openapi, 'application/json', 'Description of the API (OpenAPI 3.1)'),
+    link('service-doc', urls.authMd, 'text/markdown', 'How an agent registers and gets a token'),
+    link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples'),
+    link('describedby', urls.llms, 'text/plain', 'What is here, for language models'),
+    link('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of what agents can use'),
+    link('alternate', `${origin}/index.md`, 'text/markdown', 'This page as Markdown'),
+    link('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
+    link('terms-of-service', urls.terms, 'text/html', 'Terms'),
+  ]
+}
+
+/** The value of the `Link` header of the home page. */
+export const homeLinkHeader = (config: DocumentConfig): string =>
+  documentLinks(config)
+    .map(({ rel, href, type }) => `<${href}>; rel="${rel}"; type="${type}"`)
+    .join(', ')
+
+/** The type that `ai-catalog.json` names; draft-ietf-httpapi-rest-api-mediatypes registers it. */
+export const OPENAPI_TYPE = 'application/openapi+json'
+
+/** `BASE` itself, which the catalog and the OAuth metadata name: what the API is, and where to go on. */
+export function apiRoot(config: DocumentConfig): ServedDocument {
+  const urls = serviceUrls(config.origin)
+  return jsonDocument(urls.base, {
+    title: API_TITLE,
+    version: API_VERSION,
+    guides: `${urls.base}/guides`,
+    health: `${urls.base}/health`,
+    links: documentLinks(config).filter(({ rel }) => rel !== 'alternate'),
+  })
+}
+
+const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
+
+/** `/.well-known/api-catalog` (RFC 9727): what APIs there are, and for each what describes it (RFC 8631). */
+export function apiCatalog(config: DocumentConfig): ServedDocument {
+  const urls = serviceUrls(config.origin)
+  const linkset = [
+    {
+      anchor: urls.apiCatalog,
+      item: [
+        { href: urls.base, type: JSON_TYPE, title: API_TITLE },
+        { href: urls.mcp, title: 'Plainpath MCP server' },
+      ],
+    },
+    apiContext(urls),
+    {
+      anchor: urls.mcp,
+      'service-desc': [{ href: urls.serverCard, type: SERVER_CARD_TYPE }],
+      'service-doc': [{ href: urls.authMd, type: 'text/markdown' }],
+    },
+  ]
+  return jsonDocument(
+    urls.apiCatalog,
+    { linkset },
+    {
+      contentType: `${LINKSET_TYPE}; profile="${PROFILE}"`,
+      alsoAs: [JSON_TYPE],
+      // RFC 9727 §3 asks for it in the answer to HEAD.
+      headers: { link: `<${urls.apiCatalog}>; rel="api-catalog"; type="${LINKSET_TYPE}"` },
+    },
+  )
+}
+
+function apiContext(urls: ServiceUrls) {
+  return {
+    anchor: urls.base,
+    'service-desc': [{ href: urls.openapi, type: JSON_TYPE, title: 'OpenAPI 3.1' }],
+    'service-doc': [
+      { href: urls.authMd, type: 'text/markdown', title: 'Registration and tokens' },
+      { href: urls.llms, type: 'text/plain', title: 'Overview for language models' },
+      { href: urls.reference, type: 'text/html', title: 'Reference' },
+    ],
+    'service-meta': [
+      { href: urls.protectedResource, type: JSON_TYPE, title: 'Protected resource (RFC 9728)' },
+      { href: urls.authorizationServer, type: JSON_TYPE, title: 'Authorization server (RFC 8414)' },
+      { href: urls.skills, type: JSON_TYPE, title: 'Agent skills' },
+    ],
+    status: [{ href: `${urls.base}/health`, type: JSON_TYPE, title: 'Health' }],
+    'privacy-policy': [{ href: urls.privacy, type: 'text/html' }],
+    'terms-of-service': [{ href: urls.terms, type: 'text/html' }],
+  }
+}
+
+/** `/.well-known/ai-catalog.json` (AI Catalog 1.0), in the narrower form that ARD 0.9 asks for. */
+export function aiCatalog(config: DocumentConfig): ServedDocument {
+  const urls = serviceUrls(config.origin)
+  const catalog = {
+    specVersion: '1.0',
+    host: {
+      displayName: 'Plainpath',
+      identifier: new URL(config.origin).hostname,
+      documentationUrl: urls.authMd,
+    },
+    entries: [mcpEntry(config), apiEntry(config), ...skillEntries(config)],
+  }
+  return jsonDocument(urls.aiCatalog, catalog, { contentType: AI_CATALOG_TYPE, alsoAs: [JSON_TYPE] })
+}
+
+/** `urn:air:` and the publisher's host, in the characters that ARD allows. */
+const identifier = (origin: string, ...name: string[]) =>
+  ['urn:air', new URL(origin).hostname.replaceAll(/[^a-zA-Z0-9.-]/g, '-'), ...name].join(':')
+
+const apiEntry = ({ origin }: DocumentConfig) => ({
+  identifier: identifier(origin, 'api', 'rest'),
+  displayName: API_TITLE,
+  description: 'Plain-English guides to U.S. immigration with their official sources, and a waitlist.',
+  type: OPENAPI_TYPE,
+  url: serviceUrls(origin).openapi,
+  representativeQueries: [
+    'how do I renew my green card',
+    'where is the fee for Form I-765',
+    'when do I need an immigration attorney',
+  ],
+})
+
+const mcpEntry = ({ origin }: DocumentConfig) => ({
+  identifier: identifier(origin, 'mcp', 'plainpath'),
+  displayName: 'Plainpath MCP server',
+  type: SERVER_CARD_TYPE,
+  url: serviceUrls(origin).serverCard,
+  representativeQueries: [
+    'find a guide about U.S. citizenship',
+    'put me on the immigration guidance waitlist',
+  ],
+})
+
+const skillEntries = ({ origin }: DocumentConfig) =>
+  SKILLS.map(({ name, title, description, queries }) => ({
+    identifier: identifier(origin, 'skill', name),
+    displayName: title,
+    description,
+    type: SKILL_TYPE,
+    url: serviceUrls(origin).skill(name),
+    representativeQueries: queries,
+  }))

@@ -1,0 +1,103 @@
+import { readTemplate } from '../read-template.ts'
+import { serviceUrls } from '../service-urls.ts'
+import {
+  type DocumentConfig,
+  type ListedGuide,
+  PLAIN_TYPE,
+  type ResourceDocumentConfig,
+  type ServedDocument,
+} from './served-document.ts'
+import { SKILLS } from './skills.ts'
+
+const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), ['urls', 'guides', 'skills'])
+
+/** `/llms.txt`: one page that leads a language model to everything else. */
+export function llmsTxt({ origin }: DocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
+  const urls = serviceUrls(origin)
+  const linkLine = (title: string, address: string, about: string) => `- [${title}](${address}): ${about}`
+  const content = llms({
+    urls,
+    guides: guides.map(({ slug, title, summary }) => linkLine(title, urls.guide(slug), summary)).join('\n'),
+    skills: SKILLS.map(({ name, title, description }) => linkLine(title, urls.skill(name), description)).join(
+      '\n',
+    ),
+  })
+  return { path: '/llms.txt', contentType: PLAIN_TYPE, content }
+}
+
+/** Named although `*` covers them: some checkers count only what is named. */
+const CRAWLERS = [
+  ...[
+    'GPTBot',
+    'ChatGPT-User',
+    'OAI-SearchBot',
+    'ClaudeBot',
+    'Claude-User',
+    'Claude-SearchBot',
+    'Claude-Web',
+  ],
+  ...['anthropic-ai', 'Google-Extended', 'PerplexityBot', 'CCBot', 'Bytespider', 'cohere-ai', 'Diffbot'],
+  ...['Applebot-Extended', 'Amazonbot', 'meta-externalagent'],
+]
+
+/** `/robots.txt` (RFC 9309), with Content Signals: searching and answering yes, training no. */
+export function robotsTxt({ origin }: DocumentConfig): ServedDocument {
+  const urls = serviceUrls(origin)
+  const lines = [
+    ...['*', ...CRAWLERS].map((name) => `User-agent: ${name}`),
+    'Content-Signal: search=yes, ai-input=yes, ai-train=no',
+    'Allow: /',
+    'Disallow: /oauth/',
+    '',
+    `Sitemap: ${urls.sitemap}`,
+    `Agentmap: ${urls.aiCatalog}`,
+    '',
+  ]
+  return { path: '/robots.txt', contentType: PLAIN_TYPE, content: lines.join('\n') }
+}
+
+const VALID_MONTHS = 11
+
+/**
+ * `/.well-known/security.txt` (RFC 9116). It ends less than a year after the month of the start, as §2.5.5 advises:
+ * whoever runs one process for longer than ten months serves one that has expired.
+ */
+export function securityTxt({ origin, builtAt, securityContact }: ResourceDocumentConfig): ServedDocument {
+  const path = '/.well-known/security.txt'
+  const expires = new Date(Date.UTC(builtAt.getUTCFullYear(), builtAt.getUTCMonth() + VALID_MONTHS))
+  const lines = [
+    `Contact: ${securityContact}`,
+    `Expires: ${expires.toISOString()}`,
+    'Preferred-Languages: en',
+    `Canonical: ${origin}${path}`,
+    '',
+  ]
+  return { path, contentType: PLAIN_TYPE, content: lines.join('\n') }
+}
+
+/** `/sitemap.xml`: the pages, and the texts for agents. */
+export function sitemap({ origin }: DocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
+  const urls = serviceUrls(origin)
+  const addresses = [
+    { loc: `${origin}/` },
+    ...guides.map(({ slug, updated }) => ({ loc: urls.guide(slug), lastmod: updated })),
+    { loc: urls.reference },
+    { loc: urls.contact },
+    { loc: urls.privacy },
+    { loc: urls.terms },
+    { loc: urls.changelog },
+    { loc: urls.authMd },
+    { loc: urls.llms },
+    ...SKILLS.map(({ name }) => ({ loc: urls.skill(name) })),
+  ]
+  const entries = addresses.map(
+    (entry) =>
+      `<url><loc>${entry.loc}</loc>${'lastmod' in entry ? `<lastmod>${entry.lastmod}</lastmod>` : ''}</url>`,
+  )
+  const content = `<?xml version="1.0" encoding="UTF-8"?>
+<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+${entries.join('\n')}
+</urlset>
+`
+  return { path: '/sitemap.xml', contentType: 'application/xml; charset=utf-8', content }
+}
