@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { type AskAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
-import { timeOut } from './time-out.ts'
+import { timeOut } from './request-bounded.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
 /** A `kid` that is not in the set makes us fetch the set again, at most this often. */

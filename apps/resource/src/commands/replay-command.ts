@@ -1,7 +1,7 @@
 import { readLog } from '@plainpath/http'
 import { Command } from 'commander'
 import type { Environment } from '../config.ts'
-import { erasuresInLog, replayErasures } from '../replay-erasures.ts'
+import { erasuresInLog, replayErasures } from '../erasure-log.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, openCommandPool } from './desk-command.ts'
 

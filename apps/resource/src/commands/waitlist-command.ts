@@ -4,8 +4,13 @@ import { canonicalEmail } from '@plainpath/domain'
 import { Command } from 'commander'
 import { type Environment, loadDeskKeys } from '../config.ts'
 import type { TellErased } from '../erasure-log.ts'
-import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
-import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
+import {
+  exportEntries,
+  forgetEntry,
+  type ListedEntry,
+  listEntries,
+  waitlistStatistics,
+} from '../waitlist/waitlist-desk.ts'
 import { type CommandIo, Refusal } from './command-io.ts'
 import { actorName, type ForPrograms, listLimit, openCommandPool } from './desk-command.ts'
 

@@ -1,6 +1,6 @@
 import type { MailContent } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
-import type { NewMessage } from './contact-store.ts'
+import type { NewMessage } from './contact-message.ts'
 
 const WROTE = {
   person: 'A person who verified this address wrote',

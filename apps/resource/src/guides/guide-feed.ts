@@ -2,8 +2,7 @@ import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath
 import type { ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import type { GuideCatalog } from './guide-catalog.ts'
-import type { GuideChange } from './published-guides.ts'
+import type { GuideCatalog, GuideChange } from './guide-catalog.ts'
 
 export const FEED_PATH = '/guides.atom'
 

@@ -2,8 +2,7 @@ import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath
 import { FEATURES, openApiDescription, type ServiceUrls } from '@plainpath/metadata'
 import { referencePage, renderPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { ApiDocument } from './api-document.ts'
-import { apiReference } from './api-reference.ts'
+import { ApiDocument, apiReference } from './api-reference.ts'
 import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */

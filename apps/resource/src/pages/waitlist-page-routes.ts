@@ -5,6 +5,8 @@ import { alreadyJoinedPage, type Html, joinedPage, renderPage, waitlistPage } fr
 import { z } from 'zod'
 import { LIMITS, WAITLIST_EMAIL } from '../limits.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import type { WaitlistStore } from '../waitlist/waitlist-store.ts'
+import { linkPageRoutes } from './link-page-routes.ts'
 import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
 
 /** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
@@ -75,3 +77,44 @@ const mistakeIn = (email: string) =>
   email === ''
     ? 'Type your e-mail address, such as ana@example.org.'
     : 'This is not an e-mail address. Type one such as ana@example.org.'
+
+/** The pages of the links in mails of the waitlist. */
+export const waitlistLinkRoutes = (deps: {
+  waitlist: Pick<WaitlistStore, 'confirm' | 'remove'>
+  urls: ServiceUrls
+  now: () => Date
+}): Route[] => [
+  ...linkPageRoutes(
+    {
+      path: '/waitlist/confirm',
+      operationId: 'confirmWaitlistPage',
+      ask: {
+        title: 'Confirm that you want to be on the waitlist',
+        text: 'Press the button if you, or an agent that you asked to, put your e-mail address on the waitlist.',
+        button: 'Confirm',
+        otherwise:
+          'If you do nothing, your address stays on the list. To take it off, open the other link of the mail.',
+      },
+      done: { title: 'You are confirmed', text: 'Your place on the waitlist is confirmed.' },
+      act: (secretHash) => deps.waitlist.confirm(secretHash, deps.now()),
+    },
+    deps.urls,
+  ),
+  ...linkPageRoutes(
+    {
+      path: '/waitlist/remove',
+      operationId: 'leaveWaitlistPage',
+      ask: {
+        title: 'Take your address off the waitlist',
+        text: 'Press the button, and we erase your e-mail address and your place on the waitlist.',
+        button: 'Remove me',
+      },
+      done: {
+        title: 'Your address is off the waitlist',
+        text: 'We erased it. The link that you shared does not work any more.',
+      },
+      act: (secretHash) => deps.waitlist.remove(secretHash),
+    },
+    deps.urls,
+  ),
+]

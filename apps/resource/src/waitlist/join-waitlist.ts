@@ -1,6 +1,9 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { ok, ReferralSlug, type Result } from '@plainpath/domain'
+import { canonicalEmail, type JoinWaitlistRequest, ok, ReferralSlug, type Result } from '@plainpath/domain'
+import type { RequestFacts } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
+import type { z } from 'zod'
+import { WAITLIST_EMAIL } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
 import { joinedMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
@@ -20,7 +23,7 @@ export type JoinWaitlist = (request: {
  */
 export const joinWaitlist =
   (deps: { waitlist: WaitlistStore; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
-  async ({ email, canonicalEmail, referredBySlug }) => {
+  async ({ email, canonicalEmail: canonical, referredBySlug }) => {
     const referrer = ReferralSlug.safeParse(referredBySlug)
     const referralSlug = newReferralSlug()
     const [confirm, remove] = [newLink(), newLink()]
@@ -28,7 +31,7 @@ export const joinWaitlist =
     const added = await deps.waitlist.add({
       id: randomUUID(),
       email,
-      canonicalEmail,
+      canonicalEmail: canonical,
       referralSlug,
       ...(referrer.success && { referredBySlug: referrer.data }),
       joinedAt: deps.now(),
@@ -45,4 +48,21 @@ const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 function newReferralSlug(): ReferralSlug {
   const letters = Array.from(randomBytes(16), (byte) => BASE32[byte % BASE32.length])
   return ReferralSlug.parse(letters.join(''))
+}
+
+/**
+ * Joins as a program is answered, by the route and by the tool alike.
+ *
+ * @throws {Problem} 429 when too many asked for this mailbox; and what the store throws
+ */
+export function answerJoin(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
+  return async (asked: z.output<typeof JoinWaitlistRequest>, request: Pick<RequestFacts, 'take'>) => {
+    const canonical = canonicalEmail(asked.email)
+    if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
+    await request.take(WAITLIST_EMAIL, canonical)
+    const joined = await deps.joinWaitlist({ ...asked, canonicalEmail: canonical })
+    if (!joined.ok) return { status: 'already_joined' } as const
+    const { referralSlug } = joined.value
+    return { status: 'joined', referralSlug, referralUrl: deps.urls.referral(referralSlug) } as const
+  }
 }
