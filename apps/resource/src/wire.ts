@@ -24,7 +24,7 @@ import { contactRoutes } from './contact/contact-routes.ts'
 import { sendMessage } from './contact/send-message.ts'
 import { earlierGuides } from './guides/guide-answers.ts'
 import { feedRoute } from './guides/guide-feed.ts'
-import { guideCursors } from './guides/guide-listing.ts'
+import { guideLister } from './guides/guide-listing.ts'
 import { registerGuideMetrics } from './guides/guide-metrics.ts'
 import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
 import { currentSchema } from './health/current-schema.ts'
@@ -107,7 +107,8 @@ export async function openResource(
     now,
     timeoutMs: introspectionTimeoutMs,
   })
-  const guideDeps = { guides, earlier: earlierGuides(db, now), cursors: guideCursors(config.hashKey), urls }
+  const lister = guideLister(config.hashKey, urls)
+  const guideDeps = { guides, earlier: earlierGuides(db, now), lister, urls }
   const guideAnswers = guideRoutes(guideDeps)
   const routes = [
     ...guideAnswers.routes,

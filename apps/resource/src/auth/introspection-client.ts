@@ -107,20 +107,8 @@ function rejection(signal: AbortSignal): Promise<never> {
   return promise
 }
 
-export interface IntrospectionMetrics {
-  /** How an answer about a token was had. */
-  asked(how: Asked['how']): void
-  /** How many introspections have no answer yet. */
-  underWay(about: 'token' | 'email', count: number): void
-  /** Whether answers in memory may be used. */
-  lease(valid: boolean): void
-  /** An answer was missing, or could not be believed. */
-  failed(): void
-}
-
-export function introspectionMetrics(
-  metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>,
-): IntrospectionMetrics {
+/** Counts how answers about tokens were had, and shows whether those in memory may be used. */
+export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>) {
   const count: Record<Asked['how'], () => void> = {
     kept: metrics.counter('introspection_cache_hits_total', 'Tokens whose answer was in memory'),
     shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose look-up was under way'),
@@ -140,14 +128,18 @@ export function introspectionMetrics(
     () => underWay,
   )
   return {
-    asked: (how) => count[how](),
-    underWay(about, now) {
+    asked: (how: Asked['how']) => count[how](),
+    /** How many introspections have no answer yet. */
+    underWay(about: keyof typeof underWay, now: number) {
       underWay[about] = now
     },
-    lease: (valid) => lease(valid ? 1 : 0),
+    lease: (valid: boolean) => lease(valid ? 1 : 0),
+    /** An answer was missing, or could not be believed. */
     failed: metrics.counter(
       'authorization_server_failures_total',
       'Introspections without an answer that can be believed',
     ),
   }
 }
+
+export type IntrospectionMetrics = ReturnType<typeof introspectionMetrics>

@@ -21,12 +21,12 @@ import {
   publishedGuide,
 } from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
-import { type GuideCursors, guideLister } from './guide-listing.ts'
+import type { GuideLister } from './guide-listing.ts'
 
 export interface GuideDeps {
   readonly guides: { current(): GuideCatalog }
   readonly earlier: EarlierGuide
-  readonly cursors: GuideCursors
+  readonly lister: GuideLister
   readonly urls: ServiceUrls
 }
 
@@ -37,7 +37,7 @@ export function guideRoutes(deps: GuideDeps): {
   quick: (target: string, accept: string | undefined) => QuickAnswer | undefined
 } {
   const everything: Everything = preparedOnce((catalog) =>
-    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(guideLister(deps).page(catalog)))),
+    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
   )
   const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
   return { routes, quick: quickGuides(deps, everything) }
@@ -59,8 +59,7 @@ function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everythi
   }
 }
 
-function listRoute({ guides, cursors, urls }: GuideDeps, everything: Everything): Route {
-  const lister = guideLister({ cursors, urls })
+function listRoute({ guides, lister }: GuideDeps, everything: Everything): Route {
   return defineRoute({
     ...LIST,
     handle({ query: { q, cursor, limit } }) {

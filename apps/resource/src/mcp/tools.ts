@@ -3,7 +3,6 @@ import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/
 import type { z } from 'zod'
 import type { SendMessage } from '../contact/send-message.ts'
 import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
-import { guideLister } from '../guides/guide-listing.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
 import { answerJoin, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
@@ -29,8 +28,7 @@ export type Tools = {
 
 /** The tools, over the same functions as the routes. */
 export function mcpTools(deps: ToolDeps): Tools {
-  const { guides, urls } = deps
-  const lister = guideLister(deps)
+  const { guides, lister, urls } = deps
   const joinAs = answerJoin(deps)
   const place = { urls, address: urls.guide, unknown: 'No guide has this slug. list_guides lists them.' }
   return {

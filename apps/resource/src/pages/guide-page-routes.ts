@@ -1,22 +1,14 @@
 import { GuideSlug } from '@plainpath/domain'
 import { ATTORNEY_HEADING, type DatedGuide, withNumberedSources } from '@plainpath/guides'
 import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
 import { guidePage, type Html, renderPage } from '@plainpath/pages'
 import { z } from 'zod'
 import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
-import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { type GuidePagesDeps, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /** A guide for people; the same address gives its other forms to who asks for them. */
-export function guidePageRoutes({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route[] {
+export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const find = (slug: string) =>
     publishedGuide(guides.current(), slug, {
       urls,

@@ -1,19 +1,15 @@
-import { canonicalEmail, JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
+import { JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { alreadyJoinedPage, type Html, joinedPage, renderPage, waitlistPage } from '@plainpath/pages'
+import { alreadyJoinedPage, type Html, joinedPage, waitlistPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { LIMITS, WAITLIST_EMAIL } from '../limits.ts'
+import { LIMITS } from '../limits.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import type { WaitlistStore } from '../waitlist/waitlist-store.ts'
 import { linkPageRoutes } from './link-page-routes.ts'
-import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
+import { answerForm, FormText, PAGE } from './page.ts'
 
-/** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
-const text = z
-  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
-  .default('')
-  .transform((typed) => typed.trim())
+const text = FormText.transform((typed) => typed.trim())
 const WaitlistFields = z.object({ email: text, referredBySlug: text })
 
 /** Of what links carry as `ref`, only what can be a slug goes on. */
@@ -21,13 +17,8 @@ export const ReferralQuery = z.object({ ref: text.transform((sent) => ReferralSl
 
 /** The page of the waitlist, and where its form goes: the same function as `POST /api/waitlist`. */
 export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }): Route[] {
-  const render = (title: string, body: Html) =>
-    renderPage({ origin: deps.urls.origin, path: '/waitlist', title, body, noindex: true })
-  const answer = <Status extends number>(status: Status, title: string, body: Html) => ({
-    status,
-    headers: FORM_HEADERS,
-    text: { type: PAGE_TYPE, content: render(title, body) },
-  })
+  const answer = <Status extends number>(status: Status, title: string, body: Html) =>
+    answerForm(deps.urls, status, { path: '/waitlist', title, body, noindex: true })
 
   const page = defineRoute({
     ...PAGE,
@@ -50,13 +41,12 @@ export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: Ser
     responses: { 200: z.string(), 201: z.string(), 400: z.string() },
     async handle({ body: { email, referredBySlug: sent }, request }) {
       const referredBySlug = ReferralSlug.safeParse(sent).data
-      const entry = entryOf(email, referredBySlug)
-      if (!entry) {
+      const entry = JoinWaitlistRequest.safeParse({ email, referredBySlug })
+      if (!entry.success) {
         const form = waitlistPage({ email, referredBySlug, mistake: mistakeIn(email) })
         return answer(400, 'Mistake: join the waitlist', form)
       }
-      await request.take(WAITLIST_EMAIL, entry.canonicalEmail)
-      const joined = await deps.joinWaitlist(entry)
+      const joined = await deps.joinWaitlist(entry.data, request)
       if (!joined.ok) return answer(200, 'Already on the waitlist', alreadyJoinedPage())
       const referralUrl = deps.urls.referral(joined.value.referralSlug)
       return answer(201, 'You are on the waitlist', joinedPage({ referralUrl }))
@@ -64,13 +54,6 @@ export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: Ser
   })
 
   return [page, join]
-}
-
-/** Undefined for what the API would refuse. */
-function entryOf(email: string, referredBySlug: string | undefined) {
-  const parsed = JoinWaitlistRequest.safeParse({ email, referredBySlug })
-  const canonical = canonicalEmail(email)
-  return parsed.success && canonical !== undefined ? { ...parsed.data, canonicalEmail: canonical } : undefined
 }
 
 const mistakeIn = (email: string) =>

@@ -1,9 +1,8 @@
-import { canonicalEmail } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
-import { answerJoin, type JoinWaitlist } from './join-waitlist.ts'
+import { answerJoin, type JoinWaitlist, mailboxOf } from './join-waitlist.ts'
 import { forgetMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
@@ -30,12 +29,11 @@ export function waitlistRoutes(deps: {
     ...operations.forgetWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body: { email }, request }) {
-      const canonical = canonicalEmail(email)
-      if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
-      await request.take(WAITLIST_FORGET_EMAIL, canonical)
+      const mailbox = mailboxOf(email)
+      await request.take(WAITLIST_FORGET_EMAIL, mailbox)
       const link = newLink()
       await deps.waitlist.askToForget({
-        canonicalEmail: canonical,
+        canonicalEmail: mailbox,
         link: link.stored,
         mail: forgetMail(deps.urls, { email, removeSecret: link.secret }),
         askedAt: deps.now(),
