@@ -1,7 +1,10 @@
 import type { Log } from '@plainpath/http'
+import type { Database, Pool } from '@plainpath/postgres'
+import { z } from 'zod'
+import { auditDesk } from './desk-audit.ts'
 
 /** What a person had erased; a log names it by its id. */
-export type Erased = 'entry' | 'message'
+type Erased = 'entry' | 'message'
 export type TellErased = (what: Erased, id: string) => void
 
 /**
@@ -18,3 +21,63 @@ export const erasureTeller =
       [`${what}_id`]: id,
       ...(operator && { by: 'operator', ...operator }),
     })
+
+const Told = z.object({ msg: z.literal('security event') })
+const Erasure = z.discriminatedUnion('event', [
+  Told.extend({ event: z.literal('entry-erased'), entry_id: z.uuid() }),
+  Told.extend({ event: z.literal('message-erased'), message_id: z.uuid() }),
+])
+
+/** Ids of rows that were erased. */
+interface Erasures {
+  readonly entries: ReadonlySet<string>
+  readonly messages: ReadonlySet<string>
+}
+
+export async function erasuresInLog(said: AsyncIterable<object>): Promise<Erasures> {
+  const entries = new Set<string>()
+  const messages = new Set<string>()
+  for await (const each of said) {
+    const { data } = Erasure.safeParse(each)
+    if (data?.event === 'entry-erased') entries.add(data.entry_id)
+    if (data?.event === 'message-erased') messages.add(data.message_id)
+  }
+  return { entries, messages }
+}
+
+const ERASE = {
+  entries: `
+    with gone as (delete from waitlist_entries where id = any ($1) returning id, email_hash),
+    links as (delete from waitlist_links where email_hash in (select email_hash from gone))
+    select id from gone`,
+  messages: `
+    update contact_messages set state = 'erased', erased_at = now(), link_hash = null,
+      message_sealed = null, reply_sealed = null
+    where id = any ($1) and state <> 'erased' returning id`,
+}
+
+/** Erases again what a restore brought back; all or nothing, and written down. @returns how many there were */
+export const replayErasures = (
+  db: Pool,
+  erasures: Erasures,
+  by: { readonly actor: string; readonly now: Date },
+): Promise<{ entries: number; messages: number }> =>
+  db.transaction(async (tx) => {
+    const entries = await erase(tx, ERASE.entries, erasures.entries)
+    const messages = await erase(tx, ERASE.messages, erasures.messages)
+    const about = `${entries} entries, ${messages} messages`
+    await auditDesk(tx, { actor: by.actor, action: 'replay', about }, by.now)
+    return { entries, messages }
+  })
+
+const AT_ONCE = 1_000
+
+async function erase(tx: Database, statement: string, ids: ReadonlySet<string>): Promise<number> {
+  const all = [...ids]
+  let erased = 0
+  for (let from = 0; from < all.length; from += AT_ONCE) {
+    const { rowCount } = await tx.query(statement, [all.slice(from, from + AT_ONCE)])
+    erased += rowCount
+  }
+  return erased
+}

@@ -1,7 +1,7 @@
 import { type Database, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
-import { messagePlace } from './contact/sealed-message.ts'
-import { emailPlace } from './waitlist/email-place.ts'
+import { messagePlace } from './contact/contact-message.ts'
+import { emailPlace } from './waitlist/waitlist-store.ts'
 
 export interface Rewrapped {
   /** Addresses of the waitlist. */

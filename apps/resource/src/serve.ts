@@ -8,7 +8,8 @@ import { openResource } from './wire.ts'
  */
 export const serveResource = (config: Config, deps: { log: Log; now: () => Date }): Promise<void> =>
   runApp({
-    ...{ ...config, ...deps },
+    ...config,
+    ...deps,
     needs: {},
     isPassing: () => false,
     open: () => openResource(config, deps),

@@ -1,30 +1,47 @@
-import { loadGuides } from '@plainpath/guides'
-import { type Log, operationsApp, type Readiness, surfaceOf } from '@plainpath/http'
+import {
+  createLimiter,
+  createMetrics,
+  createReadiness,
+  type Log,
+  operationsApp,
+  poolMetrics,
+  type Readiness,
+  type Route,
+  surfaceOf,
+} from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
 import { serviceUrls } from '@plainpath/metadata'
-import { openPool } from '@plainpath/postgres'
-import type { RevocationOptions } from '@plainpath/revocation'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type Koa from 'koa'
 import { publicHandler } from './app.ts'
-import { askAuthorizationServer } from './auth/ask-authorization-server.ts'
-import { bearerCheck, knownBearer } from './auth/bearer.ts'
+import { type AskAuthorizationServer, askAuthorizationServer } from './auth/ask-authorization-server.ts'
+import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
+import { bearerCheck, knownBearer, verifiedPerson } from './auth/bearer.ts'
+import type { Introspect } from './auth/introspection.ts'
+import { introspectionMetrics } from './auth/introspection-client.ts'
 import type { Config } from './config.ts'
-import { earlierGuides } from './guides/earlier-guides.ts'
-import { followGuides } from './guides/follow-guides.ts'
-import { guideCursors } from './guides/guide-cursor.ts'
+import { contactRoutes } from './contact/contact-routes.ts'
+import { sendMessage } from './contact/send-message.ts'
+import { earlierGuides } from './guides/guide-answers.ts'
 import { feedRoute } from './guides/guide-feed.ts'
+import { guideLister } from './guides/guide-listing.ts'
 import { registerGuideMetrics } from './guides/guide-metrics.ts'
-import { guideRoutes } from './guides/guide-routes.ts'
+import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
+import { currentSchema } from './health/current-schema.ts'
+import { healthRoutes, sharedCheck } from './health/health-routes.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
+import { MIGRATIONS } from './migrations.ts'
+import { contactPageRoutes } from './pages/contact-page-routes.ts'
 import { pageRoutes } from './pages/page-routes.ts'
+import { waitlistLinkRoutes } from './pages/waitlist-page-routes.ts'
 import type { Retention } from './retention/keep-retention.ts'
-import { wireClock } from './wire/wire-clock.ts'
-import { wireHealth } from './wire/wire-health.ts'
-import { openIntrospection } from './wire/wire-introspection.ts'
-import { wireLimiter } from './wire/wire-limiter.ts'
-import { openMetrics } from './wire/wire-metrics.ts'
-import { openPeople } from './wire/wire-people.ts'
+import { joinWaitlist } from './waitlist/join-waitlist.ts'
+import { waitlistRoutes } from './waitlist/waitlist-routes.ts'
+import { startBackgroundWork } from './wire/wire-background.ts'
+import { createIntrospection, tokenMemory } from './wire/wire-introspection.ts'
+import { openStores, type Stores } from './wire/wire-stores.ts'
 import { openTraces } from './wire/wire-tracing.ts'
 
 /** The API, open but not listening. Disposing closes its connections. */
@@ -53,58 +70,68 @@ export interface ResourceDeps {
 /** Builds every object of the API once. Stores and the authorization server need not answer yet. */
 export async function openResource(
   config: Config,
-  { log, now, announce = () => undefined, ...deps }: ResourceDeps,
+  { log, now, announce = () => undefined, introspectionTimeoutMs, revocation = REVOCATION }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
   const tracing = opening.use(await openTraces(config, log))
   const db = opening.use(openPool(config.databaseUrl, { applicationName: 'plainpath resource', log }))
-  const metrics = openMetrics(db)
-  const clock = opening.use(wireClock(db, { log, metrics }))
-  const limiter = wireLimiter(config, { metrics, log, now }, opening)
-
-  const { hashKey } = config
-  const askServer = askAuthorizationServer(config.authUrls)
-  const { introspect, introspectWithEmail, known } = opening.use(
-    openIntrospection(config, { ...deps, askServer, issuer: urls.origin, metrics, log, now, clock }),
-  )
-  const guides = opening.use(
-    await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),
+  const metrics = createMetrics('resource')
+  poolMetrics(metrics, db)
+  const tokenMetrics = introspectionMetrics(metrics)
+  const stores = openStores(config, { db, log, now }, opening)
+  const member = config.redisUrl ? tokenMemory(revocation) : undefined
+  const { clock, clientSecret, guides, mailer, retention } = await startBackgroundWork(
+    config,
+    { db, stores, member, revocation, metrics, tokenMetrics, log, now, announce },
+    opening,
   )
   registerGuideMetrics(metrics.registry, guides)
-  const people = { db, introspectWithEmail, urls, log, metrics, now, announce }
-  const { waitlist, contact, mailer, retention } = openPeople(config, people, opening)
-  const { joinWaitlist } = waitlist
-  const health = wireHealth({ db, askServer, guides, clock, now })
-  const guideDeps = { guides, earlier: earlierGuides(db, now), cursors: guideCursors(hashKey), urls }
-  const answersAboutGuides = guideRoutes(guideDeps)
+
+  const askServer = askAuthorizationServer(config.authUrls)
+  const { introspect, introspectWithEmail, known } = createIntrospection(config, {
+    askServer,
+    issuer: urls.origin,
+    clientSecret,
+    member,
+    clock,
+    metrics: tokenMetrics,
+    now,
+    timeoutMs: introspectionTimeoutMs,
+  })
+  const lister = guideLister(config.hashKey, urls)
+  const guideDeps = { guides, earlier: earlierGuides(db, now), lister, urls }
+  const guideAnswers = guideRoutes(guideDeps)
   const routes = [
-    ...health.routes,
-    ...answersAboutGuides.routes,
-    feedRoute({ guides, urls }),
-    ...waitlist.routes,
-    ...contact.routes,
-    mcpRoute({
-      ...guideDeps,
-      joinWaitlist,
-      sendAs: contact.sendAs,
-      allowedOrigins: config.corsOrigins,
-    }),
-    ...metadataRoutes({
-      origin: config.origin,
-      startedAt: now(),
-      guides: () => guides.current().list().guides,
-      securityContact: config.securityContact,
-    }),
-    ...pageRoutes({ guides, joinWaitlist, urls }),
+    ...guideAnswers.routes,
+    ...otherRoutes(config, { db, stores, askServer, introspectWithEmail, guideDeps, now }),
   ]
-  const authenticators = { bearer: bearerCheck({ introspect, urls, clock, now }) }
-  const quick = { find: answersAboutGuides.quick, callerOf: knownBearer({ known, urls, now }) }
-  const { readiness } = health
-  const around = { metrics, tracing, clock, log }
+  const readiness = createReadiness({
+    schema: currentSchema(db, MIGRATIONS),
+    guides: async () => guides.current().size > 0,
+    clock: async () => clock.isSound(),
+  })
+  const limiter = createLimiter({
+    store: stores.limits,
+    factor: config.limitsFactor,
+    now,
+    log,
+    onDecision: metrics.limited,
+  })
   const resources = opening.move()
   return {
-    handler: publicHandler({ ...around, config, urls, routes, quick, limiter, authenticators }),
+    handler: publicHandler({
+      config,
+      urls,
+      routes,
+      quick: { find: guideAnswers.quick, callerOf: knownBearer({ known, urls, now }) },
+      limiter,
+      authenticators: { bearer: bearerCheck({ introspect, urls, clock, now }) },
+      metrics,
+      tracing,
+      clock,
+      log,
+    }),
     surface: surfaceOf(routes),
     operationsApp: operationsApp({ readiness, registry: metrics.registry }),
     readiness,
@@ -112,4 +139,46 @@ export async function openResource(
     retention,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** All routes but those of the guides, which are answered from memory, too. */
+function otherRoutes(
+  { origin, corsOrigins, securityContact }: Config,
+  deps: {
+    db: Pool
+    stores: Stores
+    askServer: AskAuthorizationServer
+    introspectWithEmail: Introspect
+    guideDeps: GuideDeps
+    now: () => Date
+  },
+): Route[] {
+  const { db, askServer, introspectWithEmail, guideDeps, now } = deps
+  const { waitlist, contact } = deps.stores
+  const { guides, urls } = guideDeps
+  const join = joinWaitlist({ waitlist, urls, now })
+  const person = verifiedPerson({ introspectWithEmail, urls, now })
+  const send = sendMessage({ contact, verifiedPerson: person, urls, now })
+  return [
+    ...healthRoutes({
+      publishedGuides: () => guides.current().size,
+      checks: {
+        database: sharedCheck(() => db.query('select 1'), now),
+        auth: sharedCheck(requireAuthorizationServer(askServer), now),
+      },
+    }),
+    feedRoute({ guides, urls }),
+    ...waitlistRoutes({ joinWaitlist: join, waitlist, urls, now }),
+    ...waitlistLinkRoutes({ waitlist, urls, now }),
+    ...contactRoutes({ sendMessage: send, contact, now }),
+    ...contactPageRoutes({ contact, urls, now }),
+    mcpRoute({ ...guideDeps, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
+    ...metadataRoutes({
+      origin,
+      startedAt: now(),
+      guides: () => guides.current().list().guides,
+      securityContact,
+    }),
+    ...pageRoutes({ guides, joinWaitlist: join, urls }),
+  ]
 }

@@ -1,9 +1,7 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { openPool } from '@plainpath/postgres'
 import { describe, expect, test } from 'vitest'
-import { publishGuides } from '../src/guides/publish-guides.ts'
-import { retireGuide } from '../src/guides/retire-guide.ts'
-import { reviewGuide } from '../src/guides/review-guide.ts'
+import { publishGuides, retireGuide, reviewGuide } from '../src/guides/publish-guides.ts'
 import { ask, expectProblem } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 

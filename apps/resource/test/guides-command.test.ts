@@ -1,7 +1,7 @@
 import { loadGuides } from '@plainpath/guides'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { publishFirstGuides } from '../src/guides/publish-first-guides.ts'
+import { publishFirstGuides } from '../src/guides/publish-guides.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { runResource } from './run-resource.ts'
 

@@ -1,8 +1,9 @@
+import { createMetrics } from '@plainpath/http'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { askAuthorizationServer } from '../src/auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
-import { introspectionClient } from '../src/auth/introspection-client.ts'
+import { introspectionClient, introspectionMetrics } from '../src/auth/introspection-client.ts'
 
 /** An authorization server as this API uses it: its internal listener, a credential there, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
@@ -32,6 +33,7 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       clientSecret: { current: () => clientSecret, insteadOf: async () => undefined },
       keys: authorizationServerKeys(askServer),
       now: () => new Date(),
+      metrics: introspectionMetrics(createMetrics('resource')),
     })
   }
   const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>

@@ -2,7 +2,7 @@ import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
-import { DAY_MS, HOUR_MS, SECOND_MS } from './times.ts'
+import { DAY_MS, SECOND_MS } from './times.ts'
 
 /**
  * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.

@@ -1,5 +1,4 @@
-import { type BoundedAnswer, type BoundedRequest, requestBounded } from './request-bounded.ts'
-import { timeOut } from './time-out.ts'
+import { type BoundedAnswer, type BoundedRequest, requestBounded, timeOut } from './request-bounded.ts'
 
 /** Asks for a path of the internal listener; bounds are those of `requestBounded`. */
 export type AskAuthorizationServer = (path: string, request: BoundedRequest) => Promise<BoundedAnswer>

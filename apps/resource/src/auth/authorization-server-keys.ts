@@ -2,7 +2,7 @@ import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
 import { type AskAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
-import { timeOut } from './time-out.ts'
+import { timeOut } from './request-bounded.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
 /** A `kid` that is not in the set makes us fetch the set again, at most this often. */
@@ -86,10 +86,7 @@ async function fetchKeySet(
   { clock, timeoutMs }: { clock: { now(): number }; timeoutMs: number },
 ): Promise<Kept> {
   const askedAt = clock.now()
-  using bound = timeOut(timeoutMs)
-  const { status, text } = await askServer(KEY_SET, { signal: bound.signal })
-  if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
-  const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(text))
+  const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(await askForKeySet(askServer, timeoutMs)))
   return {
     kids: new Set(keys.map(({ kid }) => kid)),
     find: createLocalJWKSet({ keys }),
@@ -99,11 +96,13 @@ async function fetchKeySet(
   }
 }
 
-/** @returns what throws when the key set cannot be had within a second: then no token can be checked */
-export function requireAuthorizationServer(askServer: AskAuthorizationServer): () => Promise<void> {
-  return async () => {
-    using bound = timeOut(FETCH_TIMEOUT_MS)
-    const { status } = await askServer(KEY_SET, { signal: bound.signal })
-    if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
-  }
+async function askForKeySet(askServer: AskAuthorizationServer, timeoutMs: number): Promise<string> {
+  using bound = timeOut(timeoutMs)
+  const { status, text } = await askServer(KEY_SET, { signal: bound.signal })
+  if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
+  return text
 }
+
+/** @returns what throws when the key set cannot be had within a second: then no token can be checked */
+export const requireAuthorizationServer = (askServer: AskAuthorizationServer) => () =>
+  askForKeySet(askServer, FETCH_TIMEOUT_MS)

@@ -1,13 +1,34 @@
 import type { IncomingMessage } from 'node:http'
-import { ANONYMOUS_SCOPES } from '@plainpath/domain'
-import { bySoundClock, type Caller, type ProblemCode, type WatchedClock } from '@plainpath/http'
+import { ANONYMOUS_SCOPES, err, ok, type Result } from '@plainpath/domain'
+import {
+  bySoundClock,
+  type Caller,
+  headersNamed,
+  Problem,
+  type ProblemCode,
+  type RequestFacts,
+  type WatchedClock,
+} from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
-import { bearerToken } from './bearer-header.ts'
-import { bearerRefusal } from './bearer-refusal.ts'
 import type { Introspect } from './introspection.ts'
 import type { ActiveAnswer } from './kept-answers.ts'
-import { needsVerifiedEmail } from './verified-person.ts'
+
+/** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
+type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
+
+/** Tokens of the authorization server; anything else is known to be invalid without asking it. */
+const ACCESS_TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
+
+/** The access token in the Authorization header (RFC 6750 §2.1). */
+export function bearerToken(request: Pick<IncomingMessage, 'rawHeaders'>): Result<string, NoToken> {
+  const [header, ...more] = headersNamed(request, 'authorization')
+  if (header === undefined) return err('none')
+  if (more.length > 0) return err('several')
+  if (!/^bearer(?=\s|$)/i.test(header)) return err('another-scheme')
+  const token = header.replace(/^bearer +/i, '')
+  return ACCESS_TOKEN.test(token) ? ok(token) : err('malformed')
+}
 
 const OPTIONAL = 'This operation works without Authorization.'
 
@@ -36,8 +57,8 @@ export function bearerCheck(deps: {
     }
     const answer = await deps.introspect(token.value)
     if (!answer.active) throw refuse.invalid('The token is unknown, expired or revoked.')
-    if (!answer.audience.includes(deps.urls.base)) throw refuse.invalid('The token is for another service.')
-    if (answer.expiresAt <= deps.now()) throw refuse.invalid('The token has expired.')
+    const fault = faultOf(answer, deps)
+    if (fault) throw refuse.invalid(fault)
     if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
     return callerOf(answer)
   }
@@ -56,9 +77,14 @@ export function knownBearer(deps: {
   return (request: IncomingMessage): Caller | undefined => {
     const token = bearerToken(request)
     const answer = token.ok ? deps.known(token.value) : undefined
-    if (!answer?.audience.includes(deps.urls.base) || answer.expiresAt <= deps.now()) return undefined
-    return callerOf(answer)
+    return answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
+}
+
+/** Why a token that is active is not good here and now. Every path asks this, from memory or not. */
+function faultOf(answer: ActiveAnswer, { urls, now }: { urls: ServiceUrls; now: () => Date }) {
+  if (!answer.audience.includes(urls.base)) return 'The token is for another service.'
+  return answer.expiresAt <= now() ? 'The token has expired.' : undefined
 }
 
 const callerOf = ({ clientId, scopes, registrationId }: ActiveAnswer): Caller => ({
@@ -69,7 +95,7 @@ const callerOf = ({ clientId, scopes, registrationId }: ActiveAnswer): Caller =>
 
 /** How to get a scope that registering alone does not give. */
 const lacking = (urls: ServiceUrls, scopes: readonly string[]) =>
-  `The token lacks the scope ${scopes.join(' ')}.${scopes.includes('contact:write') ? ` ${needsVerifiedEmail(urls)}` : ''}`
+  `The token lacks the scope ${scopes.join(' ')}.${scopes.includes(CONTACT_SCOPE) ? ` ${needsVerifiedEmail(urls)}` : ''}`
 
 /** The refusals of one route; `scopes` is empty where a token is optional. */
 function refusals(urls: ServiceUrls, scopes: readonly string[]) {
@@ -86,6 +112,46 @@ function refusals(urls: ServiceUrls, scopes: readonly string[]) {
 }
 
 /**
+ * Who stands behind the token of a request: the registration, and the address that the person verified.
+ *
+ * @throws {Problem} 401 or 403 with a challenge; and what introspection throws
+ */
+export type VerifiedPerson = (
+  request: Pick<RequestFacts, 'header'>,
+) => Promise<{ registrationId: string; email: string }>
+
+const CONTACT_SCOPE = 'contact:write'
+
+/** @param deps.introspectWithEmail asks anew each time: the address is kept nowhere */
+export function verifiedPerson(deps: {
+  introspectWithEmail: Introspect
+  urls: ServiceUrls
+  now: () => Date
+}): VerifiedPerson {
+  const { urls } = deps
+  const refusal = bearerRefusal(urls, [CONTACT_SCOPE])
+  return async (request) => {
+    const token = /^bearer +(ppt_[A-Za-z0-9_-]{43})$/i.exec(request.header('authorization'))?.[1]
+    if (token === undefined) throw refusal('token-required', needsVerifiedEmail(urls))
+    const answer = await deps.introspectWithEmail(token)
+    if (!answer.active || faultOf(answer, deps))
+      throw refusal(
+        'invalid-token',
+        `The token is unknown, expired or revoked. Get a token at ${urls.token}.`,
+        'invalid_token',
+      )
+    const { email, scopes, identityType } = answer
+    if (!scopes.has(CONTACT_SCOPE) || identityType !== 'verified_email' || email === undefined)
+      throw refusal('insufficient-scope', needsVerifiedEmail(urls), 'insufficient_scope')
+    return { registrationId: answer.registrationId ?? answer.clientId, email }
+  }
+}
+
+/** What whoever lacks the scope is told. */
+const needsVerifiedEmail = (urls: ServiceUrls) =>
+  `${CONTACT_SCOPE} needs the verified_email flow: the person verifies their e-mail address. ${urls.authMd} leads through it.`
+
+/**
  * Refuses a token in the query, on every route: it has already reached logs and histories on its way
  * (RFC 6750 §2.3, RFC 9700 §4.3.2).
  */
@@ -99,3 +165,34 @@ export function refuseTokenInQuery(urls: ServiceUrls) {
     await next()
   }
 }
+
+/** Problems with a challenge that names the scopes. */
+const bearerRefusal =
+  (urls: ServiceUrls, scope: readonly string[]) =>
+  (code: ProblemCode, detail: string, error?: Challenge['error']): Problem => {
+    const challenge = { scope, resourceMetadata: urls.protectedResource, ...(error && { error }) }
+    return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
+  }
+
+/** Parameters of a Bearer challenge (RFC 6750 §3, RFC 9728 §5.1). */
+interface Challenge {
+  /** Left out when no credentials were sent (RFC 6750 §3.1). */
+  readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope'
+  readonly scope: readonly string[]
+  readonly resourceMetadata: string
+}
+
+/** The value of `WWW-Authenticate`: one challenge, every parameter quoted. */
+export function bearerChallenge({ error, scope, resourceMetadata }: Challenge): string {
+  const parameters = {
+    realm: 'plainpath',
+    ...(error && { error }),
+    scope: scope.join(' '),
+    resource_metadata: resourceMetadata,
+  }
+  const written = Object.entries(parameters).map(([name, value]) => `${name}="${printable(value)}"`)
+  return `Bearer ${written.join(', ')}`
+}
+
+/** RFC 6750 §3 allows neither `"` nor `\` nor anything but printable ASCII in these values. */
+const printable = (value: string) => value.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

@@ -1,22 +1,22 @@
 import { sha256 } from '@plainpath/sealing'
 import type { Introspect, Introspection } from './introspection.ts'
+import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { ActiveAnswer } from './kept-answers.ts'
-import type { Asked, LookUp, RevocationMember } from './revocation-member.ts'
+import type { LookUp, RevocationMember } from './revocation-member.ts'
 
 /**
  * Asks the authorization server only for what cannot be had from memory, or from a look-up under way. Only answers that
  * say `active` are kept: what is inactive costs whoever sends it a look-up each time, and may be counted and refused.
  *
  * @param deps.clock the member's: milliseconds that only rise
- * @param deps.onAsked told how each answer was had
  */
 export function cachedIntrospection(deps: {
   introspect: Introspect
   member: Pick<RevocationMember, 'ask' | 'answered' | 'find'>
   clock: { now(): number }
-  onAsked?: (how: Asked['how']) => void
+  metrics: Pick<IntrospectionMetrics, 'asked'>
 }): { introspect: Introspect; known: (token: string) => ActiveAnswer | undefined } {
-  const { introspect, member, clock } = deps
+  const { introspect, member, clock, metrics } = deps
   const underWay = new WeakMap<LookUp, Promise<Introspection>>()
 
   async function lookUp(token: string, asked: LookUp): Promise<Introspection> {
@@ -33,7 +33,7 @@ export function cachedIntrospection(deps: {
 
   async function introspectOrRemember(token: string): Promise<Introspection> {
     const asked = member.ask(hashOf(token), clock.now())
-    deps.onAsked?.(asked.how)
+    metrics.asked(asked.how)
     if (asked.how === 'kept') return asked.answer
     if (asked.how === 'alone') return introspect(token)
     const known = underWay.get(asked.lookUp)
@@ -47,7 +47,7 @@ export function cachedIntrospection(deps: {
     introspect: introspectOrRemember,
     known(token) {
       const answer = member.find(hashOf(token), clock.now())
-      if (answer) deps.onAsked?.('kept')
+      if (answer) metrics.asked('kept')
       return answer
     },
   }

@@ -1,10 +1,22 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
-import type { RevocationIntervals } from '@plainpath/revocation'
-import { type RevocationConnection, revocationConnection } from './revocation-connection.ts'
-import type { Command, RevocationMember } from './revocation-member.ts'
+import {
+  HEAR,
+  Heard,
+  JOIN,
+  Joined,
+  LEAVE,
+  type Notice,
+  type RevocationIntervals,
+  readNotice,
+  revocationKey,
+  revocationNotices,
+} from '@plainpath/revocation'
+import { createClient } from 'redis'
+import type { IntrospectionMetrics } from './introspection-client.ts'
+import type { Command, Hear, Join, RevocationMember } from './revocation-member.ts'
 
-export interface FollowDeps {
+interface FollowDeps {
   readonly member: RevocationMember
   /** Of the hash and the channel in Redis. */
   readonly name: string
@@ -12,8 +24,7 @@ export interface FollowDeps {
   /** The member's: milliseconds that only rise. */
   readonly clock: { now(): number }
   readonly log: Log
-  /** Told at each renewal whether memory may be used. */
-  readonly onLease: (valid: boolean) => void
+  readonly metrics: Pick<IntrospectionMetrics, 'lease'>
 }
 
 /**
@@ -23,6 +34,7 @@ export interface FollowDeps {
 const LOST_RENEWALS = 3
 const LONGEST_PAUSE_MS = 1_000
 const LEAVE_TIMEOUT_MS = 200
+const CONNECT_TIMEOUT_MS = 1_000
 
 /**
  * Follows revocations until disposed: notices and renewals on one connection, so that whoever hears nothing renews
@@ -62,7 +74,7 @@ export function followRevocations(url: string, deps: FollowDeps): AsyncDisposabl
 
 /** Until `signal` says so. @throws when the connection is lost, or cannot be made */
 async function followOn(
-  connection: RevocationConnection,
+  connection: ReturnType<typeof revocationConnection>,
   deps: FollowDeps & { joined(): void; signal: AbortSignal },
 ): Promise<void> {
   const { member, clock, intervals, signal } = deps
@@ -88,7 +100,7 @@ async function followOn(
     send(commands)
   }
   const tick = () => {
-    deps.onLease(member.isValid(clock.now()))
+    deps.metrics.lease(member.isValid(clock.now()))
     if (clock.now() - answeredAt > LOST_RENEWALS * intervals.renewMs)
       over.reject(new Error('nothing was answered in time'))
     else if (isOpen) send(member.tick(clock.now()))
@@ -107,11 +119,52 @@ async function followOn(
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', stop)
-    deps.onLease(false)
+    deps.metrics.lease(false)
     const id = member.disconnected()
     // Nothing is believed any more, so nobody need wait for this member.
     if (id !== undefined)
       await Promise.race([connection.leave(id), sleep(LEAVE_TIMEOUT_MS, undefined, { ref: false })])
     connection.close()
+  }
+}
+
+/** One connection to the store of revocations, which is not made anew when it fails. @param name of the hash and the channel */
+function revocationConnection(url: string, name: string) {
+  const client = createClient({
+    url,
+    RESP: 3,
+    name: 'plainpath-revocations',
+    disableOfflineQueue: true,
+    commandsQueueMaxLength: 1_000,
+    socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
+  })
+  const run = (script: string, ...args: string[]) =>
+    client.eval(script, { keys: [revocationKey(name)], arguments: args })
+  return {
+    /** Connects and listens. @param onNotice told of each notice; undefined for one that cannot be read */
+    async open(onNotice: (notice: Notice | undefined) => void): Promise<void> {
+      await client.connect()
+      await client.subscribe(revocationNotices(name), (text: string) => onNotice(readNotice(text)))
+    },
+    /** Told once or more when the connection has failed. */
+    onLost(listener: (error: Error) => void): void {
+      client.on('error', listener)
+      client.on('end', () => listener(new Error('the connection was closed')))
+    },
+    /** @returns undefined where nobody revokes through this store */
+    async join({ id, previous }: Join) {
+      const joined = Joined.parse(await run(JOIN, id, previous))
+      return joined ? { mark: joined[0], number: joined[1] } : undefined
+    },
+    /** @returns the store's number; undefined for one who is no member */
+    hear: async ({ mark, id, seen }: Hear) =>
+      Heard.parse(await run(HEAR, mark, id, String(seen))) ?? undefined,
+    /** Takes the membership off the list, if that can be done. */
+    async leave(id: string): Promise<void> {
+      if (client.isReady) await run(LEAVE, id).catch(() => undefined)
+    },
+    close() {
+      if (client.isOpen) client.destroy()
+    },
   }
 }

@@ -1,10 +1,16 @@
+import type { Metrics } from '@plainpath/http'
 import { traced, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
 import type { AskAuthorizationServer } from './ask-authorization-server.ts'
 import type { ClientSecret } from './client-secret.ts'
-import { AuthorizationServerFailure, type Introspect } from './introspection.ts'
-import { ANSWER_TYPE, readSignedAnswer } from './signed-answer.ts'
-import { timeOut } from './time-out.ts'
+import {
+  ANSWER_TYPE,
+  AuthorizationServerFailure,
+  type Introspect,
+  readSignedAnswer,
+} from './introspection.ts'
+import { timeOut } from './request-bounded.ts'
+import type { Asked } from './revocation-member.ts'
 
 export interface IntrospectionClientOptions {
   readonly askServer: AskAuthorizationServer
@@ -18,19 +24,16 @@ export interface IntrospectionClientOptions {
   readonly timeoutMs?: number | undefined
   /** Asks for the address of the person too (contract §4). */
   readonly claims?: 'email'
-  /** Told of each answer that was missing or could not be believed. */
-  readonly onFailure?: () => void
-  /** Told how many are under way, whenever that changes. */
-  readonly onUnderWay?: (count: number) => void
+  readonly metrics: IntrospectionMetrics
 }
 
 const TIMEOUT_MS = 1_000
 /** More at once than this are refused: an authorization server that hangs must not fill this process. */
-export const MAX_AT_ONCE = 256
+const MAX_AT_ONCE = 256
 
 /** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
 export function introspectionClient(options: IntrospectionClientOptions): Introspect {
-  const { askServer, issuer, clientId, clientSecret, keys, now, timeoutMs = TIMEOUT_MS } = options
+  const { askServer, issuer, clientId, clientSecret, keys, now, metrics, timeoutMs = TIMEOUT_MS } = options
   const expected = { issuer, audience: clientId, keys, now }
 
   function askAs(secret: string, token: string, signal: AbortSignal) {
@@ -63,11 +66,11 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
   function begin(): void {
     if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
     asking += 1
-    options.onUnderWay?.(asking)
+    metrics.underWay(options.claims ?? 'token', asking)
   }
   function end(): void {
     asking -= 1
-    options.onUnderWay?.(asking)
+    metrics.underWay(options.claims ?? 'token', asking)
   }
   return async (token) => {
     begin()
@@ -76,7 +79,7 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
     try {
       return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))
     } catch (cause) {
-      options.onFailure?.()
+      metrics.failed()
       if (cause instanceof AuthorizationServerFailure) throw cause
       throw new AuthorizationServerFailure('introspection failed', { cause })
     } finally {
@@ -103,3 +106,40 @@ function rejection(signal: AbortSignal): Promise<never> {
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return promise
 }
+
+/** Counts how answers about tokens were had, and shows whether those in memory may be used. */
+export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>) {
+  const count: Record<Asked['how'], () => void> = {
+    kept: metrics.counter('introspection_cache_hits_total', 'Tokens whose answer was in memory'),
+    shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose look-up was under way'),
+    new: metrics.counter('introspection_cache_misses_total', 'Tokens that were introspected under a lease'),
+    alone: metrics.counter(
+      'introspection_cache_bypassed_total',
+      'Tokens that were introspected since no lease was valid',
+    ),
+  }
+  const lease = metrics.gauge('revocation_lease_valid', '1 when answers in memory may be used')
+  lease(0)
+  const underWay = { token: 0, email: 0 }
+  metrics.sampled(
+    'introspections_under_way',
+    `Introspections without an answer yet, of a token and of its e-mail address; ${MAX_AT_ONCE} of each at most`,
+    'about',
+    () => underWay,
+  )
+  return {
+    asked: (how: Asked['how']) => count[how](),
+    /** How many introspections have no answer yet. */
+    underWay(about: keyof typeof underWay, now: number) {
+      underWay[about] = now
+    },
+    lease: (valid: boolean) => lease(valid ? 1 : 0),
+    /** An answer was missing, or could not be believed. */
+    failed: metrics.counter(
+      'authorization_server_failures_total',
+      'Introspections without an answer that can be believed',
+    ),
+  }
+}
+
+export type IntrospectionMetrics = ReturnType<typeof introspectionMetrics>

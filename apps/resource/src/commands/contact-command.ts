@@ -1,7 +1,7 @@
 import { argument, Refusal } from '@plainpath/commands'
 import { ContactId } from '@plainpath/domain'
-import { eraseMessage, listMessages, showMessage } from '../contact/contact-desk.ts'
-import type { ListedMessage, OpenedMessage } from '../contact/contact-store.ts'
+import { eraseMessage, type ListedMessage, listMessages, showMessage } from '../contact/contact-desk.ts'
+import type { OpenedMessage } from '../contact/contact-message.ts'
 import { erasureTeller } from '../erasure-log.ts'
 import { defineCommand, limit } from './define-command.ts'
 

@@ -1,10 +1,8 @@
 import { argument, option, Refusal } from '@plainpath/commands'
 import { checkGuides, loadGuides } from '@plainpath/guides'
-import { listGuides } from '../guides/list-guides.ts'
-import { planPublishing, publishGuides } from '../guides/publish-guides.ts'
+import { planPublishing, publishGuides, retireGuide, reviewGuide } from '../guides/publish-guides.ts'
 import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
-import { retireGuide } from '../guides/retire-guide.ts'
-import { reviewGuide } from '../guides/review-guide.ts'
+import { listGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 
 export const guidesCommands = [

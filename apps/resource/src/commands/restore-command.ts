@@ -1,6 +1,6 @@
 import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
-import { erasuresInLog, replayErasures } from '../replay-erasures.ts'
+import { erasuresInLog, replayErasures } from '../erasure-log.ts'
 import { rewrapSealed } from '../rewrap-sealed.ts'
 import { defineCommand } from './define-command.ts'
 

@@ -3,8 +3,13 @@ import { open, rm } from 'node:fs/promises'
 import { option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
 import { erasureTeller } from '../erasure-log.ts'
-import { exportEntries, forgetEntry, type ListedEntry, listEntries } from '../waitlist/waitlist-desk.ts'
-import { waitlistStatistics } from '../waitlist/waitlist-statistics.ts'
+import {
+  exportEntries,
+  forgetEntry,
+  type ListedEntry,
+  listEntries,
+  waitlistStatistics,
+} from '../waitlist/waitlist-desk.ts'
 import { defineCommand, limit } from './define-command.ts'
 
 /** Past what any address has, so what is longer is none. */

@@ -4,8 +4,7 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { auditDesk } from '../desk-audit.ts'
-import type { ListedMessage, OpenedMessage } from './contact-store.ts'
-import { openMessage } from './sealed-message.ts'
+import { type OpenedMessage, openMessage } from './contact-message.ts'
 
 const Listed = z.object({
   id: z.uuid(),
@@ -14,6 +13,7 @@ const Listed = z.object({
   createdAt: z.date(),
   deliveredAt: z.date().nullable(),
 })
+export type ListedMessage = z.infer<typeof Listed>
 
 /** The newest messages, without texts and addresses. */
 export async function listMessages(db: Database, limit: number): Promise<ListedMessage[]> {

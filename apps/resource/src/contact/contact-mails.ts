@@ -1,7 +1,7 @@
 import { durationIn, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import type { NewMessage } from './contact-store.ts'
+import type { NewMessage } from './contact-message.ts'
 
 const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.url), [
   'wrote',

@@ -1,25 +1,21 @@
 import { RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
-import type { VerifiedPerson } from '../auth/verified-person.ts'
 import { LIMITS } from '../limits.ts'
-import { answerSend } from './answer-send.ts'
 import type { ContactStore } from './contact-store.ts'
 import type { SendMessage } from './send-message.ts'
 
 export function contactRoutes(deps: {
   sendMessage: SendMessage
   contact: ContactStore
-  verifiedPerson: VerifiedPerson
   now: () => Date
 }): Route[] {
-  const sendAs = answerSend(deps)
   const send = defineRoute({
     ...operations.sendContactMessage,
     limits: LIMITS.contact,
     async handle({ body, request }) {
       const key = idempotencyKey(request.header('idempotency-key'))
-      return { status: 202, body: await sendAs(body, request, key) }
+      return { status: 202, body: await deps.sendMessage(body, request, key) }
     },
   })
   const get = defineRoute({

@@ -35,7 +35,10 @@ async function follow(options: { down?: boolean } = {}) {
   )
   const resources = opening.move()
   return {
-    ...{ pool, guides, state, lines },
+    pool,
+    guides,
+    state,
+    lines,
     title: () => guides.current().find(guide?.slug ?? '')?.title,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }

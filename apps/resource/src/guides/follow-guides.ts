@@ -3,10 +3,8 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 import type { Log } from '@plainpath/http'
 import { type Database, listen } from '@plainpath/postgres'
-import { type GuideCatalog, guideCatalog } from './guide-catalog.ts'
-import { asPublished, type PublishedGuides } from './published-guides.ts'
-import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides } from './read-published-guides.ts'
-import { releaseText } from './release-text.ts'
+import { asPublished, type GuideCatalog, guideCatalog, type PublishedGuides } from './guide-catalog.ts'
+import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides, releaseText } from './read-published-guides.ts'
 
 export interface FollowedGuides extends AsyncDisposable {
   /** Take it once for each request, so that the whole answer is of one moment. */

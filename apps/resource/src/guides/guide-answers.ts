@@ -1,12 +1,44 @@
 import { Guide } from '@plainpath/domain'
-import type { DatedGuide } from '@plainpath/guides'
+import { type DatedGuide, guideAsOf, withNumberedSources } from '@plainpath/guides'
 import { type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
+import type { Database } from '@plainpath/postgres'
 import type { GuideCatalog } from './guide-catalog.ts'
-import { guideDocument, guideMarkdown } from './guide-document.ts'
+import { readGuideVersion } from './read-published-guides.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
+
+/** The guide as the API gives it: its body points at the n-th source as `[n]`. */
+export function guideDocument(guide: DatedGuide): Guide {
+  const { body, sources } = withNumberedSources(guide.body, guide.sources)
+  return { ...guide, body, sources: [...sources], talkToAnAttorneyWhen: [...guide.talkToAnAttorneyWhen] }
+}
+
+/** The same as one Markdown text. The body closes with when to talk to an attorney and with the disclaimer. */
+export function guideMarkdown(guide: Guide): string {
+  const reviewed =
+    guide.reviewed === null ? 'Not yet reviewed by an attorney.' : `Reviewed on ${guide.reviewed}.`
+  const stale = guide.stale
+    ? ' Some sources below were checked long ago: look at the official page before you act.'
+    : ''
+  const sources = guide.sources.map(
+    ({ title, url, agency, checked }, index) =>
+      `${index + 1}. [${title}](${url}). ${agency}. Checked ${checked}.`,
+  )
+  return `# ${guide.title}
+
+${guide.summary}
+
+${reviewed} Updated ${guide.updated}.${stale}
+
+${guide.body}
+
+## Sources
+
+${sources.join('\n')}
+`
+}
 
 /** A guide as JSON, made once for each version of it. */
 export const guideAsJson = preparedOnce<DatedGuide>((guide) =>
@@ -18,9 +50,18 @@ export const guideAsMarkdown = preparedOnce<DatedGuide>((guide) =>
   prepareAnswer(MARKDOWN_TYPE, guideMarkdown(guideDocument(guide))),
 )
 
-const FORMS: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
+type Representation = (guide: DatedGuide) => PreparedAnswer
+
+/** What a guide comes as, by media type. */
+const REPRESENTATIONS: Readonly<Record<string, Representation>> = {
   'application/json': guideAsJson,
   'text/markdown': guideAsMarkdown,
+}
+
+/** The representation for an `Accept` that names one of the types or any; undefined where it has to be weighed. */
+export function plainlyAccepted(accept: string): Representation | undefined {
+  if (accept === '' || accept === '*/*') return guideAsJson
+  return Object.hasOwn(REPRESENTATIONS, accept) ? REPRESENTATIONS[accept] : undefined
 }
 
 /** @param accepts which of the media types a request asks for; @throws {Problem} 406 when it is neither */
@@ -28,14 +69,15 @@ export function guideInForm(
   guide: DatedGuide,
   accepts: (...types: string[]) => string | undefined,
 ): PreparedAnswer {
-  const types = Object.keys(FORMS)
-  const form = FORMS[accepts(...types) ?? '']
-  if (!form) throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
-  return form(guide)
+  const types = Object.keys(REPRESENTATIONS)
+  const representation = REPRESENTATIONS[accepts(...types) ?? '']
+  if (!representation)
+    throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
+  return representation(guide)
 }
 
 /** How an answer names guides to those who read it. */
-export interface GuidePlace {
+interface GuidePlace {
   readonly urls: ServiceUrls
   /** What a reader is sent to: the page of a guide, or its place in the API. */
   readonly address: (slug: string) => string
@@ -65,4 +107,33 @@ export function publishedGuide(
   const guide = catalog.find(slug)
   if (!guide) throw new Problem('not-found', { detail: unknown })
   return guide
+}
+
+/** An earlier version of a guide, from the store. */
+export type EarlierGuide = (slug: string, version: number) => Promise<DatedGuide | undefined>
+
+/**
+ * The version of a guide that somebody asks for; the published one unless they name it.
+ *
+ * @throws {Problem} 410 for a retired guide, 404 for an unknown guide or version; and what the store throws
+ */
+export async function guideVersion(
+  from: { guides: { current(): GuideCatalog }; earlier: EarlierGuide },
+  { slug, version }: { slug: string; version?: number | null | undefined },
+  place: GuidePlace,
+): Promise<DatedGuide> {
+  const served = publishedGuide(from.guides.current(), slug, place)
+  const wanted = version ?? served.version
+  const guide = wanted === served.version ? served : await from.earlier(slug, wanted)
+  if (guide) return guide
+  const detail = `This guide has no version ${wanted}. Its newest is ${served.version}.`
+  throw new Problem('not-found', { detail })
+}
+
+/** Earlier versions are asked for seldom, so they are read when they are; without the database they are 503. */
+export function earlierGuides(db: Database, now: () => Date) {
+  return async (slug: string, version: number): Promise<DatedGuide | undefined> => {
+    const guide = await readGuideVersion(db, slug, version)
+    return guide && guideAsOf(guide, now())
+  }
 }

@@ -1,7 +1,6 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
-import { guideCatalog } from './guide-catalog.ts'
-import { asPublished } from './published-guides.ts'
+import { asPublished, guideCatalog } from './guide-catalog.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')

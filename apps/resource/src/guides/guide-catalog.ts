@@ -6,57 +6,71 @@ import {
   guideIndex,
   type PackagedGuide,
 } from '@plainpath/guides'
-import type { GuideChange, PublishedGuides } from './published-guides.ts'
 
-export interface GuidePage {
-  readonly guides: readonly DatedGuide[]
-  /** The slug to go on after, if there are more. */
-  readonly next?: string
+/** All that is published at one moment. */
+export interface PublishedGuides {
+  /** The version that is served of each guide that is not retired, with its review. */
+  readonly guides: readonly PackagedGuide[]
+  /** The slugs of retired guides, and what to read instead. */
+  readonly retired: ReadonlyMap<string, string>
+  /** The newest publications, newest first. */
+  readonly changes: readonly GuideChange[]
+  /** The slugs of those whose text in the store is not that of this release under the same version. */
+  readonly altered: readonly string[]
 }
 
-export interface FoundGuide {
-  readonly guide: DatedGuide
-  /** The part of the text that answers best, as plain text. */
-  readonly snippet: string
+/** One version of one guide was published. */
+export interface GuideChange {
+  readonly slug: string
+  readonly version: number
+  readonly title: string
+  readonly summary: string
+  readonly at: Date
+}
+
+/** The guides of a release, for as long as nothing was published or the database did not answer since the start. */
+export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides {
+  const guides = packaged.filter(({ status }) => status === 'published')
+  const changes = guides
+    .map(({ slug, version, title, summary, updated }) => ({
+      slug,
+      version,
+      title,
+      summary,
+      at: new Date(updated),
+    }))
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
+  return { guides, retired: new Map(), changes, altered: [] }
 }
 
 /** What is published at one moment, in memory: it is answered whatever else is down, and never changes. */
-export interface GuideCatalog {
-  readonly size: number
-  /** How many were altered in the store, and are served as the release has them. */
-  readonly altered: number
-  /** The newest publications, newest first. */
-  readonly changes: readonly GuideChange[]
-  /** By slug. The same guide is the same object in every answer, until it is stale. */
-  list(page?: { after?: string | undefined; limit?: number | undefined }): GuidePage
-  find(slug: string): DatedGuide | undefined
-  /** The slug of what to read instead of a retired guide. */
-  successorOf(slug: string): string | undefined
-  /** Best first. */
-  search(text: string, limit: number): readonly FoundGuide[]
-}
-
-export function guideCatalog(published: PublishedGuides, now: () => Date): GuideCatalog {
+export function guideCatalog(published: PublishedGuides, now: () => Date) {
   const guides = published.guides.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
   const bySlug = new Map(guides.map((guide) => [guide.slug, guide]))
   let index: GuideIndex | undefined
-  const find = (slug: string) => {
+  /** The same guide is the same object in every answer, until it is stale. */
+  const find = (slug: string): DatedGuide | undefined => {
     const guide = bySlug.get(slug)
     return guide && dated(guide, now())
   }
   return {
     size: guides.length,
+    /** How many were altered in the store, and are served as the release has them. */
     altered: published.altered.length,
+    /** The newest publications, newest first. */
     changes: published.changes,
     find,
-    successorOf: (slug) => published.retired.get(slug),
-    list({ after, limit = guides.length } = {}) {
+    /** The slug of what to read instead of a retired guide. */
+    successorOf: (slug: string): string | undefined => published.retired.get(slug),
+    /** By slug, with the slug to go on after, if there are more. */
+    list({ after, limit = guides.length }: { after?: string | undefined; limit?: number | undefined } = {}) {
       const rest = after === undefined ? guides : guides.filter(({ slug }) => slug > after)
       const shown = rest.slice(0, limit).map((guide) => dated(guide, now()))
       const last = shown.at(-1)
-      return { guides: shown, ...(last && rest.length > limit && { next: last.slug }) }
+      return { guides: shown, next: last && rest.length > limit ? last.slug : undefined }
     },
-    search(text, limit) {
+    /** Best first, each with the part of its text that answers best, as plain text. */
+    search(text: string, limit: number): { guide: DatedGuide; snippet: string }[] {
       index ??= guideIndex(guides)
       return index.search(text, limit).flatMap(({ slug, snippet }) => {
         const guide = find(slug)
@@ -65,6 +79,8 @@ export function guideCatalog(published: PublishedGuides, now: () => Date): Guide
     },
   }
 }
+
+export type GuideCatalog = ReturnType<typeof guideCatalog>
 
 /** The one object for each state of each guide, so that what is prepared from it is prepared once. */
 const DATED = new WeakMap<PackagedGuide, { readonly as: DatedGuide; readonly until: number }>()

@@ -2,19 +2,13 @@ import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath
 import type { ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import type { GuideCatalog } from './guide-catalog.ts'
-import type { GuideChange } from './published-guides.ts'
+import type { GuideCatalog, GuideChange } from './guide-catalog.ts'
+import type { GuideDeps } from './guide-routes.ts'
 
 export const FEED_PATH = '/guides.atom'
 
 /** The newest changes of the guides as an Atom feed (RFC 4287). */
-export function feedRoute({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route {
+export function feedRoute({ guides, urls }: Pick<GuideDeps, 'guides' | 'urls'>): Route {
   const feed = preparedOnce<GuideCatalog>(({ changes }) =>
     prepareAnswer('application/atom+xml; charset=utf-8', atomFeed(changes, urls)),
   )

@@ -1,5 +1,4 @@
 import { GuideList, GuideSlug } from '@plainpath/domain'
-import type { DatedGuide } from '@plainpath/guides'
 import {
   defineRoute,
   type PreparedAnswer,
@@ -12,16 +11,22 @@ import {
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import { guideAsJson, guideAsMarkdown, guideInForm, JSON_TYPE, publishedGuide } from './guide-answers.ts'
+import {
+  type EarlierGuide,
+  guideAsMarkdown,
+  guideInForm,
+  guideVersion,
+  JSON_TYPE,
+  plainlyAccepted,
+  publishedGuide,
+} from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
-import type { GuideCursors } from './guide-cursor.ts'
-import { guideLister } from './guide-listing.ts'
-import { type EarlierGuide, guideVersion } from './guide-version.ts'
+import type { GuideLister } from './guide-listing.ts'
 
 export interface GuideDeps {
   readonly guides: { current(): GuideCatalog }
   readonly earlier: EarlierGuide
-  readonly cursors: GuideCursors
+  readonly lister: GuideLister
   readonly urls: ServiceUrls
 }
 
@@ -32,37 +37,31 @@ export function guideRoutes(deps: GuideDeps): {
   quick: (target: string, accept: string | undefined) => QuickAnswer | undefined
 } {
   const everything: Everything = preparedOnce((catalog) =>
-    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(guideLister(deps).page(catalog)))),
+    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
   )
   const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
   return { routes, quick: quickGuides(deps, everything) }
 }
 
-const GUIDES = operations.listGuides.path
-const FORMS_ASKED_FOR: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
-  '': guideAsJson,
-  '*/*': guideAsJson,
-  'application/json': guideAsJson,
-  'text/markdown': guideAsMarkdown,
-}
+const LIST = { ...operations.listGuides, limits: LIMITS.reads }
+const GUIDE = { ...operations.getGuide, limits: LIMITS.reads }
 
 /** The same answers as those of the routes, where a request asks for no more than a published guide or all of them. */
 function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everything) {
+  const beforeSlug = `${LIST.path}/`
   return (target: string, accept = ''): QuickAnswer | undefined => {
-    if (target === GUIDES)
-      return { route: GUIDES, limits: LIMITS.reads, answer: everything(guides.current()) }
-    const guide = target.startsWith(`${GUIDES}/`) && guides.current().find(target.slice(GUIDES.length + 1))
-    const form = Object.hasOwn(FORMS_ASKED_FOR, accept) ? FORMS_ASKED_FOR[accept] : undefined
-    if (!guide || !form) return undefined
-    return { route: operations.getGuide.path, limits: LIMITS.reads, answer: form(guide) }
+    if (target === LIST.path)
+      return { route: LIST.path, limits: LIST.limits, answer: everything(guides.current()) }
+    const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))
+    const representation = plainlyAccepted(accept)
+    if (!guide || !representation) return undefined
+    return { route: GUIDE.path, limits: GUIDE.limits, answer: representation(guide) }
   }
 }
 
-function listRoute({ guides, cursors, urls }: GuideDeps, everything: Everything): Route {
-  const lister = guideLister({ cursors, urls })
+function listRoute({ guides, lister }: GuideDeps, everything: Everything): Route {
   return defineRoute({
-    ...operations.listGuides,
-    limits: LIMITS.reads,
+    ...LIST,
     handle({ query: { q, cursor, limit } }) {
       const catalog = guides.current()
       if (q !== undefined) {
@@ -86,8 +85,7 @@ const cursorInSearch = () =>
 
 function guideRoute({ guides, earlier, urls }: GuideDeps): Route {
   return defineRoute({
-    ...operations.getGuide,
-    limits: LIMITS.reads,
+    ...GUIDE,
     async handle({ params: { slug }, query: { version }, request }) {
       const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
       return { status: 200, prepared: guideInForm(guide, request.accepts) }
@@ -98,10 +96,9 @@ function guideRoute({ guides, earlier, urls }: GuideDeps): Route {
 /** The same address with `.md` for who cannot send `Accept`. */
 function markdownRoute({ guides, urls }: GuideDeps): Route {
   return defineRoute({
-    ...operations.getGuide,
+    ...GUIDE,
     path: '/api/guides/{slug}.md',
     operationId: 'getGuideAsMarkdown',
-    limits: LIMITS.reads,
     request: { params: z.object({ slug: GuideSlug }) },
     handle: ({ params: { slug } }) => ({
       status: 200,

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import { KeptGuide, type PackagedGuide } from '@plainpath/guides'
-import type { Database, Pool } from '@plainpath/postgres'
+import { KeptGuide, loadGuides, type PackagedGuide } from '@plainpath/guides'
+import { type Database, openPool, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type KeptState, type PlannedGuide, publishingPlan } from './publishing-plan.ts'
 import { GUIDES_CHANNEL } from './read-published-guides.ts'
@@ -42,13 +42,90 @@ export async function publishGuides(
   })
 }
 
+/**
+ * Publishes the guides of this release if none was ever published.
+ *
+ * @returns how many were published now
+ */
+export async function publishFirstGuides(databaseUrl: string, now: Date): Promise<number> {
+  await using pool = openPool(databaseUrl, { max: 1, applicationName: 'plainpath first guides' })
+  const { rowCount } = await pool.query('select from guides limit 1')
+  if (rowCount > 0) return 0
+  const published = await publishGuides(pool, loadGuides(), now)
+  return published.ok ? published.value.filter(({ step }) => step === 'add').length : 0
+}
+
+/**
+ * Takes a guide out of service for good; who asks for it is sent to `successor`. So is who asks for a guide that it
+ * succeeded.
+ */
+export async function retireGuide(
+  pool: Pool,
+  guide: { slug: string; successor: string },
+  now: Date,
+): Promise<Result<undefined, 'not-published' | 'already-retired' | 'successor-not-published'>> {
+  const { slug, successor } = guide
+  return pool.transaction(async (tx) => {
+    await lockGuides(tx)
+    const { rows } = await tx.query<{ slug: string; retired: boolean }>(
+      'select slug, retired_at is not null as retired from guides where slug = any($1)',
+      [[slug, successor]],
+    )
+    const state = (name: string) => rows.find((row) => row.slug === name)
+    const known = state(slug)
+    if (!known) return err('not-published')
+    if (known.retired) return err('already-retired')
+    if (successor === slug || state(successor)?.retired !== false) return err('successor-not-published')
+    await tx.query('update guides set retired_at = $2, successor = $3 where slug = $1', [
+      slug,
+      now,
+      successor,
+    ])
+    await tx.query('update guides set successor = $2 where successor = $1', [slug, successor])
+    await tellEverybody(tx)
+    return ok(undefined)
+  })
+}
+
+/**
+ * Records that a named attorney read the version of a guide that is served, today (UTC). A later version has no
+ * review until it gets its own.
+ *
+ * @returns the version and the day
+ */
+export async function reviewGuide(
+  pool: Pool,
+  review: { slug: string; by: string },
+  now: Date,
+): Promise<Result<{ version: number; day: string }, 'not-published' | 'before-the-text'>> {
+  const day = now.toISOString().slice(0, 10)
+  return pool.transaction(async (tx) => {
+    await lockGuides(tx)
+    const { rows } = await tx.query(
+      `select v.content from guides g join guide_versions v on v.slug = g.slug and v.version = g.version
+      where g.slug = $1 and g.retired_at is null`,
+      [review.slug],
+    )
+    const [row] = rows
+    if (!row) return err('not-published')
+    const { version, updated } = KeptGuide.parse(row['content'])
+    if (day < updated) return err('before-the-text')
+    await tx.query(
+      'insert into guide_reviews (slug, version, reviewed_on, reviewed_by) values ($1, $2, $3, $4)',
+      [review.slug, version, day, review.by],
+    )
+    await tellEverybody(tx)
+    return ok({ version, day })
+  })
+}
+
 /** One at a time may change what is published; readers do not wait. */
-export async function lockGuides(tx: Database): Promise<void> {
+async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
 }
 
 /** Heard when the transaction is kept, and only then. */
-export async function tellEverybody(tx: Database): Promise<void> {
+async function tellEverybody(tx: Database): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
 }
 
@@ -70,7 +147,7 @@ async function insertVersions(tx: Database, guides: readonly PackagedGuide[], no
     const { slug, version } = guide
     await tx.query(
       'insert into guide_versions (slug, version, content, published_at) values ($1, $2, $3, $4)',
-      [...[slug, version, JSON.stringify(guide), now]],
+      [slug, version, JSON.stringify(guide), now],
     )
     await tx.query(
       'insert into guides (slug, version) values ($1, $2) on conflict (slug) do update set version = excluded.version',

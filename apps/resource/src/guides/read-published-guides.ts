@@ -1,8 +1,8 @@
-import { KeptGuide, type PackagedGuide } from '@plainpath/guides'
+import { isDeepStrictEqual } from 'node:util'
+import { guideAsOf, KeptGuide, type PackagedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import type { PublishedGuides } from './published-guides.ts'
-import type { ReleaseText } from './release-text.ts'
+import type { PublishedGuides } from './guide-catalog.ts'
 
 /** The channel on which every change of what is published is told. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
@@ -21,7 +21,7 @@ const Row = z.object({
 })
 
 /** Joins to each version `v` its latest review, as `r`. */
-export const LATEST_REVIEW = `left join lateral (
+const LATEST_REVIEW = `left join lateral (
     select reviewed_on, reviewed_by from guide_reviews
     where slug = v.slug and version = v.version order by id desc limit 1
   ) r on true`
@@ -61,7 +61,10 @@ export async function readPublishedGuides(
       ),
     ),
     changes: versions.slice(0, NEWEST_CHANGES).map(({ slug, version, content, publishedAt }) => ({
-      ...{ slug, version, title: content.title, summary: content.summary },
+      slug,
+      version,
+      title: content.title,
+      summary: content.summary,
       at: publishedAt,
     })),
     altered: kept.flatMap((row) => (row.served && textOfRelease(row) ? row.slug : [])),
@@ -93,3 +96,58 @@ export async function readGuidesMark(db: Database): Promise<string> {
 
 const asReviewed = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
   reviewedOn === null ? content : { ...content, reviewed: reviewedOn, reviewedBy }
+
+interface KeptVersion {
+  readonly slug: string
+  readonly version: number
+  readonly content: PackagedGuide
+}
+
+/** Finds the text of the release, where the store has another under the same version. */
+type ReleaseText = (kept: KeptVersion) => PackagedGuide | undefined
+
+/**
+ * The files of the release are what was checked: a text that somebody wrote into the store under one of their versions is
+ * not served. What only the store has, of an earlier or a later release, passes.
+ */
+export function releaseText(packaged: readonly PackagedGuide[]): ReleaseText {
+  const bySlug = new Map(packaged.map((guide) => [guide.slug, guide]))
+  return ({ slug, version, content }) => {
+    const own = bySlug.get(slug)
+    return own?.version === version && !isDeepStrictEqual(own, content) ? own : undefined
+  }
+}
+
+const ListedRow = z.object({
+  content: KeptGuide,
+  successor: z.string().nullable(),
+  reviewedOn: z.string().nullable(),
+  reviewedBy: z.string().nullable(),
+})
+
+/** Every guide that was ever published, by slug, for who runs the service. */
+export async function listGuides(db: Database, now: Date) {
+  const { rows } = await db.query(
+    `select v.content, g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
+    from guides g
+    join guide_versions v on v.slug = g.slug and v.version = g.version
+    ${LATEST_REVIEW}
+    order by g.slug`,
+  )
+  return z
+    .array(ListedRow)
+    .parse(rows)
+    .map(({ content, successor, reviewedOn, reviewedBy }) => {
+      const { slug, title, version, updated, reviewed, stale } = guideAsOf(content, now)
+      return {
+        slug,
+        title,
+        version,
+        updated,
+        stale,
+        successor,
+        reviewed: reviewedOn ?? reviewed,
+        reviewedBy: reviewedBy ?? content.reviewedBy,
+      }
+    })
+}

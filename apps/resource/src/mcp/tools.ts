@@ -1,18 +1,15 @@
 import type { RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
 import type { z } from 'zod'
-import type { answerSend } from '../contact/answer-send.ts'
-import { guideDocument, guideMarkdown } from '../guides/guide-document.ts'
-import { guideLister } from '../guides/guide-listing.ts'
+import type { SendMessage } from '../contact/send-message.ts'
+import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
-import { guideVersion } from '../guides/guide-version.ts'
 import { LIMITS } from '../limits.ts'
-import { answerJoin } from '../waitlist/answer-join.ts'
-import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { answerJoin, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
 
 export interface ToolDeps extends GuideDeps {
   readonly joinWaitlist: JoinWaitlist
-  readonly sendAs: ReturnType<typeof answerSend>
+  readonly sendMessage: SendMessage
 }
 
 /** What a tool answers; a model reads `text`, or the value as JSON where there is none. */
@@ -31,8 +28,7 @@ export type Tools = {
 
 /** The tools, over the same functions as the routes. */
 export function mcpTools(deps: ToolDeps): Tools {
-  const { guides, urls } = deps
-  const lister = guideLister(deps)
+  const { guides, lister, urls } = deps
   const joinAs = answerJoin(deps)
   const place = { urls, address: urls.guide, unknown: 'No guide has this slug. list_guides lists them.' }
   return {
@@ -50,7 +46,7 @@ export function mcpTools(deps: ToolDeps): Tools {
     },
     async send_contact_message(asked, request) {
       for (const policy of LIMITS.contact.address) await request.takeForAddress(policy)
-      return { value: await deps.sendAs(asked, request) }
+      return { value: await deps.sendMessage(asked, request) }
     },
   }
 }

@@ -1,7 +1,81 @@
 import type { ReferenceAnswer, ReferenceField, ReferenceOperation, ReferencePage } from '@plainpath/pages'
-import type { ApiAnswer, ApiDocument, ApiOperation, ApiSchema } from './api-document.ts'
-import { curlCommands } from './curl-commands.ts'
+import { z } from 'zod'
 import { renderMarkdown } from './render-markdown.ts'
+
+/** The parts of our own OpenAPI document that the reference shows. */
+const Schema = z.object({
+  $ref: z.string().optional(),
+  type: z.union([z.string(), z.array(z.string())]).optional(),
+  const: z.unknown().optional(),
+  format: z.string().optional(),
+  description: z.string().optional(),
+  get items() {
+    return Schema.optional()
+  },
+  get anyOf() {
+    return z.array(Schema).optional()
+  },
+  get properties() {
+    return z.record(z.string(), Schema).optional()
+  },
+  required: z.array(z.string()).optional(),
+})
+type ApiSchema = z.infer<typeof Schema>
+
+const Content = z.record(
+  z.string(),
+  z.object({
+    schema: Schema.optional(),
+    example: z.unknown().optional(),
+    examples: z.record(z.string(), z.object({ value: z.unknown() })).optional(),
+  }),
+)
+const Answer = z.object({
+  $ref: z.string().optional(),
+  description: z.string().optional(),
+  content: Content.optional(),
+})
+type ApiAnswer = z.infer<typeof Answer>
+
+const Operation = z.object({
+  operationId: z.string(),
+  tags: z.tuple([z.string()]),
+  summary: z.string(),
+  description: z.string(),
+  security: z.array(z.record(z.string(), z.array(z.string()))),
+  parameters: z
+    .array(
+      z.object({
+        in: z.string(),
+        name: z.string(),
+        required: z.boolean().optional(),
+        description: z.string().optional(),
+        schema: Schema,
+      }),
+    )
+    .default([]),
+  requestBody: z.object({ content: Content }).optional(),
+  responses: z.record(z.string(), Answer),
+})
+type ApiOperation = z.infer<typeof Operation>
+
+export const ApiDocument = z.object({
+  info: z.object({ title: z.string(), version: z.string(), description: z.string() }),
+  servers: z.tuple([z.object({ url: z.string() })]),
+  tags: z.array(z.object({ name: z.string(), description: z.string() })),
+  paths: z.record(
+    z.string(),
+    z.object({
+      servers: z.array(z.object({ url: z.string() })).optional(),
+      get: Operation.optional(),
+      post: Operation.optional(),
+      put: Operation.optional(),
+      delete: Operation.optional(),
+    }),
+  ),
+  components: z.object({ schemas: z.record(z.string(), Schema), responses: z.record(z.string(), Answer) }),
+})
+type ApiDocument = z.infer<typeof ApiDocument>
 
 /** What `/docs` shows of an API description. @param exampleSlug a guide that is there */
 export function apiReference(document: ApiDocument, exampleSlug: string): ReferencePage {
@@ -88,11 +162,17 @@ function fieldsOf({ parameters, requestBody }: ApiOperation, document: ApiDocume
   const body = content?.schema && resolved(content.schema, document)
   return [
     ...parameters.map(({ in: place, name, required = false, description, schema }) => ({
-      ...{ name, place, required, type: typeOf(schema) },
+      name,
+      place,
+      required,
+      type: typeOf(schema),
       about: description ?? '',
     })),
     ...Object.entries(body?.properties ?? {}).map(([name, schema]) => ({
-      ...{ name, place: 'body', type: typeOf(schema), required: body?.required?.includes(name) ?? false },
+      name,
+      place: 'body',
+      required: body?.required?.includes(name) ?? false,
+      type: typeOf(schema),
       about: schema.description ?? '',
     })),
   ]
@@ -131,3 +211,41 @@ function exampleOf({ content }: ApiAnswer): string | undefined {
   const [first] = Object.values(content ?? {})
   return first?.example === undefined ? undefined : JSON.stringify(first.example, null, 2)
 }
+
+interface CurlRequest {
+  readonly method: string
+  readonly address: string
+  /** True when the client's id and secret are needed. */
+  readonly credentials: boolean
+  /** True when a token is needed. */
+  readonly token: boolean
+  readonly body?: { readonly type: string; readonly examples: readonly unknown[] } | undefined
+}
+
+const BEARER = '-H "Authorization: Bearer $token"'
+const FORM = 'application/x-www-form-urlencoded'
+
+/** Lines for a POSIX shell, one for each example of the body; `$id`, `$secret` and `$token` are the reader's. */
+function curlCommands({ method, address, credentials, token, body }: CurlRequest): string[] {
+  const start = ['curl', '-sS', ...(credentials ? ['-u "$id:$secret"'] : []), ...(token ? [BEARER] : [])]
+  if (!body) return [[...start, ...(method === 'GET' ? [] : ['-X', method]), quoted(address)].join(' ')]
+  const data =
+    body.type === FORM
+      ? formData
+      : (value: unknown) => [`-H 'Content-Type: ${body.type}'`, `-d ${json(value)}`]
+  // curl takes POST for granted where there is a body.
+  const verb = method === 'POST' ? [] : ['-X', method]
+  return body.examples.map((value) => [...start, ...verb, ...data(value), quoted(address)].join(' '))
+}
+
+const formData = (value: unknown): string[] =>
+  Object.entries(value as Record<string, string>).map(([name, text]) =>
+    text.startsWith('ppt_') ? `-d "${name}=$token"` : `--data-urlencode ${quoted(`${name}=${text}`)}`,
+  )
+
+const json = (value: unknown) => singleQuoted(JSON.stringify(value))
+
+/** Bare where a shell reads it as it is. */
+const quoted = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : singleQuoted(text))
+
+const singleQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`

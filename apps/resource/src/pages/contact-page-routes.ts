@@ -2,18 +2,16 @@ import { randomUUID } from 'node:crypto'
 import { ContactText, ContactTopic, canonicalEmail, EmailAddress, RULES } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type ContactField, contactMailedPage, contactPage, type Html, renderPage } from '@plainpath/pages'
+import { type ContactField, contactMailedPage, contactPage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
 import { confirmMail } from '../contact/contact-mails.ts'
 import type { ContactStore } from '../contact/contact-store.ts'
 import { CONTACT_EMAIL, LIMITS } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
 import { linkPageRoutes } from './link-page-routes.ts'
-import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
+import { answerForm, FormText, PAGE } from './page.ts'
 
-/** A form takes any text: of a name that comes twice the first, and nothing is no mistake yet. */
-const text = z.union([z.string(), z.array(z.string()).transform(([first = '']) => first)]).default('')
-const Typed = z.object({ topic: text, message: text, email: text })
+const Typed = z.object({ topic: FormText, message: FormText, email: FormText })
 const Sent = z.object({ topic: ContactTopic, message: ContactText, email: EmailAddress })
 
 const TITLE = 'Write to us'
@@ -30,14 +28,8 @@ export function contactPageRoutes(deps: {
   now: () => Date
 }): Route[] {
   const { contact, urls, now } = deps
-  const answer = <Status extends number>(status: Status, title: string, body: Html) => ({
-    status,
-    headers: FORM_HEADERS,
-    text: {
-      type: PAGE_TYPE,
-      content: renderPage({ origin: urls.origin, path: '/contact', title, body, noindex: title !== TITLE }),
-    },
-  })
+  const answer = <Status extends number>(status: Status, title: string, body: Html) =>
+    answerForm(urls, status, { path: '/contact', title, body, noindex: title !== TITLE })
   const page = defineRoute({
     ...PAGE,
     path: '/contact',

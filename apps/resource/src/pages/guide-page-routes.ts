@@ -1,22 +1,14 @@
 import { GuideSlug } from '@plainpath/domain'
-import type { DatedGuide } from '@plainpath/guides'
+import { ATTORNEY_HEADING, type DatedGuide, withNumberedSources } from '@plainpath/guides'
 import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
-import { renderPage } from '@plainpath/pages'
+import { guidePage, type Html, renderPage } from '@plainpath/pages'
 import { z } from 'zod'
 import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
-import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { guideArticle } from './guide-article.ts'
-import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { type GuidePagesDeps, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { renderMarkdown } from './render-markdown.ts'
 
 /** A guide for people; the same address gives its other forms to who asks for them. */
-export function guidePageRoutes({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route[] {
+export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const find = (slug: string) =>
     publishedGuide(guides.current(), slug, {
       urls,
@@ -29,13 +21,11 @@ export function guidePageRoutes({
     return prepareAnswer(
       PAGE_TYPE,
       renderPage({
-        ...{
-          origin: urls.origin,
-          title: guide.title,
-          description: guide.summary,
-          lang: guide.language,
-          path,
-        },
+        origin: urls.origin,
+        title: guide.title,
+        description: guide.summary,
+        lang: guide.language,
+        path,
         body: guideArticle(guide, addresses),
       }),
     )
@@ -68,4 +58,29 @@ export function guidePageRoutes({
   })
 
   return [markdown, page]
+}
+
+/** The page of a guide: its markers are links to the numbered sources, its last part stands in a box of its own. */
+function guideArticle(guide: DatedGuide, addresses: { apiUrl: string; markdownUrl: string }): Html {
+  const { body, sources } = withNumberedSources(
+    guide.body,
+    guide.sources,
+    (n) => `[\\[${n}\\]](#source-${n})`,
+  )
+  const [text = '', ...attorney] = body.split(`\n## ${ATTORNEY_HEADING}\n`)
+  const closing = attorney.join('\n').trim()
+  return guidePage(
+    { ...guide, sources },
+    {
+      bodyHtml: renderMarkdown(text),
+      ...(closing && { attorneyHtml: attorneySection(closing, guide.disclaimer) }),
+      ...addresses,
+    },
+  )
+}
+
+/** The disclaimer closes the section in Markdown; the page prints it below the sources. */
+function attorneySection(markdown: string, disclaimer: string): Html {
+  const text = markdown.endsWith(disclaimer) ? markdown.slice(0, -disclaimer.length) : markdown
+  return renderMarkdown(`## ${ATTORNEY_HEADING}\n\n${text}`)
 }

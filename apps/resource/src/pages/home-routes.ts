@@ -4,20 +4,14 @@ import { homePage, renderPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { FEED_PATH } from '../guides/guide-feed.ts'
 import { homeMarkdown } from './home-markdown.ts'
-import { FORM_HEADERS, MARKDOWN_TYPE, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { FORM_HEADERS, type GuidePagesDeps, MARKDOWN_TYPE, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
 import { ReferralQuery } from './waitlist-page-routes.ts'
 
 const DESCRIPTION =
   'Plain-English guides to U.S. immigration, each backed by official sources, for people and their agents.'
 
 /** The home page, for people and for agents; `/index.md` is its Markdown for whoever asks. */
-export function homeRoutes({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route[] {
+export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const partsOf = (catalog: GuideCatalog) => ({
     guides: catalog.list().guides,
     commands: agentCommands(urls),

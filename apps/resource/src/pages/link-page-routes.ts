@@ -1,13 +1,13 @@
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type Html, linkDonePage, linkPage, renderPage } from '@plainpath/pages'
+import { type Html, linkDonePage, linkPage } from '@plainpath/pages'
 import { sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import { LinkSecret } from '../link-secret.ts'
-import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
+import { answerForm, PAGE } from './page.ts'
 
-export interface LinkPageSpec {
+interface LinkPageSpec {
   readonly path: `/${string}`
   /** Of both routes; the second adds `ByForm`. */
   readonly operationId: string
@@ -26,14 +26,8 @@ const Link = z.object({ link: LinkSecret.catch('') })
 
 /** The page that a link in a mail opens, and where its button goes. Opening changes nothing: mail scanners open links. */
 export function linkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
-  const answer = (title: string, body: Html) => ({
-    status: 200 as const,
-    headers: FORM_HEADERS,
-    text: {
-      type: PAGE_TYPE,
-      content: renderPage({ origin: urls.origin, path: spec.path, title, body, noindex: true }),
-    },
-  })
+  const answer = (title: string, body: Html) =>
+    answerForm(urls, 200, { path: spec.path, title, body, noindex: true })
   const page = defineRoute({
     ...PAGE,
     path: spec.path,

@@ -1,4 +1,7 @@
+import type { ServiceUrls } from '@plainpath/metadata'
+import { type Page, renderPage } from '@plainpath/pages'
 import { z } from 'zod'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { LIMITS } from '../limits.ts'
 
 export const PAGE_TYPE = 'text/html; charset=utf-8'
@@ -20,3 +23,25 @@ export const PUBLIC_PAGE = { ...PAGE, cache: 'public' } as const
  * the form is ours.
  */
 export const FORM_HEADERS: Record<string, string> = { 'referrer-policy': 'same-origin' }
+
+/** A page with such a form, or what it is answered with. */
+export const answerForm = <Status extends number>(
+  urls: ServiceUrls,
+  status: Status,
+  page: Omit<Page, 'origin'>,
+) => ({
+  status,
+  headers: FORM_HEADERS,
+  text: { type: PAGE_TYPE, content: renderPage({ origin: urls.origin, ...page }) },
+})
+
+/** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
+export const FormText = z
+  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
+  .default('')
+
+/** What the pages about guides are made from. */
+export interface GuidePagesDeps {
+  readonly guides: { current(): GuideCatalog }
+  readonly urls: ServiceUrls
+}

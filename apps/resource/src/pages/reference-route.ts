@@ -1,19 +1,12 @@
 import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import { openApiDescription, type ServiceUrls } from '@plainpath/metadata'
+import { openApiDescription } from '@plainpath/metadata'
 import { referencePage, renderPage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { ApiDocument } from './api-document.ts'
-import { apiReference } from './api-reference.ts'
-import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { ApiDocument, apiReference } from './api-reference.ts'
+import { type GuidePagesDeps, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
-export function referenceRoute({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route {
+export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   const described = openApiDescription({ origin: urls.origin })
   const document = ApiDocument.parse(JSON.parse(JSON.stringify(described)))
   const asPage = preparedOnce<GuideCatalog>((catalog) => {

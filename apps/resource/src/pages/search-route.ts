@@ -1,28 +1,18 @@
 import { defineRoute, type Route } from '@plainpath/http'
-import { LONGEST_SEARCH, type ServiceUrls } from '@plainpath/metadata'
+import { LONGEST_SEARCH } from '@plainpath/metadata'
 import { renderPage, searchPage } from '@plainpath/pages'
 import { z } from 'zod'
-import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { PAGE, PAGE_TYPE } from './page.ts'
+import { FormText, type GuidePagesDeps, PAGE, PAGE_TYPE } from './page.ts'
 
 const MOST_RESULTS = 10
 
 /** A person's box takes any text: what is too long is cut, and nothing is no mistake. */
 const SearchQuery = z.object({
-  q: z
-    .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
-    .default('')
-    .transform((text) => text.trim().slice(0, LONGEST_SEARCH)),
+  q: FormText.transform((text) => text.trim().slice(0, LONGEST_SEARCH)),
 })
 
 /** The page of results. What somebody looks for may say much of them, so nobody keeps it. */
-export function searchRoute({
-  guides,
-  urls,
-}: {
-  guides: { current(): GuideCatalog }
-  urls: ServiceUrls
-}): Route {
+export function searchRoute({ guides, urls }: GuidePagesDeps): Route {
   return defineRoute({
     ...PAGE,
     path: '/search',

@@ -1,17 +1,15 @@
-import { canonicalEmail, JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
+import { JoinWaitlistRequest, ReferralSlug } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { alreadyJoinedPage, type Html, joinedPage, renderPage, waitlistPage } from '@plainpath/pages'
+import { alreadyJoinedPage, type Html, joinedPage, waitlistPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { LIMITS, WAITLIST_EMAIL } from '../limits.ts'
+import { LIMITS } from '../limits.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
-import { FORM_HEADERS, PAGE, PAGE_TYPE } from './page.ts'
+import type { WaitlistStore } from '../waitlist/waitlist-store.ts'
+import { linkPageRoutes } from './link-page-routes.ts'
+import { answerForm, FormText, PAGE } from './page.ts'
 
-/** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
-const text = z
-  .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
-  .default('')
-  .transform((typed) => typed.trim())
+const text = FormText.transform((typed) => typed.trim())
 const WaitlistFields = z.object({ email: text, referredBySlug: text })
 
 /** Of what links carry as `ref`, only what can be a slug goes on. */
@@ -19,13 +17,8 @@ export const ReferralQuery = z.object({ ref: text.transform((sent) => ReferralSl
 
 /** The page of the waitlist, and where its form goes: the same function as `POST /api/waitlist`. */
 export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }): Route[] {
-  const render = (title: string, body: Html) =>
-    renderPage({ origin: deps.urls.origin, path: '/waitlist', title, body, noindex: true })
-  const answer = <Status extends number>(status: Status, title: string, body: Html) => ({
-    status,
-    headers: FORM_HEADERS,
-    text: { type: PAGE_TYPE, content: render(title, body) },
-  })
+  const answer = <Status extends number>(status: Status, title: string, body: Html) =>
+    answerForm(deps.urls, status, { path: '/waitlist', title, body, noindex: true })
 
   const page = defineRoute({
     ...PAGE,
@@ -48,13 +41,12 @@ export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: Ser
     responses: { 200: z.string(), 201: z.string(), 400: z.string() },
     async handle({ body: { email, referredBySlug: sent }, request }) {
       const referredBySlug = ReferralSlug.safeParse(sent).data
-      const entry = entryOf(email, referredBySlug)
-      if (!entry) {
+      const entry = JoinWaitlistRequest.safeParse({ email, referredBySlug })
+      if (!entry.success) {
         const form = waitlistPage({ email, referredBySlug, mistake: mistakeIn(email) })
         return answer(400, 'Mistake: join the waitlist', form)
       }
-      await request.take(WAITLIST_EMAIL, entry.canonicalEmail)
-      const joined = await deps.joinWaitlist(entry)
+      const joined = await deps.joinWaitlist(entry.data, request)
       if (!joined.ok) return answer(200, 'Already on the waitlist', alreadyJoinedPage())
       const referralUrl = deps.urls.referral(joined.value.referralSlug)
       return answer(201, 'You are on the waitlist', joinedPage({ referralUrl }))
@@ -64,14 +56,48 @@ export function waitlistPageRoutes(deps: { joinWaitlist: JoinWaitlist; urls: Ser
   return [page, join]
 }
 
-/** Undefined for what the API would refuse. */
-function entryOf(email: string, referredBySlug: string | undefined) {
-  const parsed = JoinWaitlistRequest.safeParse({ email, referredBySlug })
-  const canonical = canonicalEmail(email)
-  return parsed.success && canonical !== undefined ? { ...parsed.data, canonicalEmail: canonical } : undefined
-}
-
 const mistakeIn = (email: string) =>
   email === ''
     ? 'Type your e-mail address, such as ana@example.org.'
     : 'This is not an e-mail address. Type one such as ana@example.org.'
+
+/** The pages of the links in mails of the waitlist. */
+export const waitlistLinkRoutes = (deps: {
+  waitlist: Pick<WaitlistStore, 'confirm' | 'remove'>
+  urls: ServiceUrls
+  now: () => Date
+}): Route[] => [
+  ...linkPageRoutes(
+    {
+      path: '/waitlist/confirm',
+      operationId: 'confirmWaitlistPage',
+      ask: {
+        title: 'Confirm that you want to be on the waitlist',
+        text: 'Press the button if you, or an agent that you asked to, put your e-mail address on the waitlist.',
+        button: 'Confirm',
+        otherwise:
+          'If you do nothing, your address stays on the list. To take it off, open the other link of the mail.',
+      },
+      done: { title: 'You are confirmed', text: 'Your place on the waitlist is confirmed.' },
+      act: (secretHash) => deps.waitlist.confirm(secretHash, deps.now()),
+    },
+    deps.urls,
+  ),
+  ...linkPageRoutes(
+    {
+      path: '/waitlist/remove',
+      operationId: 'leaveWaitlistPage',
+      ask: {
+        title: 'Take your address off the waitlist',
+        text: 'Press the button, and we erase your e-mail address and your place on the waitlist.',
+        button: 'Remove me',
+      },
+      done: {
+        title: 'Your address is off the waitlist',
+        text: 'We erased it. The link that you shared does not work any more.',
+      },
+      act: (secretHash) => deps.waitlist.remove(secretHash),
+    },
+    deps.urls,
+  ),
+]

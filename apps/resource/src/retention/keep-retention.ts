@@ -1,4 +1,4 @@
-import type { Log } from '@plainpath/http'
+import type { Log, Metrics } from '@plainpath/http'
 
 /** Erases what was kept long enough, so much at a time. @returns how many rows it erased; 0 when nothing is left */
 export type Erase = (now: Date) => Promise<number>
@@ -8,6 +8,8 @@ export interface Retention extends AsyncDisposable {
   enforce(): Promise<void>
 }
 
+/** Its name in `retention_last_success_timestamp_seconds`. */
+const SWEEP = 'links and messages'
 const EVERY_MS = 600_000
 /** At a thousand rows and more each, what a flood of hours has left. */
 const MOST_ROUNDS = 1_000
@@ -20,19 +22,18 @@ export function keepRetention(
     log: Log
     /** False when the clock of this machine is so wrong that too much would be erased. */
     clockAgrees: () => Promise<boolean>
-    /** Told when it begins, and after each time that it succeeded. */
-    onErased: () => void
+    metrics: Pick<Metrics, 'swept'>
   },
 ): Retention {
   async function enforce(): Promise<void> {
     for (const erase of erasing) await eraseAll(erase, deps.now())
-    deps.onErased()
+    deps.metrics.swept(SWEEP)
   }
   async function enforceByTheClock(): Promise<void> {
     if (await deps.clockAgrees()) await enforce()
     else deps.log.error('nothing was erased: the clock is wrong')
   }
-  deps.onErased()
+  deps.metrics.swept(SWEEP)
   let under: Promise<void> = Promise.resolve()
   const timer = setInterval(() => {
     under = enforceByTheClock().catch((error: unknown) => deps.log.error('nothing was erased', { error }))

@@ -1,26 +1,38 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { ok, ReferralSlug, type Result, RULES } from '@plainpath/domain'
+import {
+  canonicalEmail,
+  type JoinWaitlistRequest,
+  ok,
+  ReferralSlug,
+  type Result,
+  RULES,
+} from '@plainpath/domain'
+import type { RequestFacts } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
+import type { z } from 'zod'
+import { WAITLIST_EMAIL } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
 import { joinedMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
-export type JoinWaitlist = (request: {
-  email: string
-  canonicalEmail: string
-  /** Whatever was sent: only the slug of an entry is attributed. */
-  referredBySlug?: string | null | undefined
-}) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
+export type JoinWaitlist = (
+  /** `referredBySlug` is whatever was sent: only the slug of an entry is attributed. */
+  asked: z.output<typeof JoinWaitlistRequest>,
+  request: Pick<RequestFacts, 'take'>,
+) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 /**
  * Adds a person to the waitlist, once for each mailbox, and keeps the one mail that follows.
  *
  * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
- * @throws only if the store fails; then the entry may or may not have been kept, and asking again is safe.
+ * @throws {Problem} 429 when too many asked for this mailbox; and what the store throws: then the entry may or may not
+ *   have been kept, and asking again is safe.
  */
 export const joinWaitlist =
-  (deps: { waitlist: WaitlistStore; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
-  async ({ email, canonicalEmail, referredBySlug }) => {
+  (deps: { waitlist: Pick<WaitlistStore, 'add'>; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
+  async ({ email, referredBySlug }, request) => {
+    const mailbox = mailboxOf(email)
+    await request.take(WAITLIST_EMAIL, mailbox)
     const referrer = ReferralSlug.safeParse(referredBySlug)
     const referralSlug = newReferralSlug()
     const [confirm, remove] = [newLink(), newLink()]
@@ -28,7 +40,7 @@ export const joinWaitlist =
     const added = await deps.waitlist.add({
       id: randomUUID(),
       email,
-      canonicalEmail,
+      canonicalEmail: mailbox,
       referralSlug,
       ...(referrer.success && { referredBySlug: referrer.data }),
       joinedAt: deps.now(),
@@ -38,6 +50,23 @@ export const joinWaitlist =
     })
     return added.ok ? ok({ referralSlug }) : added
   }
+
+/** Joins as a program is answered, by the route and by the tool alike. */
+export function answerJoin(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
+  return async (...asked: Parameters<JoinWaitlist>) => {
+    const joined = await deps.joinWaitlist(...asked)
+    if (!joined.ok) return { status: 'already_joined' } as const
+    const { referralSlug } = joined.value
+    return { status: 'joined', referralSlug, referralUrl: deps.urls.referral(referralSlug) } as const
+  }
+}
+
+/** The form under which two spellings of one mailbox are equal. @param email passed its schema, so it has one */
+export function mailboxOf(email: string): string {
+  const canonical = canonicalEmail(email)
+  if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
+  return canonical
+}
 
 const BASE32 = 'abcdefghijklmnopqrstuvwxyz234567'
 

@@ -2,7 +2,26 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { auditDesk } from '../desk-audit.ts'
-import { emailPlace } from './email-place.ts'
+import { emailPlace } from './waitlist-store.ts'
+
+const count = z.int().min(0)
+const Statistics = z.object({
+  entries: count,
+  confirmed: count,
+  referred: count,
+  /** Referred and confirmed: only these count for who referred them. */
+  credited: count,
+})
+
+/** Numbers only: it needs no key. */
+export async function waitlistStatistics(db: Database): Promise<z.infer<typeof Statistics>> {
+  const { rows } = await db.query(
+    `select count(*) as entries, count(confirmed_at) as confirmed, count(referred_by) as referred,
+       count(*) filter (where referred_by is not null and confirmed_at is not null) as credited
+     from waitlist_entries`,
+  )
+  return Statistics.parse(rows[0])
+}
 
 const Listed = z.object({
   id: z.uuid(),

@@ -1,15 +1,16 @@
-import { canonicalEmail } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
-import { answerJoin } from './answer-join.ts'
-import type { ForgetWaitlist } from './forget-waitlist.ts'
-import type { JoinWaitlist } from './join-waitlist.ts'
+import { newLink } from '../link-secret.ts'
+import { answerJoin, type JoinWaitlist, mailboxOf } from './join-waitlist.ts'
+import { forgetMail } from './waitlist-mails.ts'
+import type { WaitlistStore } from './waitlist-store.ts'
 
 export function waitlistRoutes(deps: {
   joinWaitlist: JoinWaitlist
-  forgetWaitlist: ForgetWaitlist
+  waitlist: Pick<WaitlistStore, 'askToForget'>
   urls: ServiceUrls
+  now: () => Date
 }): Route[] {
   const joinAs = answerJoin(deps)
   const join = defineRoute({
@@ -20,14 +21,23 @@ export function waitlistRoutes(deps: {
       return answer.status === 'joined' ? { status: 201, body: answer } : { status: 200, body: answer }
     },
   })
+  /**
+   * Asks the owner of a mailbox, by mail, whether it is to be taken off the waitlist. The same is done and stored for
+   * every address; whether it is on the list is looked up when the mail would go out.
+   */
   const forget = defineRoute({
     ...operations.forgetWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body: { email }, request }) {
-      const canonical = canonicalEmail(email)
-      if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
-      await request.take(WAITLIST_FORGET_EMAIL, canonical)
-      await deps.forgetWaitlist({ email, canonicalEmail: canonical })
+      const mailbox = mailboxOf(email)
+      await request.take(WAITLIST_FORGET_EMAIL, mailbox)
+      const link = newLink()
+      await deps.waitlist.askToForget({
+        canonicalEmail: mailbox,
+        link: link.stored,
+        mail: forgetMail(deps.urls, { email, removeSecret: link.secret }),
+        askedAt: deps.now(),
+      })
       return { status: 202, body: { status: 'accepted' } }
     },
   })

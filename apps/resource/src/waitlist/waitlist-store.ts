@@ -1,5 +1,14 @@
-import type { ReferralSlug, Result } from '@plainpath/domain'
-import type { MailContent } from '@plainpath/mail'
+import { err, ok, type ReferralSlug, type Result, RULES } from '@plainpath/domain'
+import {
+  insertMail,
+  type MailContent,
+  type MailHandler,
+  type MailQueue,
+  type MailTeller,
+} from '@plainpath/mail'
+import type { Pool } from '@plainpath/postgres'
+import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import type { TellErased } from '../erasure-log.ts'
 import type { StoredLink } from '../link-secret.ts'
 
 /** Somebody who asks to join. */
@@ -21,36 +30,129 @@ export interface NewWaitlistEntry {
 }
 
 /** Somebody who asks to be forgotten, or for whom somebody asks. */
-export interface ForgetRequest {
+interface ForgetRequest {
   readonly canonicalEmail: string
   readonly link: StoredLink
   readonly mail: MailContent
   readonly askedAt: Date
 }
 
-export interface WaitlistStatistics {
-  readonly entries: number
-  readonly confirmed: number
-  readonly referred: number
-  /** Referred and confirmed: only these count for who referred them. */
-  readonly credited: number
-}
-
-export interface WaitlistStore {
-  /** Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept. */
-  add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>>
-  /** Keeps link and mail, whether or not the mailbox is on the list: the mail goes out only if it is. */
-  askToForget(request: ForgetRequest): Promise<void>
-  /** @returns false for a link that confirms nothing, or nothing any more; true also when it was confirmed before */
-  confirm(secretHash: Buffer, now: Date): Promise<boolean>
-  /** Takes out the entry and all links of its mailbox. @returns false for a link that removes nothing any more */
-  remove(secretHash: Buffer): Promise<boolean>
-  /** Whether a mail with this link is still of use. */
-  linkIsWanted(linkId: string): Promise<boolean>
-  /** Erases links of requests to be forgotten that are 7 days old, so many at a time. @returns how many */
-  eraseOldLinks(now: Date): Promise<number>
-  statistics(): Promise<WaitlistStatistics>
-}
-
 /** The kinds of mail; each is about its link's id. */
-export const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } as const
+const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } as const
+
+/** What the address of an entry is sealed for. @param id of the entry */
+export const emailPlace = (id: string): string => `waitlist_entries/${id}/email`
+
+/** The entry, both of its links and its mail, or no row where the address is known. */
+const ADD_ENTRY = `
+  with entry as (
+    insert into waitlist_entries
+      (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
+    values ($1, $2, $3, $4, $5, (select id from waitlist_entries where referral_slug = $6), $7)
+    on conflict on constraint waitlist_entries_email_hash do nothing
+    returning email_hash, joined_at),
+  links as (
+    insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+    select link.id, link.secret_hash, link.purpose, entry.email_hash, entry.joined_at
+    from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose))
+  ${insertMail({ first: 10, from: 'entry' })}`
+
+/** Addresses are sealed for their row; they compare by a keyed hash of their canonical form. */
+export function waitlistStore(deps: {
+  db: Pool
+  sealingKeys: SealingKeys
+  hashKey: HashKey
+  mails: MailQueue
+  mailTeller: Pick<MailTeller, 'tell'>
+  tellErased: TellErased
+}) {
+  const { db, sealingKeys, hashKey, mails, mailTeller, tellErased } = deps
+  const hashOf = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
+  return {
+    /** Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept. */
+    async add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>> {
+      const about = entry.confirmLink.id
+      const mail = mails.seal({ kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
+      const values = [
+        entry.id,
+        sealingKeys.seal(entry.email, emailPlace(entry.id)),
+        hashOf(entry.canonicalEmail),
+        hashKey.id,
+        entry.referralSlug,
+        entry.referredBySlug ?? null,
+        entry.joinedAt,
+        [entry.confirmLink.id, entry.removeLink.id],
+        [entry.confirmLink.secretHash, entry.removeLink.secretHash],
+        ...mail.values,
+      ]
+      const { rowCount } = await db.query(ADD_ENTRY, values, 'add-waitlist-entry')
+      if (rowCount === 0) return err('already-joined')
+      mailTeller.tell()
+      return ok(undefined)
+    },
+
+    /** Keeps link and mail, whether or not the mailbox is on the list: the mail goes out only if it is. */
+    askToForget: ({ canonicalEmail, link, mail, askedAt }: ForgetRequest): Promise<void> =>
+      db.transaction(async (tx) => {
+        await tx.query(
+          `insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+           values ($1, $2, 'forget', $3, $4)`,
+          [link.id, link.secretHash, hashOf(canonicalEmail), askedAt],
+        )
+        await mails.add(tx, { kind: WAITLIST_MAIL.forget, about: link.id, ...mail }, askedAt)
+      }),
+
+    /** @returns false for a link that confirms nothing, or nothing any more; true also when it was confirmed before */
+    async confirm(secretHash: Buffer, now: Date): Promise<boolean> {
+      const { rowCount } = await db.query(
+        `update waitlist_entries e set confirmed_at = coalesce(e.confirmed_at, $2)
+         from waitlist_links l
+         where l.secret_hash = $1 and l.purpose = 'confirm' and l.email_hash = e.email_hash`,
+        [secretHash, now],
+      )
+      return rowCount === 1
+    },
+
+    /** Takes out the entry and all links of its mailbox. @returns false for a link that removes nothing any more */
+    async remove(secretHash: Buffer): Promise<boolean> {
+      const { rows } = await db.query<{ id: string }>(
+        `with gone as (
+           delete from waitlist_entries e using waitlist_links l
+           where l.secret_hash = $1 and l.purpose in ('remove', 'forget') and l.email_hash = e.email_hash
+           returning e.id, e.email_hash
+         ), links as (delete from waitlist_links where email_hash in (select email_hash from gone))
+         select id from gone`,
+        [secretHash],
+      )
+      for (const { id } of rows) tellErased('entry', id)
+      return rows.length === 1
+    },
+
+    /** Whether a mail with this link is still of use. */
+    async linkIsWanted(linkId: string): Promise<boolean> {
+      const { rowCount } = await db.query(
+        'select from waitlist_links join waitlist_entries using (email_hash) where waitlist_links.id = $1',
+        [linkId],
+      )
+      return rowCount === 1
+    },
+
+    /** Erases links of requests to be forgotten that are 7 days old, so many at a time. @returns how many */
+    async eraseOldLinks(now: Date): Promise<number> {
+      const { rowCount } = await db.query(
+        `delete from waitlist_links where id in
+           (select id from waitlist_links where purpose = 'forget' and created_at <= $1 limit 1000)`,
+        [new Date(now.getTime() - RULES.forgetLinkMs)],
+      )
+      return rowCount ?? 0
+    },
+  }
+}
+
+export type WaitlistStore = ReturnType<typeof waitlistStore>
+
+/** Mails of the waitlist go out while their link is of use: not to who left, nor to who was never there. */
+export function waitlistMailHandlers(waitlist: WaitlistStore): Record<string, MailHandler> {
+  const wanted = (linkId: string) => waitlist.linkIsWanted(linkId)
+  return { [WAITLIST_MAIL.joined]: { wanted }, [WAITLIST_MAIL.forget]: { wanted } }
+}

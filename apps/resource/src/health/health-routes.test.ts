@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { sharedCheck } from './shared-check.ts'
+import { sharedCheck } from './health-routes.ts'
 
 test('one run serves all who ask within a second, and the next asks anew', async () => {
   let time = 0

@@ -1,7 +1,22 @@
-import { ContactTopic } from '@plainpath/domain'
+import { type ContactStatus, ContactTopic } from '@plainpath/domain'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import type { OpenedMessage } from './contact-store.ts'
+
+export interface NewMessage {
+  /** A UUID. */
+  readonly id: string
+  readonly topic: ContactTopic
+  readonly text: string
+  readonly guideSlug: string | null
+  /** Where answers go: an address that the person was shown to have, or will be. */
+  readonly replyTo: string
+  readonly createdAt: Date
+}
+
+/** A message as the desk and the command line read it. */
+export interface OpenedMessage extends NewMessage {
+  readonly state: ContactStatus | 'unconfirmed'
+}
 
 /** What a value of a message is sealed for. */
 export const messagePlace = (id: string, column: 'message' | 'reply'): string =>

@@ -1,7 +1,7 @@
 import { newHashKey, parseHashKey } from '@plainpath/sealing'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { guideCursors } from './guide-cursor.ts'
+import { guideCursors } from './guide-listing.ts'
 
 const cursors = guideCursors(parseHashKey(newHashKey()))
 const slug = fc.stringMatching(/^[a-z0-9]{1,20}(-[a-z0-9]{1,9}){0,3}$/)

@@ -1,5 +1,6 @@
+import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bearerToken } from './bearer-header.ts'
+import { bearerChallenge, bearerToken } from './bearer.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
@@ -32,4 +33,24 @@ describe('the Authorization header', () => {
   ] as const)('holds no token (%s): %j', ([error, headers]) => {
     expect(sent(...headers)).toEqual({ ok: false, error })
   })
+})
+
+const resourceMetadata = 'https://plainpath.example/.well-known/oauth-protected-resource/api'
+
+test('a challenge is one line of quoted parameters', () => {
+  expect(
+    bearerChallenge({ error: 'invalid_token', scope: ['guides:read', 'waitlist:write'], resourceMetadata }),
+  ).toBe(
+    `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${resourceMetadata}"`,
+  )
+})
+
+test('N-226 nothing breaks out of a parameter', () => {
+  fc.assert(
+    fc.property(fc.string({ unit: fc.constantFrom(...'"\\a ,=\r\n\t\u00e9\u{1f4a9}') }), (scope) => {
+      expect(bearerChallenge({ scope: [scope], resourceMetadata })).toMatch(
+        /^Bearer realm="plainpath", scope="[\x20\x21\x23-\x5B\x5D-\x7E]*", resource_metadata="[^"]+"$/,
+      )
+    }),
+  )
 })

@@ -1,0 +1,82 @@
+import { readFile } from 'node:fs/promises'
+import { loadGuides } from '@plainpath/guides'
+import type { Log, Metrics, WatchedClock } from '@plainpath/http'
+import { type Mailer, mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
+import { clockAgrees, type Pool } from '@plainpath/postgres'
+import type { RevocationOptions } from '@plainpath/revocation'
+import { type FollowedClientSecret, followClientSecret } from '../auth/client-secret.ts'
+import { followRevocations } from '../auth/follow-revocations.ts'
+import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
+import type { RevocationMember } from '../auth/revocation-member.ts'
+import type { Config } from '../config.ts'
+import { contactMailHandlers } from '../contact/contact-store.ts'
+import { type FollowedGuides, followGuides } from '../guides/follow-guides.ts'
+import { keepRetention, type Retention } from '../retention/keep-retention.ts'
+import { parseClientSecret } from '../settings.ts'
+import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
+import { wireClock } from './wire-clock.ts'
+import type { Stores } from './wire-stores.ts'
+
+export interface BackgroundWork {
+  readonly clock: WatchedClock
+  readonly clientSecret: FollowedClientSecret
+  readonly guides: FollowedGuides
+  readonly mailer: Mailer
+  readonly retention: Retention
+}
+
+/** Everything that polls, listens or sweeps by itself, until it is disposed of. */
+export async function startBackgroundWork(
+  config: Config,
+  deps: {
+    db: Pool
+    stores: Stores
+    member: RevocationMember | undefined
+    revocation: RevocationOptions
+    metrics: Metrics
+    tokenMetrics: IntrospectionMetrics
+    log: Log
+    now: () => Date
+    announce: (line: string) => void
+  },
+  opening: AsyncDisposableStack,
+): Promise<BackgroundWork> {
+  const { db, member, metrics, log, now } = deps
+  const { waitlist, contact } = deps.stores
+  const clock = opening.use(wireClock(db, { log, metrics }))
+  const clientSecret = opening.use(
+    followClientSecret({
+      first: config.clientSecret,
+      read: async () => parseClientSecret(await readFile(config.clientSecretFile, 'utf8')),
+      log,
+    }),
+  )
+  if (config.redisUrl && member) {
+    const { name, intervals } = deps.revocation
+    const followed = { member, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
+    opening.use(followRevocations(config.redisUrl, followed))
+  }
+  const guides = opening.use(
+    await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),
+  )
+  const mailer = opening.use(
+    openMailer({
+      db,
+      databaseUrl: config.databaseUrl,
+      sealingKeys: config.sealingKeys,
+      hashKey: config.hashKey,
+      transport: mailTransport(config.mail, deps.announce),
+      from: config.mail.from,
+      caps: scaledMailCaps(config.limitsFactor),
+      handlers: { ...waitlistMailHandlers(waitlist), ...contactMailHandlers(contact) },
+      log,
+      metrics,
+      now,
+    }),
+  )
+  const erasing = [(at: Date) => waitlist.eraseOldLinks(at), (at: Date) => contact.eraseOld(at)]
+  const retention = opening.use(
+    keepRetention(erasing, { metrics, clockAgrees: () => clockAgrees(db), log, now }),
+  )
+  return { clock, clientSecret, guides, mailer, retention }
+}
