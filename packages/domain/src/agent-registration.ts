@@ -1,8 +1,7 @@
 import { z } from 'zod'
-import { AgentId, AgentName, IdentityType } from './agent.ts'
+import { AgentId, AgentName, IdentityType, Scope } from './agent.ts'
 import { RegistrationId } from './claim.ts'
 import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
-import { Scope } from './scope.ts'
 
 /** The body of `POST /agent/register` (contract §4). What it does not know is ignored. */
 export const RegisterAgentRequest = z.object({

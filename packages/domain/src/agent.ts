@@ -1,6 +1,19 @@
 import { z } from 'zod'
 import { AgentKey, MAX_AGENT_KEYS } from './public-jwk.ts'
-import { Scope } from './scope.ts'
+
+/** What a token may be used for (RFC 6749 §3.3). The words are public: seed §5. */
+export const Scope = z.enum(['guides:read', 'waitlist:write', 'contact:write'])
+export type Scope = z.infer<typeof Scope>
+
+/** What each scope grants, in the words that people and agents read. */
+export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
+  'guides:read': 'List and read published immigration guides',
+  'waitlist:write': 'Join the product waitlist',
+  'contact:write': 'Submit contact-form messages',
+}
+
+/** What every agent has from its registration on, without a verified e-mail address. */
+export const ANONYMOUS_SCOPES = ['guides:read', 'waitlist:write'] as const satisfies readonly Scope[]
 
 /** Names an agent for its whole life; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
 export const AgentId = z
@@ -21,8 +34,7 @@ export const AgentName = z
   .refine((name) => name.isWellFormed(), 'must be well-formed Unicode')
 
 /** `disabled` can be undone by an operator; `deleted` is final and keeps neither name nor secret. */
-export const AgentStatus = z.enum(['active', 'disabled', 'deleted'])
-export type AgentStatus = z.infer<typeof AgentStatus>
+const AgentStatus = z.enum(['active', 'disabled', 'deleted'])
 
 export const Agent = z.strictObject({
   id: AgentId,

@@ -1,7 +1,6 @@
 import { z } from 'zod'
-import { IdentityType } from './agent.ts'
+import { IdentityType, Scope } from './agent.ts'
 import { EmailAddress } from './email-address.ts'
-import { Scope } from './scope.ts'
 
 /** The id of a claim from its first attempt on. */
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
@@ -13,7 +12,7 @@ export interface StandingClaim {
   readonly expiresAt: Date
 }
 
-export const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
+const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
 /** The body of `POST /agent/claim` (contract §5). What it does not know is ignored, `claim_token` of other dialects too. */
 export const BeginClaimRequest = z

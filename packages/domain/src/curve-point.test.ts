@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
-import { isOnEd25519, isOnP256 } from './curve-point.ts'
+import { isOnEd25519, isOnP256 } from './public-jwk.ts'
 
 const bytes = (base64url: string | undefined) => Buffer.from(base64url ?? '', 'base64url')
 const hex = (text: string) => Buffer.from(text, 'hex')

@@ -1,5 +1,11 @@
 export { type Ended, type Notice, readNotice, writeEnded } from './notice.ts'
-export { REVOCATION, type RevocationIntervals, type RevocationOptions } from './revocation-options.ts'
+export {
+  REVOCATION,
+  type RevocationIntervals,
+  type RevocationOptions,
+  revocationKey,
+  revocationNotices,
+} from './revocation-options.ts'
 export {
   HEAR,
   Heard,
@@ -14,4 +20,3 @@ export {
   Raised,
   STRIKE_OFF,
 } from './scripts.ts'
-export { REVOCATION_NAME, revocationKey, revocationNotices } from './store-names.ts'

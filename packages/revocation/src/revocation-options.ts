@@ -1,4 +1,8 @@
-import { REVOCATION_NAME } from './store-names.ts'
+/** The one hash: number, birth mark and members. It has no time to live, so it goes whole or not at all. */
+export const revocationKey = (name: string): string => `${name}:state`
+
+/** The channel on which notices are published. */
+export const revocationNotices = (name: string): string => `${name}:notices`
 
 /** The times of the revocation protocol, in milliseconds. */
 export interface RevocationIntervals {
@@ -19,6 +23,6 @@ export interface RevocationOptions {
 
 /** The values of production. Tests use their own names and shorter intervals. */
 export const REVOCATION: RevocationOptions = {
-  name: REVOCATION_NAME,
+  name: 'revocation',
   intervals: { leaseMs: 2_000, renewMs: 500, marginMs: 250 },
 }

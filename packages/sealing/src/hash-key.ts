@@ -1,8 +1,8 @@
-import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /** What a hash is for, and so under which derived key it is made. A table's own label is written `email-index/waitlist`. */
-export type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
+type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
 
 export interface HashKey {
   /** Kept beside each stored hash, so that another key can follow. */
@@ -43,3 +43,10 @@ const derive = (key: KeyObject, label: string) =>
 
 /** One line for a hash key file. */
 export const newHashKey = (): string => newKeyLine('hash')
+
+/** SHA-256, 32 bytes; a string counts as its UTF-8. Only for values nobody can guess: others need a `HashKey`. */
+export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
+
+/** Compares in a time that depends on the lengths alone. */
+export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
+  a.byteLength === b.byteLength && timingSafeEqual(a, b)

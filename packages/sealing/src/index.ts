@@ -1,4 +1,2 @@
-export { equalBytes, sha256 } from './digest.ts'
-export { type HashKey, type HashLabel, newHashKey, parseHashKey } from './hash-key.ts'
-export { SealError } from './seal-error.ts'
-export { newKeyEncryptionKey, parseKeyEncryptionKeys, type SealingKeys } from './sealing-keys.ts'
+export { equalBytes, type HashKey, newHashKey, parseHashKey, sha256 } from './hash-key.ts'
+export { newKeyEncryptionKey, parseKeyEncryptionKeys, SealError, type SealingKeys } from './sealing-keys.ts'

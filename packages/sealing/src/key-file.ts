@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 /** One line of a key file: `<kind>-<id>:<base64url of 32 bytes>`. */
-export interface KeyLine {
+interface KeyLine {
   readonly id: string
   readonly bytes: Buffer
 }

@@ -1,8 +1,5 @@
-import { createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
-import { decrypt, encrypt } from './aes-gcm.ts'
-import { readEnvelope, VERSION, writeEnvelope } from './envelope.ts'
+import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
-import { SealError } from './seal-error.ts'
 
 /**
  * Seals values for storage: AES-256-GCM under a fresh data key, which is itself encrypted under a key-encryption key.
@@ -83,4 +80,80 @@ function associatedData(keyId: string, context: string) {
   if (context === '' || !context.isWellFormed()) throw new TypeError('a sealed value needs a context')
   const bound = (layer: string) => Buffer.from(`plainpath ${layer} ${VERSION} ${keyId} ${context}`)
   return { dataKey: bound('data-key'), value: bound('value') }
+}
+
+/**
+ * The bytes of a sealed value, version 1:
+ *
+ *     1 byte     version
+ *     1 byte     length of the id
+ *     n bytes    id of the key-encryption key, ASCII
+ *     60 bytes   the record's data key (32), encrypted under the key-encryption key: nonce 12, tag 16, ciphertext
+ *     28+ bytes  the value, encrypted under the data key: nonce 12, tag 16, ciphertext
+ */
+interface Envelope {
+  readonly keyId: string
+  readonly wrappedDataKey: Uint8Array
+  readonly encryptedValue: Uint8Array
+}
+
+const VERSION = 1
+const WRAPPED_BYTES = 12 + 16 + 32
+const SMALLEST_VALUE_BYTES = 12 + 16
+
+function writeEnvelope({ keyId, wrappedDataKey, encryptedValue }: Envelope): Buffer {
+  const id = Buffer.from(keyId, 'ascii')
+  return Buffer.concat([Buffer.of(VERSION, id.length), id, wrappedDataKey, encryptedValue])
+}
+
+/** @throws {SealError} for bytes that no `writeEnvelope` made. */
+function readEnvelope(sealed: Uint8Array): Envelope {
+  const idEnd = 2 + (sealed[1] ?? 0)
+  const wrappedEnd = idEnd + WRAPPED_BYTES
+  if (sealed[0] !== VERSION || sealed.length < wrappedEnd + SMALLEST_VALUE_BYTES) {
+    throw new SealError('not a sealed value of a version this program knows')
+  }
+  return {
+    keyId: Buffer.from(sealed.subarray(2, idEnd)).toString('latin1'),
+    wrappedDataKey: sealed.subarray(idEnd, wrappedEnd),
+    encryptedValue: sealed.subarray(wrappedEnd),
+  }
+}
+
+const NONCE_BYTES = 12
+const TAG_BYTES = 16
+const OPTIONS = { authTagLength: TAG_BYTES }
+
+/**
+ * AES-256-GCM (NIST SP 800-38D) with a random nonce: nonce, tag, ciphertext.
+ *
+ * Random nonces allow one key 2^32 uses (§8.3); a key-encryption key is used once for each value sealed.
+ */
+function encrypt(key: KeyObject, plaintext: Uint8Array, associated: Uint8Array): Buffer {
+  const nonce = randomBytes(NONCE_BYTES)
+  const cipher = createCipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associated)
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
+}
+
+/** @throws {SealError} unless `encrypt` made these bytes under this key with this associated data. */
+function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
+  const nonce = encrypted.subarray(0, NONCE_BYTES)
+  const tag = encrypted.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
+  const decipher = createDecipheriv('aes-256-gcm', key, nonce, OPTIONS).setAAD(associated).setAuthTag(tag)
+  const plaintext = decipher.update(encrypted.subarray(NONCE_BYTES + TAG_BYTES))
+  try {
+    return Buffer.concat([plaintext, decipher.final()])
+  } catch {
+    throw new SealError('damaged, or sealed for another place')
+  }
+}
+
+/**
+ * A sealed value that cannot be opened: damaged, moved to another row, or sealed under a key that is not in the list.
+ *
+ * The message tells an unknown key from the rest, which the operator can mend, and holds nothing of the value.
+ */
+export class SealError extends Error {
+  override readonly name = 'SealError'
 }
