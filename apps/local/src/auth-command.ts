@@ -1,5 +1,5 @@
 import { runAuthCommand } from '@plainpath/auth/cli'
-import { plainly } from './plainly.ts'
-import { runOnLocalData } from './run-on-local-data.ts'
+import { runOnLocalData } from './local-environment.ts'
+import { plainly } from './terminal.ts'
 
 process.exitCode = await plainly(() => runOnLocalData(runAuthCommand, process.argv.slice(2), process.env))

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { access, constants, link, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { LocalError } from './local-error.ts'
+import { LocalError } from './local-settings.ts'
 
 /** Where `npm start` keeps what must outlive it. Its files are the user's own (mode 0600). */
 export interface DataDirectory {

@@ -1,13 +1,19 @@
+import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { serviceUrls } from '@plainpath/metadata'
-import type { EmbeddedPostgres } from '@plainpath/postgres'
+import {
+  type EmbeddedPostgres,
+  ensureRolesAndDatabases,
+  migrate,
+  useEmbeddedPostgres,
+} from '@plainpath/postgres'
+import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { openDataDirectory } from './data-directory.ts'
-import { embeddedDatabases, openEmbedded } from './local-databases.ts'
-import { localSecrets } from './local-secrets.ts'
-import type { Environment, LocalSettings } from './local-settings.ts'
-import type { Steps } from './steps.ts'
+import { type DatabasePasswords, localSecrets } from './local-secrets.ts'
+import { type Environment, type LocalSettings, localSettings, PROJECT_FOLDER } from './local-settings.ts'
+import { type Steps, silentSteps } from './terminal.ts'
 
 /** Both apps' settings on the data of `npm start`. Disposing gives the embedded server back. */
-export interface LocalEnvironment extends AsyncDisposable {
+interface LocalEnvironment extends AsyncDisposable {
   readonly env: Environment
   /** Undefined when the environment names servers for both apps. */
   readonly server: EmbeddedPostgres | undefined
@@ -35,7 +41,7 @@ export async function openLocalEnvironment(
     ? opening.use(
         await steps.run(
           'PostgreSQL',
-          () => openEmbedded(data.path('postgres')),
+          () => useEmbeddedPostgres({ dir: data.path('postgres') }),
           (used) =>
             `${used.started ? 'started' : 'was running'} on 127.0.0.1:${used.port}, data in ${used.dir}`,
         ),
@@ -67,4 +73,59 @@ export async function openLocalEnvironment(
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** The settings of both apps that name their databases on the embedded server. */
+export async function embeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
+  const role = (name: keyof DatabasePasswords) => ({ name: `plainpath_${name}`, password: passwords[name] })
+  const [auth, resource] = await ensureRolesAndDatabases(server.url, [
+    { name: 'plainpath_auth', owner: role('auth_owner'), app: role('auth_app') },
+    { name: 'plainpath_resource', owner: role('resource_owner'), app: role('resource_app') },
+  ])
+  if (!auth || !resource) throw new Error('the databases were not made')
+  return {
+    AUTH_DATABASE_URL: auth.appUrl,
+    AUTH_MIGRATION_DATABASE_URL: auth.ownerUrl,
+    RESOURCE_DATABASE_URL: resource.appUrl,
+    RESOURCE_MIGRATION_DATABASE_URL: resource.ownerUrl,
+  }
+}
+
+/** Brings the tables of both apps up to date. @returns how many migrations it applied */
+export async function migrateBoth(env: Environment): Promise<number> {
+  let applied = 0
+  for (const [app, folder] of [
+    ['AUTH', AUTH_MIGRATIONS],
+    ['RESOURCE', RESOURCE_MIGRATIONS],
+  ] as const) {
+    const [url, appUrl] = [env[`${app}_MIGRATION_DATABASE_URL`], env[`${app}_DATABASE_URL`]]
+    if (!url || !appUrl) continue
+    const appRole = decodeURIComponent(new URL(appUrl).username)
+    applied += (await migrate({ url, folder, appRole })).applied.length
+  }
+  return applied
+}
+
+interface CommandIo {
+  print(line: string): void
+  printError(line: string): void
+}
+
+type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => Promise<number>
+
+const HELP = new Set(['help', '--help', '-h'])
+
+/**
+ * Runs an app's command line on the data of `npm start`, whether that runs or not; or on the servers that the app's own
+ * variables name. Asking for help opens nothing.
+ */
+export async function runOnLocalData(
+  run: RunCommand,
+  args: readonly string[],
+  env: Environment,
+): Promise<number> {
+  const io = { print: (line: string) => console.log(line), printError: (line: string) => console.error(line) }
+  if (args.length === 0 || args.some((arg) => HELP.has(arg))) return run(args, env, io)
+  await using local = await openLocalEnvironment(localSettings(env, PROJECT_FOLDER), env, silentSteps)
+  return await run(args, local.env, io)
 }

@@ -19,7 +19,7 @@ const Credential = z.strictObject({ server: z.object({ client_id: z.string() }).
 const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
 
 /** The keys and secrets of a first run; each app gets its own, and they share only the API's credential. */
-export interface LocalSecrets {
+interface LocalSecrets {
   /** How many files were made now: 0 on every start but the first. */
   readonly made: number
   readonly passwords: DatabasePasswords

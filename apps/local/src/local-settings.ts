@@ -1,7 +1,15 @@
 import path from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { isLoopback, Origin } from '@plainpath/metadata'
 import { z } from 'zod'
-import { LocalError } from './local-error.ts'
+
+/** Why the service cannot start here, in one line that says what to do. */
+export class LocalError extends Error {
+  override readonly name = 'LocalError'
+}
+
+/** The root of the checkout: relative paths in `DATA_DIR` start there, wherever a command was called. */
+export const PROJECT_FOLDER = fileURLToPath(new URL('../../..', import.meta.url))
 
 export type Environment = Readonly<Record<string, string | undefined>>
 

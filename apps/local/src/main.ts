@@ -1,10 +1,7 @@
 import { shutdownSignal } from '@plainpath/http'
-import { firstWords } from './first-words.ts'
-import { localSettings } from './local-settings.ts'
-import { plainly } from './plainly.ts'
-import { PROJECT_FOLDER } from './project-folder.ts'
+import { localSettings, PROJECT_FOLDER } from './local-settings.ts'
 import { startLocal } from './start-local.ts'
-import { printedSteps } from './steps.ts'
+import { firstWords, plainly, printedSteps } from './terminal.ts'
 
 const print = (line: string) => console.log(line)
 

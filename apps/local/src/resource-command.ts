@@ -1,5 +1,5 @@
 import { runResourceCommand } from '@plainpath/resource/cli'
-import { plainly } from './plainly.ts'
-import { runOnLocalData } from './run-on-local-data.ts'
+import { runOnLocalData } from './local-environment.ts'
+import { plainly } from './terminal.ts'
 
 process.exitCode = await plainly(() => runOnLocalData(runResourceCommand, process.argv.slice(2), process.env))

@@ -1,23 +1,22 @@
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { initKeys } from '@plainpath/auth/init-keys'
-import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
+import { openStores } from '@plainpath/auth/stores'
 import { openAuth } from '@plainpath/auth/wire'
 import { type RequestHandler, type RunningServer, serve } from '@plainpath/http'
-import { holdLock, migrate } from '@plainpath/postgres'
+import { holdLock } from '@plainpath/postgres'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
-import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
 import { front } from './front.ts'
-import { openLocalEnvironment } from './local-environment.ts'
-import { LocalError } from './local-error.ts'
+import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
 import type { Environment, LocalSettings } from './local-settings.ts'
-import { plainLog } from './plain-log.ts'
-import type { Steps } from './steps.ts'
+import { LocalError } from './local-settings.ts'
+import type { Steps } from './terminal.ts'
+import { plainLog } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
 
-export interface LocalService extends AsyncDisposable {
+interface LocalService extends AsyncDisposable {
   readonly origin: string
 }
 
@@ -123,20 +122,6 @@ async function requireSole(opening: AsyncDisposableStack, url: string, directory
       `Another npm start serves ${directory}. Stop it, or set DATA_DIR to another directory.`,
     )
   opening.use(lock)
-}
-
-async function migrateBoth(env: Environment): Promise<number> {
-  let applied = 0
-  for (const [app, folder] of [
-    ['AUTH', AUTH_MIGRATIONS],
-    ['RESOURCE', RESOURCE_MIGRATIONS],
-  ] as const) {
-    const [url, appUrl] = [env[`${app}_MIGRATION_DATABASE_URL`], env[`${app}_DATABASE_URL`]]
-    if (!url || !appUrl) continue
-    const appRole = decodeURIComponent(new URL(appUrl).username)
-    applied += (await migrate({ url, folder, appRole })).applied.length
-  }
-  return applied
 }
 
 async function requireHealthy(origin: string, port: number): Promise<void> {

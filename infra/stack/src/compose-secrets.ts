@@ -4,8 +4,8 @@ import { openDataDirectory } from '@plainpath/local/data-directory'
 import { localSecrets } from '@plainpath/local/secrets'
 import { APP_NAMES, type AppName, serviceUrls } from '@plainpath/metadata'
 import { scramVerifier } from '@plainpath/postgres'
-import { redisAcl } from './redis-acl.ts'
 import { selfSignedCertificate } from './self-signed-certificate.ts'
+import { redisAcl } from './start-redis.ts'
 
 /** The files of variables that infra/compose.yaml names, and what stands in each. */
 export const COMPOSE_ENV_FILES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(

@@ -12,7 +12,7 @@ const PACKAGES = {
   slowhttptest: 'slowhttptest',
   spin: 'spin',
 } as const
-export type DebianProgram = keyof typeof PACKAGES
+type DebianProgram = keyof typeof PACKAGES
 
 export class MissingPrograms extends Error {
   override readonly name = 'MissingPrograms'

@@ -2,6 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, type WriteStream } from 'node:fs'
 import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
  * A process of the stack, whose lines go to a file. Disposing sends SIGTERM, then SIGKILL after a bound. A test may stop
@@ -24,7 +25,7 @@ export interface ManagedProcess extends AsyncDisposable {
   start(): Promise<void>
 }
 
-export interface ManagedProcessOptions {
+interface ManagedProcessOptions {
   readonly name: string
   readonly command: string
   readonly args: readonly string[]
@@ -121,4 +122,14 @@ async function stop({ child, log, stopMs }: Run, signal: NodeJS.Signals): Promis
   const kill = setTimeout(() => child.kill('SIGKILL'), stopMs)
   await finished(log).catch(() => {})
   clearTimeout(kill)
+}
+
+const POLL_MS = 50
+
+/** @returns false when it is not so within `ms` */
+export async function until(isSo: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+  for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(POLL_MS)) {
+    if (await isSo()) return true
+  }
+  return false
 }

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import path from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
 import type { EmbeddedPostgres } from '@plainpath/postgres'
+import { until } from './managed-process.ts'
 
 /** The process of the database server, which a test may stop and start again as it was, at the same port. */
 export interface PostgresProcess {
@@ -18,7 +18,6 @@ export interface PostgresProcess {
   readonly running: boolean
 }
 
-const POLL_MS = 20
 const STOP_MS = 15_000
 const START_MS = 30_000
 
@@ -43,7 +42,8 @@ export function postgresProcess(
       const pid = serverPid(dir)
       if (pid === undefined) throw new Error('PostgreSQL does not run')
       process.kill(pid, signal)
-      await until(() => commandLine(pid) === undefined, STOP_MS, 'PostgreSQL did not stop')
+      if (!(await until(() => commandLine(pid) === undefined, STOP_MS)))
+        throw new Error(`PostgreSQL did not stop within ${STOP_MS / 1000} s`)
     },
     async start() {
       const [program = '', ...options] = command
@@ -68,7 +68,8 @@ export function postgresProcess(
         child.unref()
         return false
       }
-      await until(tryAgain, START_MS, 'PostgreSQL did not start')
+      if (!(await until(tryAgain, START_MS)))
+        throw new Error(`PostgreSQL did not start within ${START_MS / 1000} s`)
     },
   }
 }
@@ -78,12 +79,6 @@ function commandOf(dir: string): readonly string[] {
   const command = pid === undefined ? undefined : commandLine(pid)
   if (!command) throw new Error('PostgreSQL does not run')
   return command
-}
-
-async function until(done: () => boolean, ms: number, otherwise: string): Promise<void> {
-  for (const deadline = Date.now() + ms; !done(); await sleep(POLL_MS)) {
-    if (Date.now() > deadline) throw new Error(`${otherwise} within ${ms / 1000} s`)
-  }
 }
 
 const pidFile = (dir: string) => readIfThere(path.join(dir, 'postmaster.pid'))?.split('\n')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { shippedOptions } from './shipped-options.ts'
+import { shippedOptions } from './start-app.ts'
 
 const entryPoint = (...words: string[]) => `ENTRYPOINT ${JSON.stringify(words)}\n`
 

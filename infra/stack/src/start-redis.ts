@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
 import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
-import { redisAcl } from './redis-acl.ts'
 
 export interface RunningRedis extends ManagedProcess {
   readonly port: number
@@ -29,17 +28,15 @@ export async function startRedis(options: {
     name: 'redis',
     command: program,
     args: [
-      '--port',
-      String(port),
-      '--bind',
-      '127.0.0.1',
-      '--save',
-      '',
-      '--appendonly',
-      'no',
-      '--maxmemory',
-      `${options.maxMemoryMb ?? 256}mb`,
-    ].concat(['--maxmemory-policy', 'noeviction', '--aclfile', aclFile, '--dir', folder]),
+      ['--port', String(port)],
+      ['--bind', '127.0.0.1'],
+      ['--save', ''],
+      ['--appendonly', 'no'],
+      ['--maxmemory', `${options.maxMemoryMb ?? 256}mb`],
+      ['--maxmemory-policy', 'noeviction'],
+      ['--aclfile', aclFile],
+      ['--dir', folder],
+    ].flat(),
     env: {},
     logFile: path.join(folder, 'redis.log'),
     readyLine: 'Ready to accept connections',
@@ -51,3 +48,19 @@ export async function startRedis(options: {
     adminUrl: url('admin', admin),
   })
 }
+
+/** What auth and the API share: the list of members, and the channel of revocation notices. */
+const SHARED = '~revocation:state &revocation:notices'
+
+/** What an app needs: its own keys and channels, scripts and their clock, and `INFO` to see how the server is set up. */
+const rights = (app: string) =>
+  `~${app}:* &${app}:* ${SHARED} -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +time +info`
+
+/** The ACL file of Redis: a user for each app, who may touch the keys and channels of that app only; no default user. */
+export const redisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>
+  [
+    'user default off',
+    `user auth on >${passwords.auth} ${rights('auth')}`,
+    `user resource on >${passwords.resource} ${rights('resource')}`,
+    '',
+  ].join('\n')

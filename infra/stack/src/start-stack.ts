@@ -1,22 +1,24 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
+import { loadConfig } from '@plainpath/auth/config'
+import { initKeys } from '@plainpath/auth/init-keys'
+import { openStores } from '@plainpath/auth/stores'
+import { createLog } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
-import { embeddedDatabases } from '@plainpath/local/databases'
+import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
 import { localSecrets } from '@plainpath/local/secrets'
 import { type AppName, serviceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
-import { compileApps } from './app-program.ts'
 import { debianPrograms } from './debian-program.ts'
 import type { ManagedProcess } from './managed-process.ts'
-import { firstSigningKey, migrateBoth } from './prepare-stores.ts'
-import { type AppPorts, type RunningApp, startApp } from './start-app.ts'
+import { type AppPorts, compileApps, type RunningApp, startApp } from './start-app.ts'
 import { startGateway } from './start-gateway.ts'
 import { type RunningRedis, startRedis } from './start-redis.ts'
 
 /** Where each app meets its stores; a test puts a fault proxy in between. */
-export interface StackAddresses {
+interface StackAddresses {
   readonly AUTH_DATABASE_URL: string
   readonly RESOURCE_DATABASE_URL: string
   readonly AUTH_REDIS_URL: string
@@ -155,4 +157,14 @@ async function startApps(options: {
     resource.push(await start('resource', number, { RESOURCE_AUTH_URL: urls.join(',') }))
   }
   return { auth, resource }
+}
+
+/** @param env the settings of the authorization server */
+export async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+  const now = () => new Date()
+  await using stores = await openStores(loadConfig(env), {
+    log: createLog({ service: 'stack', write: () => {} }),
+    now,
+  })
+  await initKeys({ keys: stores.keys })
 }

@@ -1,5 +1,5 @@
 /** Who opens a connection to whom, and at which port. */
-export interface Arrow {
+interface Arrow {
   readonly from: string
   readonly to: string
   readonly port: number

@@ -22,7 +22,7 @@ const Networks = z.union([
     z.looseObject({ aliases: z.array(z.string()).optional(), ipv4_address: z.string().optional() }),
   ),
 ])
-export const ComposeService = z.looseObject({
+const ComposeService = z.looseObject({
   image: z.string(),
   networks: Networks,
   environment: Variables.default({}),
@@ -34,7 +34,7 @@ export const ComposeService = z.looseObject({
   command: z.union([z.string(), z.array(z.string())]).optional(),
   ulimits: z.record(z.string(), z.int()).optional(),
 })
-export type ComposeService = z.infer<typeof ComposeService>
+type ComposeService = z.infer<typeof ComposeService>
 const Compose = z.looseObject({
   services: z.record(z.string(), ComposeService),
   networks: z.record(z.string(), z.looseObject({ internal: z.boolean().optional() })),

@@ -3,7 +3,7 @@ import type { AppName } from '@plainpath/metadata'
 import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 import { z } from 'zod'
 
-export interface InfraSetting {
+interface InfraSetting {
   readonly name: string
   readonly required: boolean
   /** As it would be written in the environment; undefined where there is none. */
