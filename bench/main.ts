@@ -1,9 +1,158 @@
-import { chmod, mkdtemp, rm } from 'node:fs/promises'
+import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseOptions, USAGE } from './options.ts'
-import { runBench } from './run-bench.ts'
-import { moveToLoadCore } from './testbed/cores.ts'
+import { parseArgs } from 'node:util'
+import { compileApps } from '@plainpath/stack/app-program'
+import { z } from 'zod'
+import { runGrowth } from './growth/run-growth.ts'
+import { watchMemory } from './load/processor-time.ts'
+import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
+import { printHotSpots } from './report/hot-spots.ts'
+import { memoryVerdicts, revocationVerdict, verdictsOf } from './report/judge.ts'
+import { markdownOf, type Report } from './report/markdown.ts'
+import { answersFromMemory, type Revocations, revokeSome } from './revocation.ts'
+import { runRounds } from './run-rounds.ts'
+import { type AgentWithToken, makeAgents } from './testbed/make-agents.ts'
+import { openStores } from './testbed/open-stores.ts'
+import { type App, startApi, startAuth } from './testbed/start-apps.ts'
+import { startBaselines } from './testbed/start-baselines.ts'
+import { describeMachine, moveToLoadCore } from './testbed/start-server.ts'
+
+const wholeNumber = (most: number) =>
+  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(1).max(most))
+
+const Options = z.object({
+  only: z.string().optional(),
+  rounds: wholeNumber(100).default(5),
+  seconds: wholeNumber(600).default(3),
+  growth: z.boolean().default(false),
+  profile: z.boolean().default(false),
+  node: z.string().default(''),
+})
+type Options = z.output<typeof Options>
+
+/** Fewer rounds than these give no result that is kept. */
+const LEAST_ROUNDS = 5
+
+const USAGE = `npm run bench -- [--only NAME] [--rounds N] [--seconds N] [--growth] [--profile]
+
+  --only NAMES   some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory
+  --rounds N     rounds of the alternation (${LEAST_ROUNDS}; with fewer nothing is written to bench/results)
+  --seconds N    how long each measurement takes (3)
+  --growth       with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead
+  --profile      a CPU profile of each app, and where its time went
+  --node OPTIONS runs both apps under these options of Node, and writes nothing to bench/results`
+
+/** @throws {Error} saying what is wrong, in one line */
+function parseOptions(args: readonly string[]): Options {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      only: { type: 'string' },
+      rounds: { type: 'string' },
+      seconds: { type: 'string' },
+      growth: { type: 'boolean' },
+      profile: { type: 'boolean' },
+      node: { type: 'string' },
+    },
+  })
+  const parsed = Options.safeParse(values)
+  if (parsed.success) return parsed.data
+  throw new Error(parsed.error.issues.map(({ path, message }) => `--${path.join('.')} ${message}`).join('; '))
+}
+
+interface Surroundings {
+  readonly folder: string
+  readonly say: (line: string) => void
+  /** Ends the run after the measurement under way. */
+  readonly signal: AbortSignal
+}
+
+const AGENTS = 1_000
+const RESULTS = path.join(import.meta.dirname, 'results')
+
+/** Starts everything, measures, prints, and writes what counts to `bench/results`. */
+async function runBench(options: Options, surroundings: Surroundings): Promise<void> {
+  const { folder, say, signal } = surroundings
+  const profileFolder = options.profile ? path.join(folder, 'profiles') : undefined
+  const nodeOptions = options.node.split(' ').filter(Boolean)
+  const starting = { folder, profileFolder, nodeOptions }
+  const startedAt = new Date()
+  {
+    await using opening = new AsyncDisposableStack()
+    say('Starting PostgreSQL, Redis, both apps and the baselines')
+    const stores = opening.use(await openStores(folder))
+    await compileApps(nodeOptions)
+    const auth = opening.use(await startAuth(stores, starting))
+    const api = opening.use(await startApi(stores, { ...starting, auth, number: 1 }))
+    const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
+    const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
+    const agents = await makeAgents(auth, AGENTS)
+    const apiSecret = (await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
+    const all = await measuredPaths({ auth, api, baselines, agents, stores, apiSecret })
+    const only = options.only?.split(',')
+    const wanted = (name: string) => only === undefined || only.includes(name)
+    const paths = all.filter(({ name }) => wanted(name))
+
+    if (options.growth) {
+      const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
+      const control = all[0]?.beside[0]
+      if (!control) throw new Error('there is nothing to compare with')
+      return await runGrowth(
+        { stores, auth, api, paths, control },
+        { ...options, keep: keeps, now: startedAt, say, signal },
+      )
+    }
+    const series = await runRounds(paths, { ...options, say, signal })
+    const another = wanted('revoke')
+      ? opening.use(await startApi(stores, { ...starting, profileFolder: undefined, auth, number: 2 }))
+      : undefined
+    const apis = another ? [api, another] : [api]
+    const fromMemory = await answersFromMemory(auth, apis, agents)
+    const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, surroundings) : []
+    const verdicts = [
+      ...verdictsOf(series, fromMemory),
+      ...(wanted('revoke') ? [revocationVerdict(revocations, fromMemory)] : []),
+      ...(wanted('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
+    ]
+    const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
+    say(`\n${markdownOf(report)}`)
+    if (options.rounds >= LEAST_ROUNDS && options.only === undefined && !options.profile && !options.node)
+      await keep({ ...report, revocations }, markdownOf(report), say)
+  }
+  if (profileFolder) await printHotSpots(profileFolder, say)
+}
+
+async function revokeInRounds(
+  parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
+  { rounds, seconds }: Options,
+  { say, signal }: Surroundings,
+): Promise<Revocations[]> {
+  const all: Revocations[] = []
+  for (let round = 1; round <= rounds; round += 1) {
+    signal.throwIfAborted()
+    const revoked = await revokeSome(parts, seconds)
+    const { latency, lag } = revoked.arrivals
+    say(
+      `${round}/${rounds}  revoke  p50 ${latency.p50.toFixed(1)} p99 ${latency.p99.toFixed(1)} ms  lag p99 ${lag.p99.toFixed(1)} ms`,
+    )
+    all.push(revoked)
+  }
+  return all
+}
+
+async function keep(
+  report: Report & { readonly revocations: readonly Revocations[] },
+  markdown: string,
+  say: (line: string) => void,
+): Promise<void> {
+  await mkdir(RESULTS, { recursive: true })
+  const name = report.date.toISOString().slice(0, 10)
+  const file = path.join(RESULTS, name)
+  await writeFile(`${file}.md`, markdown)
+  await writeFile(`${file}.json`, `${JSON.stringify(report, null, 1)}\n`)
+  say(`Written to bench/results/${name}.md and .json`)
+}
 
 try {
   const options = parseOptions(process.argv.slice(2))

@@ -63,10 +63,10 @@ function readGuides({ api, baselines: { servers } }: Parts): MeasuredPath {
     name: 'guides',
     title: '`GET /api/guides`, public',
     boundBy: 'server',
-    ours: { ...at(api), next, status: 200 },
+    ours: target(api, next),
     beside: [
-      { baseline: 'koa-bare', target: { ...at(servers['koa-bare']), next, status: 200 }, atLeast: 0.85 },
-      { baseline: 'node-http', target: { ...at(servers['node-http']), next, status: 200 } },
+      { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.85 },
+      { baseline: 'node-http', target: target(servers['node-http'], next) },
     ],
   }
 }
@@ -78,14 +78,10 @@ function readGuide({ api, baselines: { servers, jwt }, agents }: Parts): Measure
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
-    ours: {
-      ...at(api),
-      next: inTurn(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token))),
-      status: 200,
-    },
+    ours: target(api, inTurn(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token)))),
     beside: [
-      { baseline: 'koa-bare', target: { ...at(servers['koa-bare']), next, status: 200 }, atLeast: 0.7 },
-      { baseline: 'koa-jwt', target: { ...at(servers['koa-jwt']), next, status: 200 }, atLeast: 4 },
+      { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.7 },
+      { baseline: 'koa-jwt', target: target(servers['koa-jwt'], next), atLeast: 4 },
     ],
   }
 }
@@ -101,18 +97,8 @@ function issue({ auth, baselines: { servers, client }, agents }: Parts): Measure
     name: 'token',
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
-    ours: {
-      ...at(auth),
-      next: inTurn(agents.map(({ id, secret }) => grant('/oauth/token', id, secret))),
-      status: 200,
-    },
-    beside: [
-      {
-        baseline: 'oidc-bare',
-        target: { ...at(servers['oidc-bare']), next: theirs, status: 200 },
-        atLeast: 0.9,
-      },
-    ],
+    ours: target(auth, inTurn(agents.map(({ id, secret }) => grant('/oauth/token', id, secret)))),
+    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], theirs), atLeast: 0.9 }],
   }
 }
 
@@ -125,29 +111,18 @@ async function introspect({ auth, baselines, agents, stores, apiSecret }: Parts)
     accept: INTROSPECTION_TYPE,
   }
   const theirTokens = await bareTokens(servers['oidc-bare'].port, client, agents.length)
+  const theirs = theirTokens.map((token) =>
+    asking('/token/introspection', basic(client.id, client.secret), token),
+  )
   return {
     name: 'introspect',
     title: '`POST /oauth/introspect`, signed',
     boundBy: 'server',
-    ours: {
-      port: auth.internalPort,
-      pid: auth.pid,
-      next: inTurn(agents.map((agent) => asking('/oauth/introspect', api, agent.token))),
-      status: 200,
-    },
-    beside: [
-      {
-        baseline: 'oidc-bare',
-        target: {
-          ...at(servers['oidc-bare']),
-          next: inTurn(
-            theirTokens.map((each) => asking('/token/introspection', basic(client.id, client.secret), each)),
-          ),
-          status: 200,
-        },
-        atLeast: 0.5,
-      },
-    ],
+    ours: target(
+      { port: auth.internalPort, pid: auth.pid },
+      inTurn(agents.map(({ token }) => asking('/oauth/introspect', api, token))),
+    ),
+    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], inTurn(theirs)), atLeast: 0.5 }],
   }
 }
 
@@ -157,10 +132,8 @@ function register({ auth, baselines: { servers } }: Parts): MeasuredPath {
     name: 'register',
     title: '`POST /api/agent/register` on Postgres',
     boundBy: 'store',
-    ours: { ...at(auth), next, status: 201 },
-    beside: [
-      { baseline: 'koa-insert', target: { ...at(servers['koa-insert']), next, status: 201 }, atLeast: 0.7 },
-    ],
+    ours: target(auth, next, 201),
+    beside: [{ baseline: 'koa-insert', target: target(servers['koa-insert'], next, 201), atLeast: 0.7 }],
   }
 }
 
@@ -175,10 +148,8 @@ function join({ api, baselines: { servers }, stores }: Parts): MeasuredPath {
     name: 'waitlist',
     title: '`POST /api/waitlist` on Postgres',
     boundBy: 'store',
-    ours: { ...at(api), next, status: 201 },
-    beside: [
-      { baseline: 'koa-insert', target: { ...at(servers['koa-insert']), next, status: 201 }, atLeast: 0.7 },
-    ],
+    ours: target(api, next, 201),
+    beside: [{ baseline: 'koa-insert', target: target(servers['koa-insert'], next, 201), atLeast: 0.7 }],
     tidy: stores.forgetMails,
   }
 }
@@ -189,7 +160,12 @@ const posted = (path: string, body: object) =>
     body: JSON.stringify(body),
   })
 
-const at = ({ port, pid }: { readonly port: number; readonly pid: number }) => ({ port, pid })
+const target = ({ port, pid }: Pick<Target, 'port' | 'pid'>, next: Target['next'], status = 200): Target => ({
+  port,
+  pid,
+  next,
+  status,
+})
 
 async function bareTokens(
   port: number,

@@ -1,7 +1,7 @@
 import { arrive } from './load/open-loop.ts'
 import { inTurn, requestBytes } from './load/target.ts'
-import { isLate, type Measurement } from './measure.ts'
 import { GUIDE } from './measured-paths.ts'
+import { isLate, type Measurement } from './run-rounds.ts'
 import { ask, basic, FORM } from './testbed/ask.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { App } from './testbed/start-apps.ts'

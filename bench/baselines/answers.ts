@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
+import type { Context } from 'koa'
 
 /** What the baselines answer: the very bytes that the API answered for the path, captured before the run. */
-export interface Answer {
+interface Answer {
   readonly type: string
   readonly encoding: string
   readonly body: Buffer
@@ -23,4 +24,13 @@ export function setting(name: string): string {
   const value = process.env[name]
   if (!value) throw new Error(`${name} is missing`)
   return value
+}
+
+/** Answers a request of Koa with what was captured for its path; 404 for any other. */
+export function respond(ctx: Context, answers: ReadonlyMap<string, Answer>): void {
+  const answer = answers.get(ctx.path)
+  if (!answer) return
+  ctx.type = answer.type
+  if (answer.encoding) ctx.set('content-encoding', answer.encoding)
+  ctx.body = answer.body
 }

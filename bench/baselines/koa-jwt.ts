@@ -1,6 +1,6 @@
 import { importJWK, type JWK, jwtVerify } from 'jose'
 import Koa from 'koa'
-import { readAnswers, setting } from './answers.ts'
+import { readAnswers, respond, setting } from './answers.ts'
 
 /** What most would build instead: a signed token (ES256) that is verified for each request, and that nobody can revoke. */
 const answers = readAnswers(setting('BENCH_ANSWERS'))
@@ -20,10 +20,6 @@ app.use(async (ctx) => {
   } catch {
     return ctx.throw(401)
   }
-  const answer = answers.get(ctx.path)
-  if (!answer) return
-  ctx.type = answer.type
-  if (answer.encoding) ctx.set('content-encoding', answer.encoding)
-  ctx.body = answer.body
+  respond(ctx, answers)
 })
 app.listen(Number(setting('BENCH_PORT')), '127.0.0.1')

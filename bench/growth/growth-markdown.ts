@@ -1,7 +1,9 @@
+import type { AppName } from '@plainpath/metadata'
 import { figuresOf, spreadText } from '../report/judge.ts'
 import { table } from '../report/markdown.ts'
-import type { Machine } from '../testbed/cores.ts'
-import type { Level } from './level.ts'
+import type { PathSeries } from '../run-rounds.ts'
+import type { Machine } from '../testbed/start-server.ts'
+import type { Size, TokensInRedis } from './fill-stores.ts'
 
 /** The series of the server without stores. */
 export const CONTROL = 'koa-bare'
@@ -84,3 +86,13 @@ function sizeRows(levels: readonly Level[]): string[][] {
 
 const count = (rows: number) => rows.toLocaleString('en')
 const megabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1)
+
+/** What was measured with so many agents, live tokens and waitlist entries. */
+export interface Level {
+  readonly rows: number
+  readonly series: readonly PathSeries[]
+  /** Resident memory, in bytes. */
+  readonly memory: Readonly<Record<AppName | 'redis', number>>
+  readonly redis: TokensInRedis
+  readonly sizes: readonly Size[]
+}

@@ -3,14 +3,12 @@ import path from 'node:path'
 import { memoryOf } from '../load/processor-time.ts'
 import type { Comparison, MeasuredPath } from '../measured-paths.ts'
 import { runRounds } from '../run-rounds.ts'
-import { describeMachine } from '../testbed/cores.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-apps.ts'
+import { describeMachine } from '../testbed/start-server.ts'
+import { seedPostgres, seedRedis, sizesOf } from './fill-stores.ts'
+import type { Level } from './growth-markdown.ts'
 import { CONTROL, growthMarkdown } from './growth-markdown.ts'
-import type { Level } from './level.ts'
-import { seedPostgres } from './seed-postgres.ts'
-import { seedRedis } from './seed-redis.ts'
-import { sizesOf } from './sizes.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
 const RESULTS = path.join(import.meta.dirname, '..', 'results')

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
+import { readAnswer } from './connection.ts'
 import { latencyOf, spreadOf } from './quantiles.ts'
-import { readAnswer } from './read-answer.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n'
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { faultOf, type Measurement } from '../measure.ts'
 import type { PathSeries } from '../run-rounds.ts'
-import { figuresOf, verdictsOf } from './judge.ts'
-import { memoryVerdicts, revocationVerdict } from './other-verdicts.ts'
+import { faultOf, type Measurement } from '../run-rounds.ts'
+import { figuresOf, memoryVerdicts, revocationVerdict, verdictsOf } from './judge.ts'
 
 const LATENCY = { p50: 1, p99: 2, most: 3 }
 

@@ -1,6 +1,7 @@
+import type { Memory } from '../load/processor-time.ts'
 import { type Spread, spreadOf } from '../load/quantiles.ts'
-import type { Measurement } from '../measure.ts'
-import type { PathSeries, Series } from '../run-rounds.ts'
+import type { Revocations } from '../revocation.ts'
+import type { Measurement, PathSeries, Series } from '../run-rounds.ts'
 
 /** Figures of one target over all rounds; none when a round has a fault, and then why. */
 export type Figures =
@@ -71,7 +72,7 @@ export function verdictsOf(all: readonly PathSeries[], fromMemory: boolean): Ver
 type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly why: string }
 
 /** Throughput, ours to theirs, of each round; then median and range of these. */
-export function ratioOf(ours: Series, theirs: Series): Ratio {
+function ratioOf(ours: Series, theirs: Series): Ratio {
   const broken = [ours, theirs].map(figuresOf).find((figures) => !figures.ok)
   if (broken?.ok === false) return { ok: false, why: broken.why }
   const ratios = ours.rounds.map(
@@ -82,3 +83,32 @@ export function ratioOf(ours: Series, theirs: Series): Ratio {
 
 export const spreadText = ({ median, least, most }: Spread, digits: number) =>
   `${median.toFixed(digits)} (${least.toFixed(digits)}–${most.toFixed(digits)})`
+
+const MOST_REVOCATION_MS = 20
+const MEGABYTE = 1024 ** 2
+const MOST_MEMORY = { idle: 120, underLoad: 250 }
+
+export function revocationVerdict(rounds: readonly Revocations[], fromMemory: boolean): Verdict {
+  const fault = rounds.find((round) => round.fault)?.fault
+  const p99 = spreadOf(rounds.map(({ arrivals }) => arrivals.latency.p99))
+  return {
+    path: 'revocation answered, two API instances with warm caches, 50 a second',
+    against: 'p99',
+    target: `under ${MOST_REVOCATION_MS} ms`,
+    measured: fault
+      ? `no figure: ${fault.what}`
+      : `${spreadText(p99, 1)} ms${fromMemory ? '' : ', without caches'}`,
+    held: !fault && fromMemory && p99.median < MOST_REVOCATION_MS,
+  }
+}
+
+export const memoryVerdicts = (apps: Readonly<Record<string, Memory>>): Verdict[] =>
+  Object.entries(apps).map(([app, { idle, underLoad }]) => ({
+    path: `memory of \`apps/${app}\``,
+    against: 'idle / under load',
+    target: `under ${MOST_MEMORY.idle} / ${MOST_MEMORY.underLoad} MB`,
+    measured: `${megabytes(idle)} / ${megabytes(underLoad)} MB`,
+    held: idle < MOST_MEMORY.idle * MEGABYTE && underLoad < MOST_MEMORY.underLoad * MEGABYTE,
+  }))
+
+const megabytes = (bytes: number) => Math.round(bytes / MEGABYTE)

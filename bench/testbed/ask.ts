@@ -53,18 +53,3 @@ export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 export const basic = (id: string, secret: string) => ({
   authorization: `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`,
 })
-
-/** @throws when one is not 200 */
-export async function captureAnswers(api: { readonly port: number }, paths: readonly string[]) {
-  const captured: Record<string, { type: string; encoding: string; body: string }> = {}
-  for (const path of paths) {
-    const { status, headers, body } = await ask(api.port, path, { headers: READING })
-    if (status !== 200) throw new Error(`${path} is answered ${status}`)
-    captured[path] = {
-      type: headers['content-type'] ?? '',
-      encoding: headers['content-encoding'] ?? '',
-      body: body.toString('base64'),
-    }
-  }
-  return captured
-}

@@ -8,7 +8,7 @@ import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { debianPrograms } from '@plainpath/stack/debian-program'
 import { firstSigningKey } from '@plainpath/stack/prepare-stores'
 import { type RunningRedis, startRedis } from '@plainpath/stack/start-redis'
-import { openAdmin } from '../growth/open-admin.ts'
+import { openAdmin } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
 
 /** PostgreSQL and Redis of this run alone, on the core of this process, empty but for guides and one signing key. */

@@ -10,7 +10,7 @@ export interface App extends Server {
   readonly operationsPort: number
 }
 
-export interface StartOptions {
+interface StartOptions {
   readonly folder: string
   /** Node writes a CPU profile of each app there when it ends. */
   readonly profileFolder?: string | undefined

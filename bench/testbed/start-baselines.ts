@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { freePorts } from '@plainpath/http/free-ports'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { ORIGIN } from '../load/target.ts'
-import { captureAnswers } from './ask.ts'
+import { ask, READING } from './ask.ts'
 import type { Stores } from './open-stores.ts'
 import type { App } from './start-apps.ts'
 import { type Server, startServer } from './start-server.ts'
@@ -78,4 +78,19 @@ export async function startBaselines(
     client,
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
+}
+
+/** @throws when one is not 200 */
+async function captureAnswers(api: App, paths: readonly string[]) {
+  const captured: Record<string, { type: string; encoding: string; body: string }> = {}
+  for (const path of paths) {
+    const { status, headers, body } = await ask(api.port, path, { headers: READING })
+    if (status !== 200) throw new Error(`${path} is answered ${status}`)
+    captured[path] = {
+      type: headers['content-type'] ?? '',
+      encoding: headers['content-encoding'] ?? '',
+      body: body.toString('base64'),
+    }
+  }
+  return captured
 }

@@ -1,0 +1,123 @@
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { ORIGIN } from '../load/target.ts'
+
+const BATCH = 20_000
+
+interface Admin extends AsyncDisposable {
+  query(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>
+}
+
+/** A connection whose statements may take as long as a million rows take. */
+export async function openAdmin(url: string): Promise<Admin> {
+  const client = new pg.Client({ connectionString: url, application_name: 'plainpath bench' })
+  await client.connect()
+  return {
+    query: (text, values) => client.query<Record<string, unknown>>(text, values as unknown[] | undefined),
+    [Symbol.asyncDispose]: () => client.end(),
+  }
+}
+
+/** Rows beside those that were made through the apps: as long as real ones, and of no use to anybody. */
+export async function seedPostgres(
+  urls: { readonly auth: string; readonly resource: string },
+  rows: number,
+): Promise<void> {
+  await fill(urls.auth, { table: 'agents', rows, insert: AGENTS })
+  await fill(urls.resource, { table: 'waitlist_entries', rows, insert: ENTRIES })
+}
+
+/** `$1` is the number of the first row and `$2` that of the last. */
+const AGENTS = `
+  with agent as (
+    insert into agents (id, name_sealed, scopes, status, generation, registered_at)
+    select 'agt_' || substr(md5('agent' || n), 1, 22), decode(repeat(md5('name' || n), 7), 'hex'),
+           '{guides:read,waitlist:write}', 'active', 1, now()
+    from generate_series($1::int, $2::int) as n returning id)
+  insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at)
+  select gen_random_uuid(), id, sha256(id::bytea), '00000000', now() from agent`
+
+const ENTRIES = `
+  with entry as (
+    insert into waitlist_entries (id, email_sealed, email_hash, email_hash_key, referral_slug, joined_at)
+    select gen_random_uuid(), decode(repeat(md5('address' || n), 8), 'hex'), sha256(('entry' || n)::bytea), '00000000',
+           translate(substr(md5('slug' || n), 1, 16), '0189', 'ghij'), now()
+    from generate_series($1::int, $2::int) as n returning email_hash)
+  insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+  select gen_random_uuid(), sha256(email_hash || purpose::bytea), purpose, email_hash, now()
+  from entry, unnest(array['confirm', 'remove']) as purpose`
+
+async function fill(
+  url: string,
+  { table, rows, insert }: { table: string; rows: number; insert: string },
+): Promise<void> {
+  await using admin = await openAdmin(url)
+  const { rows: counted } = await admin.query(`select count(*)::int as count from ${table}`)
+  const present = Number(counted[0]?.['count'])
+  for (let first = present; first < rows; first += BATCH)
+    await admin.query(insert, [first, Math.min(first + BATCH, rows) - 1])
+  await admin.query(`vacuum (analyze) ${table}`)
+  await admin.query('checkpoint')
+}
+
+/** What `redis-token-store.ts` writes, for tokens that nobody has. */
+const FILL = `
+local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
+for n = ARGV[1], ARGV[2] do
+  local digest = redis.sha1hex('token' .. n) .. redis.sha1hex('more' .. n)
+  local client = 'agt_' .. string.sub(redis.sha1hex('agent' .. n), 1, 22)
+  redis.call('SET', 'auth:token:' .. string.sub(digest, 1, 43), life .. ' ' .. cjson.encode({
+    client = client, generation = 1, epoch = 0, scope = 'guides:read waitlist:write', audience = ARGV[3],
+    issued = tonumber(ARGV[4]), expires = tonumber(ARGV[4]) + 3600000 }), 'EX', 7200)
+  redis.call('SET', 'auth:generation:' .. client, 1, 'EX', 7200)
+end`
+
+export interface TokensInRedis {
+  readonly tokens: number
+  /** Memory of the server for one token and the number of its client, keys and expiry included. */
+  readonly bytesPerToken: number
+}
+
+/** Each token of another client, which is the most that a token can cost. @param from how many are there already */
+export async function seedRedis(
+  url: string,
+  { from, tokens, now }: { from: number; tokens: number; now: Date },
+): Promise<TokensInRedis> {
+  const redis = new Redis(url)
+  try {
+    const before = await usedMemory(redis)
+    for (let first = from; first < tokens; first += BATCH)
+      await redis.eval(FILL, 0, first, Math.min(first + BATCH, tokens) - 1, `${ORIGIN}/api`, now.getTime())
+    return { tokens, bytesPerToken: ((await usedMemory(redis)) - before) / Math.max(1, tokens - from) }
+  } finally {
+    redis.disconnect()
+  }
+}
+
+async function usedMemory(redis: Redis): Promise<number> {
+  return Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
+}
+
+/** A table or an index. */
+export interface Size {
+  readonly name: string
+  readonly bytes: number
+}
+
+/** Of the tables that grow, without their indexes, and of each index. */
+export async function sizesOf(urls: { readonly auth: string; readonly resource: string }): Promise<Size[]> {
+  const all: Size[] = []
+  for (const url of [urls.auth, urls.resource]) {
+    await using admin = await openAdmin(url)
+    const { rows } = await admin.query(
+      `select c.relname as name, pg_relation_size(c.oid)::text as bytes
+       from pg_class c left join pg_index i on i.indexrelid = c.oid
+       where coalesce(i.indrelid, c.oid) in
+         (select oid from pg_class where relname in ('agents', 'agent_secrets', 'waitlist_entries', 'waitlist_links') and relkind = 'r')
+         and c.relkind in ('r', 'i')
+       order by c.relname`,
+    )
+    all.push(...rows.map(({ name, bytes }) => ({ name: String(name), bytes: Number(bytes) })))
+  }
+  return all
+}
