@@ -58,7 +58,7 @@ function parseOptions(args: readonly string[]): Options {
   })
   const parsed = Options.safeParse(values)
   if (parsed.success) return parsed.data
-  throw new Error(parsed.error.issues.map(({ path, message }) => `--${path.join('.')} ${message}`).join('; '))
+  throw new Error(parsed.error.issues.map((issue) => `--${issue.path.join('.')} ${issue.message}`).join('; '))
 }
 
 interface Surroundings {

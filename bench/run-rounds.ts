@@ -129,7 +129,8 @@ async function warmUp(target: Target, name: string, say: (line: string) => void)
   say(`warm  ${name}${errors > 0 ? `  ${errors} errors` : ''}`)
 }
 
-function progressLine(name: string, { saturation, arrivals, fault, isLate }: Measurement): string {
+function progressLine(name: string, measurement: Measurement): string {
+  const { saturation, arrivals, fault } = measurement
   const { perSecond, targetBusy, generatorBusy, processorMicros } = saturation
   return [
     name.padEnd(34),
@@ -138,6 +139,6 @@ function progressLine(name: string, { saturation, arrivals, fault, isLate }: Mea
     `server ${percent(targetBusy)}, generator ${percent(generatorBusy)}`,
     `p50 ${arrivals.latency.p50.toFixed(1)} p99 ${arrivals.latency.p99.toFixed(1)} ms`,
     `lag p99 ${arrivals.lag.p99.toFixed(1)} ms`,
-    ...(fault ? [`VOID: ${fault.what}`] : isLate ? ['no latency: the generator was late'] : []),
+    ...(fault ? [`VOID: ${fault.what}`] : measurement.isLate ? ['no latency: the generator was late'] : []),
   ].join('  ')
 }

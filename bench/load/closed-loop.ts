@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { openConnection } from './connection.ts'
 import { processorMs } from './processor-time.ts'
 import type { Target } from './target.ts'
@@ -39,9 +40,9 @@ export async function saturate(target: Target, seconds: number): Promise<Saturat
     ask()
     return promise
   })
-  await until(performance.now() + RUN_UP_MS)
+  await sleep(RUN_UP_MS)
   const [before, begun] = [answered, readings(target.pid)]
-  await until(begun.at + seconds * 1000)
+  await sleep(begun.at + seconds * 1000 - performance.now())
   const [count, ended] = [answered - before, readings(target.pid)]
   stopping = true
   await Promise.all(chains)
@@ -60,9 +61,3 @@ const readings = (pid: number) => ({
   target: processorMs(pid),
   generator: processorMs(process.pid),
 })
-
-async function until(moment: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>()
-  setTimeout(resolve, Math.max(0, moment - performance.now()))
-  await promise
-}

@@ -83,10 +83,10 @@ export async function startBaselines(
 /** @throws when one is not 200 */
 async function captureAnswers(api: App, paths: readonly string[]) {
   const captured: Record<string, { type: string; encoding: string; body: string }> = {}
-  for (const path of paths) {
-    const { status, headers, body } = await ask(api.port, path, { headers: READING })
-    if (status !== 200) throw new Error(`${path} is answered ${status}`)
-    captured[path] = {
+  for (const address of paths) {
+    const { status, headers, body } = await ask(api.port, address, { headers: READING })
+    if (status !== 200) throw new Error(`${address} is answered ${status}`)
+    captured[address] = {
       type: headers['content-type'] ?? '',
       encoding: headers['content-encoding'] ?? '',
       body: body.toString('base64'),

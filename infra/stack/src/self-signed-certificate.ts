@@ -14,8 +14,9 @@ const SUBJECT_ALT_NAME = Buffer.from('0603551d11', 'hex')
  * A key and a certificate (RFC 5280) for one host name, which nobody trusts who was not told to, as PEM. Node reads
  * certificates and makes none; a library for it would bring a dozen packages.
  */
-export function selfSignedCertificate(host: string, now = new Date()): { key: string; certificate: string } {
+export function selfSignedCertificate(host: string): { key: string; certificate: string } {
   const { publicKey, privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const now = new Date()
   const until = new Date(now)
   until.setUTCFullYear(now.getUTCFullYear() + YEARS)
   const name = list(der(TAG.set, list(COMMON_NAME, der(TAG.utf8, Buffer.from(host)))))

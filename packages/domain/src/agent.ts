@@ -1,4 +1,6 @@
 import { z } from 'zod'
+import { AgentKey } from './public-jwk.ts'
+import { RULES } from './rules.ts'
 
 /** What a token may be used for (RFC 6749 §3.3). The words are public: seed §5. */
 export const Scope = z.enum(['guides:read', 'waitlist:write', 'contact:write'])
@@ -13,9 +15,6 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
 
 /** What every agent has from its registration on, without a verified e-mail address. */
 export const ANONYMOUS_SCOPES = ['guides:read', 'waitlist:write'] as const satisfies readonly Scope[]
-
-import { AgentKey } from './public-jwk.ts'
-import { RULES } from './rules.ts'
 
 /** Names an agent for its whole life; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
 export const AgentId = z

@@ -1,4 +1,4 @@
-import fs, { chownSync, statSync } from 'node:fs'
+import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
@@ -18,15 +18,15 @@ export function serverUser(): { uid: number; gid: number } | undefined {
 
 export function giveToServerUser(file: string): void {
   const user = serverUser()
-  if (user) chownSync(file, user.uid, user.gid)
+  if (user) fs.chownSync(file, user.uid, user.gid)
 }
 
 /** @returns whether the server's user may walk down to the existing `file` and read it. */
 export function serverUserReaches(file: string): boolean {
   if (!serverUser()) return true
-  if ((statSync(file).mode & 0o004) === 0) return false
+  if ((fs.statSync(file).mode & 0o004) === 0) return false
   for (let folder = path.resolve(file); ; folder = path.dirname(folder)) {
-    if ((statSync(folder).mode & OTHERS_MAY_PASS) === 0 && statSync(folder).isDirectory()) return false
+    if ((fs.statSync(folder).mode & OTHERS_MAY_PASS) === 0 && fs.statSync(folder).isDirectory()) return false
     if (folder === path.dirname(folder)) return true
   }
 }
