@@ -2,7 +2,6 @@ import { isDeepStrictEqual } from 'node:util'
 import type { LogFields } from '@plainpath/http'
 import { isUnavailable } from '@plainpath/postgres'
 import { type AuditRow, headOf } from '../audit-chain.ts'
-import type { Follower } from './key-ring.ts'
 import { UnreadableKey } from './key-store.ts'
 import type { InstanceKeys } from './signing-key.ts'
 
@@ -65,7 +64,7 @@ export type FollowerEffect =
       readonly fields: LogFields
     }
 
-export interface FollowerStep {
+interface FollowerStep {
   readonly state: FollowerState
   readonly effects: readonly FollowerEffect[]
 }
@@ -148,10 +147,7 @@ const log = (level: 'info' | 'warn' | 'error', message: string, fields: LogField
 export const isCurrent = (state: FollowerState, now: number) => now < state.validUntil
 
 /** What the instance says of itself. One that may not sign says so, since nobody need wait for it. */
-export function reportOf(
-  state: FollowerState,
-  now: number,
-): Pick<Follower, 'ringVersion' | 'signingKid' | 'proof' | 'problem'> {
+export function reportOf(state: FollowerState, now: number) {
   const ring = isCurrent(state, now) ? state.ring : undefined
   return {
     ringVersion: ring?.version ?? 0,
@@ -162,25 +158,17 @@ export function reportOf(
 }
 
 /** What this instance signs with, for people and for metrics. */
-export interface FollowerStatus {
-  readonly ring_version: number
-  readonly signing_kid: string
-  /** RFC 3339, by the database's clock. */
-  readonly signing_since?: string
-  readonly problem?: string
-  /** Where the audit of the keys ended when this instance followed its last change. */
-  readonly audit?: { readonly head: string; readonly number: number }
-  /** That the end of the audit could not be read after the last change. */
-  readonly audit_unread?: true
-}
-
-export function statusOf({ ring, problem, audit, auditedVersion }: FollowerState): FollowerStatus {
+export function statusOf({ ring, problem, audit, auditedVersion }: FollowerState) {
   return {
     ring_version: ring?.version ?? 0,
     signing_kid: ring?.keys.signing.kid ?? '',
+    /** RFC 3339, by the database's clock. */
     ...(ring?.since && { signing_since: ring.since.toISOString() }),
     ...(problem !== undefined && { problem }),
+    /** Where the audit of the keys ended when this instance followed its last change. */
     ...(audit && { audit }),
+    /** That the end of the audit could not be read after the last change. */
     ...(ring && auditedVersion !== ring.version && { audit_unread: true as const }),
   }
 }
+export type FollowerStatus = ReturnType<typeof statusOf>

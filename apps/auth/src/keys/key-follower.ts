@@ -33,7 +33,7 @@ export interface KeyFollower extends AsyncDisposable {
   requireCurrent(): void
 }
 
-export interface KeyFollowerDeps {
+interface KeyFollowerDeps {
   readonly keys: Pick<KeyStore, 'read' | 'auditEnd'>
   readonly followers: KeyFollowers
   readonly pollMs: number
