@@ -1,5 +1,5 @@
 /** Work that one instance of the server does again and again. Disposing waits for the run under way. */
-export interface RepeatedWork extends AsyncDisposable {
+interface RepeatedWork extends AsyncDisposable {
   /** Runs every `everyMs` from now on. */
   start(everyMs: number): void
   /** Runs at once or, during a run, once more after it: so what is new when this is called is always seen. */

@@ -1,15 +1,16 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  type FollowerEffect,
   type FollowerEvent,
   type FollowerState,
   followKeyRing,
   INITIAL_STATE,
   isCurrent,
   type ReadRing,
-  reportOf,
   statusOf,
 } from './follow-key-ring.ts'
+import { type Follower, laggards } from './key-ring.ts'
 import { UnreadableKey } from './key-store.ts'
 import { generateKeyPair } from './signing-key.ts'
 
@@ -22,11 +23,11 @@ const ring = (version: number): ReadRing => {
 }
 const kidOf = (version: number) => ring(version).keys.signing.kid
 const next = (state: FollowerState, event: FollowerEvent) => followKeyRing(state, event, LEASE_MS)
-const read = (version: number, startedAt: number) =>
-  ({ type: 'ring-read', ring: ring(version), startedAt }) as const
-const adopted = (version: number, startedAt: number) =>
-  ({ type: 'ring-adopted', ring: ring(version), proof: `proof ${version}`, startedAt }) as const
-const failed = (error: unknown, startedAt: number) => ({ type: 'reading-failed', error, startedAt }) as const
+const poll = (state: FollowerState, now: number) => next(state, { type: 'poll', now }).state
+const read = (version: number) => ({ type: 'ring-read', ring: ring(version) }) as const
+const adopted = (version: number) =>
+  ({ type: 'ring-adopted', ring: ring(version), proof: `proof ${version}` }) as const
+const failed = (error: unknown) => ({ type: 'reading-failed', error }) as const
 const unavailable = () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 const audited = (ringVersion: number) =>
   ({
@@ -34,32 +35,55 @@ const audited = (ringVersion: number) =>
     ringVersion,
     end: { number: ringVersion, entry: '{}', hash: Buffer.alloc(32, ringVersion) },
   }) as const
-/** An instance that adopted this version by a reading that began at 0. */
-const following = (version: number) => {
-  const { state } = next(INITIAL_STATE, adopted(version, 0))
-  return next(state, audited(version)).state
+/** What an instance reports when it polls. */
+function reported(state: FollowerState, now: number) {
+  const [first] = next(state, { type: 'poll', now }).effects
+  return first?.do === 'report' ? first.report : undefined
+}
+/** An instance that adopted this version, announced it, and read it again at 0. */
+function following(version: number) {
+  const { state } = next(next(poll(INITIAL_STATE, 0), adopted(version)).state, audited(version))
+  return next(poll(state, 0), read(version)).state
 }
 const done = (step: ReturnType<typeof next>) =>
   step.effects.map((effect) => (effect.do === 'log' ? effect.message : effect.do))
+const SIGNS_NOTHING = { ringVersion: 0, signingKid: undefined, proof: undefined, problem: undefined }
+
+test('an instance reports itself before it reads', () => {
+  expect(done(next(following(1), { type: 'poll', now: 10 }))).toEqual(['report', 'read'])
+})
 
 test('a ring that is news is adopted first; then its audit is read, and then it is reported', () => {
-  const first = next(INITIAL_STATE, read(1, 10))
-  expect(first).toEqual({
-    state: INITIAL_STATE,
-    effects: [{ do: 'adopt', ring: ring(1), startedAt: 10 }],
-  })
-  const second = next(first.state, adopted(1, 10))
+  const first = next(poll(following(1), 10), read(2))
+  expect(first.effects).toEqual([{ do: 'adopt', ring: ring(2) }])
+  const second = next(first.state, adopted(2))
   expect(done(second)).toEqual(['read-audit', 'follows the key ring', 'report'])
-  expect(reportOf(second.state, 11)).toEqual({
-    ringVersion: 1,
-    signingKid: kidOf(1),
-    proof: 'proof 1',
+  expect(reported(second.state, 11)).toEqual({
+    ringVersion: 2,
+    signingKid: kidOf(2),
+    proof: 'proof 2',
     problem: undefined,
   })
 })
 
-test('the same ring read again prolongs the lease, and is no news', () => {
-  const again = next(following(1), read(1, 60))
+test.for([
+  ['that starts', INITIAL_STATE, ['read-audit', 'follows the key ring', 'poll-again']],
+  ['whose lease was over', following(1), ['poll-again']],
+] as const)('an instance %s says that it signs before it does, and reads again', ([, before, expected]) => {
+  expect(reported(before, LEASE_MS)).toEqual(SIGNS_NOTHING)
+  const reading = poll(before, LEASE_MS)
+  const first = next(reading, before.ring ? read(1) : adopted(1))
+  expect(done(first)).toEqual(expected)
+  expect(isCurrent(first.state, LEASE_MS)).toBe(false)
+  expect(reported(first.state, LEASE_MS)).toMatchObject({ ringVersion: 1, signingKid: kidOf(1) })
+  const second = next(poll(first.state, LEASE_MS), read(1))
+  expect(isCurrent(second.state, LEASE_MS)).toBe(true)
+  const unread = next(poll(first.state, LEASE_MS), failed(unavailable())).state
+  expect(reported(unread, LEASE_MS)).toEqual(SIGNS_NOTHING)
+})
+
+test('the same ring read again prolongs the lease, counted from before the report, and is no news', () => {
+  const again = next(poll(following(1), 60), read(1))
   expect(done(again)).toEqual([])
   expect([isCurrent(again.state, 159), isCurrent(again.state, 160)]).toEqual([true, false])
 })
@@ -67,108 +91,136 @@ test('the same ring read again prolongs the lease, and is no news', () => {
 test('another set of published keys under the same version is adopted', () => {
   const { keys } = ring(1)
   const more = { ...ring(1), keys: { ...keys, published: [...keys.published, ...ring(2).keys.published] } }
-  expect(done(next(following(1), { type: 'ring-read', ring: more, startedAt: 10 }))).toEqual(['adopt'])
-})
-
-test('the lease is counted from before the report, not from when the ring was read', () => {
-  const { state } = next(following(1), read(1, 50))
-  expect([isCurrent(state, 149), isCurrent(state, 150)]).toEqual([true, false])
-})
-
-test('an instance that may have missed a change says that it signs with nothing', () => {
-  expect(reportOf(following(1), LEASE_MS)).toEqual({
-    ringVersion: 0,
-    signingKid: undefined,
-    proof: undefined,
-    problem: undefined,
-  })
+  expect(done(next(following(1), { type: 'ring-read', ring: more }))).toEqual(['adopt'])
 })
 
 test('a database that is away changes nothing but the log', () => {
-  const state = following(1)
-  const step = next(state, failed(unavailable(), 50))
+  const state = poll(following(1), 50)
+  const step = next(state, failed(unavailable()))
   expect(step.state).toBe(state)
   expect(done(step)).toEqual(['the key ring could not be read'])
 })
 
 test('another row that cannot be read is a problem, said once, and no reason to stop signing', () => {
-  const unreadable = () => new UnreadableKey('kid-2', 1)
-  const step = next(following(1), failed(unreadable(), 50))
+  const unreadable = () => failed(new UnreadableKey('kid-2', 1))
+  const step = next(poll(following(1), 50), unreadable())
   expect(done(step)).toEqual(['signing keys cannot be read: this instance is not ready'])
   expect(isCurrent(step.state, 149)).toBe(true)
   expect(statusOf(step.state).problem).toContain('kid-2')
-  expect(done(next(step.state, failed(unreadable(), 60)))).toEqual([])
+  expect(done(next(poll(step.state, 60), unreadable()))).toEqual([])
 })
 
 test('a row of a newer ring that cannot be read does not prolong the lease', () => {
-  const { state } = next(following(1), failed(new UnreadableKey('kid-2', 2), 50))
+  const { state } = next(poll(following(1), 50), failed(new UnreadableKey('kid-2', 2)))
   expect(isCurrent(state, LEASE_MS)).toBe(false)
 })
 
 test('a ring that cannot be used says nothing of its error to people', () => {
-  const { state } = next(following(1), failed(new Error('value of a secret'), 50))
+  const { state } = next(following(1), failed(new Error('value of a secret')))
   expect(statusOf(state).problem).toBe('the key ring cannot be used')
 })
 
 test('after a problem the same ring is reported again, as sound', () => {
-  const { state } = next(following(1), failed(new UnreadableKey('kid-2', 1), 50))
-  const recovered = next(state, read(1, 60))
+  const { state } = next(poll(following(1), 50), failed(new UnreadableKey('kid-2', 1)))
+  expect(reported(state, 60)?.problem).toContain('kid-2')
+  const recovered = next(poll(state, 60), read(1))
   expect(done(recovered)).toEqual(['follows the key ring', 'report'])
-  expect(reportOf(recovered.state, 61).problem).toBeUndefined()
+  expect(reported(recovered.state, 61)?.problem).toBeUndefined()
 })
 
 test('an end of the audit that could not be read is read again with the next reading', () => {
-  const { state } = next(following(1), adopted(2, 10))
+  const { state } = next(poll(following(1), 10), adopted(2))
   const unread = next(state, { type: 'audit-failed', error: unavailable() })
   expect(statusOf(unread.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
-  const again = next(unread.state, read(2, 20))
+  const again = next(poll(unread.state, 20), read(2))
   expect(done(again)).toEqual(['read-audit'])
   const readAtLast = next(again.state, audited(2)).state
   expect(statusOf(readAtLast)).toMatchObject({ audit: { number: 2 } })
   expect(statusOf(readAtLast)).not.toHaveProperty('audit_unread')
-  expect(done(next(readAtLast, read(2, 30)))).toEqual([])
+  expect(done(next(poll(readAtLast, 30), read(2)))).toEqual([])
 })
 
-const event = fc.oneof(
-  fc.record({ type: fc.constant('read' as const), version: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ type: fc.constant('unreadable' as const), version: fc.integer({ min: 1, max: 3 }) }),
-  fc.record({ type: fc.constantFrom('unavailable', 'broken', 'audit-failed' as const) }),
-)
+/** One of several instances of a simulated database, whose readings others may interrupt at any point. */
+function instance(instanceId: string, world: World) {
+  let state = INITIAL_STATE
+  let pending: FollowerEffect[] = []
+  const take = (event: FollowerEvent) => {
+    const step = next(state, event)
+    state = step.state
+    pending = [...step.effects, ...pending]
+  }
+  /** Performs one effect, or begins a reading; `failure` is what the database says to it. */
+  function advance(failure: unknown): void {
+    const effect = pending.shift()
+    if (!effect || effect.do === 'poll-again') return take({ type: 'poll', now: world.now })
+    const fails = effect.do === 'read' || (effect.do === 'report' && !(failure instanceof UnreadableKey))
+    if (failure !== undefined && fails) {
+      pending = []
+      return take(failed(failure))
+    }
+    if (effect.do === 'report') {
+      const at = new Date(world.now)
+      world.list.set(instanceId, {
+        instanceId,
+        host: instanceId,
+        ...effect.report,
+        followedAt: at,
+        seenAt: at,
+      })
+    }
+    if (effect.do === 'read') take(read(world.version))
+    if (effect.do === 'adopt') take({ type: 'ring-adopted', ring: effect.ring, proof: 'proof' })
+    if (effect.do === 'read-audit') take(audited(effect.ringVersion))
+  }
+  const signsWith = () => (isCurrent(state, world.now) ? state.ring?.version : undefined)
+  return { advance, signsWith }
+}
+interface World {
+  now: number
+  version: number
+  readonly list: Map<string, Follower>
+}
 
-test('whatever happens in whatever order, an instance signs only with what a reading of the last lease confirmed', () => {
+const action = fc.oneof(
+  {
+    weight: 8,
+    arbitrary: fc.record({
+      do: fc.constant('advance' as const),
+      who: fc.nat(1),
+      fails: fc.constantFrom('no', 'no', 'no', 'no', 'unavailable', 'unreadable', 'broken' as const),
+    }),
+  },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(80) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constantFrom('change', 'look' as const) }) },
+)
+const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: LEASE_MS }
+
+test('once an operator has waited, no instance signs by an older ring, wherever each of them paused', () => {
   fc.assert(
-    fc.property(fc.array(fc.tuple(event, fc.nat(80), fc.nat(80)), { maxLength: 40 }), (happenings) => {
-      let now = 0
-      let state = INITIAL_STATE
-      let confirmed: { version: number; at: number } | undefined
-      for (const [what, waitMs, takesMs] of happenings) {
-        now += waitMs
-        const startedAt = now
-        now += takesMs
-        if (what.type === 'read') {
-          const step = next(state, read(what.version, startedAt))
-          const isNews = step.effects.some((effect) => effect.do === 'adopt')
-          expect(isNews).toBe(state.ring?.version !== what.version)
-          state = isNews ? next(step.state, adopted(what.version, startedAt)).state : step.state
-          confirmed = { version: what.version, at: startedAt }
-        } else if (what.type === 'unreadable') {
-          state = next(state, failed(new UnreadableKey('kid', what.version), startedAt)).state
-          if (confirmed?.version === what.version) confirmed = { ...confirmed, at: startedAt }
-        } else if (what.type === 'audit-failed')
-          state = next(state, { type: 'audit-failed', error: unavailable() }).state
-        else {
-          const error = what.type === 'broken' ? new Error('broken') : unavailable()
-          state = next(state, failed(error, startedAt)).state
+    fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
+      const world: World = { now: 0, version: 1, list: new Map() }
+      const instances = ['one', 'two'].map((id) => instance(id, world))
+      let followed = 0
+      for (const each of actions) {
+        if (each.do === 'wait') world.now += each.ms
+        if (each.do === 'change') world.version += 1
+        if (each.do === 'advance') {
+          const failures = {
+            no: undefined,
+            unavailable: unavailable(),
+            unreadable: new UnreadableKey('kid', world.version),
+            broken: new Error('broken'),
+          }
+          instances[each.who]?.advance(failures[each.fails])
         }
-        const signs = confirmed !== undefined && now < confirmed.at + LEASE_MS
-        expect(isCurrent(state, now)).toBe(signs)
-        expect(reportOf(state, now)).toMatchObject(
-          signs
-            ? { ringVersion: confirmed?.version, signingKid: kidOf(confirmed?.version ?? 0) }
-            : { ringVersion: 0, signingKid: undefined },
-        )
+        if (each.do === 'look') {
+          const at = { now: new Date(world.now), policy: POLICY, followers: [...world.list.values()] }
+          if (laggards(world, at).length === 0) followed = world.version
+        }
+        for (const { signsWith } of instances)
+          expect(signsWith() ?? world.version).toBeGreaterThanOrEqual(followed)
       }
     }),
-    { numRuns: 500 },
+    { numRuns: 3_000 },
   )
 })

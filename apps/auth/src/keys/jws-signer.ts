@@ -3,7 +3,7 @@ import { importJWK, type JWK, jwtVerify } from 'jose'
 import type { PrivateJwk, PublicJwk } from './signing-key.ts'
 
 /** Signs claims as a compact JWS (RFC 7515 §3.1). */
-export type SignJws = (claims: object) => string
+type SignJws = (claims: object) => string
 
 /**
  * Keeps the key ready, and signs at once: handing one signature to the thread pool takes longer than making it.

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import type { AuditRow } from '../audit-chain.ts'
-import { type AuditEntry, checkChain, nextAuditRow, statesByAudit } from './key-audit.ts'
+import { type AuditRow, nextChainRow } from '../audit-chain.ts'
+import { type AuditEntry, checkChain, statesByAudit } from './key-audit.ts'
 
 const entry = (n: number): AuditEntry => ({
   at: '2026-11-20T09:00:00.000Z',
@@ -12,7 +12,7 @@ const entry = (n: number): AuditEntry => ({
 })
 function chain(length: number): AuditRow[] {
   const rows: AuditRow[] = []
-  for (let n = 1; n <= length; n += 1) rows.push(nextAuditRow(rows.at(-1), entry(n)))
+  for (let n = 1; n <= length; n += 1) rows.push(nextChainRow(rows.at(-1), entry(n)))
   return rows
 }
 const headOf = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''

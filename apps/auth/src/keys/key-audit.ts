@@ -1,6 +1,6 @@
 import { ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
-import { Actor, type AuditRow, type CheckedRows, checkRows, nextChainRow } from '../audit-chain.ts'
+import { Actor, type AuditRow, type CheckedRows, checkRows } from '../audit-chain.ts'
 import { KeyState } from './signing-key.ts'
 
 /** One change of the ring, as it is hashed. */
@@ -15,11 +15,7 @@ export const AuditEntry = z.strictObject({
 })
 export type AuditEntry = z.infer<typeof AuditEntry>
 
-/** @param previous the last row, if there is one */
-export const nextAuditRow = (previous: AuditRow | undefined, entry: AuditEntry): AuditRow =>
-  nextChainRow(previous, entry)
-
-export interface CheckedChain extends CheckedRows {
+interface CheckedChain extends CheckedRows {
   readonly entries: readonly AuditEntry[]
 }
 

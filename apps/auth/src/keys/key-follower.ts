@@ -10,7 +10,6 @@ import {
   INITIAL_STATE,
   isCurrent,
   type ReadRing,
-  reportOf,
   statusOf,
 } from './follow-key-ring.ts'
 import { signProof } from './jws-signer.ts'
@@ -33,7 +32,7 @@ export interface KeyFollower extends AsyncDisposable {
   requireCurrent(): void
 }
 
-export interface KeyFollowerDeps {
+interface KeyFollowerDeps {
   readonly keys: Pick<KeyStore, 'read' | 'auditEnd'>
   readonly followers: KeyFollowers
   readonly pollMs: number
@@ -61,8 +60,6 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
   let state = INITIAL_STATE
   let onChange: (keys: InstanceKeys) => void = () => undefined
 
-  const report = () => followers.report({ instanceId, host, ...reportOf(state, clock.now()) })
-
   async function handle(event: FollowerEvent): Promise<void> {
     const next = followKeyRing(state, event, deps.leaseMs)
     state = next.state
@@ -71,29 +68,29 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
 
   async function perform(effect: FollowerEffect): Promise<void> {
     switch (effect.do) {
+      case 'report':
+        return followers.report({ instanceId, host, ...effect.report })
+      case 'read':
+        return handle({ type: 'ring-read', ring: await readRing(deps.keys) })
       case 'adopt': {
-        const { ring, startedAt } = effect
+        const { ring } = effect
         const proof = signProof(ring.keys.signing, { instanceId, ringVersion: ring.version })
         onChange(ring.keys)
-        return handle({ type: 'ring-adopted', ring, proof, startedAt })
+        return handle({ type: 'ring-adopted', ring, proof })
       }
       case 'read-audit':
         return handle(await readAudit(deps.keys, effect.ringVersion))
-      case 'report':
-        return report()
+      case 'poll-again':
+        return poll()
       case 'log':
         return log[effect.level](effect.message, effect.fields)
     }
   }
 
-  async function read(startedAt: number): Promise<void> {
-    await report()
-    await handle({ type: 'ring-read', ring: await readRing(deps.keys), startedAt })
-  }
+  const poll = () => handle({ type: 'poll', now: clock.now() })
 
   const following = runRepeatedly(async () => {
-    const startedAt = clock.now()
-    await read(startedAt).catch((error: unknown) => handle({ type: 'reading-failed', error, startedAt }))
+    await poll().catch((error: unknown) => handle({ type: 'reading-failed', error }))
     deps.onStatus?.(statusOf(state))
   })
 
@@ -102,7 +99,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
       .forget(instanceId)
       .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))
   try {
-    await read(clock.now())
+    await poll()
   } catch (error) {
     await forget()
     throw error

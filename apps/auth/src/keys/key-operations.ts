@@ -52,7 +52,7 @@ export async function initKeys(deps: { keys: KeyStore }): Promise<string | undef
   return done.ok && done.value.change.step === 'init' ? added.kid : undefined
 }
 
-export interface KeyOperationsDeps {
+interface KeyOperationsDeps {
   readonly keys: KeyStore
   readonly settings: KeySettings
   readonly by: Actor

@@ -3,9 +3,9 @@ import { err, ok, type Result } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { type Actor, AuditRow } from '../audit-chain.ts'
+import { type Actor, AuditRow, headOf, nextChainRow } from '../audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
-import { nextAuditRow } from './key-audit.ts'
+import type { AuditEntry } from './key-audit.ts'
 import { readFollowers } from './key-followers.ts'
 import { changed, type Follower, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
 import {
@@ -212,23 +212,23 @@ async function writeAudit(
   change: RingChange,
   { ring, now }: { ring: KeyRing; now: Date },
 ): Promise<string> {
-  const previous = await readAuditEnd(tx)
   const { step, reason, transitions } = change
-  const row = nextAuditRow(previous, {
+  const entry: AuditEntry = {
     at: now.toISOString(),
     by,
     step,
     ...(reason !== undefined && { reason }),
     ring_version: ring.version,
     transitions: transitions.map(({ kid, from, to }) => ({ kid, ...(from && { from }), to })),
-  })
+  }
+  const row = nextChainRow(await readAuditEnd(tx), entry)
   await tx.query('insert into key_audit (number, entry, hash) values ($1, $2, $3)', [
     row.number,
     row.entry,
     row.hash,
   ])
   await tx.query('update key_ring set version = $1', [ring.version])
-  return row.hash.toString('base64url')
+  return headOf(row)
 }
 
 const KEY_COLUMNS = 'kid, algorithm, state, state_since, created_at, public_jwk, private_sealed'

@@ -1,7 +1,7 @@
 import { AgentId, err, ok, type Result, RULES, Scope } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
-import type { Middleware } from 'koa'
+import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
 import type { ExchangeAssertion } from '../assertions/exchange-assertion.ts'
@@ -34,28 +34,26 @@ export function createProvider(deps: ProviderDeps): Provider {
   return provider
 }
 
-/** Holds the Provider in use, and lets one with a new key ring replace it between two requests. */
-export interface ProviderSlot {
-  readonly middleware: Middleware
-  readonly ring: InstanceKeys
-  swap(ring: InstanceKeys): void
-}
-
-/** oidc-provider reads its keys once, in its constructor, so new keys need a new Provider. */
-export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys): ProviderSlot {
+/**
+ * Holds the Provider in use, and lets one with a new key ring replace it between two requests: oidc-provider reads its keys
+ * once, in its constructor.
+ */
+export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
   let current = compose(build(first).middleware)
   let ring = first
   return {
-    middleware: (ctx, next) => current(ctx, next),
+    middleware: (ctx: Context, next: Next): Promise<void> => current(ctx, next),
     get ring() {
       return ring
     },
-    swap(next) {
+    swap(next: InstanceKeys): void {
       current = compose(build(next).middleware)
       ring = next
     },
   }
 }
+
+export type ProviderSlot = ReturnType<typeof providerSlot>
 
 function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): Configuration {
   const algorithm = ring.signing.alg
