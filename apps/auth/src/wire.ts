@@ -1,6 +1,7 @@
-import { createReadiness, operationsApp } from '@plainpath/http'
-import { FEATURES, serviceUrls } from '@plainpath/metadata'
-import { listen, schemaIsCurrent } from '@plainpath/postgres'
+import { createReadiness, operationsApp, watchClock } from '@plainpath/http'
+import { API_VERSION, FEATURES, serviceUrls } from '@plainpath/metadata'
+import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
+import { openTracing } from '@plainpath/tracing'
 import { internalApp, publicApp, publicSurface } from './app.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
 import { invalidClient } from './clients/authenticate-client.ts'
@@ -14,13 +15,11 @@ import { wireAgentLife } from './wire/wire-agent-life.ts'
 import { wireAgents } from './wire/wire-agents.ts'
 import { openClaims } from './wire/wire-claims.ts'
 import { wireClients } from './wire/wire-clients.ts'
-import { wireClock } from './wire/wire-clock.ts'
 import { wireLimiter } from './wire/wire-limiter.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { wireOAuth } from './wire/wire-oauth.ts'
 import { wireResourceServers } from './wire/wire-resource-servers.ts'
 import { MIGRATIONS, openStores } from './wire/wire-stores.ts'
-import { openTraces } from './wire/wire-tracing.ts'
 import { withSecurityEvents } from './with-security-events.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
@@ -28,14 +27,16 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   const { log, now, features = FEATURES, announce = () => undefined } = surroundings
   await using opening = new AsyncDisposableStack()
   const metrics = openMetrics()
-  const tracing = opening.use(await openTraces(config, log))
+  const tracing = opening.use(
+    await openTracing({ url: config.otlpUrl, service: 'plainpath-auth', version: API_VERSION, log }),
+  )
   const tell = securityEventTeller(log)
   const told = { tell, onAnnounced: metrics.onAnnounced, onSwept: metrics.swept }
   const opened = opening.use(await openStores(config, { ...surroundings, ...told }))
   const stores = withSecurityEvents(opened, tell)
   const { db, redis, agents } = stores
   await db.openReserved()
-  const clock = opening.use(wireClock(db, { log, metrics }))
+  const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const urls = serviceUrls(config.origin)
   const limiter = wireLimiter(config, { ...stores, metrics, log, now })
   const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))

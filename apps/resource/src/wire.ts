@@ -1,9 +1,10 @@
 import { loadGuides } from '@plainpath/guides'
-import { type Log, operationsApp, type Readiness, surfaceOf } from '@plainpath/http'
+import { type Log, operationsApp, type Readiness, surfaceOf, watchClock } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
-import { openPool } from '@plainpath/postgres'
+import { API_VERSION, FEATURES, type Features, serviceUrls } from '@plainpath/metadata'
+import { databaseTime, openPool } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
+import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import { publicHandler } from './app.ts'
 import { askAuthorizationServer } from './auth/ask-authorization-server.ts'
@@ -19,13 +20,11 @@ import { mcpRoute } from './mcp/mcp-route.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
 import { pageRoutes } from './pages/page-routes.ts'
 import type { Retention } from './retention/keep-retention.ts'
-import { wireClock } from './wire/wire-clock.ts'
 import { wireHealth } from './wire/wire-health.ts'
 import { openIntrospection } from './wire/wire-introspection.ts'
 import { wireLimiter } from './wire/wire-limiter.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { openPeople } from './wire/wire-people.ts'
-import { openTraces } from './wire/wire-tracing.ts'
 
 /** The API, open but not listening. Disposing closes its connections. */
 export interface Resource extends AsyncDisposable {
@@ -59,10 +58,12 @@ export async function openResource(
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
-  const tracing = opening.use(await openTraces(config, log))
+  const tracing = opening.use(
+    await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
+  )
   const db = opening.use(openPool(config.databaseUrl, { applicationName: 'plainpath resource', log }))
   const metrics = openMetrics(db)
-  const clock = opening.use(wireClock(db, { log, metrics }))
+  const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const limiter = wireLimiter(config, { metrics, log, now }, opening)
 
   const { hashKey } = config
