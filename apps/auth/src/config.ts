@@ -1,22 +1,16 @@
-import {
-  type AppSettings,
-  ConfigError,
-  type Environment,
-  readSettings,
-  type SettingValues,
-} from '@plainpath/http/settings'
+import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
 import { keySettings } from './keys/key-settings.ts'
 import { SETTINGS } from './settings.ts'
 
 export { ConfigError, type Environment }
 
-const AUTH_SETTINGS: AppSettings<typeof SETTINGS> = {
+const readSettings = settingsReader({
   settings: SETTINGS,
   prefix: 'AUTH_',
   emptyIsAbsent: false,
   mistakesTogether,
-}
+})
 
 /**
  * Reads the `AUTH_*` variables, once, at start.
@@ -24,7 +18,7 @@ const AUTH_SETTINGS: AppSettings<typeof SETTINGS> = {
  * @throws {ConfigError} naming every bad, missing and unknown variable
  */
 export function loadConfig(env: Environment) {
-  const settings = readSettings(env, AUTH_SETTINGS)
+  const settings = readSettings(env)
   return Object.freeze({
     origin: settings.AUTH_ORIGIN,
     public: { port: settings.AUTH_PORT, host: settings.AUTH_HOST },

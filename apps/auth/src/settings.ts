@@ -26,16 +26,8 @@ export const SETTINGS = {
     schema: Origin,
     description: 'Site root and OAuth issuer, such as `https://plainpath.example`',
   },
-  AUTH_PORT: {
-    schema: port,
-    description: 'Port of the public listener',
-    default: '8081',
-  },
-  AUTH_HOST: {
-    schema: text,
-    description: 'Address the public listener binds',
-    default: '0.0.0.0',
-  },
+  AUTH_PORT: { schema: port, description: 'Port of the public listener', default: '8081' },
+  AUTH_HOST: { schema: text, description: 'Address the public listener binds', default: '0.0.0.0' },
   AUTH_INTERNAL_PORT: {
     schema: port,
     description: 'Port of the internal listener (introspection, JWKS)',
@@ -75,10 +67,7 @@ export const SETTINGS = {
     schema: file(parseKeyEncryptionKeys),
     description: 'File of key-encryption keys, newest first',
   },
-  AUTH_HASH_KEY_FILE: {
-    schema: file(parseHashKey),
-    description: 'File of the hash key',
-  },
+  AUTH_HASH_KEY_FILE: { schema: file(parseHashKey), description: 'File of the hash key' },
   AUTH_RESOURCE_SERVERS_FILE: {
     schema: fileAndPath(parseResourceServers),
     description: 'JSON file of the resource servers that may introspect; read again every second',
@@ -103,11 +92,7 @@ export const SETTINGS = {
     description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are believed',
     default: '',
   },
-  AUTH_CORS_ORIGINS: {
-    schema: list(Origin),
-    description: 'Origins whose scripts may POST',
-    default: '',
-  },
+  AUTH_CORS_ORIGINS: { schema: list(Origin), description: 'Origins whose scripts may POST', default: '' },
   AUTH_ALSO_ACCEPT_HOSTS: {
     schema: list(hostHeader),
     description: 'Further values of Host that are accepted, such as `127.0.0.1:8080`',

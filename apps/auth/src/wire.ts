@@ -7,7 +7,7 @@ import {
   operationsApp,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
-import { serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, serviceUrls } from '@plainpath/metadata'
 import { listen, schemaIsCurrent } from '@plainpath/postgres'
 import { REVOCATION } from '@plainpath/revocation'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
@@ -36,7 +36,6 @@ import { wireClock } from './wire/wire-clock.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { wireOAuth } from './wire/wire-oauth.ts'
 import { wireResourceServers } from './wire/wire-resource-servers.ts'
-import { openTraces } from './wire/wire-tracing.ts'
 
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
 export async function openAuth(config: Config, surroundings: Surroundings) {
@@ -47,7 +46,9 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   const events = createEvents()
   logSecurityEvents(events, log)
   const metrics = openMetrics(events)
-  const tracing = opening.use(await openTraces(config, log))
+  const tracing = opening.use(
+    await openTracing({ url: config.otlpUrl, service: 'plainpath-auth', version: API_VERSION, log }),
+  )
 
   const stores = opening.use(await openStores(config, { ...surroundings, events }))
   const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores

@@ -1,22 +1,16 @@
-import {
-  type AppSettings,
-  ConfigError,
-  type Environment,
-  readSettings as readSettingsOf,
-  type SettingValues,
-} from '@plainpath/http/settings'
+import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
 import { isLoopback } from '@plainpath/metadata'
 import { SETTINGS } from './settings.ts'
 
 export { ConfigError, type Environment }
 
-const RESOURCE_SETTINGS: AppSettings<typeof SETTINGS> = {
+const readSettings = settingsReader({
   settings: SETTINGS,
   prefix: 'RESOURCE_',
   emptyIsAbsent: true,
   mistakesTogether,
-}
+})
 
 /**
  * Reads the settings of the app, once, at start. An empty variable counts as absent.
@@ -24,7 +18,7 @@ const RESOURCE_SETTINGS: AppSettings<typeof SETTINGS> = {
  * @throws {ConfigError} naming every bad, missing and unknown `RESOURCE_*` variable
  */
 export function loadConfig(env: Environment) {
-  const read = readSettingsOf(env, RESOURCE_SETTINGS)
+  const read = readSettings(env)
   return Object.freeze({
     origin: read.RESOURCE_ORIGIN,
     public: { port: read.RESOURCE_PORT, host: read.RESOURCE_HOST },
@@ -61,10 +55,7 @@ export type Config = ReturnType<typeof loadConfig>
 
 /** What `migrate` needs, so that its job holds no other secret. Without an owner's URL it connects as the app. */
 export function loadMigrationConfig(env: Environment) {
-  const read = readSettingsOf(env, RESOURCE_SETTINGS, [
-    'RESOURCE_MIGRATION_DATABASE_URL',
-    'RESOURCE_DATABASE_URL',
-  ])
+  const read = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
   const appRole = decodeURIComponent(new URL(read.RESOURCE_DATABASE_URL).username)
   return Object.freeze({
     url: read.RESOURCE_MIGRATION_DATABASE_URL ?? read.RESOURCE_DATABASE_URL,
@@ -72,18 +63,15 @@ export function loadMigrationConfig(env: Environment) {
   })
 }
 
-export type SettingName = keyof typeof SETTINGS
-export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
+/** What commands need that only read the database. */
+export const loadDatabaseUrl = (env: Environment) =>
+  readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
 
-/**
- * Reads only these settings.
- *
- * @throws {ConfigError} naming every bad and missing one of them, and every unknown `RESOURCE_*` variable
- */
-export const readSettings = <Name extends SettingName>(
-  env: Environment,
-  names: readonly Name[],
-): Values<Name> => readSettingsOf(env, RESOURCE_SETTINGS, names)
+/** What commands need that open what is sealed, or find an address. */
+export function loadDeskKeys(env: Environment) {
+  const read = readSettings(env, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
+  return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
+}
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values

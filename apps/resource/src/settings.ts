@@ -50,11 +50,7 @@ export const SETTINGS = {
       'The site root and OAuth issuer, such as `https://plainpath.example`. Requests for another Host are refused.',
   },
   RESOURCE_PORT: { schema: port, description: 'Port of the public listener.', default: '8082' },
-  RESOURCE_HOST: {
-    schema: text,
-    description: 'Address the public listener binds.',
-    default: '0.0.0.0',
-  },
+  RESOURCE_HOST: { schema: text, description: 'Address the public listener binds.', default: '0.0.0.0' },
   RESOURCE_OPERATIONS_PORT: {
     schema: port,
     description: 'Port of `/live`, `/ready` and `/metrics`.',

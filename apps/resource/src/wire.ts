@@ -74,7 +74,9 @@ export async function openResource(
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
-  const tracing = opening.use(await openTraces(config, log))
+  const tracing = opening.use(
+    await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
+  )
   const db = opening.use(openPool(config.databaseUrl, { applicationName: 'plainpath resource', log }))
   const metrics = createMetrics('resource')
   poolMetrics(metrics, db)

@@ -1,16 +1,21 @@
-export { openTracing } from './open-tracing.ts'
+import type { Tracing, TracingOptions } from './tracing.ts'
+
 export {
+  type AnsweredRequest,
   runUnder,
-  type SpanAttributes,
   type TracedCall,
+  type Tracing,
   traced,
   traceFields,
   traceHeaders,
-} from './running-span.ts'
-export {
-  type AnsweredRequest,
-  type RequestSpan,
-  type Tracing,
-  type TracingLog,
-  type TracingOptions,
 } from './tracing.ts'
+
+/** @returns undefined without a URL; then nothing of OpenTelemetry is loaded. */
+export async function openTracing(
+  options: Omit<TracingOptions, 'url'> & { readonly url: string | undefined },
+): Promise<Tracing | undefined> {
+  const { url } = options
+  if (url === undefined) return undefined
+  const { otlpTracing } = await import('./otlp-tracing.ts')
+  return otlpTracing({ ...options, url })
+}

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
 import {
   type Attributes,
@@ -12,16 +13,16 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import {
   AlwaysOnSampler,
   BatchSpanProcessor,
   ParentBasedSampler,
+  type SpanExporter,
   TracerProvider,
 } from '@opentelemetry/sdk-trace'
-import { boundedExporter, DELIVERY_MS } from './bounded-exporter.ts'
-import type { RunningSpan } from './running-span.ts'
-import type { RequestSpan, Tracing, TracingOptions } from './tracing.ts'
+import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracing.ts'
 
 /** Beyond these, spans are dropped. */
 const MOST_WAITING = 2_048
@@ -131,3 +132,40 @@ function remoteSpan(traceparent: string | undefined): SpanContext | undefined {
   const context = { traceId, spanId, traceFlags, isRemote: true }
   return isSpanContextValid(context) ? context : undefined
 }
+
+/** How long a batch may take to be delivered, tries and all, and how long the end of the process waits for the last. */
+const DELIVERY_MS = 2_000
+/** The whole queue goes out at once at the end: five batches. */
+const MOST_DELIVERIES_AT_ONCE = 8
+
+/** Delivers to the collector, and says once that it cannot, and once that it can again. */
+function boundedExporter({ url, log }: TracingOptions): SpanExporter {
+  const exporter = new OTLPTraceExporter({
+    url: `${url}/v1/traces`,
+    timeoutMillis: DELIVERY_MS,
+    concurrencyLimit: MOST_DELIVERIES_AT_ONCE,
+  })
+  // Batches are begun by whichever request came last; what is said of them is not said of it.
+  const outside = AsyncLocalStorage.snapshot()
+  let away = false
+  const tell = (error: Error | undefined, failed: boolean) => {
+    if (failed && !away) log.warn('traces cannot be delivered', { error })
+    if (!failed && away) log.info('traces are delivered again')
+    away = failed
+  }
+  return {
+    export(spans, onResult) {
+      outside(() =>
+        exporter.export(spans, (result) => {
+          tell(result.error, result.code !== DELIVERED)
+          onResult(result)
+        }),
+      )
+    },
+    forceFlush: () => exporter.forceFlush(),
+    shutdown: () => exporter.shutdown(),
+  }
+}
+
+/** `ExportResultCode.SUCCESS` of a package that is not ours to name. */
+const DELIVERED = 0

@@ -1,16 +1,9 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
-import {
-  openTracing,
-  runUnder,
-  type Tracing,
-  type TracingLog,
-  traced,
-  traceFields,
-  traceHeaders,
-} from './index.ts'
+import { openTracing, runUnder, type Tracing, traced, traceFields, traceHeaders } from './index.ts'
 import { startCollector } from './testing/collector.ts'
+import type { TracingLog } from './tracing.ts'
 
 const silent = { info: () => undefined, warn: () => undefined }
 

@@ -24,7 +24,7 @@ export interface Limiter {
   readonly takeHere: TakeHere
 }
 
-export interface LimiterOptions {
+interface LimiterOptions {
   store: LimitStore
   /** Multiplies every quota. */
   factor: number
@@ -110,7 +110,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
  * @param address as `clientAddress` gives it
  * @param clientId of whoever showed a good token; without one the caller is anonymous
  */
-export type TakeHere = (limits: RouteLimits, address: string, clientId?: string) => LimitState[] | undefined
+type TakeHere = (limits: RouteLimits, address: string, clientId?: string) => LimitState[] | undefined
 
 /** Where a caller is counted for one policy: in each network of the address, or as a client. */
 type Places = readonly { readonly policy: LimitPolicy; readonly key: string }[]

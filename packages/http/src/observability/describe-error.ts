@@ -1,5 +1,5 @@
 /** An error as it may be logged: kind, code, place and cause, its text freed of what could be somebody's data. */
-export interface ErrorDescription {
+interface ErrorDescription {
   readonly name: string
   readonly message: string
   readonly code?: string

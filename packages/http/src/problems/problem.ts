@@ -6,7 +6,7 @@ export interface InputMistake {
   readonly detail: string
 }
 
-export interface ProblemOptions {
+interface ProblemOptions {
   /** Sent to the caller: what is wrong and what to do next. Never put internals here; those belong in `cause`. */
   readonly detail?: string
   readonly errors?: readonly InputMistake[]

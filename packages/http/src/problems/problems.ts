@@ -2,7 +2,7 @@ import { durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { CLAIM_PROBLEMS } from './claim-problems.ts'
 
 /** What one kind of failure means. `oauth` is its code in RFC 6749 bodies, where it is not `invalid_request`. */
-export interface ProblemKind {
+interface ProblemKind {
   readonly status: number
   readonly title: string
   /** What went wrong, for the page `/problems/<code>`. */

@@ -12,7 +12,7 @@ export interface WatchedClock extends AsyncDisposable {
   requireSound(): void
 }
 
-export interface WatchClockDeps {
+interface WatchClockDeps {
   /** The time of the store now; a failure is somebody else's business. */
   readonly storeTime: () => Promise<Date>
   readonly log: Log

@@ -2,7 +2,7 @@ import type { z } from 'zod'
 import { type InputMistake, Problem } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
 
-export type InputPlace = 'body' | 'query' | 'params'
+type InputPlace = 'body' | 'query' | 'params'
 
 /** Beyond these, mistakes are counted and not listed, so that a small body cannot ask for a large answer. */
 const MAX_LISTED = 50

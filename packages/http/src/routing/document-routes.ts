@@ -3,7 +3,7 @@ import { type PreparedAnswer, prepareAnswer } from './prepared-answer.ts'
 import { defineRoute, type RequestFacts, type Route, type RouteLimits } from './route.ts'
 
 /** Bytes that depend on no request. */
-export interface StaticDocument {
+interface StaticDocument {
   readonly path: `/${string}`
   /** The `Content-Type`, sent exactly so. */
   readonly contentType: string

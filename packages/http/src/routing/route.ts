@@ -58,13 +58,13 @@ type WithCaller<A> = A extends 'open'
     : { caller: Caller }
 
 /** An answer in another form than JSON, such as Markdown. */
-export interface TextReply {
+interface TextReply {
   /** `Content-Type`, sent exactly so. */
   readonly type: string
   readonly content: string
 }
 
-export interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
+interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
   method: 'get' | 'post' | 'put' | 'delete'
   /** Absolute, parameters as `/{slug}`. */
   path: `/${string}`

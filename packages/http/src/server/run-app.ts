@@ -12,12 +12,12 @@ interface Place {
 }
 
 /** An app with its stores open, which does not listen yet. */
-export interface OpenedApp extends AsyncDisposable {
+interface OpenedApp extends AsyncDisposable {
   readonly operationsApp: Koa
   readonly readiness: Readiness
 }
 
-export interface RunAppOptions<App extends OpenedApp> {
+interface RunAppOptions<App extends OpenedApp> {
   /** What the app cannot be opened without. */
   readonly needs: ReadinessChecks
   readonly open: () => Promise<App>

@@ -18,7 +18,7 @@ type Settings = Readonly<Record<string, Setting>>
 export type SettingValues<S extends Settings> = { readonly [Name in keyof S]: z.output<S[Name]['schema']> }
 
 /** The settings of one app, and the rules for them as a whole. */
-export interface AppSettings<S extends Settings> {
+interface AppSettings<S extends Settings> {
   readonly settings: S
   /** Any other variable whose name begins so is a mistake. */
   readonly prefix: string
@@ -41,35 +41,38 @@ export class ConfigError extends Error {
   }
 }
 
-/**
- * Reads settings from the environment.
- *
- * @param names of those that are needed; all when absent
- * @throws {ConfigError} naming every bad, missing and unknown variable
- */
-export function readSettings<S extends Settings, Name extends keyof S & string>(
-  env: Environment,
-  app: AppSettings<S>,
-  names?: readonly Name[],
-): Pick<SettingValues<S>, Name> {
-  const written = (name: string) => (app.emptyIsAbsent ? env[name] || undefined : env[name])
-  const mistakes = Object.keys(env)
-    .filter((name) => name.startsWith(app.prefix) && written(name) !== undefined)
-    .filter((name) => !Object.hasOwn(app.settings, name))
-    .map((name) => `${name} is not a setting`)
-  const needed: ReadonlySet<string> = new Set(names ?? Object.keys(app.settings))
-  const values: Record<string, unknown> = {}
-  for (const [name, { schema, default: fallback }] of Object.entries<Setting>(app.settings)) {
-    if (!needed.has(name)) continue
-    const text = written(name) ?? fallback
-    const parsed = schema.safeParse(text)
-    if (parsed.success) values[name] = parsed.data
-    else if (text === undefined) mistakes.push(`${name} is missing`)
-    else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
+/** Makes the function by which an app reads its settings. */
+export function settingsReader<S extends Settings>(app: AppSettings<S>) {
+  const { settings, prefix, emptyIsAbsent, mistakesTogether } = app
+  /**
+   * Reads settings from the environment.
+   *
+   * @param names of those that are needed; all when absent
+   * @throws {ConfigError} naming every bad and missing one of them, and every unknown variable
+   */
+  return function readSettings<Name extends keyof S & string>(
+    env: Environment,
+    names?: readonly Name[],
+  ): Pick<SettingValues<S>, Name> {
+    const written = (name: string) => (emptyIsAbsent ? env[name] || undefined : env[name])
+    const mistakes = Object.keys(env)
+      .filter((name) => name.startsWith(prefix) && written(name) !== undefined)
+      .filter((name) => !Object.hasOwn(settings, name))
+      .map((name) => `${name} is not a setting`)
+    const needed: ReadonlySet<string> = new Set(names ?? Object.keys(settings))
+    const values: Record<string, unknown> = {}
+    for (const [name, { schema, default: fallback }] of Object.entries<Setting>(settings)) {
+      if (!needed.has(name)) continue
+      const given = written(name) ?? fallback
+      const parsed = schema.safeParse(given)
+      if (parsed.success) values[name] = parsed.data
+      else if (given === undefined) mistakes.push(`${name} is missing`)
+      else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
+    }
+    mistakes.push(...mistakesTogether(values as Partial<SettingValues<S>>))
+    if (mistakes.length > 0) throw new ConfigError(mistakes)
+    return values as Pick<SettingValues<S>, Name>
   }
-  mistakes.push(...app.mistakesTogether(values as Partial<SettingValues<S>>))
-  if (mistakes.length > 0) throw new ConfigError(mistakes)
-  return values as Pick<SettingValues<S>, Name>
 }
 
 interface SettingRow {

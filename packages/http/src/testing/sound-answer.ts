@@ -3,7 +3,7 @@ import type { ErrorForm } from '../problems/answer-errors.ts'
 import { PROBLEM_CODES, type ProblemCode, problemKind } from '../problems/problems.ts'
 
 /** What came back, whoever sent the request. */
-export interface AnswerFacts {
+interface AnswerFacts {
   readonly status: number
   readonly headers: Headers
   readonly text: string
