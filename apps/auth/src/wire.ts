@@ -5,11 +5,13 @@ import {
   createReadiness,
   memoryLimitStore,
   operationsApp,
+  watchClock,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import { API_VERSION, serviceUrls } from '@plainpath/metadata'
-import { listen, schemaIsCurrent } from '@plainpath/postgres'
+import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
 import { REVOCATION } from '@plainpath/revocation'
+import { openTracing } from '@plainpath/tracing'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
@@ -32,7 +34,6 @@ import { followMark } from './revocation/follow-mark.ts'
 import { MIGRATIONS, openStores } from './stores.ts'
 import type { Surroundings } from './surroundings.ts'
 import { startUpkeep } from './upkeep.ts'
-import { wireClock } from './wire/wire-clock.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { wireOAuth } from './wire/wire-oauth.ts'
 import { wireResourceServers } from './wire/wire-resource-servers.ts'
@@ -54,7 +55,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores
   await db.openReserved()
   metrics.watchPool(db)
-  const clock = opening.use(wireClock(db, { log, metrics }))
+  const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const limiter = createLimiter({
     store: redis ? sharedLimits(redis, stores.redisPrefix, now) : memoryLimitStore(now),
     factor: config.limitsFactor,

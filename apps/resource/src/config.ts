@@ -5,7 +5,7 @@ import { SETTINGS } from './settings.ts'
 
 export { ConfigError, type Environment }
 
-const readSettings = settingsReader({
+export const readSettings = settingsReader({
   settings: SETTINGS,
   prefix: 'RESOURCE_',
   emptyIsAbsent: true,
@@ -63,15 +63,8 @@ export function loadMigrationConfig(env: Environment) {
   })
 }
 
-/** What commands need that only read the database. */
-export const loadDatabaseUrl = (env: Environment) =>
-  readSettings(env, ['RESOURCE_DATABASE_URL']).RESOURCE_DATABASE_URL
-
-/** What commands need that open what is sealed, or find an address. */
-export function loadDeskKeys(env: Environment) {
-  const read = readSettings(env, ['RESOURCE_KEK_FILE', 'RESOURCE_HASH_KEY_FILE'])
-  return { sealingKeys: read.RESOURCE_KEK_FILE, hashKey: read.RESOURCE_HASH_KEY_FILE }
-}
+export type SettingName = keyof typeof SETTINGS
+export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTINGS>, Name>
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values

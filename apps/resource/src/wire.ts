@@ -10,9 +10,10 @@ import {
   surfaceOf,
 } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
-import { serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, serviceUrls } from '@plainpath/metadata'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
+import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import { publicHandler } from './app.ts'
 import { type AskAuthorizationServer, askAuthorizationServer } from './auth/ask-authorization-server.ts'
@@ -42,7 +43,6 @@ import { waitlistRoutes } from './waitlist/waitlist-routes.ts'
 import { startBackgroundWork } from './wire/wire-background.ts'
 import { createIntrospection, tokenMemory } from './wire/wire-introspection.ts'
 import { openStores, type Stores } from './wire/wire-stores.ts'
-import { openTraces } from './wire/wire-tracing.ts'
 
 /** The API, open but not listening. Disposing closes its connections. */
 export interface Resource extends AsyncDisposable {

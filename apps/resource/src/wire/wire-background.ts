@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { loadGuides } from '@plainpath/guides'
-import type { Log, Metrics, WatchedClock } from '@plainpath/http'
+import { type Log, type Metrics, type WatchedClock, watchClock } from '@plainpath/http'
 import { type Mailer, mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
-import { clockAgrees, type Pool } from '@plainpath/postgres'
+import { clockAgrees, databaseTime, type Pool } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
 import { type FollowedClientSecret, followClientSecret } from '../auth/client-secret.ts'
 import { followRevocations } from '../auth/follow-revocations.ts'
@@ -14,7 +14,6 @@ import { type FollowedGuides, followGuides } from '../guides/follow-guides.ts'
 import { keepRetention, type Retention } from '../retention/keep-retention.ts'
 import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
-import { wireClock } from './wire-clock.ts'
 import type { Stores } from './wire-stores.ts'
 
 export interface BackgroundWork {
@@ -43,7 +42,7 @@ export async function startBackgroundWork(
 ): Promise<BackgroundWork> {
   const { db, member, metrics, log, now } = deps
   const { waitlist, contact } = deps.stores
-  const clock = opening.use(wireClock(db, { log, metrics }))
+  const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const clientSecret = opening.use(
     followClientSecret({
       first: config.clientSecret,
