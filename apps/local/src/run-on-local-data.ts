@@ -1,12 +1,8 @@
+import type { CommandIo } from '@plainpath/commands'
 import { openLocalEnvironment } from './local-environment.ts'
 import { type Environment, localSettings } from './local-settings.ts'
 import { PROJECT_FOLDER } from './project-folder.ts'
 import { silentSteps } from './steps.ts'
-
-export interface CommandIo {
-  print(line: string): void
-  printError(line: string): void
-}
 
 export type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => Promise<number>
 
