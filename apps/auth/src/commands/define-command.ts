@@ -31,10 +31,11 @@ type Stores = Awaited<ReturnType<typeof openStores>>
 /** The stores that are in PostgreSQL alone. Nothing among them ends a token, since tokens may be in Redis. */
 type DatabaseStores = Pick<
   Stores,
-  'countAgents' | 'expiring' | 'keys' | 'resourceServerFollowers' | 'rewrapClaims' | 'rewrapNames'
+  'countAgents' | 'keys' | 'resourceServerFollowers' | 'rewrapClaims' | 'rewrapNames'
 > & {
   readonly store: Pick<Stores['store'], 'enable' | 'find' | 'list'>
   readonly claims: Pick<Stores['claims'], 'list'>
+  readonly expiring: Pick<Stores['expiring'], 'find'>
   readonly stops: Pick<Stores['stops'], 'audit'>
 }
 
