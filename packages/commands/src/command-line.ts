@@ -71,7 +71,7 @@ function parserOf<Context>(
   })
   for (const [name, description] of Object.entries(line.groups)) parser.command(name).description(description)
   for (const command of line.commands) {
-    const [name = '', group] = command.name.split(' ').reverse()
+    const [name = '', group] = command.name.split(' ').toReversed()
     const parent = parser.commands.find((each) => each.name() === group) ?? parser
     const program = parent.command(name)
     program.description(command.summary)
