@@ -69,16 +69,11 @@ function parserOf<Context>(
     writeOut: (text) => io.print(text.trimEnd()),
     writeErr: (text) => io.printError(text.trimEnd()),
   })
-  const groups = new Map(
-    Object.entries(line.groups).map(([name, description]) => [
-      name,
-      parser.command(name).description(description),
-    ]),
-  )
+  for (const [name, description] of Object.entries(line.groups)) parser.command(name).description(description)
   for (const command of line.commands) {
-    const [first = '', second] = command.name.split(' ')
-    const program =
-      second === undefined ? parser.command(first) : (groups.get(first) ?? parser).command(second)
+    const [name = '', group] = command.name.split(' ').toReversed()
+    const parent = parser.commands.find((each) => each.name() === group) ?? parser
+    const program = parent.command(name)
     program.description(command.summary)
     for (const { declared } of Object.values(command.parameters ?? {})) {
       if (declared instanceof Option) program.addOption(declared)

@@ -24,7 +24,7 @@ const algorithm = option('--algorithm <name>', 'of a new key; as the key before 
 })
 const NOTHING = 'Nothing to do: a key signs already.'
 
-/** What the security team does. Refusals say from when the step is safe. */
+/** What the security team does. Refusals say from when the step is safe. Each takes `--dry-run`, so that a script need not know which of them change anything. */
 export const keysCommands = [
   defineCommand({
     name: 'keys init',
@@ -49,6 +49,7 @@ export const keysCommands = [
   defineCommand({
     name: 'keys list',
     summary: 'every key, what is due and when it is safe, and which instance signs with what',
+    parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
       const all = operationsOf(call)
@@ -163,7 +164,7 @@ export const keysCommands = [
   defineCommand({
     name: 'keys audit',
     summary: 'every change of a key, oldest first',
-    parameters: AUDIT_PARAMETERS,
+    parameters: { ...AUDIT_PARAMETERS, dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {
       return auditAnswer(await keys.audit(), args, {

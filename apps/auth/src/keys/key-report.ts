@@ -39,7 +39,6 @@ export const refusalText = ({ reason, safeFrom }: KeyRefusal) =>
   safeFrom ? `${reason} It is safe from ${safeFrom.toISOString()}.` : reason
 
 export const refusalJson = ({ reason, safeFrom }: KeyRefusal) => ({
-  ok: false,
   reason,
   ...(safeFrom && { safe_from: safeFrom.toISOString() }),
 })
