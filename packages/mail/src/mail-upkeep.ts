@@ -2,9 +2,11 @@ import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { addMailJob, MAX_ATTEMPTS } from './mail-job.ts'
 import { LEASE_MS } from './stored-mail.ts'
+import { DAY_MS } from './times.ts'
 
 const BATCH = 500
-export const DEAD_CONTENT_MS = RULES.undeliveredMailMs
+/** Counted from the last attempt, which comes within a day. */
+export const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
 /**
  * Makes jobs anew for mails that nobody works on, since the worker that held them was killed.
