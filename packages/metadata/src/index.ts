@@ -3,7 +3,7 @@ export { documentLinks, homeLinkHeader } from './documents/catalogs.ts'
 export { authDocuments, guideDocuments, resourceDocuments } from './documents/documents.ts'
 export { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo } from './documents/mcp-server.ts'
 export { MCP_TOOLS, type McpTool, type McpToolName, MOST_TOOL_RESULTS } from './documents/mcp-tools.ts'
-export type { ListedGuide, ServedDocument } from './documents/served-document.ts'
+export type { ListedGuide } from './documents/served-document.ts'
 export {
   AuthorizationServerMetadata,
   GRANT_TYPES,

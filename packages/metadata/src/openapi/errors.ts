@@ -3,7 +3,7 @@ import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-open
 import type { ErrorShape } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
-/** RFC 9457 with our extension members (contract §2). */
+/** RFC 9457 with our extension members. */
 const Problem = z.looseObject({
   type: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
   title: z.string(),
