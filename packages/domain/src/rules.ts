@@ -62,6 +62,6 @@ export const RULES = {
   mailsToMailbox: 5,
   mailCountedMs: DAY_MS + HOUR_MS,
   /** How long the address and the text of a mail are kept that no server took, and how long that there was a mail. */
-  undeliveredMailMs: 7 * DAY_MS,
+  undeliveredMailMs: 8 * DAY_MS,
   mailKeptMs: 30 * DAY_MS,
 } as const

@@ -1,17 +1,15 @@
 export { agentCommands } from './documents/auth-md.ts'
 export { documentLinks, homeLinkHeader } from './documents/catalogs.ts'
 export { authDocuments, guideDocuments, resourceDocuments } from './documents/documents.ts'
-export { MCP_CAPABILITIES, MCP_VERSIONS, mcpInstructions, mcpServerInfo } from './documents/mcp-server.ts'
+export { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo } from './documents/mcp-server.ts'
 export { MCP_TOOLS, type McpTool, type McpToolName, MOST_TOOL_RESULTS } from './documents/mcp-tools.ts'
-export type { ListedGuide, ServedDocument } from './documents/served-document.ts'
+export type { ListedGuide } from './documents/served-document.ts'
 export {
   AuthorizationServerMetadata,
-  CLIENT_AUTH_METHODS,
   GRANT_TYPES,
   JWT_BEARER_GRANT,
   ProtectedResourceMetadata,
 } from './oauth-metadata.ts'
-export { AgentProblem, OAuthError, Problem as ProblemSchema } from './openapi/errors.ts'
 export { openApiDescription } from './openapi/openapi-description.ts'
 export { LONGEST_SEARCH, MOST_GUIDES } from './operations/guides.ts'
 export { CLIENT_ASSERTION_TYPE } from './operations/oauth.ts'
@@ -19,5 +17,5 @@ export type { Operation } from './operations/operation.ts'
 export { OPERATIONS, operations } from './operations/operations.ts'
 export { APP_NAMES, type AppName, appFor, PATHS } from './paths.ts'
 export { readTemplate } from './read-template.ts'
-export { RETENTION, type RetentionRow, retentionDocument } from './retention.ts'
-export { API_TITLE, API_VERSION, isLoopback, Origin, type ServiceUrls, serviceUrls } from './service-urls.ts'
+export { RETENTION } from './retention.ts'
+export { API_VERSION, isLoopback, Origin, type ServiceUrls, serviceUrls } from './service-urls.ts'

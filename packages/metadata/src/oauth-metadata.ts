@@ -43,7 +43,7 @@ export type AuthorizationServerMetadata = z.infer<typeof AuthorizationServerMeta
 export const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
 /** The grants that the token endpoint knows. */
 export const GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_GRANT]
-export const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
+const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /**
  * The document at `/.well-known/oauth-authorization-server`. It names only what runs, with one exception that

@@ -1,10 +1,10 @@
 import { capitalised, durationIn, durationInWords, RULES } from '@plainpath/domain'
 
-/** Attempts to send a mail end within a day. */
+/** For which mails to one mailbox are counted. */
 const DAY_MS = 24 * 3_600_000
 
 /** One kind of data about people or their agents, and how long this version keeps it. */
-export interface RetentionRow {
+interface RetentionRow {
   readonly what: string
   /** In what form. */
   readonly how: string
@@ -87,7 +87,7 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'A mail to you, until it is sent: your address and the text',
     how: 'Encrypted.',
-    until: `Until your mail server took it; if it never does, for ${durationIn('day', DAY_MS + RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
+    until: `Until your mail server took it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },
   {
     what: 'That a mail was sent, and what kind it was',
@@ -145,7 +145,7 @@ export const RETENTION: readonly RetentionRow[] = [
 ]
 
 /** The table as Markdown. */
-export const retentionTable = (): string =>
+const retentionTable = (): string =>
   [
     '| what | how | how long |',
     '|---|---|---|',

@@ -18,7 +18,7 @@ export const Origin = z.string().refine((text) => {
   )
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
-/** The addresses of the service, all made from ORIGIN, the site root and OAuth issuer (contract §1). */
+/** The addresses of the service, all made from ORIGIN, the site root and OAuth issuer. */
 export interface ServiceUrls {
   readonly origin: string
   /** The API root and OAuth resource identifier (RFC 8707). */

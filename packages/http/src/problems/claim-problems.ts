@@ -53,9 +53,8 @@ export const CLAIM_PROBLEMS = {
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
-    meaning: `${capitalised(numberInWords(RULES.claimTries))} codes were sent for this attempt, or too many in one day for this mailbox.`,
-    remedy:
-      'Begin a new claim, and have the person read the code to you. Never guess it. If a new claim is refused too, wait a day.',
+    meaning: `${capitalised(numberInWords(RULES.claimTries))} codes were sent for this attempt, or too many in ${durationInWords('day', RULES.mailboxTriesMs)} for this mailbox.`,
+    remedy: `Begin a new claim, and have the person read the code to you. Never guess it. If a new claim is refused too, wait ${durationIn('day', RULES.mailboxTriesMs)}.`,
     oauth: 'otp_locked',
   },
   'claim-expired': {

@@ -57,6 +57,7 @@ const fillIn = readTemplate(
     codeLasts: durationIn('minute', RULES.claimCodeMs),
     codes: numberInWords(RULES.claimCodes),
     linkLasts: durationIn('hour', RULES.claimLinkMs),
+    mailboxTriesLast: durationIn('day', RULES.mailboxTriesMs),
     tries: numberInWords(RULES.claimTries),
     claimMails: numberInWords(RULES.claimMails),
     resendPause: durationIn('minute', RULES.claimResendMs),
@@ -105,7 +106,7 @@ const registrationAnswer = (urls: ServiceUrls) => ({
   idle_expiry: registrationExample(urls).idle_expiry,
 })
 
-export interface AgentCommand {
+interface AgentCommand {
   /** What the line does, in words. */
   readonly does: string
   /** For a POSIX shell; a later line uses the variables of an earlier one. */

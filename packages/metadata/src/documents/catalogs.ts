@@ -3,15 +3,15 @@ import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } fro
 import { SKILL_TYPE, SKILLS } from './skills.ts'
 
 /** A typed link (RFC 8288). */
-export interface DocumentLink {
+interface DocumentLink {
   readonly rel: string
   readonly href: string
   readonly type: string
   readonly title: string
 }
 
-export const LINKSET_TYPE = 'application/linkset+json'
-export const AI_CATALOG_TYPE = 'application/ai-catalog+json'
+const LINKSET_TYPE = 'application/linkset+json'
+const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
 /** Where an agent goes on from the home page, or from the API root. */

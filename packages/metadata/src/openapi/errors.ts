@@ -3,8 +3,8 @@ import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-open
 import type { ErrorShape } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
-/** RFC 9457 with our extension members (contract §2). */
-export const Problem = z.looseObject({
+/** RFC 9457 with our extension members. */
+const Problem = z.looseObject({
   type: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
   title: z.string(),
   status: z.int().min(400).max(599),
@@ -32,10 +32,10 @@ const OAuthMembers = {
 }
 
 /** The same with the two members that OAuth clients read. */
-export const AgentProblem = Problem.extend(OAuthMembers)
+const AgentProblem = Problem.extend(OAuthMembers)
 
 /** RFC 6749 §5.2. */
-export const OAuthError = z.object({
+const OAuthError = z.object({
   ...OAuthMembers,
   error_uri: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
 })

@@ -29,7 +29,7 @@ interface Outcome {
  * One public operation, said once: the route that answers it spreads this into `defineRoute`, and the API
  * description is made from it.
  */
-export interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
+interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
   readonly method: 'get' | 'post' | 'put' | 'delete'
   /** Absolute, parameters as `/{slug}`. */
   readonly path: `/${string}`

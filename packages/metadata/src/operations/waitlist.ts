@@ -9,7 +9,9 @@ import {
 } from '@plainpath/domain'
 import { defineOperation } from './operation.ts'
 
-const EXAMPLE_SLUG = ReferralSlug.parse('k3v7q2mzt5ndw4ha'.repeat(9).slice(0, RULES.referralSlugCharacters))
+const EXAMPLE_SLUG = ReferralSlug.parse(
+  'k3v7q2mzt5ndw4ha'.padEnd(RULES.referralSlugCharacters, 'k').slice(0, RULES.referralSlugCharacters),
+)
 
 export const joinWaitlist = defineOperation({
   method: 'post',

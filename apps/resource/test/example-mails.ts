@@ -1,0 +1,30 @@
+import { serviceUrls } from '@plainpath/metadata'
+import { confirmMail, deskMail, receiptMail } from '../src/contact/contact-mails.ts'
+import { forgetMail, joinedMail } from '../src/waitlist/waitlist-mails.ts'
+
+const ADDRESS = 'ana@example.org'
+
+/** Each mail that the API sends. */
+export function exampleMails() {
+  const urls = serviceUrls('https://plainpath.example')
+  const message = {
+    id: 'example',
+    topic: 'question',
+    text: 'When do I renew it?',
+    guideSlug: null,
+    replyTo: ADDRESS,
+    createdAt: new Date('2026-11-20T12:00:00Z'),
+  } as const
+  return [
+    joinedMail(urls, {
+      email: ADDRESS,
+      referralSlug: 'example',
+      confirmSecret: 'secret',
+      removeSecret: 'secret',
+    }),
+    forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
+    deskMail('desk@plainpath.example', message, 'person'),
+    receiptMail(urls, message),
+    confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
+  ]
+}

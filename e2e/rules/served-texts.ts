@@ -1,0 +1,71 @@
+import { exampleMails as mailsOfAuth } from '@plainpath/auth/example-mails'
+import { PROBLEM_CODES, problemKind } from '@plainpath/http'
+import {
+  agentCommands,
+  authDocuments,
+  guideDocuments,
+  RETENTION,
+  resourceDocuments,
+  serviceUrls,
+} from '@plainpath/metadata'
+import * as pages from '@plainpath/pages'
+import { exampleMails as mailsOfResource } from '@plainpath/resource/example-mails'
+
+const CONFIG = {
+  origin: 'https://plainpath.example',
+  attorneyLists: ['https://lists.example'],
+  builtAt: new Date('2026-11-20T12:00:00Z'),
+  securityContact: 'mailto:security@plainpath.example',
+}
+const AGENT = { name: 'Atlas', registered: '2026-11-20' }
+const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
+const CLOSED = [
+  'unknown',
+  'completed',
+  'locked',
+  'declined',
+  'expired',
+  'superseded',
+  'failed',
+  'no-codes-left',
+] as const
+
+/** What people and agents are given to read, by what it is. */
+export function servedTexts(): Record<string, string> {
+  const documents = [
+    ...authDocuments(CONFIG),
+    ...resourceDocuments(CONFIG),
+    ...Object.values(guideDocuments(CONFIG, [])),
+  ]
+  const bodies: Record<string, pages.Html> = {
+    privacy: pages.privacyPage({ rows: RETENTION }),
+    terms: pages.termsPage({ version: '0.1.0' }),
+    contact: pages.contactPage(),
+    contactMailed: pages.contactMailedPage(),
+    waitlist: pages.waitlistPage({}),
+    joined: pages.joinedPage({ referralUrl: 'https://plainpath.example' }),
+    alreadyJoined: pages.alreadyJoinedPage(),
+    claimQuestion: pages.claimQuestionPage({ ...QUESTION, codesLeft: 1, shown: true }),
+    claimWithoutCodes: pages.claimQuestionPage({ ...QUESTION, codesLeft: 0, shown: true }),
+    claimCode: pages.claimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
+    endClaim: pages.endClaimPage({ secret: 'secret', agent: AGENT, until: '2026-12-20' }),
+    endedClaim: pages.endedClaimPage(),
+    noClaim: pages.noClaimPage(),
+    ...Object.fromEntries(CLOSED.map((why) => [`claim ${why}`, pages.closedClaimPage(why)])),
+  }
+  return {
+    ...Object.fromEntries(documents.map(({ path, content }) => [path, content])),
+    ...Object.fromEntries(
+      Object.entries(bodies).map(([name, body]) => [`page ${name}`, pages.markupOf(body)]),
+    ),
+    ...Object.fromEntries(
+      PROBLEM_CODES.map((code) => [`problem ${code}`, JSON.stringify(problemKind(code))]),
+    ),
+    ...Object.fromEntries(
+      [...mailsOfAuth(), ...mailsOfResource()].map(({ subject, text }) => [`mail ${subject}`, text]),
+    ),
+    commands: agentCommands(serviceUrls(CONFIG.origin))
+      .map(({ does }) => does)
+      .join('\n'),
+  }
+}
