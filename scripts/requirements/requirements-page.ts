@@ -24,7 +24,7 @@ const MOST_LISTED = 3
 const PREFACE = `# Requirements
 
 What must not work, or must work in one way only, and the test that holds it. Titles of tests and of the rows of their
-tables begin with the number of the case. After each of them one piece of code, \`packages/http/src/testing\`, asserts what
+tables begin with the number of the case. After each of them one piece of code, \`packages/http/test/sound-answer.ts\`, asserts what
 holds whatever was asked: no failure of ours, an error in the form of its path without a word about how we are made, the
 headers of every answer, nothing confidential said back; what was refused has stored nothing, and its good twin succeeds.
 

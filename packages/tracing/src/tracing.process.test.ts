@@ -1,8 +1,8 @@
 import { execFile } from 'node:child_process'
 import { promisify } from 'node:util'
 import { expect, test } from 'vitest'
+import { startCollector } from '../test/collector.ts'
 import { openTracing, runUnder, type Tracing, traced, traceFields, traceHeaders } from './index.ts'
-import { startCollector } from './testing/collector.ts'
 import type { TracingLog } from './tracing.ts'
 
 const silent = { info: () => undefined, warn: () => undefined }

@@ -59,47 +59,20 @@ const TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
 const JWT_ANSWER = 'application/token-introspection+jwt'
 
 /** What the public may reach below `/oauth/`: exact, case-sensitive paths. Everything else there is 404. */
-export const publicOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
-  {
-    methods: ['POST'],
-    path: ROUTES.token,
-    limits: deps.limits.address,
-    serve: (ctx) => token(ctx, deps),
-  },
-  {
-    methods: ['POST'],
-    path: ROUTES.revocation,
-    limits: deps.limits.address,
-    serve: (ctx) => revoke(ctx, deps),
-  },
-  {
-    methods: ['GET', 'HEAD'],
-    path: ROUTES.jwks,
-    limits: deps.limits.documents,
-    serve: (ctx) => jwks(ctx, deps),
-  },
-  {
-    methods: ['GET', 'HEAD', 'POST'],
-    path: '/oauth/authorize',
-    limits: [],
-    serve: authorize,
-  },
-]
+export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
+  const { address, documents } = deps.limits
+  return [
+    { methods: ['POST'], path: ROUTES.token, limits: address, serve: (ctx) => token(ctx, deps) },
+    { methods: ['POST'], path: ROUTES.revocation, limits: address, serve: (ctx) => revoke(ctx, deps) },
+    { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: documents, serve: (ctx) => jwks(ctx, deps) },
+    { methods: ['GET', 'HEAD', 'POST'], path: '/oauth/authorize', limits: [], serve: authorize },
+  ]
+}
 
 /** What resource servers reach, on the internal listener. */
 export const internalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
-  {
-    methods: ['POST'],
-    path: ROUTES.introspection,
-    limits: [],
-    serve: (ctx) => introspect(ctx, deps),
-  },
-  {
-    methods: ['GET', 'HEAD'],
-    path: ROUTES.jwks,
-    limits: [],
-    serve: (ctx) => internalJwks(ctx, deps),
-  },
+  { methods: ['POST'], path: ROUTES.introspection, limits: [], serve: (ctx) => introspect(ctx, deps) },
+  { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: [], serve: (ctx) => internalJwks(ctx, deps) },
 ]
 
 async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { cpuTimeOf } from '../testing/cpu-time.ts'
+import { cpuTimeOf } from '../../test/cpu-time.ts'
 import { describeError } from './describe-error.ts'
 import { createLog } from './log.ts'
 

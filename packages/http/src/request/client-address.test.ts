@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { describe, expect, test } from 'vitest'
-import { cpuTimeOf } from '../testing/cpu-time.ts'
+import { cpuTimeOf } from '../../test/cpu-time.ts'
 import { addressNetworks, clientAddress, parseTrustedProxies } from './client-address.ts'
 
 /** As Node gives it: several headers of the name arrive joined. */

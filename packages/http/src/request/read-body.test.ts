@@ -2,10 +2,10 @@ import { connect } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { cpuTimeOf } from '../../test/cpu-time.ts'
 import { converse, head } from '../../test/raw-http.ts'
 import { type Service, startService } from '../../test/start-service.ts'
 import { defineRoute } from '../routing/route.ts'
-import { cpuTimeOf } from '../testing/cpu-time.ts'
 import { readForm } from './read-body.ts'
 
 const limits = {}

@@ -1,9 +1,9 @@
 import { request } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
+import { cpuTimeOf } from '../../test/cpu-time.ts'
 import { startService } from '../../test/start-service.ts'
 import { who } from '../../test/who-route.ts'
-import { cpuTimeOf } from '../testing/cpu-time.ts'
 import { defineRoute, type RawRoute, type Route } from './route.ts'
 
 const start = (...routes: Route[]) => startService({ routes })

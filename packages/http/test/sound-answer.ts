@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
-import type { ErrorForm } from '../problems/answer-errors.ts'
-import { PROBLEM_CODES, type ProblemCode, problemKind } from '../problems/problems.ts'
+import type { ErrorForm } from '../src/problems/answer-errors.ts'
+import { PROBLEM_CODES, type ProblemCode, problemKind } from '../src/problems/problems.ts'
 
 /** What came back, whoever sent the request. */
 interface AnswerFacts {
