@@ -8,7 +8,6 @@ import { checkLicences } from './check-licences.ts'
 import { checkLockfile } from './check-lockfile.ts'
 import { checkMinimumVersions } from './check-minimum-versions.ts'
 import { checkCopy, lintOpenapi } from './check-openapi.ts'
-import { checkRequirements } from './check-requirements.ts'
 import { checkSizes } from './check-sizes.ts'
 import { checkStorage } from './check-storage.ts'
 import { openRepository } from './repository.ts'
@@ -30,7 +29,6 @@ function check(): boolean {
     report('dependencies', () => checkDependencies(repository)),
     report('storage', () => checkStorage(repository)),
     report('licences', () => checkLicences(root)),
-    report('requirements', () => checkRequirements(repository)),
     report('openapi', () => [...checkCopy(root), ...lintOpenapi(root)]),
   ]
   return results.every(Boolean)

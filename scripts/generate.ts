@@ -6,7 +6,6 @@ const root = path.resolve(import.meta.dirname, '..')
 const WRITERS = [
   'packages/metadata/src/openapi/write-openapi.ts',
   'packages/metadata/src/write-retention.ts',
-  'scripts/requirements/write-requirements.ts',
   'scripts/dependencies/write-dependencies.ts',
   'scripts/storage/write-storage.ts',
 ]
