@@ -4,7 +4,7 @@ import { RegistrationId } from './claim.ts'
 import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
 import { Scope } from './scope.ts'
 
-/** The body of `POST /agent/register` (contract §4). What it does not know is ignored. */
+/** The body of `POST /agent/register`, RFC 7591 in form. What it does not know is ignored. */
 export const RegisterAgentRequest = z.object({
   client_name: AgentName.nullish().meta({
     maxLength: 200,

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** What a token may be used for (RFC 6749 §3.3). The words are public: seed §5. */
+/** What a token may be used for (RFC 6749 §3.3). The words are public: clients ask for them. */
 export const Scope = z.enum(['guides:read', 'waitlist:write', 'contact:write'])
 export type Scope = z.infer<typeof Scope>
 

@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** What can go wrong between an agent, a person and their mailbox (contract §5). */
+/** What can go wrong between an agent, a person and their mailbox. */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,

@@ -1,6 +1,6 @@
 import type { ProblemKind } from './problem-kind.ts'
 
-/** What can be wrong with a client and with what it authenticates by (contract §4). */
+/** What can be wrong with a client and with what it authenticates by. */
 export const CLIENT_PROBLEMS = {
   'invalid-client': {
     status: 401,

@@ -4,7 +4,7 @@ import { z } from 'zod'
 import { mailboxOf } from './mailbox.ts'
 import { DAY_MS } from './times.ts'
 
-/** How many mails may go within any 24 hours (contract §5). */
+/** How many mails may go within any 24 hours. */
 export interface MailCaps {
   readonly mailbox: number
   readonly domain: number

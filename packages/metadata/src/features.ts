@@ -12,7 +12,7 @@ export interface Features {
   readonly changelog: boolean
   /** `/` also as Markdown, and the same text at `/index.md`. */
   readonly homeMarkdown: boolean
-  /** Claims and the jwt-bearer grant (contract §5). */
+  /** Claims and the jwt-bearer grant. */
   readonly verifiedEmail: boolean
   /** `POST BASE/contact` and the scope `contact:write`. */
   readonly contact: boolean

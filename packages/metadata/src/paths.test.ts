@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { appFor, PATHS } from './paths.ts'
 
-/** Contract §1. */
+/** Written down once more, since moving a path breaks its callers. */
 const AUTH = [
   '/oauth/token',
   '/oauth/revoke',

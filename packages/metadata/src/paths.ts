@@ -3,7 +3,7 @@ export const APP_NAMES = ['auth', 'resource'] as const
 export type AppName = (typeof APP_NAMES)[number]
 
 /**
- * Which app answers which public path (contract §1). A path that ends in `/*` covers everything below it. The
+ * Which app answers which public path. A path that ends in `/*` covers everything below it. The
  * first match counts; what no line names belongs to `resource`. Gateways and launchers are checked against it.
  */
 export const PATHS: readonly { readonly path: string; readonly app: AppName }[] = [

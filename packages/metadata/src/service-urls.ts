@@ -1,4 +1,4 @@
-/** The addresses of the service, all made from ORIGIN, the site root and OAuth issuer (contract §1). */
+/** The addresses of the service, all made from ORIGIN, the site root and OAuth issuer. */
 export interface ServiceUrls {
   readonly origin: string
   /** The API root and OAuth resource identifier (RFC 8707). */

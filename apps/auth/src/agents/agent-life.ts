@@ -3,7 +3,7 @@ import type { Agent } from '@plainpath/domain'
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** How long agents live (contract §4), in milliseconds. */
+/** How long agents live, in milliseconds. Clients are told these times when they register. */
 export const LIFE = {
   /** Of an agent that never got a token, from its registration. */
   neverUsedMs: 7 * DAY_MS,

@@ -28,7 +28,7 @@ export interface AgentRouteDeps {
   }
 }
 
-/** `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks` (contract §4). */
+/** `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks`. */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
     ...operations.registerAgent,

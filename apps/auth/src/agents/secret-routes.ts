@@ -12,7 +12,7 @@ export interface SecretRouteDeps {
   limits: { manage: readonly LimitPolicy[]; client: readonly LimitPolicy[] }
 }
 
-/** `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}` (contract §4). */
+/** `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. */
 export const secretRoutes = (deps: SecretRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAgentSecret,

@@ -4,7 +4,7 @@ import { equalBytes } from '@plainpath/sealing'
 const MINUTE_MS = 60_000
 const DAY_MS = 24 * 60 * MINUTE_MS
 
-/** The numbers of a claim attempt (contract §5). */
+/** The bounds of a claim attempt: how long each step is open, and how often it may be tried. */
 export const ATTEMPT = {
   linkMs: DAY_MS,
   codeMs: 10 * MINUTE_MS,

@@ -46,7 +46,7 @@ export interface ClaimRouteDeps {
   }
 }
 
-/** `POST` and `DELETE /api/agent/claim`, `POST /api/agent/claim/complete` (contract §5). */
+/** `POST` and `DELETE /api/agent/claim`, `POST /api/agent/claim/complete`. */
 export function claimRoutes(deps: ClaimRouteDeps): Route[] {
   const limits = { address: deps.limits.address, client: deps.limits.client }
   const begin = defineRoute({

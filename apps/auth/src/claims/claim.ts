@@ -1,6 +1,6 @@
 const DAY_MS = 24 * 3_600_000
 
-/** How long a claim lasts (contract §5). */
+/** How long a claim lasts: then the person must confirm the agent again. */
 export const CLAIM_MS = 30 * DAY_MS
 
 export const ENDED_BY = ['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired'] as const

@@ -5,7 +5,7 @@ export type EndClaim = (id: string, by: 'person' | 'agent' | 'operator') => Prom
 
 /**
  * The one way in which a claim is ended on purpose; when it returns, nothing of the claim is good anywhere (R-LIN,
- * contract §4): the store ends its tokens and tells the APIs before it does.
+ * docs/revocation): the store ends its tokens and tells the APIs before it does.
  */
 export const endClaim =
   (deps: { claims: Pick<ClaimStore, 'end'>; now: () => Date }): EndClaim =>

@@ -200,7 +200,7 @@ async function passToProvider(
   throwProviderFailure(ctx)
 }
 
-/** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */
+/** For anybody, from memory, whatever is down; what may miss a change is kept by no cache. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   await countForAddress(ctx, deps, deps.limits.documents)
   const content = JSON.stringify({ keys: deps.provider.ring.published })

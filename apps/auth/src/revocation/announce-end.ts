@@ -5,7 +5,7 @@ import { type KnownMark, knowMark, nextStep, type Seen, type WaitIntervals } fro
 
 /**
  * Tells every API that something ended, and returns when none uses an answer about it from memory any more (R-LIN,
- * contract §4). It runs after the end itself is done: deleted, or committed.
+ * docs/revocation). It runs after the end itself is done: deleted, or committed.
  *
  * @throws when the store does not answer; then nobody knows, and it must be announced again
  */

@@ -46,7 +46,7 @@ const COUNT_MS = 10_000
 
 /**
  * Ends tokens; when it returns, no request that begins later succeeds with one of them anywhere, not even with one that
- * a process saves later although it began to issue it before (R-LIN, contract §4).
+ * a process saves later although it began to issue it before (R-LIN, docs/revocation).
  *
  * As when an agent ends, the number is raised beside the tokens before the change commits, and again after it, since
  * the tokens' store may have lost the number in between and been told the old one. Killed in between, it has ended

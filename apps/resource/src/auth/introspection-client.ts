@@ -16,7 +16,7 @@ export interface IntrospectionClientOptions {
   readonly now: () => Date
   /** How long an answer may take; a second when absent. */
   readonly timeoutMs?: number | undefined
-  /** Asks for the address of the person too (contract §4). */
+  /** Asks for the address of the person too. */
   readonly claims?: 'email'
   /** Told of each answer that was missing or could not be believed. */
   readonly onFailure?: () => void

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** RFC 9457 with our extension members (contract §2). */
+/** RFC 9457 with our extension members. */
 export const Problem = z.looseObject({
   type: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
   title: z.string(),

@@ -23,7 +23,7 @@ const describedIn = (document: { paths: Record<string, Record<string, DescribedO
     ),
   )
 
-describe('the four operations of the specification (seed §4) stand with its statuses by number', () => {
+describe('the four operations that callers were promised first stand with their statuses by number', () => {
   test.for([
     ['get', '/health', ['200']],
     ['get', '/guides', ['200']],
