@@ -18,7 +18,7 @@ export const SECURITY_EVENTS = [
   'api-secret-added',
   'api-secret-ended',
 ] as const
-export type SecurityEvent = (typeof SECURITY_EVENTS)[number]
+type SecurityEvent = (typeof SECURITY_EVENTS)[number]
 
 /** Tells one event, with our own ids. */
 export type TellSecurityEvent = (event: SecurityEvent, ids: LogFields) => void

@@ -6,7 +6,7 @@ import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-st
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
 
-export const CLAIMS_RUN = { ...FEATURES, verifiedEmail: true, contact: true }
+const CLAIMS_RUN = { ...FEATURES, verifiedEmail: true, contact: true }
 
 /** A server with claims and a mail server of its own, and a clock that only the test moves on. */
 export interface ClaimsUnderTest extends AsyncDisposable {

@@ -6,7 +6,7 @@ import { signAssertion } from './identity-assertion.ts'
 
 const DAY_MS = 86_400_000
 
-export interface IssuedAssertion {
+interface IssuedAssertion {
   /** A JWT, `typ: identity-assertion+jwt`. */
   readonly assertion: string
   readonly expiresAt: Date

@@ -7,7 +7,7 @@ import { claimLinkMail } from './claim-mails.ts'
 import type { ClaimAttemptStore } from './claim-store.ts'
 import { newMatchPhrase } from './match-phrase.ts'
 
-export interface BegunAttempt {
+interface BegunAttempt {
   readonly registrationId: string
   readonly attemptId: string
   readonly matchPhrase: string

@@ -30,7 +30,7 @@ export interface NewAttempt {
 }
 
 /** An attempt as its page shows it; the phrase only while it is open. */
-export interface LinkedAttempt {
+interface LinkedAttempt {
   readonly attempt: ClaimAttempt
   readonly matchPhrase: string | undefined
   readonly blocked: boolean

@@ -6,7 +6,7 @@ export interface InstanceKeys {
   readonly published: readonly PublicJwk[]
 }
 
-export const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', 'retiring'])
+const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', 'retiring'])
 
 /** @throws {Error} saying what to run, when no key signs */
 export function instanceKeys(keys: readonly SigningKey[]): InstanceKeys {

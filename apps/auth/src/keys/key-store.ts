@@ -4,7 +4,7 @@ import type { Follower, KeyRefusal, KeyRing, Transition } from './key-ring.ts'
 import type { KeyPair, SigningKey } from './signing-key.ts'
 
 /** Every key with its private part, oldest first. */
-export interface OpenedRing extends KeyRing {
+interface OpenedRing extends KeyRing {
   readonly keys: readonly SigningKey[]
 }
 

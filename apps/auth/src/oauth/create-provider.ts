@@ -25,7 +25,7 @@ export interface ProviderDeps {
   revocationMark: () => string | undefined
 }
 
-export const TOKEN_SECONDS = 3600
+const TOKEN_SECONDS = 3600
 
 /** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
 export const ROUTES = {
@@ -112,6 +112,7 @@ function signOurAnswers(
       iss: urls.origin,
       aud: this.client.clientId,
       // By the clock that the library takes its times from.
+      // oxlint-disable-next-line no-restricted-properties -- a point in time beside others that the library takes from that clock
       iat: Math.floor(Date.now() / 1000),
       token_hash: state[INTROSPECTED_HASH],
       ...(isKept && { revocation_mark: mark }),

@@ -1,11 +1,11 @@
 /** A secret that an instance accepts, and how long ago it last was shown there; undefined for never. */
-export interface AcceptedSecret {
+interface AcceptedSecret {
   readonly clientId: string
   readonly fingerprint: string
   readonly usedMsAgo?: number | undefined
 }
 
-export interface ResourceServerReport {
+interface ResourceServerReport {
   readonly instanceId: string
   readonly host: string
   readonly secrets: readonly AcceptedSecret[]
