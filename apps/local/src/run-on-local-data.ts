@@ -3,7 +3,7 @@ import { type Environment, localSettings } from './local-settings.ts'
 import { PROJECT_FOLDER } from './project-folder.ts'
 import { silentSteps } from './steps.ts'
 
-export interface CommandIo {
+interface CommandIo {
   print(line: string): void
   printError(line: string): void
 }
