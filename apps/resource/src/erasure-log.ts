@@ -1,7 +1,7 @@
 import type { Log } from '@plainpath/http'
 
 /** What a person had erased; a log names it by its id. */
-export type Erased = 'entry' | 'message'
+type Erased = 'entry' | 'message'
 export type TellErased = (what: Erased, id: string) => void
 
 /**

@@ -8,13 +8,13 @@ import {
 } from '@plainpath/guides'
 import type { GuideChange, PublishedGuides } from './published-guides.ts'
 
-export interface GuidePage {
+interface GuidePage {
   readonly guides: readonly DatedGuide[]
   /** The slug to go on after, if there are more. */
   readonly next?: string
 }
 
-export interface FoundGuide {
+interface FoundGuide {
   readonly guide: DatedGuide
   /** The part of the text that answers best, as plain text. */
   readonly snippet: string

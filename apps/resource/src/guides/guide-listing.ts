@@ -4,7 +4,7 @@ import { MOST_GUIDES, type ServiceUrls } from '@plainpath/metadata'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideCursors } from './guide-cursor.ts'
 
-export interface GuideListingPage {
+interface GuideListingPage {
   readonly guides: GuideListing[]
   /** The cursor of the next page. */
   readonly next: string | null

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 
-export interface KeptVersion {
+interface KeptVersion {
   readonly slug: string
   readonly version: number
   readonly content: PackagedGuide

@@ -21,7 +21,7 @@ export interface NewWaitlistEntry {
 }
 
 /** Somebody who asks to be forgotten, or for whom somebody asks. */
-export interface ForgetRequest {
+interface ForgetRequest {
   readonly canonicalEmail: string
   readonly link: StoredLink
   readonly mail: MailContent
