@@ -20,7 +20,7 @@ export interface Fault {
 
 const SHARE_OF_SATURATION = 0.6
 /** A generator that is later than this measures itself. */
-export const MOST_LAG_MS = 5
+const MOST_LAG_MS = 5
 const TRIES = 3
 
 /** Tries again when the generator could not keep up, at most twice. */

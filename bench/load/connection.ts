@@ -2,7 +2,7 @@ import { connect, type Socket } from 'node:net'
 import { readAnswer } from './read-answer.ts'
 
 /** What came of a request: a status, or 0 when no answer could be read. */
-export type Answered = (status: number) => void
+type Answered = (status: number) => void
 
 /** One kept connection, with at most one request under way. It is made anew when the server ends it. */
 export interface Connection extends Disposable {

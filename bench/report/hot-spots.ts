@@ -36,7 +36,7 @@ export async function printHotSpots(folder: string, say: (line: string) => void)
   }
 }
 
-export function hotSpots(
+function hotSpots(
   { nodes, samples, timeDeltas }: Profile,
   place: (frame: CallFrame) => string,
 ): { share: number; where: string }[] {

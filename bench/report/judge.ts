@@ -71,7 +71,7 @@ export function verdictsOf(all: readonly PathSeries[], fromMemory: boolean): Ver
 type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly why: string }
 
 /** Throughput, ours to theirs, of each round; then median and range of these. */
-export function ratioOf(ours: Series, theirs: Series): Ratio {
+function ratioOf(ours: Series, theirs: Series): Ratio {
   const broken = [ours, theirs].map(figuresOf).find((figures) => !figures.ok)
   if (broken?.ok === false) return { ok: false, why: broken.why }
   const ratios = ours.rounds.map(

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process'
 import { cpus, setPriority, totalmem } from 'node:os'
 
 /** Where what is measured runs, and where everything else does: stores and load. */
-export const SERVER_CORE = 0
-export const LOAD_CORE = 1
+const SERVER_CORE = 0
+const LOAD_CORE = 1
 
 /** Of all that is started here, as against what else runs on the machine. */
 const HIGH_PRIORITY = -10
