@@ -16,7 +16,7 @@ import { startGateway } from './start-gateway.ts'
 import { type RunningRedis, startRedis } from './start-redis.ts'
 
 /** Where each app meets its stores; a test puts a fault proxy in between. */
-export interface StackAddresses {
+interface StackAddresses {
   readonly AUTH_DATABASE_URL: string
   readonly RESOURCE_DATABASE_URL: string
   readonly AUTH_REDIS_URL: string
