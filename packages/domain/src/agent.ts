@@ -21,8 +21,8 @@ export const AgentName = z
   .refine((name) => name.isWellFormed(), 'must be well-formed Unicode')
 
 /** `disabled` can be undone by an operator; `deleted` is final and keeps neither name nor secret. */
-export const AgentStatus = z.enum(['active', 'disabled', 'deleted'])
-export type AgentStatus = z.infer<typeof AgentStatus>
+const AgentStatus = z.enum(['active', 'disabled', 'deleted'])
+type AgentStatus = z.infer<typeof AgentStatus>
 
 export const Agent = z.strictObject({
   id: AgentId,

@@ -13,7 +13,7 @@ export interface StandingClaim {
   readonly expiresAt: Date
 }
 
-export const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
+const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
 /** The body of `POST /agent/claim`. What it does not know is ignored, `claim_token` of other dialects too. */
 export const BeginClaimRequest = z

@@ -3,7 +3,6 @@ import { isOnEd25519, isOnP256 } from './curve-point.ts'
 
 /** Names by which an assertion is signed (RFC 7518 §3.1, RFC 8037, RFC 9864); the last two are the same. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
-export type AssertionAlgorithm = (typeof ASSERTION_ALGORITHMS)[number]
 
 export const MAX_AGENT_KEYS = 3
 
