@@ -6,7 +6,7 @@ import { snippetsOf } from './snippet.ts'
 import { spellingOf } from './spelling.ts'
 import { withoutAttorneySection } from './without-attorney-section.ts'
 
-export interface GuideHit {
+interface GuideHit {
   readonly slug: string
   /** Higher is better; only to be compared with others of one search. */
   readonly score: number

@@ -2,7 +2,7 @@
  * Hosts a guide may cite or link, compared exactly: a look-alike (`myuscis.com`, `www.uscis.gov.example.com`) is none of them.
  * Federal sites only; copies of official text that others keep are never cited.
  */
-export const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
+const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'acis.eoir.justice.gov',
   'ceac.state.gov',
   'egov.uscis.gov',

@@ -2,11 +2,11 @@ import { Guide, GuideSource } from '@plainpath/domain'
 import { z } from 'zod'
 
 /** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
-export const PackagedSource = z.strictObject({
+const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
   ...GuideSource.shape,
 })
-export type PackagedSource = Readonly<z.infer<typeof PackagedSource>>
+type PackagedSource = Readonly<z.infer<typeof PackagedSource>>
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
 

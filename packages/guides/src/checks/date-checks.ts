@@ -1,7 +1,7 @@
 import type { GuideCheck } from './guide-check.ts'
 
 /** The day of the newest copy that was read for any guide. Raise it when somebody opens the cited pages again. */
-export const NEWEST_COPY = '2026-09-22'
+const NEWEST_COPY = '2026-09-22'
 
 export const checkedAfterUpdated: GuideCheck = ({ sources, updated }) =>
   sources
