@@ -38,7 +38,7 @@ export interface LimitStore {
 }
 
 /** What a process can count without asking anybody, and so at once. */
-export interface LimitsHere {
+interface LimitsHere {
   /** The key of the day, where it is known. */
   key(day: string): Buffer | undefined
   /** Takes one when called, before anything else is done; undefined where somebody must be asked, or would refuse. */

@@ -6,7 +6,7 @@ const TO_CONTACT =
   'For contact:write a person has to confirm you first: begin with POST /api/agent/claim; /auth.md leads through it.'
 
 /** Every problem this system answers with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
-export const PROBLEMS = {
+const PROBLEMS = {
   'invalid-request': {
     status: 400,
     title: 'The request is not valid',

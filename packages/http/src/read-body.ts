@@ -7,7 +7,7 @@ import { headersNamed } from './headers-named.ts'
 import { JsonError, parseJson } from './parse-json.ts'
 import { Problem } from './problem.ts'
 
-export const BODY_LIMIT_BYTES = 16 * 1024
+const BODY_LIMIT_BYTES = 16 * 1024
 const MAX_FORM_FIELDS = 32
 
 const JSON_TYPE = 'application/json'

@@ -57,7 +57,7 @@ type WithCaller<A> = A extends 'open'
     : { caller: Caller }
 
 /** An answer in another form than JSON, such as Markdown. */
-export interface TextReply {
+interface TextReply {
   /** `Content-Type`, sent exactly so. */
   readonly type: string
   readonly content: string

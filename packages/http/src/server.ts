@@ -15,7 +15,7 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 /** Bounds on what a client may keep open. */
-export interface ConnectionLimits {
+interface ConnectionLimits {
   /** From the first byte, or from the connection, to the end of the headers. */
   readonly headersTimeoutMs: number
   /** To the end of the body. */

@@ -1,1 +1,1 @@
-export { type AnswerFacts, expectSoundAnswer, type SoundnessOptions } from './testing/sound-answer.ts'
+export { expectSoundAnswer, type SoundnessOptions } from './testing/sound-answer.ts'
