@@ -6,7 +6,7 @@ import { SECOND_MS } from './times.ts'
 const CONNECT_MS = 5 * SECOND_MS
 const SOCKET_MS = 20 * SECOND_MS
 /** For a whole delivery, whatever a slow server does. */
-export const DELIVERY_MS = 60 * SECOND_MS
+const DELIVERY_MS = 60 * SECOND_MS
 
 const Failure = z.object({
   code: z
