@@ -42,7 +42,7 @@ export const AuthorizationServerMetadata = z.strictObject({
 export type AuthorizationServerMetadata = z.infer<typeof AuthorizationServerMetadata>
 
 export const GRANT_TYPES: readonly string[] = grantTypesOf(FEATURES)
-export const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
+const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /**
  * The document at `/.well-known/oauth-authorization-server`. It names only what runs, with one exception that

@@ -150,7 +150,7 @@ export const RETENTION: readonly RetentionRow[] = [
 ]
 
 /** The table as Markdown. */
-export const retentionTable = (): string =>
+const retentionTable = (): string =>
   [
     '| what | how | how long |',
     '|---|---|---|',

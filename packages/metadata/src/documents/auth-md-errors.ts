@@ -103,10 +103,6 @@ const ERRORS = [
   ],
 ] as const
 
-/** What the table explains: codes, each with its status and its word in OAuth. */
-export const authMdErrorCodes = (features: Features) =>
-  rowsOf(features).map(([code, status, error]) => ({ code, status, error }))
-
 const OF_CONTACT = /^(insufficient-scope|token-required)$/
 const OF_CLAIMS = /^(claim|otp|code)-|^(invalid-grant|no-claim)$/
 

@@ -11,7 +11,7 @@ export const LONGEST_SEARCH = 200
 
 const limitRule = `must be a number from 1 to ${MOST_GUIDES}`
 
-export const ListGuidesQuery = z.object({
+const ListGuidesQuery = z.object({
   limit: z
     .string()
     .regex(/^\d{1,3}$/, limitRule)
@@ -39,7 +39,7 @@ export const ListGuidesQuery = z.object({
     }),
 })
 
-export const GetGuideQuery = z.object({
+const GetGuideQuery = z.object({
   version: z
     .string()
     .regex(/^[1-9]\d{0,8}$/, 'must be a number from 1')
