@@ -14,4 +14,4 @@ export {
   Raised,
   STRIKE_OFF,
 } from './scripts.ts'
-export { REVOCATION_NAME, revocationKey, revocationNotices } from './store-names.ts'
+export { revocationKey, revocationNotices } from './store-names.ts'
