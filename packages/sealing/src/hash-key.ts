@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, hkdfSync, type KeyObject } from 'node:cryp
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
 /** What a hash is for, and so under which derived key it is made. A table's own label is written `email-index/waitlist`. */
-export type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
+type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
 
 export interface HashKey {
   /** Kept beside each stored hash, so that another key can follow. */
