@@ -1,7 +1,6 @@
 export { openTracing } from './open-tracing.ts'
 export {
   runUnder,
-  type SpanAttributes,
   type TracedCall,
   traced,
   traceFields,
@@ -9,8 +8,6 @@ export {
 } from './running-span.ts'
 export {
   type AnsweredRequest,
-  type RequestSpan,
   type Tracing,
   type TracingLog,
-  type TracingOptions,
 } from './tracing.ts'
