@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- for the passwords of database roles, when they are made
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 
 const ITERATIONS = 4_096
