@@ -164,17 +164,10 @@ const RULES = [
     to: { path: '^(child_process|worker_threads|cluster)$' },
   },
   {
-    name: 'no-empty-names',
-    comment: 'a name says what is inside; apps have no index',
+    name: 'no-index-in-apps',
+    comment: 'a file of an app is imported by its name',
     from: {},
-    to: {
-      path: [
-        '^[a-z].*/(utils?|helpers?|common|shared|misc)[./]',
-        '-(utils?|helpers?)\\.[^/]+$',
-        '^apps/.+/index\\.ts$',
-      ],
-      pathNot: 'node_modules',
-    },
+    to: { path: '^apps/.+/index\\.ts$' },
   },
 ]
 
