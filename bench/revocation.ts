@@ -9,7 +9,7 @@ import type { App } from './testbed/start-apps.ts'
 /** How long it takes until a revocation is answered, from the moment it was to be sent. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
-/** Of the research: `security.md` §5.3. */
+/** Well above what operators and clients revoke, and few enough that other paths can be measured beside it. */
 const PER_SECOND = 50
 const AT_ONCE = 16
 

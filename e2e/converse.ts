@@ -36,6 +36,7 @@ export async function converse(
   // A reset ends the connection too; what came before it counts.
   socket.on('error', () => undefined)
   socket.on('close', () => resolve(true))
+  // oxlint-disable-next-line no-restricted-globals -- a bound
   const timer = setTimeout(() => resolve(false), forMs)
   socket.write(typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes)
   const closed = await promise

@@ -12,8 +12,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { fileURLToPath } from 'node:url'
 import { ensureInstalled } from './bootstrap/install.mjs'
-import { checkMachine } from './bootstrap/machine.mjs'
-import { Refusal } from './bootstrap/refusal.mjs'
+import { checkMachine, Refusal } from './bootstrap/machine.mjs'
 import { runPinned } from './bootstrap/run.mjs'
 
 const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '..')

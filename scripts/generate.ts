@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
 import path from 'node:path'
 import process from 'node:process'
+import { openRepository } from './repository.ts'
+import { STORAGE_PAGE, storagePage } from './storage-page.ts'
 
 const root = path.resolve(import.meta.dirname, '..')
 const WRITERS = [
   'packages/metadata/src/openapi/write-openapi.ts',
   'packages/metadata/src/write-retention.ts',
-  'scripts/requirements/write-requirements.ts',
-  'scripts/dependencies/write-dependencies.ts',
-  'scripts/storage/write-storage.ts',
   'apps/local/src/write-commands.ts',
 ]
 
@@ -16,3 +16,4 @@ const WRITERS = [
 for (const writer of WRITERS) {
   execFileSync(process.execPath, [path.join(root, writer)], { cwd: root, stdio: 'inherit' })
 }
+writeFileSync(path.join(root, STORAGE_PAGE), storagePage(openRepository(root)))

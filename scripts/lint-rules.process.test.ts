@@ -7,6 +7,7 @@ import { beforeAll, expect, it } from 'vitest'
 const ROOT = path.resolve(import.meta.dirname, '..')
 const SOURCE = 'packages/one/src/planted.ts'
 const TEST = 'packages/one/src/planted.test.ts'
+const SEEDED = 'e2e/faults/planted.ts'
 
 /** One breach for each rule that guards something this project promises; `oxlint` names the rule with its plugin. */
 const PLANTED: [rule: string, file: string, line: string][] = [
@@ -46,6 +47,28 @@ const PLANTED: [rule: string, file: string, line: string][] = [
     `export function f(x: 'a' | 'b') { switch (x) { case 'a': return 1 } return 2 }`,
   ],
   ['unicorn(prefer-node-protocol)', SOURCE, `export { join } from 'path'`],
+  ['eslint(max-lines)', SOURCE, 'void 0\n'.repeat(300)],
+  ['eslint(max-lines)', TEST, 'void 0\n'.repeat(400)],
+  ['eslint(no-restricted-globals)', TEST, `await new Promise((resolve) => setTimeout(resolve, 50))`],
+  ['eslint(no-restricted-imports)', TEST, `import { setTimeout as pause } from 'node:timers/promises'`],
+  ['eslint(no-restricted-imports)', SOURCE, `import { scryptSync } from 'node:crypto'`],
+  ['eslint(no-restricted-imports)', SOURCE, `import { hash } from 'bcryptjs'`],
+  ['eslint(no-restricted-imports)', SOURCE, `import { jwtDecrypt } from 'jose'`],
+  ['eslint(no-restricted-properties)', SOURCE, `export const now = () => Date.now()`],
+  [
+    'eslint(no-restricted-properties)',
+    SOURCE,
+    `export const f = (env: NodeJS.ProcessEnv) => env['NODE_ENV']`,
+  ],
+  ['eslint(no-restricted-properties)', SEEDED, `export const delay = 50 * Math.random()`],
+  ['eslint(no-warning-comments)', SOURCE, `// TODO: redact`],
+  ['node(no-process-env)', SOURCE, `export const port = process.env['AUTH_PORT']`],
+  ['unicorn(filename-case)', 'packages/one/src/readBody-planted.ts', ''],
+  ...['mock', 'doMock', 'spyOn'].map((name): [string, string, string] => [
+    'vitest(no-restricted-vi-methods)',
+    TEST,
+    `import { vi } from 'vitest'\nvi.${name}('./one.ts')`,
+  ]),
   ['vitest(no-disabled-tests)', TEST, `import { it } from 'vitest'\nit.skip('later', () => {})`],
   ['vitest(no-focused-tests)', TEST, `import { it } from 'vitest'\nit.only('mine', () => {})`],
   ['vitest(expect-expect)', TEST, `import { it } from 'vitest'\nit('says nothing', () => {})`],
@@ -58,6 +81,19 @@ const CLEAN: [file: string, content: string][] = [
   ],
   ['packages/one/src/say-command.ts', `console.log('a command line may print')`],
   ['scripts/say.ts', `console.log('so may a script')`],
+  ['packages/one/src/main.ts', `export const port = process.env['PORT']`],
+  [
+    'packages/one/src/long.ts',
+    Array.from({ length: 299 }, (_, n) => `export const line${n} = ${n}`).join('\n'),
+  ],
+  [
+    'packages/one/src/turn.test.ts',
+    `import { setImmediate as turn } from 'node:timers/promises'\nawait turn()`,
+  ],
+  [
+    'packages/one/src/poll.test.ts',
+    `import { expect, it, vi } from 'vitest'\nit('waits', async () => { await expect.poll(vi.fn()).toBe(1) })`,
+  ],
 ]
 
 /** Apart, so that no linter takes it for a comment of this file. */
@@ -76,14 +112,17 @@ beforeAll(() => {
   copyFileSync(path.join(ROOT, '.oxlintrc.json'), path.join(folder, '.oxlintrc.json'))
   const compilerOptions = { typeRoots: [path.join(ROOT, 'node_modules/@types')] }
   const base = path.join(ROOT, 'tsconfig.base.json')
-  write('tsconfig.json', JSON.stringify({ extends: base, compilerOptions, include: ['packages', 'scripts'] }))
+  write(
+    'tsconfig.json',
+    JSON.stringify({ extends: base, compilerOptions, include: ['packages', 'scripts', 'e2e'] }),
+  )
   write('packages/one/src/right.ts', `import { left } from './left.ts'\nexport const right = () => left`)
   write('packages/one/src/switched-off.ts', SWITCHED_OFF)
   for (const [index, [, file, content]] of PLANTED.entries()) write(fileOf(file, index), content)
   for (const [file, content] of CLEAN) write(file, content)
 
   const oxlint = path.join(ROOT, 'node_modules/oxlint/bin/oxlint')
-  const { stdout } = spawnSync(process.execPath, [oxlint, '-f', 'unix', 'packages', 'scripts'], {
+  const { stdout } = spawnSync(process.execPath, [oxlint, '-f', 'unix', 'packages', 'scripts', 'e2e'], {
     cwd: folder,
     encoding: 'utf8',
     timeout: 20_000,

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
-import { freshShell } from './readme/fresh-shell.ts'
-import { readBlock } from './readme/read-block.ts'
+import { freshShell, readBlock } from './readme.ts'
 
 const LIMIT_MS = 30 * 60_000
 

@@ -4,11 +4,7 @@ import { createServer } from 'node:net'
 import os from 'node:os'
 import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { freshShell } from './readme/fresh-shell.ts'
-import { killAll, processesIn } from './readme/processes-in.ts'
-import { readBlock } from './readme/read-block.ts'
-import { runBlock } from './readme/run-block.ts'
-import { startService } from './readme/start-service.ts'
+import { freshShell, killAll, processesIn, readBlock, runBlock, startService } from './readme.ts'
 
 /** What each block of the README must meet at least, beside commands that do not fail. */
 const EXPECTED = {

@@ -6,7 +6,7 @@ export interface Latency {
 }
 
 /** The value that a share `q` (0 to 1) of the samples does not exceed; NaN without samples. */
-export function quantile(sorted: Float64Array, q: number): number {
+function quantile(sorted: Float64Array, q: number): number {
   const index = Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))
   return sorted[index] ?? Number.NaN
 }

@@ -2,7 +2,7 @@ import { OPERATIONS, type Operation } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { System } from '../in-process/start-system.ts'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
-import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
 
 export type FormFields = readonly (readonly [string, string])[]
 
@@ -40,7 +40,7 @@ const ENDING = new Set([
 const Granted = z.object({ access_token: z.string() })
 
 let serial = 0
-export const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
+const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
 
 /** Every public operation of both apps, and introspection on its internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
@@ -156,5 +156,3 @@ const withHeaders = (content: Pick<Sent, 'headers' | 'body'>, more: Record<strin
   ...content,
   headers: { ...content.headers, ...more },
 })
-
-export type { Answer }

@@ -37,7 +37,7 @@ export interface TokenAnswer {
 }
 
 /** An agent that registered a key, and makes the form fields of an assertion for this issuer. */
-export async function registerKeyAt(address: string, issuer: string) {
+async function registerKeyAt(address: string, issuer: string) {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const response = await fetch(address, {
     method: 'POST',

@@ -125,5 +125,6 @@ function drain(each: Lane): void {
     each.waiting.shift()
     drain(each)
   }
+  // oxlint-disable-next-line no-restricted-globals -- delays what it passes on
   each.timer = setTimeout(due, Math.max(0, next.at - performance.now()))
 }

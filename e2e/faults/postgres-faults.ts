@@ -121,7 +121,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-export async function reconfigure(server: Pool, change: string): Promise<void> {
+async function reconfigure(server: Pool, change: string): Promise<void> {
   await server.query(`alter system ${change}`)
   await server.query('select pg_reload_conf()')
 }

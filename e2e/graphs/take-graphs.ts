@@ -1,6 +1,7 @@
 import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
+// oxlint-disable-next-line no-restricted-imports -- a run that is drawn has its times
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePorts } from '@plainpath/http/free-ports'
 import { debianPrograms } from '@plainpath/stack/debian-program'

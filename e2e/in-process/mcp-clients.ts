@@ -15,7 +15,7 @@ export interface Credentials {
   readonly expectedIssuer: string
 }
 
-export interface ToolResult {
+interface ToolResult {
   readonly content: readonly { readonly type: string; readonly text: string }[]
   readonly structuredContent?: Record<string, unknown>
   readonly isError?: boolean

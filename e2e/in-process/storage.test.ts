@@ -5,7 +5,7 @@ import { openTestDatabase } from '@plainpath/postgres/testing'
 import { MIGRATIONS as RESOURCE } from '@plainpath/resource/migrations'
 import { expect, test } from 'vitest'
 import { openRepository } from '../../scripts/repository.ts'
-import { readTables } from '../../scripts/storage/read-tables.ts'
+import { readTables } from '../../scripts/storage-page.ts'
 
 const repository = openRepository(path.resolve(import.meta.dirname, '../..'))
 

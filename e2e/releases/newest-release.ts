@@ -19,7 +19,7 @@ const Releases = z
   .min(1, 'names no release')
 
 /** Why there is no release to run, and what to do about it. */
-export class NoRelease extends Error {
+class NoRelease extends Error {
   override readonly name = 'NoRelease'
 }
 

@@ -4,8 +4,8 @@ import { type Held, storeModel } from './store-model.ts'
 import { randomness, virtualTime } from './virtual-time.ts'
 import type { Parts, World } from './world.ts'
 
-export type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
-export interface PlannedFault {
+type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 'failover'
+interface PlannedFault {
   readonly at: number
   readonly kind: FaultKind
   /** How long, or how old the copy is. */

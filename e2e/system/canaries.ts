@@ -11,7 +11,7 @@ import type { System } from './open-system.ts'
 const KEY_FILES =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
-/** After all other tests: nothing that was given in confidence lies anywhere in clear (contract §7, N-172). */
+/** After all other tests: nothing that was given in confidence lies anywhere in clear (N-172). */
 export function describeCanaries(running: () => System): void {
   describe('N-172 of every token, secret, address and name that the tests used,', () => {
     test('none is found in PostgreSQL, in Redis, in the data directory or in a log', {
@@ -142,7 +142,7 @@ export async function find(system: System, folders: readonly string[]): Promise<
   try {
     const file = path.join(patterns, 'patterns')
     await writeFile(file, [...new Set([...system.confidential].flatMap(spellings))].join('\n'))
-    // The mail that a trial writes to files is the one exception (contract §5).
+    // The mail that a trial writes to files is the one exception.
     const options = ['-r', '-a', '-F', '-l', '--exclude-dir=outbox', '-f', file]
     const { status, stdout, stderr } = spawnSync('grep', [...options, ...folders], {
       encoding: 'utf8',

@@ -2,7 +2,7 @@ import type { ReceivedMail } from '@plainpath/mail/testing'
 import { basic, json, type Sent, senderTo } from '../send.ts'
 import type { RegisteredAgent } from './open-system.ts'
 
-export type MailRequest = 'join' | 'claim' | 'contact'
+type MailRequest = 'join' | 'claim' | 'contact'
 
 export interface MailLoad {
   /** How often which request was answered what, as `join 201`; 0 is no answer. */

@@ -133,6 +133,7 @@ async function trickle(url: string, beginning: string, little: string) {
   socket.on('error', () => undefined)
   socket.write(beginning)
   const drip = setInterval(() => socket.write(little), 1_000)
+  // oxlint-disable-next-line no-restricted-globals -- a bound
   const giveUp = setTimeout(() => socket.destroy(), 40_000)
   await once(socket, 'close')
   clearInterval(drip)

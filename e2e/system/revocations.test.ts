@@ -108,6 +108,7 @@ let going = true
 /** Requests and faults come at random, not one upon the other. */
 const pause = async (ms: number) => {
   const { promise, resolve } = Promise.withResolvers<void>()
+  // oxlint-disable-next-line no-restricted-globals -- a bound
   setTimeout(resolve, ms)
   await promise
 }

@@ -19,7 +19,7 @@ export interface Checkout extends Disposable {
   start(args: readonly string[], env?: Record<string, string>): Started
 }
 
-export interface Started {
+interface Started {
   readonly process: ChildProcess
   readonly ended: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
 }

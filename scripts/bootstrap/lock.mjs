@@ -1,7 +1,7 @@
 import { readFileSync, readlinkSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import process from 'node:process'
 import { setTimeout } from 'node:timers/promises'
-import { Refusal } from './refusal.mjs'
+import { Refusal } from './machine.mjs'
 
 /**
  * Takes a lock between processes of one machine: a symbolic link whose target names its holder, because making one is

@@ -6,7 +6,7 @@ import path from 'node:path'
 import { PerformanceObserver, performance } from 'node:perf_hooks'
 import timersPromises from 'node:timers/promises'
 import { afterAll, beforeAll, expect } from 'vitest'
-import type { FileTimeline } from './timeline-report.ts'
+import type { FileTimeline } from './timeline-reporter.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
 /** Shorter ones are turns of the event loop. */

@@ -4,7 +4,7 @@ import type { LimitPolicy } from '@plainpath/http'
 const MINUTE = 60
 const HOUR = 3600
 
-/** How much is allowed (contract §2), before AUTH_LIMITS_FACTOR. */
+/** How much is allowed, before AUTH_LIMITS_FACTOR multiplies it. */
 export const LIMITS = {
   register: [
     { name: 'register-address', quota: 60, windowSeconds: HOUR },

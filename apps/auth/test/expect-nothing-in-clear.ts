@@ -15,7 +15,7 @@ const spellings = (value: string) => {
   ]
 }
 
-/** Nothing that was given in confidence is in a table, in Redis or in a log line (contract §7). */
+/** Nothing that was given in confidence is in a table, in Redis or in a log line. */
 export async function expectNothingInClear(auth: RunningAuth): Promise<void> {
   expect(auth.confidential.size).toBeGreaterThan(2)
   const kept = [

@@ -4,7 +4,7 @@ import { countRows } from './open-authority.ts'
 import { type Answer, send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
-/** How a failure is written (contract §2). */
+/** How a failure is written: `oauth` is RFC 6749 alone, `agent` problem details with its `error`, `problem` problem details alone. */
 type Form = 'oauth' | 'agent' | 'problem'
 
 export interface Refusal {
@@ -22,7 +22,7 @@ export interface Refusal {
 /** Put by tests into what they send; no answer may say it back. */
 export const CANARY = 'Canary-58b1'
 
-/** What holds after every request (security plan §3.0: I1 to I5 and, where time is meant to pass, not I9). */
+/** What holds after every request: a sound answer with nothing confidential in it, from a process that goes on. */
 export async function expectSound(auth: RunningAuth, answer: Answer): Promise<void> {
   expectSoundAnswer(answer, {
     origin: auth.origin,
@@ -65,7 +65,7 @@ export async function expectRefusal(
   return answer
 }
 
-/** I7: how much of everything is stored. */
+/** How much of everything is stored. */
 export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
   const rows = await countRows(auth.stores.db)
   const inRedis = await auth.stores.redis?.keys('token:*')

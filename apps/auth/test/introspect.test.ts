@@ -102,7 +102,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     ['N-083 what is no token', CANARY],
     ['N-083 8 kB', 'x'.repeat(8_000)],
     ['N-083 NUL', 'ppt_\0'],
-    ['N-072, D4 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['N-072 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['the name of a member of every object', '__proto__'],
   ] satisfies [string, string][])(
     'N-084, N-087 %s is not active, and nothing more is said',

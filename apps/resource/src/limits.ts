@@ -5,7 +5,7 @@ const HOUR = 3600
 
 const READS_ADDRESS: LimitPolicy = { name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }
 
-/** How much is allowed (contract §2), before RESOURCE_LIMITS_FACTOR. */
+/** How much is allowed, before RESOURCE_LIMITS_FACTOR multiplies it. */
 export const LIMITS = {
   reads: {
     address: [READS_ADDRESS],

@@ -61,7 +61,7 @@ export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<
   }
 }
 
-/** What holds for every refusal (contract §2), whatever its reason. */
+/** What holds for every refusal, whatever its reason. */
 export function expectProblem(answered: Answered, expected: { status: number; code: string }): void {
   const { status, headers, body } = answered
   expect(status, body).toBe(expected.status)

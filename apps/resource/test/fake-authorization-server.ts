@@ -143,7 +143,7 @@ export async function startFakeAuthorizationServer(
   return fake
 }
 
-/** The address only when it is asked for (contract §4). */
+/** The address only when it is asked for. */
 function answerFor(claims: Claims | undefined, asked: string | null): Claims {
   if (!claims) return { active: false }
   const { email, ...rest } = claims

@@ -5,7 +5,7 @@ import { durationIn } from './in-words.ts'
 import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
 import { RULES } from './rules.ts'
 
-/** The body of `POST /agent/register` (contract §4). What it does not know is ignored. */
+/** The body of `POST /agent/register`, RFC 7591 in form. What it does not know is ignored. */
 export const RegisterAgentRequest = z.object({
   client_name: AgentName.nullish().meta({
     maxLength: RULES.nameCharacters,

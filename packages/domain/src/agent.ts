@@ -59,6 +59,6 @@ export type Agent = Readonly<z.infer<typeof Agent>>
 export const authenticationMethod = ({ keys }: Pick<Agent, 'keys'>) =>
   keys.length > 0 ? ('private_key_jwt' as const) : ('client_secret_basic' as const)
 
-/** How the person behind an agent is known (seed §5). */
+/** How the person behind an agent is known. */
 export const IdentityType = z.enum(['anonymous', 'verified_email'])
 export type IdentityType = z.infer<typeof IdentityType>

@@ -16,7 +16,7 @@ export interface StandingClaim {
 
 const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
-/** The body of `POST /agent/claim` (contract §5). What it does not know is ignored, `claim_token` of other dialects too. */
+/** The body of `POST /agent/claim`. What it does not know is ignored, `claim_token` of other dialects too. */
 export const BeginClaimRequest = z
   .object({
     email: EmailAddress.nullish().meta({

@@ -9,7 +9,7 @@ export const ReferralSlug = z
   .brand<'ReferralSlug'>()
 export type ReferralSlug = z.infer<typeof ReferralSlug>
 
-/** The body of `POST /waitlist` (seed §2): any referrer is accepted, one that is nobody's slug is not attributed. */
+/** The body of `POST /waitlist`. Any referrer is accepted, one that is nobody's slug is not attributed. */
 export const JoinWaitlistRequest = z.strictObject({
   email: EmailAddress,
   referredBySlug: z

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-export interface RawAnswer {
+interface RawAnswer {
   readonly status: number
   /** Names in lower case; of several headers with one name, the last. */
   readonly headers: Readonly<Record<string, string>>

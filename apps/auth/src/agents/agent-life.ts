@@ -1,6 +1,6 @@
 import { type Agent, RULES } from '@plainpath/domain'
 
-/** How long agents live (contract §4), in milliseconds. */
+/** How long agents live, in milliseconds. Clients are told these times when they register. */
 export const LIFE = {
   /** Of an agent that never got a token, from its registration. */
   neverUsedMs: RULES.neverUsedMs,

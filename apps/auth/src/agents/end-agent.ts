@@ -13,7 +13,7 @@ export interface EndAgentDeps {
 
 /**
  * Disables or deletes an agent; when it returns, no token of the agent is active anywhere, not even one that a
- * process issues later because it had not heard, or that an API knows from memory (R-LIN, contract §4).
+ * process issues later because it had not heard, or that an API knows from memory (R-LIN, docs/revocation).
  *
  * The generation is raised beside the tokens before the change commits, and again after it, since the tokens' store may
  * have lost the number in between and been told the old one. Should the commit fail, the agent lives on with its

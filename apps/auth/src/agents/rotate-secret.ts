@@ -18,7 +18,7 @@ export function newSecret(hashKey: HashKey, now: Date): { secret: string; kept: 
   return { secret, kept: { id: randomUUID(), digest, keyId: hashKey.id, createdAt: now, endsAt: undefined } }
 }
 
-export interface AddedSecret {
+interface AddedSecret {
   /** Told this once. */
   readonly secret: string
   readonly added: AgentSecret

@@ -10,7 +10,7 @@ export interface AssertionRouteDeps {
   answerAssertion: AnswerAssertion
 }
 
-/** `POST /api/agent/assertion` (contract §5). */
+/** `POST /api/agent/assertion`. */
 export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAssertion,

@@ -14,7 +14,7 @@ export interface IssuedAssertion {
 export type IssueAssertion = (clientId: AgentId, claim: StandingClaim) => Promise<IssuedAssertion | undefined>
 
 /**
- * Signs a statement for one client. It lasts 24 h (contract §5), but neither longer than its claim nor longer than the
+ * Signs a statement for one client. It lasts 24 h, but neither longer than its claim nor longer than the
  * key that signs it stays published once it has stopped signing.
  *
  * @param deps.overlapMs how long that is

@@ -22,7 +22,7 @@ export const AttemptRow = z.object({
 })
 export type AttemptRow = z.infer<typeof AttemptRow>
 
-export const ATTEMPT_COLUMNS = Object.keys(AttemptRow.shape).join(', ')
+const ATTEMPT_COLUMNS = Object.keys(AttemptRow.shape).join(', ')
 /** Of `state`, in SQL. */
 export const OPEN = `('initiated', 'sent', 'code_shown')`
 /** What goes when an attempt closes. */

@@ -7,7 +7,7 @@ import { claimLinkMail } from './claim-mails.ts'
 import { newMatchPhrase } from './match-phrase.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
 
-export interface BegunAttempt {
+interface BegunAttempt {
   readonly registrationId: string
   readonly attemptId: string
   readonly matchPhrase: string

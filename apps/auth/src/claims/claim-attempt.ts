@@ -20,7 +20,7 @@ export type ClosedState = (typeof CLOSED_STATES)[number]
 export type AttemptState = OpenState | ClosedState
 
 /** A code as it is kept: `hash` is keyed and bound to the attempt. */
-export interface KeptCode {
+interface KeptCode {
   readonly hash: Buffer
   readonly expiresAt: Date
 }

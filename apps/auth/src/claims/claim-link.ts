@@ -15,7 +15,7 @@ export interface ClaimQuestion {
   /** Whether it has shown one. */
   readonly shown: boolean
 }
-export interface ShownCode extends ClaimQuestion {
+interface ShownCode extends ClaimQuestion {
   readonly code: string
   readonly expiresAt: Date
 }

@@ -1,6 +1,6 @@
 import type { AgentId, AgentKey } from '@plainpath/domain'
 
-export interface SpentAssertion {
+interface SpentAssertion {
   readonly clientId: AgentId
   readonly jti: string
   /** That signed it. */

@@ -29,7 +29,7 @@ const UNITS = [
 ] as const
 
 /** Such as `3 d`, `2 min`, `0.4 s`. */
-export function span(ms: number): string {
+function span(ms: number): string {
   const [size, unit] = UNITS.find(([least]) => ms >= 2 * least) ?? [1_000, 's']
   const count = ms / size
   return `${unit === 's' && count < 10 ? Math.round(count * 10) / 10 : Math.floor(count)} ${unit}`

@@ -9,7 +9,7 @@ import { type KnownMark, knowMark, nextStep, type Seen, type WaitIntervals } fro
  *
  * @throws when the store does not answer; then nobody knows, and it must be announced again
  */
-export type AnnounceEnd = (ended: Ended) => Promise<void>
+type AnnounceEnd = (ended: Ended) => Promise<void>
 
 export interface AnnounceDeps {
   readonly store: RevocationStore

@@ -22,7 +22,7 @@ export interface IntrospectionClientOptions {
   readonly now: () => Date
   /** How long an answer may take; a second when absent. */
   readonly timeoutMs?: number | undefined
-  /** Asks for the address of the person too (contract §4). */
+  /** Asks for the address of the person too. */
   readonly claims?: 'email'
   readonly metrics: IntrospectionMetrics
 }

@@ -2,7 +2,7 @@ import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '
 
 const CODES = numberInWords(RULES.claimCodes)
 
-/** What can go wrong between an agent, a person and their mailbox (contract §5). */
+/** What can go wrong between an agent, a person and their mailbox. */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,

@@ -32,6 +32,7 @@ const LONGEST_ANSWER_MS = 1_000
 
 /** Watches it until disposed. While the store does not answer, what is known goes on by the monotonic clock. */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
+  // oxlint-disable-next-line no-restricted-properties -- the clock that is watched
   const { storeTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
   /** The wall clock is right when it is this far ahead of the monotonic one. */
   let rightAhead = wall() - monotonic()

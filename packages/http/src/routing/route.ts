@@ -87,7 +87,7 @@ interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
    * schema refuses, or a status that is not listed, is answered 500.
    */
   responses: R
-  /** `public`: anybody may keep the answer for 300 s (contract §2, Caching). Absent: `no-store`. */
+  /** `public`: anybody may keep the answer for 300 s. Absent: `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
 }

@@ -130,7 +130,9 @@ function removeAbandoned(dir: string): void {
   const prefix = `${path.basename(dir)}.new-`
   for (const name of fs.readdirSync(path.dirname(dir)).filter((entry) => entry.startsWith(prefix))) {
     const left = path.join(path.dirname(dir), name)
+    // oxlint-disable-next-line no-restricted-properties -- the age of a file
     const changedAt = fs.statSync(left, { throwIfNoEntry: false })?.mtimeMs ?? Date.now()
+    // oxlint-disable-next-line no-restricted-properties -- the age of a file
     if (changedAt < Date.now() - ABANDONED_AFTER_MS) fs.rmSync(left, { recursive: true, force: true })
   }
 }

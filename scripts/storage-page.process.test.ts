@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest'
-import { checkStorage } from './check-storage.ts'
 import { breachesOf } from './repository.fixture.ts'
 import { openRepository } from './repository.ts'
-import { readTables } from './storage/read-tables.ts'
+import { checkStorage, readTables } from './storage-page.ts'
 
 const SQL = `-- Who is here.
 create table guests (
@@ -45,8 +44,8 @@ it('reads tables and columns with what is said of them, and what later migration
 
 it('wants a line for each table, and the page as the migrations are', () => {
   const breaches = breachesOf(checkStorage, { 'apps/auth/migrations/0001-guests.sql': SQL })
-  expect(breaches).toContain('scripts/storage/lives.ts: auth.guests has no line')
-  expect(breaches).toContain('scripts/storage/lives.ts: auth.agents is no table')
+  expect(breaches).toContain('scripts/storage-page.ts: auth.guests has no line')
+  expect(breaches).toContain('scripts/storage-page.ts: auth.agents is no table')
   expect(breaches.at(-1)).toBe('docs/storage.md: not as the migrations are; npm run generate writes it anew')
   expect(checkStorage(openRepository(`${import.meta.dirname}/..`))).toEqual([])
 })

@@ -2,7 +2,51 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
-import { runBlock } from './run-block.ts'
+import { freshShell, readBlock, runBlock } from './readme.ts'
+
+it('keeps what a shell has, and nothing that npm, the bootstrap or our settings added', () => {
+  const env = {
+    HOME: '/home/ana',
+    PATH: '/clone/node_modules/.bin:/npm/node-gyp-bin:/usr/bin:/bin',
+    npm_lifecycle_event: 'check',
+    INIT_CWD: '/clone',
+    AUTH_REDIS_URL: 'redis://elsewhere',
+    TEST_POSTGRES_URL: 'postgresql://elsewhere',
+    PORT: '1',
+    UNSET: undefined,
+  }
+  expect(freshShell(env)).toEqual({ HOME: '/home/ana', PATH: '/usr/bin:/bin' })
+})
+
+const README = `# One
+
+<!-- ci:test -->
+\`\`\`bash
+npm test
+\`\`\`
+
+<!-- ci:prose -->
+Words first.
+
+\`\`\`sh
+npm start
+\`\`\`
+
+<!-- ci:twice -->
+<!-- ci:twice -->
+`
+
+it('takes the block right after its comment', () => {
+  expect(readBlock(README, 'ci:test')).toBe('npm test\n')
+})
+
+it.each([
+  ['ci:none', 'README.md has no comment <!-- ci:none -->'],
+  ['ci:prose', 'README.md has no block of commands right after <!-- ci:prose -->'],
+  ['ci:twice', 'README.md has the comment <!-- ci:twice --> more than once'],
+])('fails loudly for %s', (marker, message) => {
+  expect(() => readBlock(README, marker)).toThrow(message)
+})
 
 let folder: string
 beforeEach(() => {

@@ -1,0 +1,195 @@
+/** What may import what. `npm run check` holds every file to it; `scripts/import-rules.test.ts` plants a breach of each rule. */
+
+/** Files that exist for tests alone. */
+const TEST_FILE = [
+  /\.(test|contract|fixture)\.ts$/,
+  /^(apps|packages)\/[^/]+\/test\//,
+  /\/testing\//,
+  /^e2e\//,
+]
+const TEST = TEST_FILE.map(({ source }) => source)
+
+/** What each package may import of the others. One that is not named here may import none. */
+const PACKAGE_IMPORTS = {
+  commands: [],
+  domain: [],
+  metadata: ['domain'],
+  guides: ['domain'],
+  http: ['domain', 'tracing'],
+  mail: ['domain', 'postgres', 'sealing'],
+  pages: ['domain'],
+  postgres: ['tracing'],
+  revocation: [],
+  sealing: [],
+  tracing: [],
+}
+
+/** What each folder of an app may import of its other folders. One that is not named here may import none. */
+const FOLDER_IMPORTS = {
+  // An agent that ends takes its claims and tokens with it, and APIs are told.
+  agents: 'claims|clients|revocation|tokens',
+  claims: 'clients|revocation|tokens',
+  tokens: 'revocation',
+  // Gives oidc-provider our clients, keys, resource servers, tokens and assertions.
+  oauth: 'assertions|clients|keys|resource-servers|tokens',
+  // Signed with the keys of the ring.
+  assertions: 'keys',
+  // Shows the guides of the catalog; its forms join the waitlist and send messages.
+  pages: 'contact|guides|waitlist',
+  // Offers as tools what the routes of these do.
+  mcp: 'contact|guides|waitlist',
+  // Answers to the address that the token stands for.
+  contact: 'auth',
+  // The parts of wire.ts, and the command line, which reaches into each folder.
+  wire: '[^/]+',
+  commands: '[^/]+',
+}
+
+/** A package by its name: found among those that are installed, or not found. @param {string} name */
+const named = (name) => `(^|node_modules/)${name}(/|$)`
+
+/** @type {import('dependency-cruiser').IForbiddenRuleType[]} */
+const RULES = [
+  {
+    name: 'no-cycle',
+    comment: 'two files that need each other, if only for types, are one thing in two files',
+    from: {},
+    to: { circular: true },
+  },
+  {
+    name: 'no-unknown-module',
+    comment: 'what is imported is there',
+    from: {},
+    to: { couldNotResolve: true },
+  },
+  ...Object.entries(PACKAGE_IMPORTS).map(([name, allowed]) => ({
+    name: 'package-directions',
+    comment: `of our packages, ${name} may import ${allowed.join(', ') || 'none'} (PACKAGE_IMPORTS)`,
+    from: { path: `^packages/${name}/` },
+    to: { path: '^packages/', pathNot: `^packages/(${[name, ...allowed].join('|')})/` },
+  })),
+  {
+    name: 'domain-knows-no-technology',
+    comment: 'the domain knows no technology but zod, and node:url for the names of hosts',
+    from: { path: '^packages/domain/', pathNot: TEST },
+    to: { pathNot: ['^packages/domain/', '^url$', named('zod')] },
+  },
+  {
+    name: 'packages-serve-apps',
+    comment: 'packages serve the apps, not the reverse',
+    from: { path: '^(packages|scripts)/' },
+    to: { path: '^(apps|e2e)/' },
+  },
+  {
+    name: 'apps-meet-over-http',
+    comment: 'the two apps meet over HTTP only',
+    from: { path: '^apps/(auth|resource)/' },
+    to: { path: '^(apps|e2e)/', pathNot: '^apps/$1/' },
+  },
+  {
+    name: 'packages-by-name',
+    comment: 'another package is imported by its name, through what it exports',
+    from: { path: '^((?:apps|packages|infra)/[^/]+|bench|e2e|scripts)/' },
+    to: {
+      path: '^(apps|packages|infra|bench|e2e)/',
+      pathNot: '^$1/',
+      dependencyTypes: ['local'],
+    },
+  },
+  {
+    name: 'folders-of-an-app',
+    comment: 'folders of an app do not know each other; they meet in wire.ts and app.ts (FOLDER_IMPORTS)',
+    from: {
+      path: '^apps/([^/]+)/src/([^/]+)/',
+      pathNot: [...TEST, `^apps/[^/]+/src/(${Object.keys(FOLDER_IMPORTS).join('|')})/`],
+    },
+    to: { path: '^apps/$1/src/[^/]+/', pathNot: '^apps/$1/src/$2/' },
+  },
+  ...Object.entries(FOLDER_IMPORTS).map(([name, allowed]) => ({
+    name: 'folders-of-an-app',
+    comment: `of the folders of its app, ${name} may import ${allowed} (FOLDER_IMPORTS)`,
+    from: { path: `^apps/([^/]+)/src/${name}/`, pathNot: TEST },
+    to: { path: '^apps/$1/src/[^/]+/', pathNot: `^apps/$1/src/(${name}|${allowed})/` },
+  })),
+  {
+    name: 'one-folder-knows-oidc-provider',
+    comment: 'one folder knows the library: apps/auth/src/oauth',
+    from: { pathNot: '^(apps/auth/src/oauth|bench/baselines)/' },
+    to: { path: named('oidc-provider') },
+  },
+  {
+    name: 'oidc-provider-by-its-name',
+    comment: 'its inside may change in any release: what it exports by its name is enough',
+    from: {},
+    to: { path: '(^|/)oidc-provider/', pathNot: 'node_modules/oidc-provider/lib/index\\.js$' },
+  },
+  {
+    name: 'ioredis-is-of-auth',
+    comment: 'ioredis is the client of apps/auth',
+    from: { pathNot: ['^(apps/auth|bench|e2e)/', '^packages/http/.*\\.test\\.ts$'] },
+    to: { path: named('ioredis') },
+  },
+  {
+    name: 'redis-is-of-resource',
+    comment: 'redis is the client of apps/resource',
+    from: { pathNot: ['^(apps/resource|e2e)/', '^packages/http/.*\\.test\\.ts$'] },
+    to: { path: named('redis') },
+  },
+  {
+    name: 'token-store-is-chosen-in-stores',
+    comment:
+      'which of the two token stores there is, is decided in stores.ts; everybody else knows their interface',
+    from: { path: '^apps/', pathNot: [...TEST, '^apps/auth/src/stores\\.ts$'] },
+    to: { path: '/(postgres|redis)-token-store\\.ts$' },
+  },
+  {
+    name: 'settings-are-handed-on',
+    comment: 'settings are read once and handed on as plain values',
+    from: {
+      path: '^apps/([^/]+)/',
+      pathNot: [
+        ...TEST,
+        '/src/(main|cli|app|serve|stores|upkeep|wire|wire/wire-[a-z-]+)\\.ts$',
+        '-command\\.ts$',
+      ],
+    },
+    to: { path: '^apps/$1/src/config\\.ts$' },
+  },
+  {
+    name: 'settings-are-given',
+    comment: 'wire.ts and app.ts are given the settings; main.ts and the command line read them',
+    from: { path: '^apps/[^/]+/src/(app|serve|wire|wire/wire-[a-z-]+)\\.ts$' },
+    to: { path: '^apps/[^/]+/src/config\\.ts$', dependencyTypesNot: ['type-only'] },
+  },
+  {
+    name: 'no-programs-started',
+    comment: 'nothing that answers requests starts a program: only the database server of `npm start` is one',
+    from: {
+      path: '^(apps|packages)/',
+      pathNot: [...TEST, '^packages/postgres/src/embedded/'],
+    },
+    to: { path: '^(child_process|worker_threads|cluster)$' },
+  },
+  {
+    name: 'no-index-in-apps',
+    comment: 'a file of an app is imported by its name',
+    from: {},
+    to: { path: '^apps/.+/index\\.ts$' },
+  },
+]
+
+/** @type {import('dependency-cruiser').IConfiguration} */
+export default {
+  forbidden: RULES.map((rule) => ({ ...rule, severity: 'error' })),
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    parser: 'tsc',
+    tsPreCompilationDeps: true,
+    cache: { folder: 'node_modules/.cache/dependency-cruiser', strategy: 'content' },
+    enhancedResolveOptions: {
+      extensions: ['.ts', '.mjs', '.js', '.json'],
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+    },
+  },
+}

@@ -1,0 +1,223 @@
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import os from 'node:os'
+import path from 'node:path'
+import { cruise } from 'dependency-cruiser'
+import { expect, it } from 'vitest'
+import rules from '../.dependency-cruiser.mjs'
+
+/** Apart, so that nothing takes the text below for an import of this file. */
+const DYNAMIC = 'import'
+
+type Planted = [file: string, source: string]
+
+/** Each breach beside the nearest thing that is allowed. */
+const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
+  {
+    rule: 'domain-knows-no-technology',
+    breach: ['packages/domain/src/agent.ts', `import koa from 'koa'`],
+    allowed: ['packages/domain/src/agent.ts', `import { z } from 'zod'`],
+  },
+  {
+    rule: 'packages-serve-apps',
+    breach: ['packages/http/src/serve.ts', `import { openAuth } from '@plainpath/auth'`],
+    allowed: ['apps/local/src/main.ts', `import { openAuth } from '@plainpath/auth'`],
+  },
+  {
+    rule: 'apps-meet-over-http',
+    breach: ['apps/auth/src/app.ts', `import type { Guide } from '@plainpath/resource'`],
+    allowed: ['apps/auth/src/app.ts', `import type { Guide } from '@plainpath/domain'`],
+  },
+  {
+    rule: 'apps-meet-over-http',
+    breach: ['apps/resource/src/app.ts', `import { openAuth } from '../../auth/src/main.ts'`],
+    allowed: ['apps/resource/src/app.ts', `import { bearer } from './auth/bearer.ts'`],
+  },
+  {
+    rule: 'one-folder-knows-oidc-provider',
+    breach: ['apps/auth/src/wire.ts', `import type { Configuration } from 'oidc-provider'`],
+    allowed: ['apps/auth/src/oauth/create-provider.ts', `import Provider from 'oidc-provider'`],
+  },
+  {
+    rule: 'oidc-provider-by-its-name',
+    breach: [
+      'apps/auth/src/oauth/jwt-bearer-grant.ts',
+      `import { InvalidGrant } from 'oidc-provider/lib/helpers/errors.js'`,
+    ],
+    allowed: ['apps/auth/src/oauth/jwt-bearer-grant.ts', `import { errors } from 'oidc-provider'`],
+  },
+  {
+    rule: 'oidc-provider-by-its-name',
+    breach: [
+      'apps/auth/src/oauth/create-provider.ts',
+      `const { default: get } = await ${DYNAMIC}('../../../../node_modules/oidc-provider/lib/helpers/weak_cache.js')`,
+    ],
+    allowed: [
+      'apps/auth/src/oauth/create-provider.ts',
+      `const { default: Provider } = await ${DYNAMIC}('oidc-provider')`,
+    ],
+  },
+  {
+    rule: 'ioredis-is-of-auth',
+    breach: ['apps/resource/src/wire.ts', `import { Redis } from 'ioredis'`],
+    allowed: ['apps/auth/src/wire.ts', `import { Redis } from 'ioredis'`],
+  },
+  {
+    rule: 'redis-is-of-resource',
+    breach: ['apps/auth/src/wire.ts', `const { createClient } = await ${DYNAMIC}('redis')`],
+    allowed: ['apps/resource/src/wire.ts', `const { createClient } = await ${DYNAMIC}('redis')`],
+  },
+  {
+    rule: 'stores-are-chosen-in-wire',
+    breach: [
+      'apps/auth/src/agents/register-agent.ts',
+      `import { postgresAgentStore } from './postgres-agent-store.ts'`,
+    ],
+    allowed: [
+      'apps/auth/src/wire.ts',
+      `import { postgresAgentStore } from './agents/postgres-agent-store.ts'`,
+    ],
+  },
+  {
+    rule: 'settings-are-handed-on',
+    breach: ['apps/auth/src/keys/key-ring.ts', `import type { Config } from '../config.ts'`],
+    allowed: ['apps/auth/src/cli.ts', `import { loadConfig } from './config.ts'`],
+  },
+  {
+    rule: 'settings-are-given',
+    breach: ['apps/auth/src/wire.ts', `import { loadConfig, type Config } from './config.ts'`],
+    allowed: ['apps/auth/src/wire.ts', `import { type Config } from './config.ts'`],
+  },
+  {
+    rule: 'package-directions',
+    breach: ['packages/metadata/src/documents.ts', `export {\n  problem,\n} from '@plainpath/http'`],
+    allowed: ['packages/metadata/src/documents.ts', `export {\n  Scope,\n} from '@plainpath/domain'`],
+  },
+  {
+    rule: 'packages-by-name',
+    breach: ['packages/http/src/problem.ts', `import { ok } from '../../domain/src/index.ts'`],
+    allowed: ['packages/http/src/problem.ts', `import { ok } from '@plainpath/domain'`],
+  },
+  {
+    rule: 'folders-of-an-app',
+    breach: [
+      'apps/resource/src/waitlist/join-waitlist.ts',
+      `import type { Guide } from '../guides/guide-catalog.ts'`,
+    ],
+    allowed: [
+      'apps/auth/src/oauth/token-adapter.ts',
+      `import type { TokenStore } from '../tokens/token-store.ts'`,
+    ],
+  },
+  {
+    rule: 'folders-of-an-app',
+    breach: [
+      'apps/auth/src/oauth/guide-adapter.ts',
+      `import type { RegisterAgent } from '../agents/agent-store.ts'`,
+    ],
+    allowed: [
+      'apps/auth/src/oauth/token-adapter.test.ts',
+      `import type { RegisterAgent } from '../agents/agent-store.ts'`,
+    ],
+  },
+  {
+    rule: 'no-programs-started',
+    breach: ['apps/auth/src/agents/register-agent.ts', `import { spawn } from 'node:child_process'`],
+    allowed: ['packages/postgres/src/embedded/start.ts', `import { spawn } from 'node:child_process'`],
+  },
+  {
+    rule: 'no-programs-started',
+    breach: ['packages/http/src/serve.ts', `const { Worker } = await ${DYNAMIC}('worker_threads')`],
+    allowed: ['apps/auth/test/token.test.ts', `import { Worker } from 'node:worker_threads'`],
+  },
+  {
+    rule: 'no-index-in-apps',
+    breach: ['apps/auth/src/keys/key-ring.ts', `import { one } from './index.ts'`],
+    allowed: ['apps/auth/src/keys/key-ring.ts', `import { one } from './guide-index.ts'`],
+  },
+  {
+    rule: 'no-unknown-module',
+    breach: ['apps/auth/src/keys/key-ring.ts', `import { one } from './none.ts'`],
+    allowed: ['apps/auth/src/keys/key-ring.ts', `import { one } from './guide-index.ts'`],
+  },
+  {
+    rule: 'no-cycle',
+    breach: ['apps/auth/src/a/one.ts', `import type { Two } from './two.ts'`],
+    allowed: ['apps/auth/src/a/top.ts', `import './left.ts'\nimport './right.ts'`],
+  },
+]
+
+const WORKSPACE = [
+  ['apps/auth', './src/main.ts'],
+  ['apps/resource', './src/main.ts'],
+  ['packages/domain', './src/index.ts'],
+  ['packages/http', './src/index.ts'],
+] as const
+
+/** What planted files import. */
+const THERE: Planted[] = [
+  ...['auth', 'resource'].map((name): Planted => [`apps/${name}/src/main.ts`, '']),
+  ...['domain', 'http'].map((name): Planted => [`packages/${name}/src/index.ts`, '']),
+  ['apps/auth/src/a/two.ts', `export * from './one.ts'`],
+  ['apps/auth/src/a/left.ts', `import './bottom.ts'`],
+  ['apps/auth/src/a/right.ts', `import './bottom.ts'`],
+  ...[
+    'apps/auth/src/a/bottom.ts',
+    'apps/auth/src/config.ts',
+    'apps/auth/src/agents/agent-store.ts',
+    'apps/auth/src/agents/postgres-agent-store.ts',
+    'apps/auth/src/keys/guide-index.ts',
+    'apps/auth/src/keys/index.ts',
+    'apps/auth/src/tokens/token-store.ts',
+    'apps/resource/src/auth/bearer.ts',
+    'apps/resource/src/guides/guide-catalog.ts',
+    ...['zod', 'koa', 'ioredis', 'redis'].map((name) => `node_modules/${name}/index.js`),
+    'node_modules/oidc-provider/lib/index.js',
+    'node_modules/oidc-provider/lib/helpers/errors.js',
+    'node_modules/oidc-provider/lib/helpers/weak_cache.js',
+  ].map((file): Planted => [file, '']),
+  ['node_modules/oidc-provider/package.json', '{"main":"lib/index.js"}'],
+]
+
+/** Holds these files to the rules. @returns `file: rule` for each breach */
+async function breachesIn(planted: readonly Planted[]): Promise<string[]> {
+  const folder = mkdtempSync(path.join(os.tmpdir(), 'imports-'))
+  try {
+    for (const [file, source] of [...THERE, ...planted]) {
+      mkdirSync(path.dirname(path.join(folder, file)), { recursive: true })
+      writeFileSync(path.join(folder, file), `${source}\n`)
+    }
+    mkdirSync(path.join(folder, 'node_modules/@plainpath'))
+    for (const [place, main] of WORKSPACE) {
+      writeFileSync(path.join(folder, place, 'package.json'), JSON.stringify({ exports: main }))
+      symlinkSync(
+        path.join(folder, place),
+        path.join(folder, 'node_modules/@plainpath', path.basename(place)),
+      )
+    }
+    const { cache: _cache, ...options } = rules.options ?? {}
+    const ruleSet = { forbidden: rules.forbidden ?? [] }
+    const places = planted.map(([file]) => file)
+    const { output } = await cruise(
+      places,
+      { ...options, validate: true, ruleSet, baseDir: folder },
+      options.enhancedResolveOptions,
+    )
+    if (typeof output === 'string') throw new Error(output)
+    return output.summary.violations.map(({ from, rule }) => `${from}: ${rule.name}`)
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}
+
+it.each(TWINS)(
+  '$rule: caught in $breach.0, and its twin in $allowed.0 passes',
+  async ({ rule, breach, allowed }) => {
+    expect(await breachesIn([breach])).toContain(`${breach[0]}: ${rule}`)
+    expect(await breachesIn([allowed])).toEqual([])
+  },
+)
+
+it('has a planted breach for each rule', () => {
+  const planted = TWINS.map(({ rule }) => rule)
+  expect(new Set(rules.forbidden?.map(({ name }) => name))).toEqual(new Set(planted))
+})

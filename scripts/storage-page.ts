@@ -1,0 +1,176 @@
+import type { Check, Repository } from './repository.ts'
+
+export const STORAGE_PAGE = 'docs/storage.md'
+const APPS = ['auth', 'resource'] as const
+const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
+
+/** How long the rows of each table are there. Every table has a line; docs/retention.md says the same of people's data. */
+const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
+  auth: {
+    agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
+    agents: 'until the agent expires; that of a deleted one is kept without name, secrets and keys',
+    claim_attempts: 'two days; what is personal goes with the end of the attempt, after 24 hours at most',
+    claim_blocks: '30 days',
+    claim_tries: 'a day',
+    claims: 'until 30 days after the end, which comes after 30 days at most; the address goes with the end',
+    client_assertions: 'until a few minutes after the assertion is over',
+    expired_agents: '90 days, and of at most ten times AUTH_NEVER_USED_CLIENTS agents',
+    identity_assertions: 'until the assertion is over, 24 hours',
+    key_audit: 'kept, append-only',
+    key_followers: 'while the instance runs, and an hour longer when it was killed',
+    key_ring: 'one row',
+    mails: 'content until it is sent, or 8 days; the row 30 days',
+    resource_server_followers: 'while the instance runs, and an hour longer when it was killed',
+    resource_server_secrets: 'kept: the beginning of a hash, and times',
+    signing_keys: 'kept; the private part goes when the key stops signing',
+    token_stop: 'one row',
+    token_stop_audit: 'kept, append-only',
+    tokens: 'an hour; empty where there is a Redis',
+  },
+  resource: {
+    contact_messages: 'kept; text and addresses go 90 days after delivery',
+    desk_audit: 'kept, append-only',
+    guide_reviews: 'kept, append-only',
+    guide_versions: 'kept, append-only',
+    guides: 'one row for each guide',
+    mails: 'content until it is sent, or 8 days; the row 30 days',
+    waitlist_entries: 'until the person leaves',
+    waitlist_links: 'as long as the entry; a link to leave that was asked for, 7 days',
+  },
+}
+
+/** Every table says how long its rows are there, and the page of all tables is the one that is committed. */
+export const checkStorage: Check = (repository) => [
+  ...livesBreaches(repository),
+  ...(repository.files.includes(STORAGE_PAGE) && repository.read(STORAGE_PAGE) === storagePage(repository)
+    ? []
+    : [`${STORAGE_PAGE}: not as the migrations are; npm run generate writes it anew`]),
+]
+
+/** Every table and column of both databases, and what is elsewhere. */
+export function storagePage(repository: Repository): string {
+  return `# Storage
+
+Made from \`apps/auth/migrations\`, \`apps/resource/migrations\` and \`scripts/storage-page.ts\` by \`npm run generate\`; a test holds
+what it says of tables and columns against databases that were migrated. [Retention](retention.md) tells people the same in their words,
+[architecture](architecture.md#what-is-stored) how things are sealed.
+
+${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(section(app)).join('\n')}`).join('\n')}
+## Elsewhere
+
+| where | what | how long |
+|---|---|---|
+| schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
+| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation | the life of the token, an hour |
+| Redis \`auth:generation:*\`, \`auth:stop\` | mirrors of \`agents.generation\` and \`token_stop\` | as long as tokens that need them |
+| Redis \`revocation:state\` | members that hear of revocations, and a number | while they run |
+| Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most; the key two days |
+| memory of each API process | answers about tokens, under SHA-256 of the token | 30 s, and only under a lease |
+| files that settings name | key-encryption keys, hash keys, credentials | yours to keep |
+`
+}
+
+const section =
+  (app: (typeof APPS)[number]) =>
+  ({ name, what, columns }: StoredTable) =>
+    [
+      `### ${app}: ${name}\n`,
+      `${sentence(what)}Rows: ${LIVES[app][name] ?? ''}.\n`,
+      '| column | type | |',
+      '|---|---|---|',
+      ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.what)} |`),
+      '',
+    ].join('\n')
+
+const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
+const sentence = (text: string) =>
+  text && `${cell(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '')}. `
+
+/** @returns what is wrong between the tables and the lives that are written down */
+const livesBreaches = (repository: Repository): string[] =>
+  APPS.flatMap((app) => {
+    const tables = readTables(repository, app).map(({ name }) => name)
+    const known = Object.keys(LIVES[app])
+    return [
+      ...tables
+        .filter((name) => !known.includes(name))
+        .map((name) => `scripts/storage-page.ts: ${app}.${name} has no line`),
+      ...known
+        .filter((name) => !tables.includes(name))
+        .map((name) => `scripts/storage-page.ts: ${app}.${name} is no table`),
+    ]
+  })
+
+interface StoredColumn {
+  readonly name: string
+  readonly type: string
+  readonly what: string
+}
+
+interface StoredTable {
+  readonly name: string
+  readonly what: string
+  readonly columns: readonly StoredColumn[]
+}
+
+const TABLE = /^create table (\w+) \($/
+const COLUMN = /^ {2}(?!check\b|constraint\b|primary key\b|unique\b|foreign key\b)(\w+) +(\w+(?:\[\])?)/
+const ADDED = /^alter table (\w+) add column (\w+) (\w+(?:\[\])?)/
+const REMOVED = /^(?:alter table (\w+) )?drop (?:column|table) (\w+)/
+const COMMENT = /^comment on (?:table (\w+)|column (\w+)\.(\w+)) is '((?:[^']|'')*)';$/
+
+interface Draft {
+  what: string
+  readonly columns: Map<string, { type: string; what: string }>
+}
+
+/** The tables that the migrations of an app leave behind, with what their comments say. Sorted by name. */
+export function readTables(repository: Repository, app: string): StoredTable[] {
+  const tables = new Map<string, Draft>()
+  for (const file of repository.files.filter((each) => each.startsWith(`apps/${app}/migrations/`)))
+    readMigration(repository.read(file), tables)
+  return [...tables]
+    .sort(([one], [other]) => one.localeCompare(other))
+    .map(([name, { what, columns }]) => ({
+      name,
+      what,
+      columns: Array.from(columns, ([column, said]) => ({ name: column, ...said })),
+    }))
+}
+
+function readMigration(sql: string, tables: Map<string, Draft>): void {
+  let open: Draft | undefined
+  let remarks: string[] = []
+  for (const line of sql.split('\n')) {
+    const remark = /^ *-- (.*)$/.exec(line)?.[1]
+    if (remark !== undefined) {
+      remarks.push(remark)
+      continue
+    }
+    const what = remarks.join(' ')
+    remarks = []
+    if (open) {
+      const [, name, type = ''] = COLUMN.exec(line) ?? []
+      if (name) open.columns.set(name, { type, what })
+      if (line === ');') open = undefined
+      continue
+    }
+    const [, made] = TABLE.exec(line) ?? []
+    if (made) tables.set(made, (open = { what, columns: new Map() }))
+    else readStatement(line, what, tables)
+  }
+}
+
+function readStatement(line: string, what: string, tables: Map<string, Draft>): void {
+  const [, table = '', column = '', type = ''] = ADDED.exec(line) ?? []
+  tables.get(table)?.columns.set(column, { type, what })
+  const [, from, gone = ''] = REMOVED.exec(line) ?? []
+  if (from) tables.get(from)?.columns.delete(gone)
+  else tables.delete(gone)
+  const [, ofTable, ofColumnIn = '', ofColumn = '', written = ''] = COMMENT.exec(line) ?? []
+  const said = written.replaceAll("''", "'")
+  const draft = ofTable ? tables.get(ofTable) : undefined
+  if (draft) draft.what = said
+  const told = tables.get(ofColumnIn)?.columns.get(ofColumn)
+  if (told) told.what = said
+}

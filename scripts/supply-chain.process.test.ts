@@ -1,0 +1,77 @@
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openRepository } from './repository.ts'
+
+const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
+const workspace = read('pnpm-workspace.yaml')
+const EXACT = /^\d+\.\d+\.\d+(-[0-9A-Za-z.-]+)?$/
+
+type Dependencies = Readonly<Record<string, string>>
+const named = files
+  .filter((file) => /(^|\/)package\.json$/.test(file))
+  .flatMap((file) => {
+    const manifest = JSON.parse(read(file)) as Record<string, Dependencies | undefined>
+    return ['dependencies', 'devDependencies', 'optionalDependencies'].flatMap((kind) =>
+      Object.entries(manifest[kind] ?? {}).map(([name, version]) => ({ file, kind, name, version })),
+    )
+  })
+
+/** The members of a mapping at the left margin of pnpm-workspace.yaml. */
+function membersOf(name: string): [name: string, version: string][] {
+  const section = new RegExp(`^${name}:\\n((?: +.+\\n?)+)`, 'm').exec(workspace)?.[1] ?? ''
+  return Array.from(section.matchAll(/^ +"?([^":#]+)"?: (.+)$/gm), ([, key = '', value = '']) => [key, value])
+}
+
+test.for([
+  'minimumReleaseAge: 10080',
+  'minimumReleaseAgeStrict: true',
+  'minimumReleaseAgeIgnoreMissingTime: false',
+  'trustPolicy: no-downgrade',
+  // Holds each package of the lockfile to these rules, to a SHA-512 and to the registry.
+  'trustLockfile: false',
+  'blockExoticSubdeps: true',
+  'strictDepBuilds: true',
+  'savePrefix: ""',
+  'catalogMode: strict',
+])('pnpm is told %s, and allowed no script by name of all', (setting) => {
+  expect(workspace.split('\n')).toContain(setting)
+  expect(workspace).not.toMatch(/^dangerously/m)
+})
+
+test('exceptions from the waiting time name an exact version that is locked', () => {
+  const exceptions = /^minimumReleaseAgeExclude:\n((?: +.+\n)+)/m.exec(workspace)?.[1] ?? ''
+  const locked = read('pnpm-lock.yaml')
+  for (const [, entry = ''] of exceptions.matchAll(/^ +- ['"]?(.+?)['"]?$/gm)) {
+    expect(entry).toMatch(/.@\d+\.\d+\.\d+$/)
+    expect(locked).toContain(entry)
+  }
+})
+
+test('versions are exact, and stand in the catalog or in the manifest of the root', () => {
+  const catalog = membersOf('catalog')
+  expect(catalog.length).toBeGreaterThan(30)
+  expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
+  expect(named.length).toBeGreaterThan(100)
+  const wrong = named.filter(({ file, kind, version }) =>
+    file === 'package.json' || (kind === 'optionalDependencies' && EXACT.test(version))
+      ? !EXACT.test(version)
+      : !['catalog:', 'workspace:*'].includes(version),
+  )
+  expect(wrong).toEqual([])
+})
+
+test('pnpm-lock.yaml is the only lockfile, and says nothing of the server that packages come from', () => {
+  expect(
+    files.filter((file) => /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock)$/.test(file)),
+  ).toEqual([])
+  expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\//)
+})
+
+test('docs/dependencies.md says why for each package that a manifest names, and for no other', () => {
+  const ours = named.filter(({ version }) => version !== 'workspace:*').map(({ name }) => name)
+  const rows = Array.from(
+    read('docs/dependencies.md').matchAll(/^\| `(?!scripts\/)(.+?)` \|/gm),
+    ([, name]) => name,
+  )
+  expect(rows.toSorted()).toEqual([...new Set(ours)].sort())
+})

@@ -1,0 +1,35 @@
+import path from 'node:path'
+import { expect, test } from 'vitest'
+import { openRepository } from './repository.ts'
+
+const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
+
+/** Those of TypeScript are held to it by `npm run lint`. */
+const SCRIPTS = files.filter((file) => /\.(sql|sh)$|^\.ci\/run$/.test(file))
+
+test('the tree has no other folders than docs/architecture.md draws', () => {
+  const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))
+  const known = ['.ci', 'apps', 'bench', 'docs', 'e2e', 'infra', 'packages', 'scripts']
+  expect([...folders].sort()).toEqual(known)
+})
+
+test.for([
+  ...['apps/auth/', 'apps/resource/', 'apps/local/', 'docs/decisions/', 'README.md', 'CONTRIBUTING.md'],
+  ...['domain', 'metadata', 'http', 'postgres', 'pages', 'sealing', 'guides'].map(
+    (name) => `packages/${name}/`,
+  ),
+  ...['package.json', 'pnpm-workspace.yaml', 'pnpm-lock.yaml', 'turbo.json', 'tsconfig.base.json', '.ci/run'],
+])('the tree has %s', (place) => {
+  expect(files.some((file) => file === place || (place.endsWith('/') && file.startsWith(place)))).toBe(true)
+})
+
+test('migrations and shell scripts have at most 300 lines and names in kebab-case', () => {
+  expect(SCRIPTS.length).toBeGreaterThan(10)
+  expect(SCRIPTS.filter((file) => read(file).trimEnd().split('\n').length > 300)).toEqual([])
+  expect(SCRIPTS.filter((file) => !/^[a-z0-9.]+(-[a-z0-9.]+)*$/.test(path.basename(file)))).toEqual([])
+})
+
+test('no file or folder has a name that says nothing about what is inside', () => {
+  const empty = /(^|\/)(utils?|helpers?|common|shared|misc)(\.[^/]*)?(\/|$)|-(utils?|helpers?)\.[^/]+$/
+  expect(files.filter((file) => empty.test(file))).toEqual([])
+})
