@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
 /** Seconds before a fault, while it lasts, and after all works again. */
-export interface Phases {
+interface Phases {
   readonly steady: number
   readonly held: number
   readonly recovery: number
