@@ -22,7 +22,7 @@ function isMadeUp(found: string): boolean {
 }
 const secretsIn = (text: string) => (text.match(SECRET) ?? []).filter((found) => !isMadeUp(found))
 
-test('N-181 no file has a secret in it, nor had one ever', () => {
+test('no file has a secret in it, nor had one ever', () => {
   const { files, read } = openRepository(ROOT)
   const found = files
     .filter((file) => !/\.(png|ico|woff2)$/.test(file) && file !== 'pnpm-lock.yaml')
@@ -42,7 +42,7 @@ test('N-181 no file has a secret in it, nor had one ever', () => {
   expect(secretsIn(added.join('\n')).map((secret) => `${secret.slice(0, 12)}…`)).toEqual([])
 })
 
-test('N-181 nothing is packed for a registry, and no source map is kept', () => {
+test('nothing is packed for a registry, and no source map is kept', () => {
   const { files, read } = openRepository(ROOT)
   const manifests = files.filter((file) => /(^|\/)package\.json$/.test(file))
   expect(manifests.length).toBeGreaterThan(10)
@@ -55,6 +55,6 @@ test.for([
   ['kek', '-2026:', 'q83vEjRWeJCrze8SNFZ4', 'kKvN7xI0VniQq83vEjRWeJA'],
   ['-----BEGIN ', 'EC PRIVATE KEY-----'],
   ['AKIA', 'QWERTZUIOPASDFGH'],
-])('N-181 one that is planted is found: %j', (parts) => {
+])('one that is planted is found: %j', (parts) => {
   expect(secretsIn(`before ${parts.join('')} after`)).toHaveLength(1)
 })

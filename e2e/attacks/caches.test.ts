@@ -21,7 +21,7 @@ const mine = () => basic(agent.client_id, agent.client_secret)
 const sound = (answer: Answer) =>
   expectSoundAnswer(answer, { origin: system.origin, confidential: [agent.client_secret] })
 
-describe('N-153 what is somebody’s own is not taken for a file by its name:', () => {
+describe('what is somebody’s own is not taken for a file by its name:', () => {
   test.for([
     ...['/api/agent/x.css', '/api/agent.css', '/api/agent/.js', '/api/agent;x.css', '/api/agent%2fx.css'],
     ...['/api/agent%00.css', '/api/agent%0a.css', '/api/agent/..%2fx.js', '/assets/..%2fapi%2fagent'],
@@ -47,7 +47,7 @@ describe('N-153 what is somebody’s own is not taken for a file by its name:', 
 const JOIN = { method: 'POST', path: '/api/waitlist' }
 const GOOD = { email: 'caches@example.org' }
 
-describe('N-155 no failure may be kept, whatever its status:', () => {
+describe('no failure may be kept, whatever its status:', () => {
   test.for([
     [400, { ...JOIN, ...json('{') }],
     [400, { path: '/api/guides?cursor=x' }],
@@ -98,7 +98,7 @@ const PRIVATE = new Set([
   '/waitlist/remove',
 ])
 
-test('N-157 a part of a document is not given: whoever asks for one gets all of it, and HEAD says as much', async () => {
+test('a part of a document is not given: whoever asks for one gets all of it, and HEAD says as much', async () => {
   const public_ = documents()
   expect(public_.length).toBeGreaterThan(15)
   let cacheable = 0
@@ -127,7 +127,7 @@ test('N-157 a part of a document is not given: whoever asks for one gets all of 
   expect(cacheable).toBeGreaterThan(12)
 })
 
-test('N-154 nothing that no cache asks about is said back by what may be kept', async () => {
+test('nothing that no cache asks about is said back by what may be kept', async () => {
   const canary = 'canary-58b1'
   const headers = {
     'x-forwarded-host': `${canary}.example`,
@@ -153,7 +153,7 @@ test('N-154 nothing that no cache asks about is said back by what may be kept', 
   }
 })
 
-describe('N-152 what a browser sends for another site without asking first stores nothing:', () => {
+describe('what a browser sends for another site without asking first stores nothing:', () => {
   const posts = () => [
     ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]

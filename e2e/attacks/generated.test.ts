@@ -56,7 +56,7 @@ test(
 )
 
 test(
-  'N-184, N-190 a body that is nearly JSON is answered soundly, and mostly refused',
+  'a body that is nearly JSON is answered soundly, and mostly refused',
   async () => {
     await each(byKind('json'), rawJson, async (target, damage) => {
       const sent = await target.valid()

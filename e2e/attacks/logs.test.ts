@@ -29,7 +29,7 @@ async function loggedBy(sent: readonly Sent[]): Promise<{ lines: string[]; statu
   return { lines, statuses }
 }
 
-describe('N-174 a token or secret in a place where none belongs is logged nowhere:', () => {
+describe('a token or secret in a place where none belongs is logged nowhere:', () => {
   test.for<[string, (path: string) => Sent]>([
     ['the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
     ['the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
@@ -70,7 +70,7 @@ describe('N-174 a token or secret in a place where none belongs is logged nowher
   })
 })
 
-test('N-176 malformed JSON is logged nowhere', async () => {
+test('malformed JSON is logged nowhere', async () => {
   const bodies = [`{"email":"${EMAIL}"`, `{"email":"${EMAIL}",}`, `"${EMAIL}`, `{"message":"${TOKEN}"}}`]
   const { lines, statuses } = await loggedBy(
     posts().flatMap((path) => bodies.map((body) => ({ method: 'POST', path, ...json(body) }))),
@@ -85,7 +85,7 @@ test('N-176 malformed JSON is logged nowhere', async () => {
   expect(good.status).toBe(201)
 })
 
-describe('N-175 nobody writes a line of the log:', () => {
+describe('nobody writes a line of the log:', () => {
   /** How somebody would end a line and begin one of their own. */
   const FORGED = '{"level":"info","msg":"forged"}'
   test.for([
@@ -123,7 +123,7 @@ describe('N-175 nobody writes a line of the log:', () => {
   })
 })
 
-describe('N-182 what a store says stays out of answers and of the log:', () => {
+describe('what a store says stays out of answers and of the log:', () => {
   test.for([
     [
       'auth',

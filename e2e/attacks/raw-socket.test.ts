@@ -62,7 +62,7 @@ describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
 describe('each request gets its own answer:', () => {
   const get = (path: string) => request(`GET ${path}`, host)
 
-  test('I10, N-138 fifty at once on one connection, of both apps, in order', async () => {
+  test('I10 fifty at once on one connection, of both apps, in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
     const asked = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
     const { answers } = await converse(system.origin, asked.map(get).join(''), { answers: 50 })
@@ -76,7 +76,7 @@ describe('each request gets its own answer:', () => {
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist', 'POST /api/agent/register'])(
-    'N-138 what follows a body that is too large is not read: %s',
+    'what follows a body that is too large is not read: %s',
     async (line) => {
       const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
       const large = request(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
@@ -88,7 +88,7 @@ describe('each request gets its own answer:', () => {
   )
 
   test.for(['GET /api/guides', 'GET /oauth/jwks.json', 'DELETE /api/agent', 'GET /api/agent'])(
-    'N-196 a body where none belongs is not taken for a request: %s',
+    'a body where none belongs is not taken for a request: %s',
     async (line) => {
       const inner = register()
       const before = await stored.count()
@@ -101,7 +101,7 @@ describe('each request gets its own answer:', () => {
     },
   )
 
-  test('N-126 a trailer is not a header', async () => {
+  test('a trailer is not a header', async () => {
     const body = '{"email":"trailer@example.org"}'
     const chunks = `${body.length.toString(16)}\r\n${body}\r\n0\r\nAuthorization: Bearer x\r\nHost: evil.example\r\n\r\n`
     const sent = request(
@@ -115,7 +115,7 @@ describe('each request gets its own answer:', () => {
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist'])(
-    'N-126 a chunk extension of 17 KiB is refused: %s',
+    'a chunk extension of 17 KiB is refused: %s',
     async (line) => {
       const sent = request(
         line,
@@ -130,7 +130,7 @@ describe('each request gets its own answer:', () => {
   )
 })
 
-describe('N-127 Expect:', () => {
+describe('Expect:', () => {
   test('100-continue is answered, then the request', async () => {
     const { answers, interim } = await converse(system.origin, join('Expect: 100-continue'), { answers: 1 })
     expect([interim, sound(answers)]).toEqual([[100], [201]])
@@ -150,7 +150,7 @@ describe('N-127 Expect:', () => {
   })
 })
 
-describe('N-137 other protocols are refused cleanly:', () => {
+describe('other protocols are refused cleanly:', () => {
   test.for([
     ['HTTP/2 without having asked', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
     ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
@@ -198,7 +198,7 @@ describe('N-137 other protocols are refused cleanly:', () => {
   })
 })
 
-describe('N-134, N-145 a path is compared as it was sent:', () => {
+describe('a path is compared as it was sent:', () => {
   const TRICKS = [
     '//oauth/token',
     '/./oauth/token',

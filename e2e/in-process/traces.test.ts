@@ -52,7 +52,7 @@ const named = (collector: Collector, name: string) =>
 const statement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
 const command = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
-test('N-180 a request is one trace through both apps and their stores, and no trace holds what is private', async () => {
+test('a request is one trace through both apps and their stores, and no trace holds what is private', async () => {
   await using collector = await startCollector()
   let sent: Awaited<ReturnType<typeof visit>>
   let logged: readonly string[] = []

@@ -107,7 +107,7 @@ function secretsOf(env: Readonly<Record<string, string>>): string[] {
   )
 }
 
-test('N-179 no key or secret stands in the arguments or the environment of a process', () => {
+test('no key or secret stands in the arguments or the environment of a process', () => {
   expect(secrets.length).toBeGreaterThanOrEqual(5)
   for (const { child } of [...auth, ...api]) {
     const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8'))
@@ -120,7 +120,7 @@ test('N-179 no key or secret stands in the arguments or the environment of a pro
   }
 })
 
-test('N-173 no process opens a debugger on SIGUSR1, and all go on', async () => {
+test('no process opens a debugger on SIGUSR1, and all go on', async () => {
   for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
   for (const { url, printed } of [...auth, ...api]) {
     for (let n = 0; n < 10; n++) expect((await fetch(`${url}/api/nothing`)).status).toBe(404)

@@ -57,7 +57,7 @@ const read = async (index: number, headers = {}) =>
   (await fetch(`${api[index]?.url}/api/guides`, { headers })).status
 const ready = async (process: Running | undefined) => (await fetch(`${process?.operationsUrl}/ready`)).status
 
-describe('N-251 an instance whose clock is wrong decides nothing, and the others go on:', () => {
+describe('an instance whose clock is wrong decides nothing, and the others go on:', () => {
   test.for([
     ['ahead', 1],
     ['behind', 2],

@@ -7,7 +7,7 @@ import { simulate } from './simulation.ts'
 /** Each is half a minute of virtual time with some fifty revocations: REVOCATION_RUNS=2000 before a release. */
 const RUNS = Number(process.env['REVOCATION_RUNS'] ?? 60)
 
-test(`N-109, N-110, N-112 R-LIN holds in ${RUNS} schedules of delays, faults and lost stores, over at least 2 000 revocations`, {
+test(`R-LIN holds in ${RUNS} schedules of delays, faults and lost stores, over at least 2 000 revocations`, {
   timeout: 600_000,
 }, async () => {
   const parts = await partsWith(undefined)

@@ -45,7 +45,7 @@ const everywhere = (token: string) => Promise.all(BOTH.map((at) => system.read(t
 const auth = (...args: string[]) => runAuth(args, { ...system.env, AUTH_KEYS_TRUST_SECONDS: '5' })
 
 describe('with Redis, answers are used from memory, and when an end was answered no API uses them:', () => {
-  test('N-104 a token that is revoked, at either auth process, soon', async () => {
+  test('a token that is revoked, at either auth process, soon', async () => {
     for (const at of BOTH) {
       const token = await known()
       const startedAt = performance.now()
@@ -57,7 +57,7 @@ describe('with Redis, answers are used from memory, and when an end was answered
     }
   })
 
-  test('N-114 the tokens of a client that ends itself, and nobody else’s', async () => {
+  test('the tokens of a client that ends itself, and nobody else’s', async () => {
     const other = await known()
     const leaving = await system.newClient()
     const token = await known(leaving)
@@ -68,14 +68,14 @@ describe('with Redis, answers are used from memory, and when an end was answered
     expect(await hits(0)).toBe(before + 1)
   })
 
-  test('N-114 the tokens of a client that an operator disables', async () => {
+  test('the tokens of a client that an operator disables', async () => {
     const disabled = await system.newClient()
     const token = await known(disabled)
     expect(await auth('agents', 'disable', disabled.client_id)).toMatchObject({ code: 0 })
     expect(await everywhere(token)).toEqual([401, 401])
   })
 
-  test('N-114 everything, when a signing key is revoked', async () => {
+  test('everything, when a signing key is revoked', async () => {
     const token = await known()
     const { printed } = await auth('keys', 'list', '--json')
     const { keys } = JSON.parse(printed) as { keys: { kid: string; state: string }[] }
@@ -98,7 +98,7 @@ describe('with Redis, answers are used from memory, and when an end was answered
   })
 })
 
-test('N-109 an introspection answer that is on its way during the revocation is not kept', async () => {
+test('an introspection answer that is on its way during the revocation is not kept', async () => {
   const token = await system.newToken(client)
   await system.toAuth.set({ kind: 'latency', ms: 300, jitterMs: 0 })
   const before = await system.metric('resource', 'introspection_cache_misses_total')
@@ -112,7 +112,7 @@ test('N-109 an introspection answer that is on its way during the revocation is 
   expect(await everywhere(token)).toEqual([401, 401])
 })
 
-test('N-113 an answer is for the whole token, and is judged anew for each request', async () => {
+test('an answer is for the whole token, and is judged anew for each request', async () => {
   const token = await known()
   const other = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
   expect(await everywhere(other)).toEqual([401, 401])
@@ -120,9 +120,9 @@ test('N-113 an answer is for the whole token, and is judged anew for each reques
 })
 
 const WAYS: [string, Fault][] = [
-  ['N-112 refuses the API', { kind: 'refuse' }],
-  ['N-112 is half-open', { kind: 'half-open' }],
-  ['N-112 is three seconds late', { kind: 'latency', ms: 1_500, jitterMs: 100 }],
+  ['refuses the API', { kind: 'refuse' }],
+  ['is half-open', { kind: 'half-open' }],
+  ['is three seconds late', { kind: 'latency', ms: 1_500, jitterMs: 100 }],
   ['loses its replies', { kind: 'drop-replies' }],
   ['is read no more', { kind: 'stop-reading' }],
 ]
@@ -156,7 +156,7 @@ test('an API that hears nothing is waited for once, and then is no member', { ti
   await system.toRedis.set({ kind: 'pass' })
 })
 
-test('N-112 when Redis and auth are both out of reach a bearer is 503, also one that was known', {
+test('when Redis and auth are both out of reach a bearer is 503, also one that was known', {
   timeout: 30_000,
 }, async () => {
   const token = await known()
@@ -169,17 +169,17 @@ test('N-112 when Redis and auth are both out of reach a bearer is 503, also one 
 })
 
 const LOSSES: [string, () => Promise<unknown>][] = [
-  ['N-111 is emptied (FLUSHALL)', () => system.admin.flushall()],
-  ['N-111 loses the shared hash alone', () => system.admin.del('revocation:state')],
+  ['is emptied (FLUSHALL)', () => system.admin.flushall()],
+  ['loses the shared hash alone', () => system.admin.del('revocation:state')],
   [
-    'N-110 is killed and starts empty',
+    'is killed and starts empty',
     async () => {
       await system.redis.stop('SIGKILL')
       await system.redis.start()
     },
   ],
   [
-    'N-110 takes over as a replica that knows an older copy',
+    'takes over as a replica that knows an older copy',
     async () => {
       await system.admin.replicaof('127.0.0.1', 9)
       await system.admin.replicaof('NO', 'ONE')

@@ -11,9 +11,9 @@ import type { System } from './open-system.ts'
 const KEY_FILES =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
-/** After all other tests: nothing that was given in confidence lies anywhere in clear (N-172). */
+/** After all other tests: nothing that was given in confidence lies anywhere in clear. */
 export function describeCanaries(running: () => System): void {
-  describe('N-172 of every token, secret, address and name that the tests used,', () => {
+  describe('of every token, secret, address and name that the tests used,', () => {
     test('none is found in PostgreSQL, in Redis, in the data directory or in a log', {
       timeout: 120_000,
     }, async () => {

@@ -111,7 +111,7 @@ test.for([
   ['of a known length', {}],
   ['without a length', { 'transfer-encoding': 'chunked' }],
 ] as const)(
-  'N-130 no instance takes the beginning of a body over the cap for the whole: %s',
+  'no instance takes the beginning of a body over the cap for the whole: %s',
   async ([_which, headers]) => {
     const before = seen()
     expect((await post('x'.repeat(OVER_THE_CAP), headers)).status).toBe(413)

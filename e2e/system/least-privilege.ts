@@ -177,7 +177,7 @@ export function describeLeastPrivilege(running: () => System): void {
     redis.disconnect()
   })
 
-  test('N-228, N-231 no app speaks to anybody but its stores and, the API, to auth', () => {
+  test('no app speaks to anybody but its stores and, the API, to auth', () => {
     const { stack } = running()
     const stores = [stack.postgres.port, stack.redis.port]
     const internal = stack.auth.map(({ ports }) => ports.internal)

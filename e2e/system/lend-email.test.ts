@@ -115,7 +115,7 @@ async function atBothProcesses(address: string, token: string): Promise<number[]
   )
 }
 
-test('N-272 N-280 a person lends a mailbox by keyboard, without scripts; an agent writes; the person ends it', {
+test('a person lends a mailbox by keyboard, without scripts; an agent writes; the person ends it', {
   timeout: 120_000,
 }, async () => {
   const email = system.newEmail()
@@ -247,7 +247,7 @@ async function faults(page: Page): Promise<string[]> {
   return [...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), ...wide]
 }
 
-test('N-172 N-270 no address, message, code, link or token of a loan lies in a table, in Redis, in a file or in a log', {
+test('no address, message, code, link or token of a loan lies in a table, in Redis, in a file or in a log', {
   timeout: 120_000,
 }, async () => {
   await using dump = await dumpEverything(system)

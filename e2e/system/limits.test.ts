@@ -64,7 +64,7 @@ async function makeOlder(seconds: number): Promise<void> {
 }
 
 describe('two processes behind the gateway count together:', () => {
-  test('N-146 an address registers 20 agents a minute, and another address its own 20', () =>
+  test('an address registers 20 agents a minute, and another address its own 20', () =>
     whenCounted(system.stack, async () => {
       const [one, other] = [system.client({ from: newAddress() }), system.client({ from: newAddress() })]
       const answers = await times(30, () => register(one))
@@ -77,7 +77,7 @@ describe('two processes behind the gateway count together:', () => {
       })
     }))
 
-  test('N-148 a burst on each side of a minute’s edge lets one quota through, from all processes together', () =>
+  test('a burst on each side of a minute’s edge lets one quota through, from all processes together', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       expect(statuses(await times(15, () => register(sender)))).toEqual({ 201: 15 })
@@ -87,7 +87,7 @@ describe('two processes behind the gateway count together:', () => {
       expect(statuses(await times(20, () => register(sender)))).toEqual({ 201: 15, 429: 5 })
     }))
 
-  test('N-146 an address reads 120 times a minute without a token, and joins 120 times an hour', () =>
+  test('an address reads 120 times a minute without a token, and joins 120 times an hour', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
@@ -99,7 +99,7 @@ describe('two processes behind the gateway count together:', () => {
         sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: 'none' }) }),
       )
       expect(statuses(joins)).toEqual({ 400: 120, 429: 10 })
-      // N-079, N-161: with a token it may go on.
+      // With a token it may go on.
       const agent = await system.register(system.client({ from: newAddress() }))
       const token = await system.token(agent, system.client({ from: newAddress() }))
       const headers = { authorization: `Bearer ${token}` }
@@ -119,7 +119,7 @@ describe('two processes behind the gateway count together:', () => {
     }))
 })
 
-describe('N-140, N-142 a forged header changes nothing:', () => {
+describe('a forged header changes nothing:', () => {
   const forged = (n: number) => ({
     'x-forwarded-for': `198.51.100.${n}`,
     'x-real-ip': `198.51.100.${n}`,
@@ -151,16 +151,16 @@ describe('N-140, N-142 a forged header changes nothing:', () => {
     }))
 
   test.for([
-    ['N-141 a port', (n: number) => `203.0.113.1:${1_000 + n}`],
-    ['N-141 brackets and a port', (n: number) => `[2001:db8:aaaa:1::${n.toString(16)}]:443`],
+    ['a port', (n: number) => `203.0.113.1:${1_000 + n}`],
+    ['brackets and a port', (n: number) => `[2001:db8:aaaa:1::${n.toString(16)}]:443`],
     [
-      'N-144 an IPv4 address in IPv6, in several spellings',
+      'an IPv4 address in IPv6, in several spellings',
       (n: number) =>
         ['::ffff:203.0.113.9', '::ffff:cb00:7109', '203.0.113.9', '0:0:0:0:0:FFFF:203.0.113.9'][n % 4] ?? '',
     ],
-    ['N-140 hops before the last one', (n: number) => `198.51.100.${n}, 10.0.0.${n}, 203.0.113.77`],
+    ['hops before the last one', (n: number) => `198.51.100.${n}, 10.0.0.${n}, 203.0.113.77`],
     [
-      'N-141 two thousand hops',
+      'two thousand hops',
       (n: number) => `${Array.from({ length: 700 }, () => `198.51.100.${n}`).join(', ')}, 203.0.113.78`,
     ],
   ] satisfies [string, (n: number) => string][])(
@@ -173,7 +173,7 @@ describe('N-140, N-142 a forged header changes nothing:', () => {
       }),
   )
 
-  test('N-141 garbage from the gateway counts as the gateway', () =>
+  test('garbage from the gateway counts as the gateway', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
       const answers = await times(30, (n) =>
@@ -183,7 +183,7 @@ describe('N-140, N-142 a forged header changes nothing:', () => {
     }))
 })
 
-describe('N-143 IPv6, at two processes:', () => {
+describe('IPv6, at two processes:', () => {
   test('a /64 is one address', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')

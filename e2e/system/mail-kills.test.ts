@@ -39,7 +39,7 @@ async function killUnder(load: MailLoad): Promise<Record<string, number>> {
   return kills
 }
 
-test(`N-246 ${KILLS} kills under ${RATE} requests a second: every mail that was promised arrives, and repeats only its Message-ID`, {
+test(`${KILLS} kills under ${RATE} requests a second: every mail that was promised arrives, and repeats only its Message-ID`, {
   timeout: KILLS * KILL_MS + DELIVERED_MS + 60_000,
 }, async () => {
   const { received } = system.mail

@@ -30,7 +30,7 @@ const LATE_MS = 4_000
 export function describeNodeLimits(running: () => System): void {
   const host = () => new URL(running().origin).host
 
-  describe.concurrent.for(PLACES)('N-128 $name ends a connection', ({ url, name, reads }) => {
+  describe.concurrent.for(PLACES)('$name ends a connection', ({ url, name, reads }) => {
     test('whose headers never end, after 10 s', async () => {
       const { answers, closed, ms } = await trickle(
         url(running()),
@@ -69,7 +69,7 @@ export function describeNodeLimits(running: () => System): void {
     })
   })
 
-  describe.for(PLACES)('N-129 $name', ({ url }) => {
+  describe.for(PLACES)('$name', ({ url }) => {
     test.for([
       ['20 KiB in one header', () => request('GET /api/health', host(), [`X-A: ${'x'.repeat(20_480)}`])],
       [
@@ -92,7 +92,7 @@ export function describeNodeLimits(running: () => System): void {
     })
   })
 
-  describe.for(APPS)('N-139 $name', ({ url }) => {
+  describe.for(APPS)('$name', ({ url }) => {
     test('refuses connections past 4096; those it has are answered, and operators see it', async () => {
       const system = running()
       const place = url(system)

@@ -32,7 +32,7 @@ async function search(optimize: '-O0' | '-O2', ...flags: string[]): Promise<stri
   }
 }
 
-test('N-109, N-110, N-111 the revocation protocol holds R-LIN in every state of its model, and never stops for good', {
+test('the revocation protocol holds R-LIN in every state of its model, and never stops for good', {
   timeout: SEARCH_MS + 30_000,
 }, async () => {
   const found = await search('-O2')

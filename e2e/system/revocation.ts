@@ -42,7 +42,7 @@ export function describeRevocation(running: () => System): void {
   describe('R-LIN over two processes of each app:', () => {
     test.for([
       [
-        'N-104 a token that is revoked',
+        'a token that is revoked',
         (agent: RegisteredAgent, token: string, sender: Sender) => {
           const body = form({ token })
           const headers = { ...body.headers, ...credentials(agent) }
@@ -51,13 +51,13 @@ export function describeRevocation(running: () => System): void {
         200,
       ],
       [
-        'N-106 the tokens of a client that ends itself',
+        'the tokens of a client that ends itself',
         (agent: RegisteredAgent, _token: string, sender: Sender) =>
           sender.send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) }),
         204,
       ],
       [
-        'N-106 the tokens of a client that an operator stops',
+        'the tokens of a client that an operator stops',
         async (agent: RegisteredAgent) => {
           const args = ['stop', '--client', agent.client_id, '--reason', 'a test']
           return { status: (await runAuth(args, running().stack.env)).code }
@@ -94,7 +94,7 @@ export function describeRevocation(running: () => System): void {
       }
     })
 
-    test('N-107 what was ended stays ended when every auth process and the database are killed right after', async () => {
+    test('what was ended stays ended when every auth process and the database are killed right after', async () => {
       const system = running()
       const agent = await system.register()
       const token = await system.token(agent)

@@ -131,7 +131,7 @@ async function makeTrouble(counts: Map<string, number>): Promise<void> {
   }
 }
 
-test(`N-107, N-109 to N-112 R-LIN for ${SECONDS} s over processes, with delays and faults between all of them, and lost stores`, {
+test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all of them, and lost stores`, {
   timeout: (SECONDS + 60) * 1_000,
 }, async () => {
   const uses: Use[] = []

@@ -68,7 +68,7 @@ const asked = (sent: Sent, more: Readonly<Record<string, string>> = {}): Sent =>
   headers: { host, ...sent.headers, ...more },
 })
 
-describe('N-118, N-120 what is for another host is refused by the apps, and done for ours', () => {
+describe('what is for another host is refused by the apps, and done for ours', () => {
   const register = { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) }
   const requests: [Sent, number][] = [
     [register, 201],
@@ -113,7 +113,7 @@ describe('N-118, N-120 what is for another host is refused by the apps, and done
 })
 
 test.for([host, ...OTHER_HOSTS])(
-  'N-118 whoever comes to Kubernetes without TLS is sent to the origin, whatever Host says: %s',
+  'whoever comes to Kubernetes without TLS is sent to the origin, whatever Host says: %s',
   async (name) => {
     for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const more of [{}, { method: 'POST', ...json({}) }]) {
@@ -143,7 +143,7 @@ test.for([
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
 ] as const)(
-  'N-130 a body over the cap of the gateway is refused with the very answer of %s: %s',
+  'a body over the cap of the gateway is refused with the very answer of %s: %s',
   async ([app, where]) => {
     const ofBytes = (count: number) => {
       const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'

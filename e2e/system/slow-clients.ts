@@ -33,7 +33,7 @@ const MODES = [
 
 /** `slowhttptest` against the gateway and one process of each app at once, while others use the service. */
 export function describeSlowClients(running: () => System): void {
-  describe(`N-128 while ${CONNECTIONS} clients are slow at each place for ${SECONDS} s, others are served:`, () => {
+  describe(`while ${CONNECTIONS} clients are slow at each place for ${SECONDS} s, others are served:`, () => {
     test.for(MODES)('slow $what', { timeout: 60_000 }, async ({ what, options, paths }) => {
       const system = running()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]

@@ -6,7 +6,7 @@ import type { System } from './open-system.ts'
 
 const JSON_TYPE = 'Content-Type: application/json'
 
-const CHUNKS_WIN = /^N-125 (a length and chunks|chunks and a length)$/
+const CHUNKS_WIN = /^(a length and chunks|chunks and a length)$/
 
 interface Place {
   readonly name: string

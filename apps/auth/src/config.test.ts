@@ -111,7 +111,7 @@ test('an https origin needs a mail server, one on this machine has its outbox', 
   })
 })
 
-describe('N-132 refuses, without showing the value,', () => {
+describe('refuses, without showing the value,', () => {
   test.for([
     ['AUTH_ORIGIN', 'http://plainpath.example'],
     ['AUTH_ORIGIN', 'https://plainpath.example/'],

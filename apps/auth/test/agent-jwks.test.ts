@@ -69,7 +69,7 @@ const parsed = (answer: Answer) =>
   JSON.parse(answer.text) as Record<string, unknown> & { jwks: { keys: JWK[] } }
 
 describe('registering keys', () => {
-  test('N-020 is answered with the keys and their names, and no secret', async () => {
+  test('is answered with the keys and their names, and no secret', async () => {
     const before = await countStored(auth)
     const answer = await post({
       client_name: 'Atlas',
@@ -102,47 +102,43 @@ describe('registering keys', () => {
     ['a key with all that may stand there', () => [{ ...p256, kid: 'k', alg: 'ES256', use: 'sig' }]],
     ['an Ed25519 key by its new name', () => [{ ...ed25519, alg: 'Ed25519' }]],
     ['null for what is left out', () => [{ ...p256, kid: null, alg: null, use: null, key_ops: null }]],
-  ] satisfies [string, () => object[]][])('N-013 takes %s', async ([_what, keys]) => {
+  ] satisfies [string, () => object[]][])('takes %s', async ([_what, keys]) => {
     const answer = await post({ jwks: { keys: keys() } })
     expect([answer.status, parsed(answer).jwks.keys.length]).toEqual([201, keys().length])
   })
 
   const REFUSED: [string, () => unknown, string | RegExp][] = [
-    ['N-013 a private key', () => [secrets], 'is secret'],
-    ['N-013 a symmetric key', () => [{ kty: 'oct', k: 'AAAA', crv: '', x: '' }], 'is secret'],
-    ['N-013 a symmetric key as it is', () => [{ kty: 'oct', k: 'AAAA' }], 'missing'],
-    ['N-013 an RSA key', () => [{ ...rsa, crv: '', x: '' }], 'Send'],
-    ['N-013 an RSA key as it is', () => [rsa], 'missing'],
-    ['N-013 another curve', () => [{ ...p256, crv: 'P-384' }], 'Send'],
-    ['N-013 the curve of Bitcoin', () => [{ ...p256, crv: 'secp256k1' }], 'Send'],
-    ['N-013 a key for agreement', () => [{ kty: 'OKP', crv: 'X25519', x: ed25519.x }], 'Send'],
-    ['N-013 no key', () => [], '1 to 3'],
-    ['N-013 four keys', () => ['a', 'b', 'c', 'd'].map((kid) => ({ ...p256, kid })), '1 to 3'],
-    ['N-013 one key twice', () => [p256, p256], 'two keys of one kid'],
+    ['a private key', () => [secrets], 'is secret'],
+    ['a symmetric key', () => [{ kty: 'oct', k: 'AAAA', crv: '', x: '' }], 'is secret'],
+    ['a symmetric key as it is', () => [{ kty: 'oct', k: 'AAAA' }], 'missing'],
+    ['an RSA key', () => [{ ...rsa, crv: '', x: '' }], 'Send'],
+    ['an RSA key as it is', () => [rsa], 'missing'],
+    ['another curve', () => [{ ...p256, crv: 'P-384' }], 'Send'],
+    ['the curve of Bitcoin', () => [{ ...p256, crv: 'secp256k1' }], 'Send'],
+    ['a key for agreement', () => [{ kty: 'OKP', crv: 'X25519', x: ed25519.x }], 'Send'],
+    ['no key', () => [], '1 to 3'],
+    ['four keys', () => ['a', 'b', 'c', 'd'].map((kid) => ({ ...p256, kid })), '1 to 3'],
+    ['one key twice', () => [p256, p256], 'two keys of one kid'],
     [
-      'N-013 one kid twice',
+      'one kid twice',
       () => [
         { ...p256, kid: 'k' },
         { ...ed25519, kid: 'k' },
       ],
       'two keys of one kid',
     ],
-    ['N-013 a point beside P-256', () => [{ ...p256, y: p256.x }], 'no point'],
-    ['N-013 zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
-    ['N-013 a point beside Ed25519', () => [{ ...ed25519, x: 'Ag'.padEnd(43, 'A') }], 'no usable point'],
-    [
-      'N-013 a point under which anybody can sign',
-      () => [{ ...ed25519, x: 'AQ'.padEnd(43, 'A') }],
-      'no usable',
-    ],
+    ['a point beside P-256', () => [{ ...p256, y: p256.x }], 'no point'],
+    ['zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
+    ['a point beside Ed25519', () => [{ ...ed25519, x: 'Ag'.padEnd(43, 'A') }], 'no usable point'],
+    ['a point under which anybody can sign', () => [{ ...ed25519, x: 'AQ'.padEnd(43, 'A') }], 'no usable'],
     ['a point that is too short', () => [{ ...p256, x: 'AAAA' }], '32 bytes'],
     ['a point in other letters', () => [{ ...p256, x: `${p256.x!.slice(0, -1)}=` }], '32 bytes'],
     ['half a point', () => [{ ...p256, y: undefined }], '32 bytes'],
-    ['N-014 another algorithm', () => [{ ...p256, alg: 'RS256' }], 'ES256'],
-    ['N-014 the algorithm of the other curve', () => [{ ...p256, alg: 'EdDSA' }], 'ES256'],
-    ['N-014 a key for encryption', () => [{ ...p256, use: 'enc' }], 'sig'],
-    ['N-014 a key that does not verify', () => [{ ...p256, key_ops: ['sign'] }], 'verify'],
-    ['N-012 the address of a certificate', () => [{ ...p256, x5u: 'https://evil.example' }], 'not read here'],
+    ['another algorithm', () => [{ ...p256, alg: 'RS256' }], 'ES256'],
+    ['the algorithm of the other curve', () => [{ ...p256, alg: 'EdDSA' }], 'ES256'],
+    ['a key for encryption', () => [{ ...p256, use: 'enc' }], 'sig'],
+    ['a key that does not verify', () => [{ ...p256, key_ops: ['sign'] }], 'verify'],
+    ['the address of a certificate', () => [{ ...p256, x5u: 'https://evil.example' }], 'not read here'],
     ['a certificate', () => [{ ...p256, x5c: ['AAAA'] }], 'not read here'],
     ['a kid of 129 characters', () => [{ ...p256, kid: 'x'.repeat(129) }], '1 to 128'],
     ['an empty kid', () => [{ ...p256, kid: '' }], '1 to 128'],
@@ -159,12 +155,8 @@ describe('registering keys', () => {
   })
 
   test.for([
-    ['N-012 the address of keys', () => ({ jwks_uri: 'http://169.254.169.254/latest' }), 'as jwks'],
-    [
-      'N-012 the address beside keys',
-      () => ({ jwks_uri: 'https://a.example', jwks: { keys: [p256] } }),
-      'as jwks',
-    ],
+    ['the address of keys', () => ({ jwks_uri: 'http://169.254.169.254/latest' }), 'as jwks'],
+    ['the address beside keys', () => ({ jwks_uri: 'https://a.example', jwks: { keys: [p256] } }), 'as jwks'],
     ['keys that are no set', () => ({ jwks: [p256] }), 'object'],
     ['a set without keys', () => ({ jwks: {} }), 'missing'],
   ] satisfies [string, () => object, string][])('%s is refused', async ([_what, body, says]) => {
@@ -261,8 +253,8 @@ describe.for([
   })
 
   test.for([
-    ['N-050 for another server', async () => claiming({ aud: 'https://other.example' }), nobody],
-    ['N-053 over', async () => claiming({ exp: 1, iat: undefined }), nobody],
+    ['for another server', async () => claiming({ aud: 'https://other.example' }), nobody],
+    ['over', async () => claiming({ exp: 1, iat: undefined }), nobody],
     ['what is no JWT', async () => ({ 'client-assertion': 'x' }), nobody],
     ['an empty one', async () => ({ 'client-assertion': '' }), nobody],
     [
@@ -271,7 +263,7 @@ describe.for([
       nobody,
     ],
     [
-      'N-046 beside Basic',
+      'beside Basic',
       async () => ({ ...(await inHeader(auth, agent)), ...basic(agent.client_id, 'x') }),
       invalid,
     ],

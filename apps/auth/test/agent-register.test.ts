@@ -42,7 +42,7 @@ async function expectAccepted() {
 }
 
 describe('POST /api/agent/register', () => {
-  test('N-020 answers 201 with everything that an agent needs, once', async () => {
+  test('answers 201 with everything that an agent needs, once', async () => {
     const { answer, agent } = await registered(json({ client_name: 'Atlas the guide' }))
     await expectSound(auth, { ...answer, text: '' })
     expect(agent).toEqual({
@@ -67,14 +67,14 @@ describe('POST /api/agent/register', () => {
   })
 
   test.for([
-    ['N-001 no body and no type', {}],
+    ['no body and no type', {}],
     ['a type and no body', { headers: JSON_TYPE }],
     ['an empty object', text('{}')],
     ['no name', text('{"client_name":null}')],
     ['an empty name', text('{"client_name":""}')],
     ['a name of blanks', text('{"client_name":"   "}')],
     ['the type that is understood', text('{"type":"anonymous"}')],
-    ['N-197 a type in capitals, with parameters', text('{}', 'Application/JSON; charset=UTF-8; x=1')],
+    ['a type in capitals, with parameters', text('{}', 'Application/JSON; charset=UTF-8; x=1')],
     ['an Authorization that means nothing here', { headers: { authorization: 'Bearer nothing' } }],
   ] satisfies [string, Partial<Request>][])('accepts %s', async ([_why, request]) => {
     const { agent } = await registered(request)
@@ -83,11 +83,11 @@ describe('POST /api/agent/register', () => {
 
   test.for([
     ['200 characters', 'x'.repeat(200)],
-    ['N-193 200 characters of four bytes', '😀'.repeat(200)],
-    ['N-213 a flood of combining marks', `Z${'\u0301'.repeat(199)}`],
-    ['N-015 markup, which is only text', '<b onclick="x">Atlas</b> & co'],
-    ['N-216 what looks like SQL', `'); drop table agents; --`],
-    ['N-224 what looks like a template', '{{7*7}} ${process.env}'],
+    ['200 characters of four bytes', '😀'.repeat(200)],
+    ['a flood of combining marks', `Z${'\u0301'.repeat(199)}`],
+    ['markup, which is only text', '<b onclick="x">Atlas</b> & co'],
+    ['what looks like SQL', `'); drop table agents; --`],
+    ['what looks like a template', '{{7*7}} ${process.env}'],
     ['letters of any script', 'أطلس アトラス Ａｔｌａｓ'],
   ])('accepts a name of %s', async ([_what, name]) => {
     const { agent } = await registered(json({ client_name: name }))
@@ -97,7 +97,7 @@ describe('POST /api/agent/register', () => {
     expect(JSON.parse(shown.text)).toMatchObject({ client_name: name })
   })
 
-  test('N-005 to N-011, N-016, N-021 the client chooses neither id, secret, scopes nor grants', async () => {
+  test('the client chooses neither id, secret, scopes nor grants', async () => {
     const other = await register(auth)
     const { agent } = await registered(
       json({
@@ -123,12 +123,12 @@ describe('POST /api/agent/register', () => {
     })
     expect(agent['client_id']).not.toBe(other.client_id)
     expect(agent['client_secret']).not.toBe('chosen')
-    // N-021: what is not offered is not named.
+    // What is not offered is not named.
     expect(Object.keys(agent)).not.toContain('registration_client_uri')
     expect(await isActive(auth, await getToken(auth, other))).toBe(true)
   })
 
-  test('N-017 a hundred, many of them at once, are a hundred agents', async () => {
+  test('a hundred, many of them at once, are a hundred agents', async () => {
     const all: Record<string, unknown>[] = []
     for (let round = 0; round < 5; round++) {
       const batch = Array.from({ length: 20 }, () => registered(json({ client_name: 'Atlas' })))
@@ -164,59 +164,51 @@ const deep = (levels: number) => `${'{"a":'.repeat(levels)}0${'}'.repeat(levels)
 
 describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for([
-    ['N-002 JSON text of another type', text('{}', 'text/plain'), media],
-    ['N-003 a list of types', text('{}', 'application/json, application/x-www-form-urlencoded'), media],
-    ['N-152 a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, media],
-    ['N-197 a type like ours', text('{}', 'application/json5'), media],
+    ['JSON text of another type', text('{}', 'text/plain'), media],
+    ['a list of types', text('{}', 'application/json, application/x-www-form-urlencoded'), media],
+    ['a form', { body: new URLSearchParams({ client_name: 'Atlas' }) }, media],
+    ['a type like ours', text('{}', 'application/json5'), media],
     ['a body without a type', text('{}', ''), media],
-    ['N-194 another charset', text('{}', 'application/json; charset=latin1'), media],
-    ['N-194 an unknown charset', text('{}', 'application/json; charset=klingon'), media],
+    ['another charset', text('{}', 'application/json; charset=latin1'), media],
+    ['an unknown charset', text('{}', 'application/json; charset=klingon'), media],
     [
-      'N-131 a compressed body',
+      'a compressed body',
       { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: '{}' },
       { ...media, says: 'without Content-Encoding' },
     ],
-    ['N-190 half of JSON', text(`{"client_name":"${CANARY}`), { ...invalid, says: 'not JSON' }],
-    ['N-190 something behind it', text(`{} ${CANARY}`), { ...invalid, says: 'not JSON' }],
-    ['N-190 two documents', text('{}{}'), invalid],
-    ['N-190 a comma too many', text('{"client_name":"x",}'), invalid],
-    ['N-190 single quotes', text(`{'client_name':'x'}`), invalid],
-    ['N-190 a comment', text('{/* */}'), invalid],
-    ['N-187 NaN', text('{"client_name":NaN}'), invalid],
-    ['N-187 a number past all numbers', text('{"x":1e400}'), invalid],
-    [
-      'N-184 a member twice',
-      text('{"client_name":"a","client_name":"b"}'),
-      { ...invalid, says: 'named twice' },
-    ],
-    ['N-185 a member twice, once escaped', text('{"client_name":"a","client\\u005fname":"b"}'), invalid],
-    ['N-186 __proto__', text('{"__proto__":{"client_name":"x"}}'), { ...invalid, says: '__proto__' }],
-    ['N-189 half a surrogate pair', text('{"client_name":"\\ud800"}'), { ...invalid, says: 'surrogate' }],
-    ['N-192 NUL', text('{"client_name":"a\\u0000b"}'), { ...invalid, says: 'NUL' }],
-    ['N-188 a byte order mark', text('\uFEFF{}'), invalid],
-    ['N-188 UTF-16', text(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalid],
-    ['N-188 a byte that is no UTF-8', text(Uint8Array.of(0x22, 0xff, 0x22)), { ...invalid, says: 'UTF-8' }],
-    [
-      'N-188 an overlong encoding',
-      text(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)),
-      { ...invalid, says: 'UTF-8' },
-    ],
+    ['half of JSON', text(`{"client_name":"${CANARY}`), { ...invalid, says: 'not JSON' }],
+    ['something behind it', text(`{} ${CANARY}`), { ...invalid, says: 'not JSON' }],
+    ['two documents', text('{}{}'), invalid],
+    ['a comma too many', text('{"client_name":"x",}'), invalid],
+    ['single quotes', text(`{'client_name':'x'}`), invalid],
+    ['a comment', text('{/* */}'), invalid],
+    ['NaN', text('{"client_name":NaN}'), invalid],
+    ['a number past all numbers', text('{"x":1e400}'), invalid],
+    ['a member twice', text('{"client_name":"a","client_name":"b"}'), { ...invalid, says: 'named twice' }],
+    ['a member twice, once escaped', text('{"client_name":"a","client\\u005fname":"b"}'), invalid],
+    ['__proto__', text('{"__proto__":{"client_name":"x"}}'), { ...invalid, says: '__proto__' }],
+    ['half a surrogate pair', text('{"client_name":"\\ud800"}'), { ...invalid, says: 'surrogate' }],
+    ['NUL', text('{"client_name":"a\\u0000b"}'), { ...invalid, says: 'NUL' }],
+    ['a byte order mark', text('\uFEFF{}'), invalid],
+    ['UTF-16', text(Uint8Array.from(Buffer.from('{}', 'utf16le'))), invalid],
+    ['a byte that is no UTF-8', text(Uint8Array.of(0x22, 0xff, 0x22)), { ...invalid, says: 'UTF-8' }],
+    ['an overlong encoding', text(Uint8Array.of(0x22, 0xc0, 0xaf, 0x22)), { ...invalid, says: 'UTF-8' }],
     ['17 levels', text(deep(17)), { ...invalid, says: 'deeper than 16' }],
-    ['N-162 thousands of levels', text('['.repeat(16_000)), invalid],
-    ['N-195 thousands of items', text(`[${'0,'.repeat(8_000)}0]`), metadata],
-    ['N-004 an array', text('[]'), metadata],
-    ['N-004 a string', text('"Atlas"'), metadata],
-    ['N-004 a number', text('0'), metadata],
-    ['N-004 null', text('null'), metadata],
-    ['N-191 a number as name', named(42), metadata],
-    ['N-191 an array as name', named(['Atlas']), metadata],
-    ['N-191 an object as name', named({ toString: 1 }), metadata],
-    ['N-191 true as name', named(true), metadata],
-    ['N-015 201 characters', named('x'.repeat(201)), metadata],
-    ['N-015 a text-direction override', named(`Atlas \u202E${CANARY}`), metadata],
-    ['N-015 an isolate', named('Atlas \u2066'), metadata],
-    ['N-225 a line break', named('Atlas\r\nBcc: all@example.org'), metadata],
-    ['N-225 a line separator', named('Atlas\u2028x'), metadata],
+    ['thousands of levels', text('['.repeat(16_000)), invalid],
+    ['thousands of items', text(`[${'0,'.repeat(8_000)}0]`), metadata],
+    ['an array', text('[]'), metadata],
+    ['a string', text('"Atlas"'), metadata],
+    ['a number', text('0'), metadata],
+    ['null', text('null'), metadata],
+    ['a number as name', named(42), metadata],
+    ['an array as name', named(['Atlas']), metadata],
+    ['an object as name', named({ toString: 1 }), metadata],
+    ['true as name', named(true), metadata],
+    ['201 characters', named('x'.repeat(201)), metadata],
+    ['a text-direction override', named(`Atlas \u202E${CANARY}`), metadata],
+    ['an isolate', named('Atlas \u2066'), metadata],
+    ['a line break', named('Atlas\r\nBcc: all@example.org'), metadata],
+    ['a line separator', named('Atlas\u2028x'), metadata],
     ['a C1 control', named('Atlas\u009b31m'), metadata],
     ['a type of 101 characters', json({ type: 'x'.repeat(101) }), metadata],
     [
@@ -229,8 +221,8 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
         form: 'agent',
       },
     ],
-    ['N-130 16 KiB and one', text(`{"a":"${'x'.repeat(16_384 - 7)}"}`), large],
-    ['N-130 a megabyte', text('x'.repeat(1_000_000)), large],
+    ['16 KiB and one', text(`{"a":"${'x'.repeat(16_384 - 7)}"}`), large],
+    ['a megabyte', text('x'.repeat(1_000_000)), large],
     [
       'another site’s script',
       { headers: { 'sec-fetch-site': 'cross-site', origin: 'https://evil.example' } },
@@ -265,7 +257,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
 
   test.for([
     [
-      'N-130 16 KiB and one in chunks',
+      '16 KiB and one in chunks',
       [JSON_CHUNKED, '', '4001', `"${'x'.repeat(0x4000 - 1)}"x`, '0', '', ''],
       large,
     ],

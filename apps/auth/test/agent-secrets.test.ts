@@ -85,7 +85,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       for (const at of [auth, other]) await expect.poll(() => status(requestToken(at, each))).toBe(200)
   })
 
-  test('N-062 the old secret works for seven days, then not; the new one goes on', async () => {
+  test('the old secret works for seven days, then not; the new one goes on', async () => {
     const old = await register(auth)
     await getToken(other, old)
     const { agent: renewed } = await added(old)
@@ -104,7 +104,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     clock.now = new Date()
   })
 
-  test('N-062 a secret that is ended opens nothing, anywhere, and its tokens end too', async () => {
+  test('a secret that is ended opens nothing, anywhere, and its tokens end too', async () => {
     const old = await register(auth)
     const token = await getToken(other, old)
     const { agent: renewed } = await added(old)

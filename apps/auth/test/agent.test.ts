@@ -106,7 +106,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     })
   })
 
-  test('N-074 no header changes a method', async () => {
+  test('no header changes a method', async () => {
     const before = await countStored(auth)
     const headers = { ...asAgent(agent), 'x-http-method-override': 'DELETE', 'x-http-method': 'DELETE' }
     expect((await send(auth.url, { path: '/api/agent', headers })).status).toBe(200)

@@ -23,7 +23,7 @@ const limited = (says: RegExp): Refusal => ({
   form: 'agent',
 })
 
-test('N-273 a client may cause ten mails a day, and one a minute to an address', async () => {
+test('a client may cause ten mails a day, and one a minute to an address', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const agent = await register(auth)
@@ -37,7 +37,7 @@ test('N-273 a client may cause ten mails a day, and one a minute to an address',
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })
 
-test('N-273 all clients of an address may cause two hundred mails a day, those of another go on', async () => {
+test('all clients of an address may cause two hundred mails a day, those of another go on', async () => {
   const env = { AUTH_LIMITS_FACTOR: '0.1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
   await using under = await startClaims({ env })
   const { auth } = under
@@ -58,7 +58,7 @@ test('N-273 all clients of an address may cause two hundred mails a day, those o
   expect((await from('198.51.100.1')).status).toBe(202)
 })
 
-test('N-273 one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {
+test('one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const email = newAddress()
@@ -79,7 +79,7 @@ test('N-273 one mailbox gets five mails a day, of whatever clients, under one an
   expect(under.mail.received).toHaveLength(5)
 })
 
-test('N-273 whoever confirmed an agent is told so, with the link that ends it, although no cap has room', async () => {
+test('whoever confirmed an agent is told so, with the link that ends it, although no cap has room', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
   await confirmed(under, { email })
@@ -93,7 +93,7 @@ test('N-273 whoever confirmed an agent is told so, with the link that ends it, a
 
 const DAY_MS = 24 * 3_600_000
 
-test('N-265 who only knows the address uses up no try, and keeps nobody out', async () => {
+test('who only knows the address uses up no try, and keeps nobody out', async () => {
   await using under = await startClaims()
   const email = newAddress()
   const stranger = await begin(under, { email })
@@ -103,7 +103,7 @@ test('N-265 who only knows the address uses up no try, and keeps nobody out', as
   expect((await complete(under.auth, own.agent, { otp: await showCode(under.auth, own) })).status).toBe(200)
 })
 
-test('N-265 a mailbox whose ten tries were used up is closed for a day, and its claims stand', async () => {
+test('a mailbox whose ten tries were used up is closed for a day, and its claims stand', async () => {
   await using under = await startClaims()
   const { auth, clock } = under
   const email = newAddress()
@@ -122,7 +122,7 @@ test('N-265 a mailbox whose ten tries were used up is closed for a day, and its 
   expect((await complete(auth, next.agent, { otp: await showCode(auth, next) })).status).toBe(200)
 })
 
-test('N-265 a mailbox that strangers had filled gets mail again after a day', async () => {
+test('a mailbox that strangers had filled gets mail again after a day', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth, clock } = under
   const email = newAddress()
@@ -133,7 +133,7 @@ test('N-265 a mailbox that strangers had filled gets mail again after a day', as
   expect((await complete(auth, own.agent, { otp: await showCode(auth, own) })).status).toBe(200)
 })
 
-test('N-264 while the database is away nothing is answered but 503, and afterwards no try was given or lost', async () => {
+test('while the database is away nothing is answered but 503, and afterwards no try was given or lost', async () => {
   await using under = await startClaims()
   await using proxy = await startFaultProxy(under.stores.database.appUrl, 5432)
   await using cut = await under.another({ AUTH_DATABASE_URL: proxy.url })

@@ -41,24 +41,24 @@ describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
     ['null for an address', { email: null }],
     ['a number', { email: 5 }],
     ['two different addresses', { email: 'a@example.org', login_hint: 'b@example.org' }],
-    ['N-204 an invisible letter', { email: `a\u200b${CANARY}@example.org` }],
-    ['N-204 a text direction', { email: `a\u202e@example.org` }],
-    ['N-205 a quoted local part', { email: '"a b"@example.org' }],
-    ['N-206 no domain', { email: 'a@' }],
-    ['N-206 an address literal', { email: 'a@[127.0.0.1]' }],
-    ['N-206 a host without a dot', { email: 'a@localhost' }],
+    ['an invisible letter', { email: `a\u200b${CANARY}@example.org` }],
+    ['a text direction', { email: `a\u202e@example.org` }],
+    ['a quoted local part', { email: '"a b"@example.org' }],
+    ['no domain', { email: 'a@' }],
+    ['an address literal', { email: 'a@[127.0.0.1]' }],
+    ['a host without a dot', { email: 'a@localhost' }],
     [
-      'N-206 255 characters',
+      '255 characters',
       { email: `${'a'.repeat(64)}@${'b'.repeat(60)}.${'c'.repeat(60)}.${'d'.repeat(60)}.example.org` },
     ],
-    ['N-207 two addresses with a comma', { email: 'a@example.org,evil@example.com' }],
-    ['N-207 two addresses with a semicolon', { email: 'a@example.org;evil@example.com' }],
-    ['N-207 a name before it', { email: `"${CANARY}" <a@example.org>` }],
-    ['N-208 a line end', { email: 'a@example.org\r\nBcc: evil@example.com' }],
-    ['N-208 an encoded line end', { email: 'a%0d%0aBcc:evil@example.com@example.org' }],
-    ['N-208 a line separator', { login_hint: 'a\u2028@example.org' }],
-    ['N-209 an encoded word', { email: '=?utf-8?q?a?=@example.org' }],
-    ['N-211 punycode that stands for nothing', { email: 'a@xn--a.org' }],
+    ['two addresses with a comma', { email: 'a@example.org,evil@example.com' }],
+    ['two addresses with a semicolon', { email: 'a@example.org;evil@example.com' }],
+    ['a name before it', { email: `"${CANARY}" <a@example.org>` }],
+    ['a line end', { email: 'a@example.org\r\nBcc: evil@example.com' }],
+    ['an encoded line end', { email: 'a%0d%0aBcc:evil@example.com@example.org' }],
+    ['a line separator', { login_hint: 'a\u2028@example.org' }],
+    ['an encoded word', { email: '=?utf-8?q?a?=@example.org' }],
+    ['punycode that stands for nothing', { email: 'a@xn--a.org' }],
     ['a list', ['a@example.org']],
   ] satisfies [string, unknown][])('%s', async ([_what, body]) => {
     await expectRefusal(auth, () => claim(auth, agent, body), invalid())
@@ -99,12 +99,12 @@ describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
 describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
   test.for([
     ['no code', {}],
-    ['N-269 a code as a number', { otp: 12345 }],
-    ['N-269 five digits', { otp: '12345' }],
-    ['N-269 seven digits', { otp: '1234567' }],
-    ['N-269 letters', { otp: 'abcdef' }],
-    ['N-269 Arabic-Indic digits', { otp: '١٢٣٤٥٦' }],
-    ['N-269 a list of codes', { otp: ['123456', '123457'] }],
+    ['a code as a number', { otp: 12345 }],
+    ['five digits', { otp: '12345' }],
+    ['seven digits', { otp: '1234567' }],
+    ['letters', { otp: 'abcdef' }],
+    ['Arabic-Indic digits', { otp: '١٢٣٤٥٦' }],
+    ['a list of codes', { otp: ['123456', '123457'] }],
     ['a long code', { otp: '1'.repeat(65) }],
     ['two different codes', { otp: '123456', user_code: '123457' }],
     ['an attempt that is no id', { otp: '123456', claim_attempt_id: `${CANARY}' or 1=1` }],
@@ -114,7 +114,7 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
     await expectRefusal(auth, () => complete(auth, attempt.agent, body), invalid())
   })
 
-  test('N-270 a code in the query, which nothing reads or logs', async () => {
+  test('a code in the query, which nothing reads or logs', async () => {
     const attempt = await begin(under)
     const code = await showCode(auth, attempt)
     const ask = () =>
@@ -131,7 +131,7 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
 })
 
 describe('/claim', () => {
-  test('N-271 the mailed link is of the configured origin, whatever the request says of its host', async () => {
+  test('the mailed link is of the configured origin, whatever the request says of its host', async () => {
     const email = newAddress()
     auth.confidential.add(email)
     const body = JSON.stringify({ email })
@@ -150,7 +150,7 @@ describe('/claim', () => {
     auth.confidential.add(String(links?.[0]).slice(-43))
   })
 
-  test('N-274 nothing of an agent’s words is in a mail, only on the page, quoted and escaped', async () => {
+  test('nothing of an agent’s words is in a mail, only on the page, quoted and escaped', async () => {
     const attempt = await begin(under, { agent })
     const otp = await showCode(auth, attempt)
     expect((await complete(auth, agent, { otp })).status).toBe(200)
@@ -211,7 +211,7 @@ describe('/claim', () => {
     expect([old.status, headingIn(old.text)]).toEqual([200, 'Your code'])
   })
 
-  test('N-270 secrets of links and codes are in no log line', async () => {
+  test('secrets of links and codes are in no log line', async () => {
     const attempt = await begin(under)
     const code = await showCode(auth, attempt)
     await look(auth, { attempt: attempt.secret })

@@ -44,7 +44,7 @@ async function lentAddress({ agent }: Attempt): Promise<unknown> {
   return decodeJwt<{ token_introspection: { email?: string } }>(asked.text).token_introspection.email
 }
 
-test('N-281 what was confirmed is one address: another that reaches the same mailbox is not confirmed with it', async () => {
+test('what was confirmed is one address: another that reaches the same mailbox is not confirmed with it', async () => {
   const plain = newAddress()
   const tagged = plain.replace('@', '+tag@')
   const first = await confirmed(under, { email: tagged })
@@ -55,7 +55,7 @@ test('N-281 what was confirmed is one address: another that reaches the same mai
   expect(await lentAddress(first)).toBe(plain)
 })
 
-test('N-281 after a no, the agent reaches the address that confirmed it, in any spelling, and no other of that mailbox', async () => {
+test('after a no, the agent reaches the address that confirmed it, in any spelling, and no other of that mailbox', async () => {
   const plain = newAddress()
   const tagged = plain.replace('@', '+tag@')
   const known = await confirmed(under, { email: tagged })

@@ -143,7 +143,7 @@ async function expectPage(page: Awaited<ReturnType<typeof look>>) {
   expect(page.text).not.toContain('example.org')
 }
 
-test('N-272 a scanner that opens every link of every mail changes nothing', async () => {
+test('a scanner that opens every link of every mail changes nothing', async () => {
   const attempt = await begin(under)
   await expect.poll(() => stateOf(attempt.id)).toMatchObject({ state: 'sent' })
   const rows = async () =>
@@ -164,7 +164,7 @@ const notShown = {
   form: 'agent',
 } as const
 
-test('N-260 N-244 the right code twenty times at once, at two instances: one success', async () => {
+test('the right code twenty times at once, at two instances: one success', async () => {
   await using there = await under.another()
   const attempt = await begin(under)
   const otp = await showCode(there, attempt)
@@ -179,7 +179,7 @@ test('N-260 N-244 the right code twenty times at once, at two instances: one suc
   expect((await under.mail.mails(2, attempt.email)).length).toBe(2)
 })
 
-test('N-264 wrong codes twenty times at once, at two instances: five are counted, then none is right', async () => {
+test('wrong codes twenty times at once, at two instances: five are counted, then none is right', async () => {
   await using there = await under.another()
   const attempt = await begin(under)
   const otp = await showCode(auth, attempt)
@@ -196,7 +196,7 @@ test('N-264 wrong codes twenty times at once, at two instances: five are counted
   expect(await liveClaims(attempt.agent.client_id)).toBe(0)
 })
 
-test('N-261 after five wrong codes the right one fails, and each says how many are left', async () => {
+test('after five wrong codes the right one fails, and each says how many are left', async () => {
   const attempt = await begin(under)
   const otp = await showCode(auth, attempt)
   for (const remaining of [4, 3, 2, 1, 0]) {
@@ -211,7 +211,7 @@ test('N-261 after five wrong codes the right one fails, and each says how many a
 const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
 const attempt2query = ({ secret }: { secret: string }) => ({ attempt: secret })
 
-test('N-262 N-263 a new attempt does not give ten more tries: ten a day for a mailbox, whoever asks', async () => {
+test('a new attempt does not give ten more tries: ten a day for a mailbox, whoever asks', async () => {
   const email = newAddress('canary+tag')
   const statuses: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -225,7 +225,7 @@ test('N-262 N-263 a new attempt does not give ten more tries: ten a day for a ma
   expect(statuses.slice(10)).toEqual([410, 410, 410, 410, 410])
 })
 
-test('N-256 N-259 a code is good for ten minutes, and the next press gives another', async () => {
+test('a code is good for ten minutes, and the next press gives another', async () => {
   const attempt = await begin(under)
   const first = await showCode(auth, attempt)
   under.clock.now = new Date(under.clock.now.getTime() + 10 * MINUTE_MS)
@@ -245,7 +245,7 @@ test('N-256 N-259 a code is good for ten minutes, and the next press gives anoth
   expect((await complete(auth, attempt.agent, { otp: third })).status).toBe(200)
 })
 
-test('N-266 the code of one agent, address or attempt is good for no other', async () => {
+test('the code of one agent, address or attempt is good for no other', async () => {
   const [mine, theirs] = [await begin(under), await begin(under)]
   const otp = await showCode(auth, mine)
   expectProblem(await complete(auth, theirs.agent, { otp }), notShown)
@@ -263,7 +263,7 @@ test('N-266 the code of one agent, address or attempt is good for no other', asy
   expect((await sayYes(auth, mine)).status).toBe(410)
 })
 
-test('N-267 the end without the middle, and what is over begins again nowhere', async () => {
+test('the end without the middle, and what is over begins again nowhere', async () => {
   const agent = await register(auth)
   const unknown = { status: 400, code: 'claim-unknown', error: 'invalid_claim_token', form: 'agent' } as const
   expectProblem(await complete(auth, agent, { otp: '123456' }), unknown)
@@ -287,7 +287,7 @@ test('N-267 the end without the middle, and what is over begins again nowhere', 
   expect(await liveClaims(agent.client_id)).toBe(1)
 })
 
-test('N-268 no, said to an agent that the same address had let in, ends that too, and of other addresses nothing', async () => {
+test('no, said to an agent that the same address had let in, ends that too, and of other addresses nothing', async () => {
   const agent = await register(auth)
   const { email, ...first } = await confirmed(under, { agent })
   const other = await begin(under, { agent })
@@ -304,7 +304,7 @@ test('N-268 no, said to an agent that the same address had let in, ends that too
   expect((await requestAssertion(auth, agent)).status).toBe(409)
 })
 
-test('N-268 no, said after another agent’s code was shown, ends that one too, and no mail follows', async () => {
+test('no, said after another agent’s code was shown, ends that one too, and no mail follows', async () => {
   const email = newAddress()
   const [first, second] = [await begin(under, { email }), await begin(under, { email })]
   const otp = await showCode(auth, first)
@@ -330,7 +330,7 @@ const mailStates = async (agentId: string) => {
   return rows.map(({ state }) => state)
 }
 
-describe('N-269 how a code may be written:', () => {
+describe('how a code may be written:', () => {
   test.for([
     ['as it is shown', (code: string) => `${code.slice(0, 3)} ${code.slice(3)}`],
     ['with a hyphen', (code: string) => `${code.slice(0, 3)}-${code.slice(3)}`],
@@ -358,7 +358,7 @@ test('an agent ends its claim and withdraws its attempt; its other tokens live',
   expect(await isActive(auth, token)).toBe(true)
 })
 
-test('N-280 deleting the agent ends its claim, and its links lead nowhere', async () => {
+test('deleting the agent ends its claim, and its links lead nowhere', async () => {
   const attempt = await confirmed(under)
   const open = await begin(under, { agent: attempt.agent })
   expect((await deleteAgent(auth, attempt.agent)).status).toBe(204)
@@ -370,7 +370,7 @@ test('N-280 deleting the agent ends its claim, and its links lead nowhere', asyn
   for (const { secret } of [attempt, open]) expect((await look(auth, { attempt: secret })).status).toBe(404)
 })
 
-test('N-276 N-277 an address may confirm several agents, and each is told apart; a new address replaces the old', async () => {
+test('an address may confirm several agents, and each is told apart; a new address replaces the old', async () => {
   const email = newAddress()
   const [first, second] = [await confirmed(under, { email }), await confirmed(under, { email })]
   expect(await liveClaims(first.agent.client_id)).toBe(1)

@@ -33,7 +33,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     for (const each of [here, there, stores]) await each[Symbol.asyncDispose]()
   })
 
-  test('N-055 of ten uses at once of one assertion exactly one is good, at whichever instance', async () => {
+  test('of ten uses at once of one assertion exactly one is good, at whichever instance', async () => {
     const agent = await registerKeys(here)
     for (let round = 0; round < 5; round++) {
       const fields = asserted(await assertionOf(here, agent))
@@ -44,7 +44,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     }
   })
 
-  test('N-055, N-245 two clients may use one jti, and each of them one jti once', async () => {
+  test('two clients may use one jti, and each of them one jti once', async () => {
     const [one, other] = [await registerKeys(here), await registerKeys(here)]
     const using = async (agent: KeyAgent, jti = 'the-same') =>
       (await tokenFor(here, asserted(await assertionOf(here, agent, { jti })))).status
@@ -56,7 +56,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     expect(await using(other, 'the-same\n')).toBe(200)
   })
 
-  test('N-245 a spent assertion stays spent for as long as another of its time is good, whatever is swept', async () => {
+  test('a spent assertion stays spent for as long as another of its time is good, whatever is swept', async () => {
     const clock = { now: new Date() }
     await using timed = await startInstance(stores, { now: () => clock.now })
     const agent = await registerKeys(timed)
@@ -71,7 +71,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     expectProblem(await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp }))), nobody)
   })
 
-  test('N-056 an assertion stays spent when the instance starts again and Redis forgets everything', async () => {
+  test('an assertion stays spent when the instance starts again and Redis forgets everything', async () => {
     const agent = await registerKeys(here)
     const first = await startInstance(stores)
     const fields = asserted(await assertionOf(first, agent))

@@ -6,7 +6,7 @@ import { startAuth } from './start-auth.ts'
 vi.setConfig({ testTimeout: 60_000 })
 
 test.for(TOKEN_PLACES)(
-  'N-254 a clock that is set back and forward while requests are answered ends nothing and revives nothing: %s',
+  'a clock that is set back and forward while requests are answered ends nothing and revives nothing: %s',
   async (tokens) => {
     let asked = 0
     const steps = [0, -10_000, 10_000, -1_000]

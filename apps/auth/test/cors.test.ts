@@ -23,7 +23,7 @@ const post = (path: string, origin: string, headers: Record<string, string> = as
     body: new URLSearchParams({ ...GRANT, token: 'x' }),
   })
 
-describe.for(['/oauth/token', '/oauth/revoke'])('N-150 %s', (path) => {
+describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
   test('may be used by scripts of the configured origin, and tells them why it refuses', async () => {
     const [granted, refused] = [await post(path, OURS), await post(path, OURS, {})]
     expect([granted.status, refused.status]).toEqual([200, 401])
@@ -46,7 +46,7 @@ describe.for(['/oauth/token', '/oauth/revoke'])('N-150 %s', (path) => {
     },
   )
 
-  test('N-151 and says so beforehand', async () => {
+  test('and says so beforehand', async () => {
     const ask = (origin: string, method = 'POST') =>
       send(auth.url, {
         method: 'OPTIONS',

@@ -92,7 +92,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await version()).used).toEqual(clock.now)
   })
 
-  test('N-024 a client that never gets a token goes after 7 days, and its owner, only, is told so', async () => {
+  test('a client that never gets a token goes after 7 days, and its owner, only, is told so', async () => {
     const [idle, used] = [await register(auth, 'Canary of the unused'), await register(auth)]
     await getToken(auth, used)
     wait(6.9)

@@ -53,7 +53,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       headers: { ...SIGNED, ...asApi(auth), ...request.headers },
     })
 
-  test('N-088 says of an active token what its API must know, signed', async () => {
+  test('says of an active token what its API must know, signed', async () => {
     const now = Date.now() / 1000
     const { payload, protectedHeader } = await introspect(auth, token)
     expect(protectedHeader).toEqual({
@@ -98,19 +98,19 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   }
 
   test.for([
-    ['N-083 an unknown token', `ppt_${'A'.repeat(43)}`],
-    ['N-083 what is no token', CANARY],
-    ['N-083 8 kB', 'x'.repeat(8_000)],
-    ['N-083 NUL', 'ppt_\0'],
-    ['N-072 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['an unknown token', `ppt_${'A'.repeat(43)}`],
+    ['what is no token', CANARY],
+    ['8 kB', 'x'.repeat(8_000)],
+    ['NUL', 'ppt_\0'],
+    ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['the name of a member of every object', '__proto__'],
   ] satisfies [string, string][])(
-    'N-084, N-087 %s is not active, and nothing more is said',
+    '%s is not active, and nothing more is said',
     async ([_what, presented]) => {
       await expectInactive(presented)
     },
   )
-  test('N-066 a token but for one letter is not active', async () => {
+  test('a token but for one letter is not active', async () => {
     const last = token.at(-1) === 'A' ? 'B' : 'A'
     for (const near of [
       token.slice(0, -1),
@@ -122,13 +122,13 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       await expectInactive(near)
     expect(await isActive(auth, token)).toBe(true)
   })
-  test('N-098 a client secret is not active', () => expectInactive(agent.client_secret))
-  test('N-086 another API hears nothing of our tokens', async () => {
+  test('a client secret is not active', () => expectInactive(agent.client_secret))
+  test('another API hears nothing of our tokens', async () => {
     await expectInactive(token, 'rs_other')
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('N-084, N-106 what was revoked, deleted or disabled is not active', async () => {
+  test('what was revoked, deleted or disabled is not active', async () => {
     const [deleted, disabled] = [await register(auth), await register(auth)]
     const ended = [await getToken(auth, agent), await getToken(auth, deleted), await getToken(auth, disabled)]
     await revoke(auth, agent, ended[0]!)
@@ -140,7 +140,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     for (const each of ended) await expectInactive(each)
   })
 
-  test('N-084 what has expired is not active', async () => {
+  test('what has expired is not active', async () => {
     const short = await getToken(auth, agent)
     if (auth.stores.redis) await auth.stores.redis.lose('token:*')
     else await auth.stores.db.query(`update tokens set expires_at = now() - interval '1 second'`)
@@ -152,7 +152,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     [-1, true],
     [0, false],
     [1, false],
-  ] as const)('N-252 %i s after its end a token is active: %s', async ([after, active]) => {
+  ] as const)('%i s after its end a token is active: %s', async ([after, active]) => {
     const clock = { now: new Date() }
     await using timed = await startInstance(auth.stores, { now: () => clock.now })
     const timely = await getToken(timed, agent)
@@ -163,7 +163,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, timely)).toBe(true)
   })
 
-  test.for(['access_token', 'refresh_token', CANARY])('N-095 the hint %o does not matter', async (hint) => {
+  test.for(['access_token', 'refresh_token', CANARY])('the hint %o does not matter', async (hint) => {
     const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
     expect(answer.status).toBe(200)
     expect(decodeProtectedHeader(answer.text)).toMatchObject({ typ: 'token-introspection+jwt' })
@@ -176,7 +176,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     await expectSound(auth, answer)
   })
 
-  test('N-093 an answer of ours is no token, and no credential', async () => {
+  test('an answer of ours is no token, and no credential', async () => {
     const answer = (await askAbout(auth, token)).text
     await expectInactive(answer)
     await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${answer}` } }), nobody)
@@ -189,7 +189,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('N-081, N-085 nobody but a resource server is answered', async () => {
+  test('nobody but a resource server is answered', async () => {
     const callers: Record<string, string>[] = [
       { authorization: '' },
       { authorization: `Bearer ${token}` },
@@ -219,7 +219,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test.for(['application/json', '*/*', 'application/jwt', 'text/html', ''])(
-    'N-090 %o instead of the signed form is refused',
+    '%o instead of the signed form is refused',
     async (accept) => {
       await expectRefusal(auth, () => post({ headers: { accept } }), {
         status: 406,
@@ -228,7 +228,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       })
     },
   )
-  test('N-090 JSON beside the signed form is answered signed', async () => {
+  test('JSON beside the signed form is answered signed', async () => {
     const answer = await post({
       headers: { accept: 'application/json, application/token-introspection+jwt' },
     })
@@ -236,10 +236,10 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
   })
 
   test.for([
-    ['N-083 an empty token', form('token='), invalid],
+    ['an empty token', form('token='), invalid],
     ['no token', form('x=1'), invalid],
     ['no body', { body: undefined }, invalid],
-    ['N-094 a token twice', form('token=a&token=b'), invalid],
+    ['a token twice', form('token=a&token=b'), invalid],
     ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
     ['a token in the query', { path: `/oauth/introspect?token=${CANARY}`, body: undefined }, invalid],
@@ -262,14 +262,14 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expectProblem(answer!, nobody)
   })
 
-  test('N-082, N-174 GET is 405, and the token in its address is logged by nobody', async () => {
+  test('GET is 405, and the token in its address is logged by nobody', async () => {
     const request = { path: `/oauth/introspect?token=${CANARY}`, headers: { ...SIGNED, ...asApi(auth) } }
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.internalUrl, request), expected)
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
-  test('N-085 the public cannot reach it', async () => {
+  test('the public cannot reach it', async () => {
     const request = {
       method: 'POST',
       path: '/oauth/introspect',

@@ -158,17 +158,17 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     test.for([
       ['no assertion', () => ({}), { status: 400, code: 'invalid-request' }],
       ['an empty one', () => ({ assertion: '' }), { status: 400, code: 'invalid-request' }],
-      ['N-278 nonsense', () => ({ assertion: 'nonsense' }), invalid],
-      ['N-278 a token of ours', async () => ({ assertion: await getToken(auth, agent) }), invalid],
+      ['nonsense', () => ({ assertion: 'nonsense' }), invalid],
+      ['a token of ours', async () => ({ assertion: await getToken(auth, agent) }), invalid],
       [
-        'N-060 N-278 an introspection answer of ours',
+        'an introspection answer of ours',
         async () => ({ assertion: (await askAbout(auth, await getToken(auth, agent))).text }),
         invalid,
       ],
-      ['N-278 one that somebody altered', () => ({ assertion: `${assertion.slice(0, -6)}AAAAAA` }), invalid],
-      ['N-278 one of another client', async () => ({ assertion: (await lending()).assertion }), invalid],
-      ['N-163 an encrypted one', () => ({ assertion: ENCRYPTED }), invalid],
-      ['N-163 an encrypted one in our own name', () => ({ assertion: inOurName(assertion) }), invalid],
+      ['one that somebody altered', () => ({ assertion: `${assertion.slice(0, -6)}AAAAAA` }), invalid],
+      ['one of another client', async () => ({ assertion: (await lending()).assertion }), invalid],
+      ['an encrypted one', () => ({ assertion: ENCRYPTED }), invalid],
+      ['an encrypted one in our own name', () => ({ assertion: inOurName(assertion) }), invalid],
       ['a very long one', () => ({ assertion: 'a'.repeat(3_000) }), invalid],
       [
         'only scopes that nobody has',
@@ -190,7 +190,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     )
   })
 
-  test('N-278 an assertion that was ended by itself is refused, and the next one is not', async () => {
+  test('an assertion that was ended by itself is refused, and the next one is not', async () => {
     const lent = await lending()
     await auth.stores.db.query('delete from identity_assertions where jti = $1', [
       decodeJwt(lent.assertion).jti,
@@ -238,7 +238,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect(nobodys).not.toHaveProperty('registration_id')
   })
 
-  test('N-280 without a claim there is no assertion, and says how to get one', async () => {
+  test('without a claim there is no assertion, and says how to get one', async () => {
     const by = await register(auth)
     await expectRefusal(auth, () => requestAssertion(auth, by), {
       status: 409,
@@ -250,7 +250,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['N-280 a claim that a new one replaced', ({ by }: Lending) => claimMailbox(auth, by), 200],
+    ['a claim that a new one replaced', ({ by }: Lending) => claimMailbox(auth, by), 200],
     ['a client that was deleted', ({ by }: Lending) => deleteAgent(other, by), 401],
   ] as [string, (lent: Lending) => Promise<unknown>, number][])(
     'R-LIN %s ends its assertions and tokens at every instance',

@@ -105,7 +105,7 @@ test('a rotation by its steps: every instance follows each, and the token lives 
   expect(metrics).not.toContain(old)
 })
 
-test('N-166 a step that is too early says from when it is safe, for people and for programs', async () => {
+test('a step that is too early says from when it is safe, for people and for programs', async () => {
   await start()
   await keys('generate')
   await keys('publish')
@@ -137,7 +137,7 @@ test('rotate does what is due until nothing is, and a dry run does nothing', asy
   expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
 
-test('N-170 the head of the audit is in the log, in /ready and in a metric, at the start and after each change', async () => {
+test('the head of the audit is in the log, in /ready and in a metric, at the start and after each change', async () => {
   const headNow = async () =>
     (JSON.parse((await keys('audit --verify --json')).printed) as { head: string }).head
   const first = await headNow()
@@ -198,7 +198,7 @@ test('what was rotated is in the audit, and an older head finds what was cut off
   expect((await keys(`audit --head ${head}`)).code).toBe(2)
 })
 
-test('N-171 when revoke returns, no instance signs with the key or publishes it, and the next signs', async () => {
+test('when revoke returns, no instance signs with the key or publishes it, and the next signs', async () => {
   const [one, two] = [await start(), await start()]
   const token = await getToken(one, await register(one))
   const leaked = await kidOf('signing')
@@ -232,7 +232,7 @@ describe('an instance that cannot know', () => {
     await expect.poll(async () => (await jwks(one)).length).toBe(2)
   })
 
-  test('N-168 that a row was tampered with is not ready, says so loudly, goes on, and recovers', async () => {
+  test('that a row was tampered with is not ready, says so loudly, goes on, and recovers', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     await keys('generate')
@@ -256,7 +256,7 @@ describe('an instance that cannot know', () => {
     expect((await ring()).keys).toHaveLength(2)
   })
 
-  test('N-168 a new ring for want of the key-encryption key signs no more after the lease, and is not waited for', async () => {
+  test('a new ring for want of the key-encryption key signs no more after the lease, and is not waited for', async () => {
     const one = await start()
     const token = await getToken(one, await register(one))
     const leaked = await kidOf('signing')
@@ -271,7 +271,7 @@ describe('an instance that cannot know', () => {
     expect(revoked).toMatchObject({ code: 0 })
   })
 
-  test('N-168 and cannot open any key does not start, and makes none', async () => {
+  test('and cannot open any key does not start, and makes none', async () => {
     const file = `${env['AUTH_KEK_FILE']}-other`
     await writeFile(file, newKeyEncryptionKey())
     await expect(start({ AUTH_KEK_FILE: file })).rejects.toThrow('cannot be read')

@@ -63,13 +63,13 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await signUp(auth, '203.0.113.2')).status).toBe(201)
   })
 
-  test('N-140 what a client writes before the gateway’s word does not help it', async () => {
+  test('what a client writes before the gateway’s word does not help it', async () => {
     await using auth = await start('1')
     const answers = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('N-140, N-142 without a gateway no header changes the address', async () => {
+  test('without a gateway no header changes the address', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
     const answers = await times(25, (n) =>
       send(auth.url, {
@@ -85,14 +85,14 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('N-143 a whole IPv6 network of one subscriber is one address', async () => {
+  test('a whole IPv6 network of one subscriber is one address', async () => {
     await using auth = await start('1')
     const answers = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
     expect((await signUp(auth, '2001:db8:1:3::1')).status).toBe(201)
   })
 
-  test('N-161 a client gets its tokens a minute, and another client at the same address its own', async () => {
+  test('a client gets its tokens a minute, and another client at the same address its own', async () => {
     await using auth = await start('0.1')
     const [busy, other] = [await register(auth), await register(auth)]
     const answers = await times(17, () => requestToken(auth, busy))
@@ -137,7 +137,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
   })
 
-  test('N-158 a flood of registrations from three hundred networks costs those who are here nothing', {
+  test('a flood of registrations from three hundred networks costs those who are here nothing', {
     timeout: 60_000,
   }, async () => {
     await using auth = await start('0.05')
@@ -160,7 +160,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(await countRows(auth.stores.db)).toMatchObject({ agents: 301 })
   })
 
-  test('N-242 an unknown client is counted like a known one', async () => {
+  test('an unknown client is counted like a known one', async () => {
     await using auth = await start('1')
     const known = await register(auth)
     const seen = []
@@ -171,7 +171,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(seen).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
-  test('N-146 every endpoint announces and keeps its limits', async () => {
+  test('every endpoint announces and keeps its limits', async () => {
     await using auth = await start('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<Answer>, Refusal][] = [

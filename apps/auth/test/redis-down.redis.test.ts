@@ -68,7 +68,7 @@ describe.for([
     }
   })
 
-  test('N-147 a registration needs Postgres only, and limits are counted in the process', async () => {
+  test('a registration needs Postgres only, and limits are counted in the process', async () => {
     expect((await send(auth.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
     expect(auth.logged.join('')).toContain('limits are counted in this process only')
   })

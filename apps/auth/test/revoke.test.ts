@@ -32,7 +32,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       headers: { ...asAgent(agent), ...request.headers },
     })
 
-  test('N-104 ends also what a change half way through has made dead for now, which would come back', async () => {
+  test('ends also what a change half way through has made dead for now, which would come back', async () => {
     const changed = await register(auth)
     const [token, kept] = [await getToken(auth, changed), await getToken(auth, changed)]
     const raise = (by: number) =>
@@ -49,7 +49,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('N-104 ends the token before it answers', async () => {
+  test('ends the token before it answers', async () => {
     const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
     const answer = await revoke(auth, agent, token)
     expect([answer.status, answer.text]).toEqual([200, ''])
@@ -60,11 +60,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['N-099 an unknown token', `ppt_${'A'.repeat(43)}`],
-    ['N-099 what was never a token', CANARY],
-    ['N-072 what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
+    ['an unknown token', `ppt_${'A'.repeat(43)}`],
+    ['what was never a token', CANARY],
+    ['what looks like a JWT', 'eyJhbGciOiJub25lIn0.e30.'],
     ['NUL', 'a\0b'],
-    ['N-083 8 kB', 'x'.repeat(8_000)],
+    ['8 kB', 'x'.repeat(8_000)],
   ] satisfies [string, string][])('%s is no error', async ([_what, token]) => {
     const before = await countStored(auth)
     const answer = await revoke(auth, agent, token)
@@ -72,21 +72,18 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await countStored(auth)).toEqual(before)
   })
 
-  test('N-099 a token that was revoked already is no error', async () => {
+  test('a token that was revoked already is no error', async () => {
     const token = await getToken(auth, agent)
     expect((await revoke(auth, agent, token)).status).toBe(200)
     expect((await revoke(auth, agent, token)).status).toBe(200)
   })
 
-  test.for(['access_token', 'refresh_token', CANARY, ''])(
-    'N-102 the hint %o does not matter',
-    async (hint) => {
-      const token = await getToken(auth, agent)
-      const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
-      expect(answer.status).toBe(200)
-      expect(await isActive(auth, token)).toBe(false)
-    },
-  )
+  test.for(['access_token', 'refresh_token', CANARY, ''])('the hint %o does not matter', async (hint) => {
+    const token = await getToken(auth, agent)
+    const answer = await post({ body: new URLSearchParams({ token, token_type_hint: hint }) })
+    expect(answer.status).toBe(200)
+    expect(await isActive(auth, token)).toBe(false)
+  })
 
   test('a client that authenticates in the form revokes too', async () => {
     const token = await getToken(auth, agent)
@@ -100,7 +97,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('N-100 the token of another client is refused, and lives', async () => {
+  test('the token of another client is refused, and lives', async () => {
     const token = await getToken(auth, other)
     await expectRefusal(auth, () => revoke(auth, agent, token), { status: 400, code: 'foreign-token' })
     expect(await isActive(auth, token)).toBe(true)
@@ -112,12 +109,12 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     ['an unknown client', basic(`agt_${'A'.repeat(22)}`, 'x')],
     ['Bearer', { authorization: `Bearer ${CANARY}` }],
   ]
-  test.for(OF_NOBODY)('N-101 %s ends nothing', async ([_why, headers]) => {
+  test.for(OF_NOBODY)('%s ends nothing', async ([_why, headers]) => {
     const token = await getToken(auth, agent)
     await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), nobody)
     expect(await isActive(auth, token)).toBe(true)
   })
-  test('N-101 a wrong secret ends nothing', async () => {
+  test('a wrong secret ends nothing', async () => {
     const token = await getToken(auth, agent)
     const wrong = { ...agent, client_secret: other.client_secret }
     await expectRefusal(auth, () => revoke(auth, wrong, token), nobody)
@@ -125,9 +122,9 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
   })
 
   test.for([
-    ['N-102 no token', form('x=1'), invalid],
-    ['N-102 an empty token', form('token='), invalid],
-    ['N-102 no body', {}, invalid],
+    ['no token', form('x=1'), invalid],
+    ['an empty token', form('token='), invalid],
+    ['no body', {}, invalid],
     ['JSON', { headers: { 'content-type': 'application/json' }, body: '{"token":"x"}' }, media],
     ['text', { headers: { 'content-type': 'text/plain' }, body: 'token=x' }, media],
     ['a body over 16 KiB', form(`token=${'x'.repeat(16_384)}`), { status: 413, code: 'content-too-large' }],
@@ -138,7 +135,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
-  test('N-102 refuses a token sent twice, and ends neither', async () => {
+  test('refuses a token sent twice, and ends neither', async () => {
     const [first, second] = [await getToken(auth, agent), await getToken(auth, agent)]
     await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalid)
     expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
@@ -149,7 +146,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
 
-  test('N-105 of many at once with look-ups, none that begins afterwards finds the token', async () => {
+  test('of many at once with look-ups, none that begins afterwards finds the token', async () => {
     const token = await getToken(auth, agent)
     let revokedAt = Number.POSITIVE_INFINITY
     const looks = Array.from({ length: 30 }, async () => {

@@ -55,7 +55,7 @@ export function describeStopCommand(
         await Promise.all(system.instances.flatMap((each) => tokens.map((token) => isActive(each, token))))
       ).some(Boolean)
 
-    test('N-106 --all-tokens ends them at every instance, says what it did, and clients go on with new ones', async () => {
+    test('--all-tokens ends them at every instance, says what it did, and clients go on with new ones', async () => {
       const [one, two] = [await knownToBoth(), await knownToBoth()]
       const tokens = [...one.tokens, ...two.tokens]
       const tried = await system.auth('stop --all-tokens --reason a+drill --dry-run')
@@ -123,7 +123,7 @@ export function describeStopCommand(
       expect(await isActive(system.instances[1], token)).toBe(true)
     })
 
-    test('N-108 what is issued while all is stopped does not survive the next stop, and what came before it none', async () => {
+    test('what is issued while all is stopped does not survive the next stop, and what came before it none', async () => {
       const { agent } = await knownToBoth()
       const early = await getToken(system.instances[1], agent)
       const issuing = Array.from({ length: 30 }, (_, n) =>
@@ -150,7 +150,7 @@ export function describeStopCommand(
       expect(await activeAnywhere(tokens)).toBe(true)
     })
 
-    test('N-170 every stop is in an audit that finds what was changed', async () => {
+    test('every stop is in an audit that finds what was changed', async () => {
       const before = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
       await system.auth('stop --all-tokens --reason first')
       const { head } = JSON.parse((await system.auth('stops --verify --json')).printed) as { head: string }

@@ -107,7 +107,7 @@ describe.for([
   })
   afterAll(() => proxy.restore())
 
-  test('N-103 what needs it is 503, whoever asks, and soon', { timeout: 60_000 }, async () => {
+  test('what needs it is 503, whoever asks, and soon', { timeout: 60_000 }, async () => {
     const answers = await Promise.all(
       NEEDS_THE_DATABASE.map(async ([name, ask, form]) => ({ name, form, answer: await ask() })),
     )

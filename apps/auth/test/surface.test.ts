@@ -108,7 +108,7 @@ describe.for([
     }
   })
 
-  test('N-133 answers nowhere else', async () => {
+  test('answers nowhere else', async () => {
     const elsewhere = [...new Set([...NOWHERE, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
     const found: string[] = []
     for (const path of elsewhere.filter((each) => !Object.hasOwn(served, each)))
@@ -123,7 +123,7 @@ describe.for([
 const formOf = (path: string): NonNullable<Refusal['form']> =>
   path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
 
-test('N-180 the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
+test('the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
   await getToken(auth, agent)
   const answers = await Promise.all(
     ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
@@ -145,7 +145,7 @@ describe('/.well-known/oauth-authorization-server', () => {
   }
   const pathOf = (url: string) => new URL(url).pathname
 
-  test('N-115 names the issuer as it was configured', async () => {
+  test('names the issuer as it was configured', async () => {
     const { answer, document } = await read()
     expect(document.issuer).toBe('https://plainpath.example')
     expect(document.protected_resources).toEqual(['https://plainpath.example/api'])
@@ -153,7 +153,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     await expectSound(auth, answer)
   })
 
-  test('N-116 names exactly what the public reaches', async () => {
+  test('names exactly what the public reaches', async () => {
     const { document } = await read()
     const named = [
       document.authorization_endpoint,
@@ -175,7 +175,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
   })
 
-  test('N-116 every grant, scope and way to authenticate that it names works', async () => {
+  test('every grant, scope and way to authenticate that it names works', async () => {
     const { document } = await read()
     const post = (headers: Record<string, string>, fields: Record<string, string>) =>
       send(auth.url, {
@@ -223,7 +223,7 @@ describe('/.well-known/oauth-authorization-server', () => {
 })
 
 describe('/oauth/jwks.json', () => {
-  test('N-122 holds public keys only, each usable and named once', async () => {
+  test('holds public keys only, each usable and named once', async () => {
     const { text } = await send(auth.url, { path: '/oauth/jwks.json' })
     const { keys } = z.object({ keys: z.array(z.record(z.string(), z.string())) }).parse(JSON.parse(text))
     expect(keys).toEqual([
@@ -242,63 +242,60 @@ describe('/oauth/jwks.json', () => {
   })
 })
 
-describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md'])(
-  'N-156 %s',
-  (path) => {
-    test('may be kept by anybody for a while, and is asked for again cheaply', async () => {
-      const answer = await send(auth.url, { path })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
-      expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
-        'Accept',
-        'Accept-Encoding',
-        'Authorization',
-      ])
-      const etag = answer.headers.get('etag') ?? ''
-      expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
-      // fetch would ask every cache on the way for a new copy.
-      const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
-      const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
-      expect([again?.status, again?.text]).toEqual([304, ''])
-      await expectSound(auth, answer)
-      await expectSound(auth, again!)
-    })
+describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md'])('%s', (path) => {
+  test('may be kept by anybody for a while, and is asked for again cheaply', async () => {
+    const answer = await send(auth.url, { path })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+    expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
+      'Accept',
+      'Accept-Encoding',
+      'Authorization',
+    ])
+    const etag = answer.headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
+    // fetch would ask every cache on the way for a new copy.
+    const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
+    const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
+    expect([again?.status, again?.text]).toEqual([304, ''])
+    await expectSound(auth, answer)
+    await expectSound(auth, again!)
+  })
 
-    test('N-157 HEAD has the headers of GET', async () => {
-      const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
-      expect([head.status, head.text]).toEqual([200, ''])
-      for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
-        expect(head.headers.get(name)).toBe(get.headers.get(name))
-    })
+  test('HEAD has the headers of GET', async () => {
+    const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
+    expect([head.status, head.text]).toEqual([200, ''])
+    for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
+      expect(head.headers.get(name)).toBe(get.headers.get(name))
+  })
 
-    test('is nobody else’s when it was asked for with credentials', async () => {
-      const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
-      expect(answer.status).toBe(200)
-      expect(answer.headers.get('cache-control')).toBe('private, no-store')
-    })
+  test('is nobody else’s when it was asked for with credentials', async () => {
+    const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+  })
 
-    test('N-150 any site may read it, without credentials', async () => {
-      const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
-      expect(headers.get('access-control-allow-origin')).toBe('*')
-      expect(headers.get('access-control-allow-credentials')).toBeNull()
-      expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
-    })
+  test('any site may read it, without credentials', async () => {
+    const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
+    expect(headers.get('access-control-allow-origin')).toBe('*')
+    expect(headers.get('access-control-allow-credentials')).toBeNull()
+    expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+  })
 
-    test('N-118, N-154 no header of the request changes a byte', async () => {
-      const { text } = await send(auth.url, { path })
-      const headers = {
-        'x-forwarded-host': 'evil.example',
-        'x-forwarded-proto': 'http',
-        'x-forwarded-prefix': '/evil',
-        forwarded: 'host=evil.example;proto=http',
-        'x-original-url': '/evil',
-        'accept-language': 'de',
-        accept: 'text/html',
-      }
-      expect((await send(auth.url, { path, headers })).text).toBe(text)
-    })
-  },
-)
+  test('no header of the request changes a byte', async () => {
+    const { text } = await send(auth.url, { path })
+    const headers = {
+      'x-forwarded-host': 'evil.example',
+      'x-forwarded-proto': 'http',
+      'x-forwarded-prefix': '/evil',
+      forwarded: 'host=evil.example;proto=http',
+      'x-original-url': '/evil',
+      'accept-language': 'de',
+      accept: 'text/html',
+    }
+    expect((await send(auth.url, { path, headers })).text).toBe(text)
+  })
+})
 
 test.for(['GET', 'POST'])('%s /oauth/authorize says that nobody signs in here', async (method) => {
   const path = '/oauth/authorize?response_type=code&client_id=x&redirect_uri=https://evil.example'
@@ -309,7 +306,7 @@ test.for(['GET', 'POST'])('%s /oauth/authorize says that nobody signs in here', 
   })
 })
 
-test('N-150 no other site’s script reads what a POST answers', async () => {
+test('no other site’s script reads what a POST answers', async () => {
   const token = await getToken(auth, agent)
   for (const origin of ['https://evil.example', 'null', 'https://plainpath.example.evil.example'])
     for (const path of ['/oauth/token', '/oauth/revoke', '/api/agent/register']) {

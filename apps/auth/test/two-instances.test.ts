@@ -60,14 +60,14 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       expect((await send(here.url, { path })).text).toBe((await send(there.url, { path })).text)
   })
 
-  test('N-104 a token that is revoked at one is over at the other', async () => {
+  test('a token that is revoked at one is over at the other', async () => {
     const { agent, token } = await knownToBoth()
     expect(await activeAt(token)).toEqual([true, true])
     expect((await revoke(there, agent, token)).status).toBe(200)
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('N-106 a client that is deleted at one is over at the other, with all its tokens', async () => {
+  test('a client that is deleted at one is over at the other, with all its tokens', async () => {
     const { agent, token } = await knownToBoth()
     expect((await deleteAgent(there, agent)).status).toBe(204)
     expect(await activeAt(token)).toEqual([false, false])

@@ -149,7 +149,7 @@ describe('the settings', () => {
     ['RESOURCE_LIMITS_FACTOR', ['0', '-1', 'x', 'Infinity', '1e9', '0x10']],
     ['RESOURCE_DRAIN_DELAY_SECONDS', ['-1', '100', 'x', '1.5']],
     ['RESOURCE_DRAIN_SECONDS', ['-1', '301', 'x', '1.5']],
-  ] as const)('N-132 refuse what is no %s', ([name, values]) => {
+  ] as const)('refuse what is no %s', ([name, values]) => {
     for (const value of values) {
       const mistakes = mistakesOf({ [name]: value })
       expect(mistakes.length).toBeGreaterThan(0)

@@ -27,7 +27,7 @@ describe('Idempotency-Key', () => {
   const send = (registrationId: string, key: string, body: object = good) =>
     contact.send(tokenOf(registrationId), body, { 'idempotency-key': key })
 
-  test('N-246 the same request again is the same message, with one mail each', async () => {
+  test('the same request again is the same message, with one mail each', async () => {
     const first = await send('reg_a', 'key-1')
     const again = await send('reg_a', 'key-1')
     expect([again.status, again.json()]).toEqual([202, first.json()])
@@ -35,12 +35,12 @@ describe('Idempotency-Key', () => {
     expect(await rows('select count(*) as mails from mails where about = $1', [id])).toEqual([{ mails: 2 }])
   })
 
-  test('N-247 another registration has keys of its own', async () => {
+  test('another registration has keys of its own', async () => {
     const ids = [await send('reg_a', 'key-2'), await send('reg_b', 'key-2')].map((sent) => sent.json()['id'])
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('N-248 another body is 422 within 24 hours and a new message after, and the key is kept as a hash', async () => {
+  test('another body is 422 within 24 hours and a new message after, and the key is kept as a hash', async () => {
     const { id } = (await send('reg_a', 'canary-key')).json()
     const before = await contact.kept()
     expectProblem(await send('reg_a', 'canary-key', { ...good, topic: 'other' }), {
@@ -59,13 +59,13 @@ describe('Idempotency-Key', () => {
     ['of 201 characters', 'k'.repeat(201)],
     ['of 10 000 characters', 'k'.repeat(10_000)],
     ['with a blank', 'a b'],
-  ] as const)('N-248 %s is refused', async ([, key]) => {
+  ] as const)('%s is refused', async ([, key]) => {
     const before = await contact.kept()
     expectProblem(await send('reg_a', key), { status: 400, code: 'invalid-request' })
     expect(await contact.kept()).toBe(before)
   })
 
-  test('N-249 while the first is under way the same key is 409, and nothing is kept', async () => {
+  test('while the first is under way the same key is 409, and nothing is kept', async () => {
     const hashKey = parseHashKey(readFileSync(path.join(contact.api.keys, 'hash-key'), 'utf8'))
     const lock = hashKey.hash('idempotency/contact', 'reg_g\nkey-4').readBigInt64BE().toString()
     const before = await contact.kept()
@@ -77,7 +77,7 @@ describe('Idempotency-Key', () => {
     expect((await send('reg_g', 'key-4')).status).toBe(202)
   })
 
-  test('N-249 of many at once one message comes, the others are the same or 409', async () => {
+  test('of many at once one message comes, the others are the same or 409', async () => {
     const sent = await Promise.all(Array.from({ length: 20 }, () => send('reg_c', 'key-3')))
     const taken = sent.filter(({ status }) => status === 202).map((each) => each.json()['id'])
     expect(new Set(taken).size).toBe(1)
@@ -145,7 +145,7 @@ test('when what is over was last erased is shown, and is not later when it could
   expect(await shown()).toBeGreaterThan(first)
 })
 
-test('N-242 ten an hour for a registration, however many clients and addresses', async () => {
+test('ten an hour for a registration, however many clients and addresses', async () => {
   await using limited = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const token = limited.tokenOf('ana@example.org', 'reg_x')
   for (let time = 0; time < 10; time++) expect((await limited.send(token, good)).status).toBe(202)
@@ -153,7 +153,7 @@ test('N-242 ten an hour for a registration, however many clients and addresses',
   expect((await limited.send(limited.tokenOf('ana@example.org', 'reg_y'), good)).status).toBe(202)
 })
 
-test('N-292 a dump and the log name no address, message or key', async () => {
+test('a dump and the log name no address, message or key', async () => {
   await contact.send(tokenOf('reg_f'), good, {
     'idempotency-key': 'canary-key-2',
     'user-agent': 'canary-agent',
@@ -185,7 +185,7 @@ describe('/contact', () => {
     return { link, press }
   }
 
-  test('N-272, N-291 a message is sent by the button of the mailed link, and by nothing else', async () => {
+  test('a message is sent by the button of the mailed link, and by nothing else', async () => {
     const page = await ask(contact.api.origin, { path: '/contact', headers: { accept: 'text/html' } })
     expect(page.body).toContain('justice.gov')
     expect((await write(typed)).status).toBe(202)
@@ -228,7 +228,7 @@ describe('/contact', () => {
     { why: 'no message', change: { message: '' }, words: 'Write a message' },
     { why: 'no address', change: { email: 'nobody' }, words: 'Type your e-mail address' },
     {
-      why: 'N-208 two lines of address',
+      why: 'two lines of address',
       change: { email: 'a@example.org\r\nBcc: b@example.org' },
       words: 'Type your e-mail address',
     },

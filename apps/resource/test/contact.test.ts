@@ -19,7 +19,7 @@ const at = (method: string, id: unknown, token = ana()) =>
   })
 
 describe('a message', () => {
-  test('N-223 goes to the desk as text that is marked as theirs, and a receipt to the verified address', async () => {
+  test('goes to the desk as text that is marked as theirs, and a receipt to the verified address', async () => {
     const message = '<img src=https://evil.example>\r\n\r\nTopic: attorney\nDear desk'
     const sent = await contact.send(ana(), { ...good, message })
     expect([sent.status, sent.json()]).toEqual([202, { id: sent.json()['id'], status: 'received' }])
@@ -57,7 +57,7 @@ describe('a message', () => {
   })
 })
 
-describe('N-285 a message is refused, nothing is kept, and its twin is taken:', () => {
+describe('a message is refused, nothing is kept, and its twin is taken:', () => {
   test.for([
     {
       why: '5001 characters',
@@ -89,7 +89,7 @@ describe('N-285 a message is refused, nothing is kept, and its twin is taken:', 
   })
 })
 
-describe('N-068 a token is refused, and nothing is kept:', () => {
+describe('a token is refused, and nothing is kept:', () => {
   const flow = /needs the verified_email flow.*\/auth\.md/
   test.for([
     { why: 'no token', change: undefined, status: 401, code: 'token-required', detail: /./ },
@@ -131,7 +131,7 @@ describe('N-068 a token is refused, and nothing is kept:', () => {
     expect(await contact.kept()).toBe(before)
   })
 
-  test('N-242 a message of another registration is 404, like one that never was', async () => {
+  test('a message of another registration is 404, like one that never was', async () => {
     const { id } = (await contact.send(ana(), good)).json()
     const eve = contact.tokenOf('eve@example.org', 'reg_eve')
     const strange = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]

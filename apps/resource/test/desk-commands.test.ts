@@ -36,7 +36,7 @@ const audit = async () => {
 }
 const join = (email: string) => ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })
 
-test('N-288 the waitlist is listed without addresses, exported once to a file for its owner alone, and audited', async () => {
+test('the waitlist is listed without addresses, exported once to a file for its owner alone, and audited', async () => {
   await join('Ana@example.org')
   await join('ben@example.org')
   const listed = await run('waitlist', 'list', '--json')

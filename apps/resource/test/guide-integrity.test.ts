@@ -27,7 +27,7 @@ const alter = (api: RunningResource, change: object) =>
     first.slug,
   ])
 
-test('N-290 the app’s own role cannot alter what was published, and can publish the next version', async () => {
+test('the app’s own role cannot alter what was published, and can publish the next version', async () => {
   await using api = await startResource()
   await using asApp = openPool(api.databaseUrl, { max: 1 })
   expect((await publishGuides(asApp, packaged, NOW)).ok).toBe(true)
@@ -51,7 +51,7 @@ test.for([
   ['whose it is', { slug: 'another-guide' }],
   ['who reviewed it', { reviewed: '2026-11-19', reviewedBy: 'Nobody' }],
 ] as const)(
-  'N-290 a guide that was altered in the store is served as the release has it, and operators are told: %s',
+  'a guide that was altered in the store is served as the release has it, and operators are told: %s',
   async ([_what, change]) => {
     await using before = await startResource()
     await publishGuides(before.db, packaged, NOW)
@@ -66,7 +66,7 @@ test.for([
   },
 )
 
-test('N-290 what was put back as it was is right again', async () => {
+test('what was put back as it was is right again', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await alter(api, { title: 'Altered' })
@@ -75,7 +75,7 @@ test('N-290 what was put back as it was is right again', async () => {
   expect([await altered(after), told(after)]).toEqual([0, []])
 })
 
-test('N-290 what another release published is served as it is kept', async () => {
+test('what another release published is served as it is kept', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)

@@ -26,7 +26,7 @@ const onSecure = (path: string, headers = {}) =>
   ask(secure.origin, { path, headers: { host: 'plainpath.example', ...headers } })
 
 describe('a public GET', () => {
-  test.for(PUBLIC)('N-156, N-289 may be kept for 300 s and asked for again by its ETag: %s', async (path) => {
+  test.for(PUBLIC)('may be kept for 300 s and asked for again by its ETag: %s', async (path) => {
     const first = await get(path)
     expect(first.headers).toMatchObject({
       'cache-control': 'public, max-age=300',
@@ -41,7 +41,7 @@ describe('a public GET', () => {
     expect((await get(path, { 'if-none-match': '"other"' })).status).toBe(200)
   })
 
-  test.for(PUBLIC)('N-157 answers HEAD with the same headers: %s', async (path) => {
+  test.for(PUBLIC)('answers HEAD with the same headers: %s', async (path) => {
     const { headers, body } = await get(path)
     const head = await ask(api.origin, { method: 'HEAD', path })
     expect(head.body).toBe('')
@@ -56,7 +56,7 @@ describe('a public GET', () => {
     expect(markdown.headers['etag']).not.toBe((await get(path)).headers['etag'])
   })
 
-  test.for(PUBLIC)('N-150 may be read by any origin, without credentials: %s', async (path) => {
+  test.for(PUBLIC)('may be read by any origin, without credentials: %s', async (path) => {
     const { headers } = await get(path, { origin: 'https://anywhere.example' })
     expect(headers['access-control-allow-origin']).toBe('*')
     expect(headers).not.toHaveProperty('access-control-allow-credentials')
@@ -65,13 +65,13 @@ describe('a public GET', () => {
     }
   })
 
-  test('N-150 may be read by any origin when it fails, too', async () => {
+  test('may be read by any origin when it fails, too', async () => {
     const { headers, status } = await get('/api/guides', { origin: 'null', authorization: 'Bearer x' })
     expect(status).toBe(401)
     expect(headers['access-control-allow-origin']).toBe('*')
   })
 
-  test('N-154, N-289 is not changed by headers that it does not vary on', async () => {
+  test('is not changed by headers that it does not vary on', async () => {
     const { headers, body } = await get('/')
     const odd = await get('/', {
       'x-forwarded-host': 'evil.example',
@@ -96,7 +96,7 @@ describe('a preflight', () => {
       },
     })
 
-  test('N-151 lets any origin read with Authorization', async () => {
+  test('lets any origin read with Authorization', async () => {
     const { status, headers } = await preflight('/api/guides', 'https://anywhere.example', 'GET')
     expect(status).toBe(204)
     expect(headers).toMatchObject({
@@ -105,7 +105,7 @@ describe('a preflight', () => {
     })
   })
 
-  test('N-150, N-151 lets the configured origins write, and no other', async () => {
+  test('lets the configured origins write, and no other', async () => {
     expect((await preflight('/api/waitlist', GOOD, 'POST')).headers['access-control-allow-origin']).toBe(GOOD)
     for (const origin of [
       'https://evil.example',
@@ -121,7 +121,7 @@ describe('a preflight', () => {
   })
 })
 
-test('N-150 a POST of a configured origin is let through, and says to which origin', async () => {
+test('a POST of a configured origin is let through, and says to which origin', async () => {
   const posted = posting({ email: 'cors@example.org' }, { origin: GOOD, 'sec-fetch-site': 'cross-site' })
   const answered = await ask(api.origin, { path: '/api/waitlist', ...posted })
   expect(answered.status).toBe(201)

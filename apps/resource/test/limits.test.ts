@@ -17,7 +17,7 @@ async function statuses(count: number, question: (n: number) => ReturnType<typeo
 }
 
 describe('the limits of an address', () => {
-  test('N-147 are counted in the process while Redis is away', async () => {
+  test('are counted in the process while Redis is away', async () => {
     await using api = await startResource({
       env: { RESOURCE_LIMITS_FACTOR: '1', RESOURCE_REDIS_URL: 'redis://127.0.0.1:1' },
     })
@@ -27,7 +27,7 @@ describe('the limits of an address', () => {
     expectProblem(refused, { status: 429, code: 'rate-limited' })
   })
 
-  test('N-140, N-142 are not widened by headers that anybody can write', async () => {
+  test('are not widened by headers that anybody can write', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     expect((await statuses(125, (n) => read(api.origin, `10.0.0.${n}`))).ok).toBe(120)
   })
@@ -41,7 +41,7 @@ describe('the limits of an address', () => {
     expect((await statuses(125, (n) => read(api.origin, `2001:db8:1:2::${n.toString(16)}`))).ok).toBe(120)
   })
 
-  test('N-079 bound how often the authorization server is asked about tokens that are unknown', async () => {
+  test('bound how often the authorization server is asked about tokens that are unknown', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '0.01' } })
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>

@@ -36,7 +36,7 @@ test.for([
   { why: 'no token', token: () => undefined, status: 401, code: 'token-required' },
   { why: 'no scope', token: () => contact.api.auth.issue(), status: 403, code: 'insufficient-scope' },
   { why: 'a token that is none', token: () => `ppt_${'A'.repeat(43)}`, status: 401, code: 'invalid-token' },
-])('N-063, N-068 $why is refused with a challenge, as on the route', async ({ token, status, code }) => {
+])('$why is refused with a challenge, as on the route', async ({ token, status, code }) => {
   const before = await contact.kept()
   const refused = await send(good, token())
   expectProblem(refused, { status, code })

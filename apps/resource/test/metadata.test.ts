@@ -9,7 +9,7 @@ beforeAll(async () => {
 })
 afterAll(() => api[Symbol.asyncDispose]())
 
-test('N-117 the protected resource is described at both addresses with the same bytes (RFC 9728 §3)', async () => {
+test('the protected resource is described at both addresses with the same bytes (RFC 9728 §3)', async () => {
   const [plain, suffixed] = await Promise.all(
     ['', '/api'].map((suffix) => ask(api.origin, { path: `/.well-known/oauth-protected-resource${suffix}` })),
   )

@@ -82,7 +82,7 @@ test('a token with the scope is let through', async () => {
   expect(answered.json()).toEqual({ caller: 'agt_AAAAAAAAAAAAAAAAAAAAAA' })
 })
 
-test('N-063 without a token the challenge names the scope and no error', async () => {
+test('without a token the challenge names the scope and no error', async () => {
   const answered = await read()
   expectProblem(answered, { status: 401, code: 'token-required' })
   expect(answered.headers['www-authenticate']).toBe(
@@ -91,7 +91,7 @@ test('N-063 without a token the challenge names the scope and no error', async (
   expect(answered.json()['detail']).not.toMatch(/without Authorization/)
 })
 
-test('N-068 a token without the scope is refused with 403, and the challenge names what is missing', async () => {
+test('a token without the scope is refused with 403, and the challenge names what is missing', async () => {
   answer = active({ scopes: new Set(['guides:read', 'contact:writer']) })
   const answered = await read(`Bearer ${TOKEN}`)
   expectProblem(answered, { status: 403, code: 'insufficient-scope' })
@@ -100,7 +100,7 @@ test('N-068 a token without the scope is refused with 403, and the challenge nam
   )
 })
 
-test('N-071 a token ends at the very second of its exp, although the answer says active', async () => {
+test('a token ends at the very second of its exp, although the answer says active', async () => {
   answer = active({ expiresAt: now() })
   expectProblem(await read(`Bearer ${TOKEN}`), { status: 401, code: 'invalid-token' })
 })

@@ -29,7 +29,7 @@ const confirmed = async () =>
   (await rows('select count(confirmed_at) as confirmed from waitlist_entries'))[0]?.['confirmed']
 
 describe('after a 201', () => {
-  test('N-246 one mail follows, to the address as typed, and none after a 200', async () => {
+  test('one mail follows, to the address as typed, and none after a 200', async () => {
     const { referralUrl } = (await join({ email: 'Ana+News@Example.org' })).json()
     const [mail] = await server.mails(1, 'Ana+News@Example.org')
     expect(mail?.to[0]).toMatch(/^Ana[+]News@/)
@@ -42,7 +42,7 @@ describe('after a 201', () => {
       .toEqual([{ state: 'sent' }])
   })
 
-  test('N-284 of simultaneous joins one is 201, and one mail follows', async () => {
+  test('of simultaneous joins one is 201, and one mail follows', async () => {
     const answers = await Promise.all(Array.from({ length: 10 }, () => join({ email: 'race@example.org' })))
     expect(answers.filter(({ status }) => status === 201)).toHaveLength(1)
     await server.mails(1, 'race@example.org')
@@ -50,7 +50,7 @@ describe('after a 201', () => {
     expect(server.received.filter(({ to }) => to.includes('race@example.org'))).toHaveLength(1)
   })
 
-  test('N-272 opening a link changes nothing; its button confirms, again and again', async () => {
+  test('opening a link changes nothing; its button confirms, again and again', async () => {
     await join({ email: 'confirm@example.org' })
     const [mail] = await server.mails(1, 'confirm@example.org')
     const link = linkIn(mail?.text ?? '', 'confirm')
@@ -68,7 +68,7 @@ describe('after a 201', () => {
     expect(await confirmed()).toBe(Number(before) + 1)
   })
 
-  test('N-283, N-287 the other link erases the entry, its links and what its slug said', async () => {
+  test('the other link erases the entry, its links and what its slug said', async () => {
     const { referralSlug } = (await join({ email: 'leaves@example.org' })).json()
     await join({ email: 'led@example.org', referredBySlug: referralSlug })
     const [mail] = await server.mails(1, 'leaves@example.org')
@@ -86,7 +86,7 @@ describe('after a 201', () => {
     expect(again.json()['referralSlug']).not.toBe(referralSlug)
   })
 
-  test('N-291 whom somebody else wrote down hears of it once, counts for nobody, stays, and leaves by the link', async () => {
+  test('whom somebody else wrote down hears of it once, counts for nobody, stays, and leaves by the link', async () => {
     const clock = { now: new Date() }
     await using timed = await startResource({
       env: { RESOURCE_SMTP_URL: server.url },
@@ -116,7 +116,7 @@ describe('after a 201', () => {
   })
 
   test.for([
-    { why: 'N-270 a link that nobody was sent', link: `/waitlist/confirm?link=${'A'.repeat(43)}` },
+    { why: 'a link that nobody was sent', link: `/waitlist/confirm?link=${'A'.repeat(43)}` },
     { why: 'a link cut short', link: '/waitlist/confirm?link=AAAA' },
     { why: 'no link', link: '/waitlist/remove?' },
     { why: 'a link twice', link: `/waitlist/remove?link=${'A'.repeat(43)}&link=${'B'.repeat(43)}` },
@@ -129,7 +129,7 @@ describe('after a 201', () => {
     expect([await api.entries(), await confirmed()]).toEqual(before)
   })
 
-  test('N-272 a form of another site does nothing', async () => {
+  test('a form of another site does nothing', async () => {
     await join({ email: 'cross@example.org' })
     const [mail] = await server.mails(1, 'cross@example.org')
     const link = linkIn(mail?.text ?? '', 'remove')
@@ -139,7 +139,7 @@ describe('after a 201', () => {
 })
 
 describe('POST /api/waitlist/forget', () => {
-  test('N-286 answers 202 for every address, does the same, and mails who is there', async () => {
+  test('answers 202 for every address, does the same, and mails who is there', async () => {
     await join({ email: 'there@example.org' })
     await server.mails(1, 'there@example.org')
     const counts = () =>
@@ -172,9 +172,9 @@ describe('POST /api/waitlist/forget', () => {
   })
 
   test.for([
-    { why: 'N-206 no address', body: { email: 'nobody' }, code: 'invalid-request' },
+    { why: 'no address', body: { email: 'nobody' }, code: 'invalid-request' },
     {
-      why: 'N-208 a line end in the address',
+      why: 'a line end in the address',
       body: { email: 'a@example.org\r\nBcc: b@example.org' },
       code: 'invalid-request',
     },
@@ -186,7 +186,7 @@ describe('POST /api/waitlist/forget', () => {
     expect(await rows('select count(*) as kept from mails')).toEqual(before)
   })
 
-  test('N-273 takes five an hour for a mailbox', async () => {
+  test('takes five an hour for a mailbox', async () => {
     await using limited = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
     const request = { path: '/api/waitlist/forget', ...posting({ email: 'often@example.org' }) }
     for (let time = 0; time < 5; time++) expect((await ask(limited.origin, request)).status).toBe(202)
@@ -194,7 +194,7 @@ describe('POST /api/waitlist/forget', () => {
   })
 })
 
-test('N-292 a dump and the log name no address and no link', async () => {
+test('a dump and the log name no address and no link', async () => {
   await join({ email: 'canary-person@example.org' })
   const [mail] = await server.mails(1, 'canary-person@example.org')
   const secret = linkIn(mail?.text ?? '', 'confirm').split('=')[1] ?? ''

@@ -53,7 +53,7 @@ describe('POST /api/waitlist', () => {
     expect(await api.entries()).toBe(before)
   })
 
-  test('N-214 attributes the referrer whose slug is sent, and only an exact one', async () => {
+  test('attributes the referrer whose slug is sent, and only an exact one', async () => {
     const { referralSlug } = (await join({ email: newEmail() })).json() as { referralSlug: string }
     const referrer = await rowOf(referralSlug)
     const referredBy = async (referredBySlug: unknown) => {
@@ -100,7 +100,7 @@ describe('POST /api/waitlist', () => {
     ['a domain in Unicode', 'idn@b\u00fccher.example', 'idn@xn--bcher-kva.example'],
     ['a full-width domain', 'wide@\uff45xample.org', 'wide@example.org'],
     ['an ideographic full stop', 'stop@example\u3002org', 'stop@example.org'],
-  ] as const)('N-198, N-199, N-203 knows an address in another spelling: %s', async ([, first, second]) => {
+  ] as const)('knows an address in another spelling: %s', async ([, first, second]) => {
     expect((await join({ email: first })).status).toBe(201)
     expect((await join({ email: second })).status).toBe(200)
   })
@@ -111,7 +111,7 @@ describe('POST /api/waitlist', () => {
     ['ß and ss in the domain', 'a@fa\u00df.example', 'a@fass.example'],
     ['a Cyrillic letter', 'cyrillic@exaple.org', 'cyrillic@ex\u0430ple.org'],
     ['UTF-8 in the local part', '\u7528\u6237@example.org', '\u7528@example.org'],
-  ] as const)('N-200, N-201, N-210 keeps apart what may be two mailboxes: %s', async ([, first, second]) => {
+  ] as const)('keeps apart what may be two mailboxes: %s', async ([, first, second]) => {
     expect((await join({ email: first })).status).toBe(201)
     expect((await join({ email: second })).status).toBe(201)
   })
@@ -138,7 +138,7 @@ describe('POST /api/waitlist', () => {
     expect((await ask(api.origin, { path: '/api/waitlist', ...chunked, body })).status).toBe(201)
   })
 
-  test('N-186 does not touch prototypes', async () => {
+  test('does not touch prototypes', async () => {
     await join('{"email":"proto@example.org","__proto__":{"polluted":true}}')
     await join('{"email":"proto@example.org","constructor":{"prototype":{"polluted":true}}}')
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()

@@ -155,7 +155,7 @@ test('every service of compose.yaml that runs our code, the gateway and Redis is
     })
 })
 
-test('N-173 no service of compose.yaml that holds secrets leaves an image of its memory', () => {
+test('no service of compose.yaml that holds secrets leaves an image of its memory', () => {
   const { services } = readCompose()
   const holding = Object.entries(services).filter(
     ([name, { secrets, env_file }]) => name === 'gateway' || secrets.length + env_file.length > 0,
@@ -166,7 +166,7 @@ test('N-173 no service of compose.yaml that holds secrets leaves an image of its
   for (const [name, { ulimits }] of holding) expect(ulimits, name).toEqual({ core: 0 })
 })
 
-test('N-177 PostgreSQL of compose.yaml writes no statement, parameter or value of a row into its log', () => {
+test('PostgreSQL of compose.yaml writes no statement, parameter or value of a row into its log', () => {
   const [program, ...options] = readCompose().services['postgres']?.command ?? []
   expect(program).toBe('postgres')
   expect(options.filter((_option, index) => index % 2 === 0)).toEqual(['-c', '-c', '-c'])

@@ -8,7 +8,6 @@ export {
   flag,
   InvalidArgumentError,
   option,
-  type Parameter,
   type Parameters,
   wholeNumber,
 } from './command.ts'

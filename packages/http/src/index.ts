@@ -5,7 +5,7 @@ export { spendLimits } from './limits/spend-limits.ts'
 export { type SharedLimitStore, takeAhead } from './limits/take-ahead.ts'
 export { describeError } from './observability/describe-error.ts'
 export { createLog, type Log, type LogFields, readLog } from './observability/log.ts'
-export { createMetrics, type Metrics, type PoolUsage, poolMetrics } from './observability/metrics.ts'
+export { createMetrics, type Metrics, poolMetrics } from './observability/metrics.ts'
 export type { ErrorForm } from './problems/answer-errors.ts'
 export {
   oauthDescription,
@@ -25,7 +25,7 @@ export {
 } from './readiness/readiness.ts'
 export { bySoundClock, type WatchedClock, watchClock } from './readiness/watch-clock.ts'
 export { addressNetworks, parseTrustedProxies, type TrustedProxies } from './request/client-address.ts'
-export { FORM_TYPE, readForm, readJson } from './request/read-body.ts'
+export { FORM_TYPE, readForm } from './request/read-body.ts'
 export { headersNamed } from './request/request-context.ts'
 export { documentRoutes } from './routing/document-routes.ts'
 export { type Authenticators, mountRoutes } from './routing/mount-routes.ts'

@@ -1,4 +1,4 @@
-export { type Mail, MailContent } from './mail.ts'
+export { MailContent } from './mail.ts'
 export { mailboxOf, scaledMailCaps } from './mail-caps.ts'
 export { insertMail, type MailQueue, type MailTeller, mailQueue, tellMails } from './mail-queue.ts'
 export { MailFrom, mailSettings, mailTransport, SmtpUrl, smtpMistake } from './mail-settings.ts'

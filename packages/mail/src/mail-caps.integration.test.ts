@@ -25,7 +25,7 @@ test.for([
     other: undefined,
     reason: 'cap-all',
   },
-])('N-273 over the cap of $why nothing is sent, for a day', async ({ caps, to, other, reason }) => {
+])('over the cap of $why nothing is sent, for a day', async ({ caps, to, other, reason }) => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps, handlers: { note: {}, desk: { capped: false } } })
   const [first = '', second = '', third = ''] = to
@@ -45,7 +45,7 @@ test.for([
   expect(rows).toEqual([{ kept: 0 }])
 })
 
-test('N-273 of two workers only one takes the last place', async () => {
+test('of two workers only one takes the last place', async () => {
   await using mailing = await startMailing()
   const ids = await Promise.all(Array.from({ length: 8 }, () => mailing.add()))
   const caps = { ...WIDE, mailbox: 5 }
@@ -81,7 +81,7 @@ test('while nobody can count, nothing is sent', async () => {
   await mailing.becomes(id, 'sent')
 })
 
-test('N-292 what is stored names neither address, subject nor text', async () => {
+test('what is stored names neither address, subject nor text', async () => {
   await using mailing = await startMailing()
   mailing.start()
   const sent = await mailing.add({ to: 'canary.person@example.org', subject: 'Canary subject' })

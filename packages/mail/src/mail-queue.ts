@@ -27,7 +27,7 @@ export interface MailQueue {
 }
 
 /** A mail that is ready to be kept. */
-export interface SealedMail {
+interface SealedMail {
   /** A UUID. */
   readonly id: string
   /** The parameters of `insertMail`. */

@@ -92,7 +92,7 @@ test('a mail whose settling fails is sent again, under the same Message-ID', asy
   expect(JSON.stringify(rows)).not.toMatch(/ana@|canary/)
 })
 
-test('N-246 a worker killed between acceptance and settling leaves a mail that repeats only its Message-ID', async () => {
+test('a worker killed between acceptance and settling leaves a mail that repeats only its Message-ID', async () => {
   await using mailing = await startMailing()
   const [kek, hash] = [newKeyEncryptionKey(), newHashKey()]
   const child = spawn(

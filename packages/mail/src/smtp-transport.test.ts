@@ -22,7 +22,7 @@ async function failure(sending: Promise<void>): Promise<unknown> {
   )
 }
 
-test('N-207 a mail arrives as plain text, for exactly one address, as typed', async () => {
+test('a mail arrives as plain text, for exactly one address, as typed', async () => {
   await using server = await startMailServer()
   using transport = smtpTransport(server.url)
   await transport.send(mail)

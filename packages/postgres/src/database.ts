@@ -215,6 +215,7 @@ const MOST_APART_MS = 30_000
  *
  * @param wall milliseconds, as `Date.now` gives them
  */
+// oxlint-disable-next-line no-restricted-properties -- the clock that is checked
 export async function clockAgrees(db: Database, wall: () => number = Date.now): Promise<boolean> {
   const there = await databaseTime(db)
   return Math.abs(wall() - there.getTime()) <= MOST_APART_MS

@@ -1,3 +1,4 @@
+// oxlint-disable-next-line no-restricted-imports -- SCRAM (RFC 5802) is made of it; no request waits for it
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { takeLock } from './advisory-lock.ts'

@@ -60,7 +60,7 @@ const tombstones = async () => (await authority.db.query('select id from expired
 
 describe('an agent expires', () => {
   test.for([
-    ['N-024 that never got a token, after 7 days', 7 * DAY_MS, {}],
+    ['that never got a token, after 7 days', 7 * DAY_MS, {}],
     [
       'that got one and then none, 90 days after the day of its last',
       96 * DAY_MS,
@@ -206,7 +206,7 @@ const Step = fc.oneof(
   },
 )
 
-test('N-159 in a flood the oldest that were never used go, none younger than an hour, nobody with a token, and all can register', async () => {
+test('in a flood the oldest that were never used go, none younger than an hour, nobody with a token, and all can register', async () => {
   const bound = 3
   await fc.assert(
     fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 25 }), async (steps) => {

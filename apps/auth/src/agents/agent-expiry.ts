@@ -9,7 +9,7 @@ import { LIFE } from './agent-life.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
 /** Why an agent expired. `flood`: too many that never got a token, and it was among the oldest. */
-export type ExpiryCause = 'never-used' | 'idle' | 'flood'
+type ExpiryCause = 'never-used' | 'idle' | 'flood'
 
 /** What is left of an agent that was not used: enough to recognise whoever holds its secret or key, and nobody else. */
 export interface ExpiredAgent {

@@ -12,7 +12,7 @@ export interface AgentRecord {
   readonly secrets: readonly AgentSecret[]
 }
 
-export const MAX_SECRETS = 2
+const MAX_SECRETS = 2
 
 /** `ended`: the agent is not active any more. */
 export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'

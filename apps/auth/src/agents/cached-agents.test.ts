@@ -119,7 +119,7 @@ test('a look-up that fails is not kept', async () => {
   expect(await agents.find(id)).toBeUndefined()
 })
 
-test('N-164 never holds more than 10 000 agents', async () => {
+test('never holds more than 10 000 agents', async () => {
   const { agents, asked } = underTest()
   const first = exampleAgent().agent.id
   await agents.find(first)

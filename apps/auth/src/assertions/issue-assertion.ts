@@ -4,7 +4,7 @@ import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { AssertionStore } from './assertion-store.ts'
 import { signAssertion } from './identity-assertion.ts'
 
-export interface IssuedAssertion {
+interface IssuedAssertion {
   /** A JWT, `typ: identity-assertion+jwt`. */
   readonly assertion: string
   readonly expiresAt: Date

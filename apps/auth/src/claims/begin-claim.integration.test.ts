@@ -40,7 +40,7 @@ async function newAgent() {
   return { id: record.agent.id, registeredAt: record.agent.registeredAt }
 }
 
-test('N-239 N-276 N-273 a claim begins with the same statements and the same answer for every address', async () => {
+test('a claim begins with the same statements and the same answer for every address', async () => {
   const { pool, statements } = recording(authority.db)
   const hashKey = exampleHashKey()
   const deps = {

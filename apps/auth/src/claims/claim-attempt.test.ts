@@ -33,7 +33,7 @@ const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): Cla
 const FREE = { blocked: false, tries: 0 }
 const error = (reason: string) => ({ ok: false, error: reason })
 
-describe.for(CLOSED_STATES)('N-267 what is %s stays so:', (state) => {
+describe.for(CLOSED_STATES)('what is %s stays so:', (state) => {
   const attempt = attemptIn(state, { code: { hash, expiresAt: after(ATTEMPT.codeMs) } })
   test('no code, no answer, no try, no claim, no mail changes it', () => {
     expect(stateAt(attempt, start)).toBe(state)
@@ -74,7 +74,7 @@ describe.for(OPEN_STATES)('what is %s', (state) => {
     }
   })
 
-  test('N-268 goes no further when its mailbox is blocked', () => {
+  test('goes no further when its mailbox is blocked', () => {
     const blocked = { blocked: true, tries: 0 }
     expect(press(attempt, blocked, start)).toEqual(error('declined'))
     const untold = state === 'code_shown' ? 'declined' : 'code-not-shown'
@@ -82,7 +82,7 @@ describe.for(OPEN_STATES)('what is %s', (state) => {
     expect(redeem(attempt, { hash, blocked: true }, start)).toEqual(error('declined'))
   })
 
-  test('N-261 is locked by five tries', () => {
+  test('is locked by five tries', () => {
     expect(stateAt({ ...attempt, tries: 4 }, start)).toBe(state)
     expect(stateAt({ ...attempt, tries: 5 }, start)).toBe('locked')
     expect(press({ ...attempt, tries: 5 }, FREE, start)).toEqual(error('locked'))
@@ -98,7 +98,7 @@ test('there are three codes, and none after the link has expired', () => {
   expect(press(attempt, FREE, late)).toMatchObject({ value: { codeExpiresAt: attempt.linkExpiresAt } })
 })
 
-test.for(['initiated', 'sent'] as const)('N-267 before a code was shown no try counts (%s)', (state) => {
+test.for(['initiated', 'sent'] as const)('before a code was shown no try counts (%s)', (state) => {
   expect(countTry(attemptIn(state), FREE, start)).toEqual(error('code-not-shown'))
   expect(redeem(attemptIn(state), { hash, blocked: false }, start)).toEqual(error('code-not-shown'))
 })
@@ -107,14 +107,14 @@ test.for([
   [10 * MINUTE_MS - 1_000, true],
   [10 * MINUTE_MS, false],
   [10 * MINUTE_MS + 1_000, false],
-] as const)('N-256 N-259 a code entered %i ms after it was shown: %s', ([ms, good]) => {
+] as const)('a code entered %i ms after it was shown: %s', ([ms, good]) => {
   const attempt = attemptIn('code_shown')
   const expected = good ? { ok: true } : error('code-expired')
   expect(countTry(attempt, FREE, after(ms))).toMatchObject(expected)
   expect(redeem(attempt, { hash, blocked: false }, after(ms))).toMatchObject(expected)
 })
 
-test('N-263 tries left are those of the attempt and of the mailbox, whichever is fewer', () => {
+test('tries left are those of the attempt and of the mailbox, whichever is fewer', () => {
   const remaining = (tries: number, ofMailbox: number) => {
     const counted = countTry(attemptIn('code_shown', { tries }), { blocked: false, tries: ofMailbox }, start)
     return counted.ok ? counted.value.remaining : counted.error

@@ -3,7 +3,7 @@ import { exampleHashKey } from '../../test/example-agent.ts'
 import { codeHash, newCode, normalisedCode } from './claim-code.ts'
 import { MATCH_PHRASES, newMatchPhrase } from './match-phrase.ts'
 
-describe('N-258 a code', () => {
+describe('a code', () => {
   test('is six digits, zeros in front too', () => {
     const codes = Array.from({ length: 20_000 }, newCode)
     expect(codes.filter((code) => !/^[0-9]{6}$/.test(code))).toEqual([])
@@ -37,9 +37,9 @@ test.for([
   ['', undefined],
   ['1e5000', undefined],
   ['-12345', undefined],
-] as const)('N-269 %j is the code %s', ([entered, code]) => expect(normalisedCode(entered)).toBe(code))
+] as const)('%j is the code %s', ([entered, code]) => expect(normalisedCode(entered)).toBe(code))
 
-test('N-275 N-266 what is kept of a code depends on its attempt and on the key', () => {
+test('what is kept of a code depends on its attempt and on the key', () => {
   const key = exampleHashKey()
   const kept = codeHash(key, 'cla_a', '123456')
   expect(kept).toEqual(codeHash(key, 'cla_a', '123456'))

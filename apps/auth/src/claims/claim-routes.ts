@@ -14,7 +14,7 @@ import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
 import type { ClaimStore } from './postgres-claims.ts'
 
 /** An assertion as its client is answered. @returns undefined when the claim has ended meanwhile */
-export type AnswerAssertion = (
+type AnswerAssertion = (
   clientId: AgentId,
   claim: Claim,
 ) => Promise<z.input<typeof RenewedAssertion> | undefined>

@@ -32,7 +32,7 @@ export interface ClaimMail {
   readonly subject: string
   readonly text: string
 }
-export type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
+type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
 
 export interface NewAttempt {
   readonly id: string

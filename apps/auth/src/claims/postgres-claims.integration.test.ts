@@ -99,14 +99,14 @@ describe('an attempt', () => {
     })
   })
 
-  test('N-260 becomes one claim when twenty redeem it at once, and none after that', async () => {
+  test('becomes one claim when twenty redeem it at once, and none after that', async () => {
     const attempt = await shown(await newAgent())
     const results = await settled(Array.from({ length: 20 }, () => redeem(attempt)))
     const last = await redeem(attempt)
     expect([...results, last].filter(({ ok }) => ok)).toHaveLength(1)
   })
 
-  test('N-264 counts five tries of twenty at once, whatever becomes of them', async () => {
+  test('counts five tries of twenty at once, whatever becomes of them', async () => {
     const agentId = await newAgent()
     const attempt = await shown(agentId)
     const tryOnce = () => attempts.countTry({ agentId }, START)
@@ -119,7 +119,7 @@ describe('an attempt', () => {
     expect(await stored(attempt)).toMatchObject({ state: 'locked', email_sealed: null, code_hash: null })
   })
 
-  test('N-262 N-263 tries stay counted for the mailbox when attempt and agent are others', async () => {
+  test('tries stay counted for the mailbox when attempt and agent are others', async () => {
     const email = newMailbox()
     let counted = 0
     for (let round = 0; round < 4; round++) {
@@ -145,7 +145,7 @@ describe('an attempt', () => {
     expect(await attempts.countTry({ agentId, attemptId: first.id }, START)).toEqual(error('superseded'))
   })
 
-  test('N-266 is nobody’s but its agent’s', async () => {
+  test('is nobody’s but its agent’s', async () => {
     const [owner, other] = [await newAgent(), await newAgent()]
     const attempt = await shown(owner)
     expect(await attempts.countTry({ agentId: other }, START)).toEqual(error('unknown'))
@@ -164,7 +164,7 @@ describe('an attempt', () => {
 })
 
 describe('no', () => {
-  test('N-268 ends every attempt for the mailbox, of agents that it has not confirmed', async () => {
+  test('ends every attempt for the mailbox, of agents that it has not confirmed', async () => {
     const email = newMailbox()
     const [known, stranger, second] = [await newAgent(), await newAgent(), await newAgent()]
     await redeem(await shown(known, { email }))
@@ -248,7 +248,7 @@ describe('a claim', () => {
     expect(await claims.end(second.registrationId, 'agent', at(MINUTE_MS + 30 * DAY_MS))).toBe(false)
   })
 
-  test('N-280 ends with its agent, in the same transaction', async () => {
+  test('ends with its agent, in the same transaction', async () => {
     const agentId = await newAgent()
     const attempt = await shown(agentId)
     await redeem(attempt)

@@ -28,7 +28,7 @@ const Claims = z.object({
 })
 
 /** RFC 7523 §3 leaves the life to the server. */
-export const MAX_LIFE_SECONDS = RULES.clientAssertionMs / 1000
+const MAX_LIFE_SECONDS = RULES.clientAssertionMs / 1000
 /** Clocks of honest clients differ by so much. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 

@@ -46,7 +46,7 @@ test('a jti is in no table in clear', async () => {
   expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
 })
 
-test('N-245 marks go a minute after their assertions are over, in batches, and not before', async () => {
+test('marks go a minute after their assertions are over, in batches, and not before', async () => {
   await authority.db.query('delete from client_assertions')
   const id = await added()
   for (const seconds of [-3_600, -60, -59, 0, 60])

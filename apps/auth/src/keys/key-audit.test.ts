@@ -24,7 +24,7 @@ test('a chain that nobody touched holds, also against an older head', () => {
   expect(checkChain([])).toMatchObject({ ok: true, value: { head: undefined } })
 })
 
-describe('N-170 finds', () => {
+describe('finds', () => {
   const rows = chain(6)
   const head = headOf(rows)
   test('a row that was edited, whatever was changed in it', () => {

@@ -57,7 +57,7 @@ test('one successor at a time is generated', () => {
   expect(generate(ring(key(0, 'signing'), key(1, 'published')), kid(2)).ok).toBe(false)
 })
 
-test('N-166 a key may sign once everybody may be supposed to have seen it, and a refusal says from when', () => {
+test('a key may sign once everybody may be supposed to have seen it, and a refusal says from when', () => {
   const published = ring(key(0, 'signing'), key(1, 'published'))
   expect(activate(published, kid(1), at(329))).toMatchObject({ ok: false, error: { safeFrom: after(330) } })
   expect(activate(published, kid(1), at(330))).toEqual({

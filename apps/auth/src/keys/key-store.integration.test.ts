@@ -89,7 +89,7 @@ test('the private part goes with the state that needed it', async () => {
   expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
 })
 
-test('N-169 of two operators at once one takes the step, and the other is told why not', async () => {
+test('of two operators at once one takes the step, and the other is told why not', async () => {
   await initKeys({ keys })
   const { kid } = await add()
   const published = await Promise.all([toPublished(kid), toPublished(kid), toPublished(kid)])
@@ -100,7 +100,7 @@ test('N-169 of two operators at once one takes the step, and the other is told w
   expect(await keys.audit()).toHaveLength(3)
 })
 
-test('N-169 whoever writes past the steps, no second key can sign', async () => {
+test('whoever writes past the steps, no second key can sign', async () => {
   await initKeys({ keys })
   await add()
   await expect(authority.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
@@ -129,7 +129,7 @@ test('a trial and a refusal change nothing', async () => {
   expect(await dumpTables(authority.db)).toBe(before)
 })
 
-describe('N-170 the audit', () => {
+describe('the audit', () => {
   test('is only ever added to by the role of the app', async () => {
     await initKeys({ keys })
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
@@ -166,7 +166,7 @@ describe('N-170 the audit', () => {
   })
 })
 
-describe('N-168', () => {
+describe('a row of the table of keys that somebody changed', () => {
   test.for([
     [
       'a byte of the private part',

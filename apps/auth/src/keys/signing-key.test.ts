@@ -22,7 +22,7 @@ test('publishes no private part', () => {
   expect(JSON.stringify(instanceKeys([key('signing'), key('published')]).published)).not.toContain('"d"')
 })
 
-test('N-165 without a key that signs it says what to run, whatever other keys there are', () => {
+test('without a key that signs it says what to run, whatever other keys there are', () => {
   const others = KeyState.options.filter((state) => state !== 'signing').map(key)
   const destroyed = { ...key('signing'), privateJwk: undefined }
   for (const keys of [[], others, [destroyed]]) expect(() => instanceKeys(keys)).toThrow('auth keys init')

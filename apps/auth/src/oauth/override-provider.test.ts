@@ -80,7 +80,7 @@ const getToken = async (opened: Opened, form: Record<string, string> = {}) =>
     scope: string
   }
 
-test('N-118 the library makes its addresses from our origin, whatever Host says', () => {
+test('the library makes its addresses from our origin, whatever Host says', () => {
   const { provider } = open()
   const request = new IncomingMessage(new Socket())
   request.headers.host = 'evil.example'
@@ -235,7 +235,7 @@ function failure(status: number, body: unknown): Problem {
   throw new Error('nothing was thrown')
 }
 
-test('N-027 a grant that the server knows and the client may not use is unauthorized_client', () => {
+test('a grant that the server knows and the client may not use is unauthorized_client', () => {
   const body = {
     error: 'invalid_request',
     error_description: 'requested grant type is not allowed for this client',
@@ -261,7 +261,7 @@ test('what is no OAuth error is not passed on', () => {
   expect(failure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
 })
 
-test('N-182 what was thrown inside the library is thrown on as it was, and a success is left alone', () => {
+test('what was thrown inside the library is thrown on as it was, and a success is left alone', () => {
   const surprise = new Error('connect ECONNREFUSED')
   expect(() => throwProviderFailure(answered(500, { error: 'server_error' }, surprise))).toThrow(surprise)
   expect(() => throwProviderFailure(answered(200, { access_token: 'x' }))).not.toThrow()

@@ -198,7 +198,7 @@ describe('the generations beside the tokens in Redis', () => {
   })
 })
 
-test('N-110 a token is not found in another life of its Redis, such as after a replica took over', async () => {
+test('a token is not found in another life of its Redis, such as after a replica took over', async () => {
   await using server = await startRedis()
   const redis = new Redis(server.url)
   const authority = {

@@ -150,7 +150,7 @@ test('the mirror never falls, in either part', async () => {
   expect(await storeThatAsks().stop()).toEqual({ epoch: 5, issuedBefore: later })
 })
 
-test('N-108 one that failed after Redis heard of it is over when it is repeated, with what was issued between', async () => {
+test('one that failed after Redis heard of it is over when it is repeated, with what was issued between', async () => {
   const before = await issue()
   let raised = 0
   const raiseStop: TokenStore['raiseStop'] = async (what) => {

@@ -47,7 +47,7 @@ export function describeTokenStop(
       return done.value
     }
 
-    test('N-106 of everything ends every token, and new ones live', async () => {
+    test('of everything ends every token, and new ones live', async () => {
       const [one, two] = [await register(), await register()]
       const before = [await issue(one), await issue(two)]
       const done = await evidence(store.stop(ALL))
@@ -57,7 +57,7 @@ export function describeTokenStop(
       expect(done.ended).toEqual({ tokens: 2, complete: true })
     })
 
-    test('N-108 ends a token that was being issued when it came, whatever its time says', async () => {
+    test('ends a token that was being issued when it came, whatever its time says', async () => {
       const id = await register()
       const epoch = await epochNow()
       await evidence(store.stop(ALL))
@@ -77,7 +77,7 @@ export function describeTokenStop(
       expect((await store.authority.agents.find(stopped))?.agent.status).toBe('active')
     })
 
-    test('N-106 a token gets the epoch that stands as it is saved', async () => {
+    test('a token gets the epoch that stands as it is saved', async () => {
       const id = await register()
       const before = await save(id, {})
       await evidence(store.stop(ALL))
@@ -91,7 +91,7 @@ export function describeTokenStop(
       expect(await isActive(after)).toBe(false)
     })
 
-    test('N-108 by time ends what was issued before, not what was issued in that very second', async () => {
+    test('by time ends what was issued before, not what was issued in that very second', async () => {
       const id = await register()
       const at = second()
       const earlier = new Date(at.getTime() - 1_000)
@@ -120,7 +120,7 @@ export function describeTokenStop(
       expect((await store.stop({ kind: 'client', clientId: id })).ok).toBe(false)
     })
 
-    test('N-105 nothing that begins after it finds a token that was issued before, whenever it was saved', async () => {
+    test('nothing that begins after it finds a token that was issued before, whenever it was saved', async () => {
       const rounds = Array.from({ length: 5 }, async () => {
         const id = await register()
         const saving = Array.from({ length: 5 }, () => save(id, {}))

@@ -117,7 +117,7 @@ export function describeTokenStore(
       expect(await store.tokens.find(sha256(newToken()))).toBeUndefined()
     })
 
-    test('N-252 a token is active until the moment it expires', async () => {
+    test('a token is active until the moment it expires', async () => {
       const hash = await issue(await register())
       const { expiresAt } = tokenOf(exampleAgent().agent.id)
       const before = store.clock.now
@@ -143,7 +143,7 @@ export function describeTokenStore(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('N-241 holds hashes only, and finds by the whole of them', async () => {
+    test('holds hashes only, and finds by the whole of them', async () => {
       const token = newToken()
       const id = await register()
       await store.tokens.save(sha256(token), tokenOf(id))
@@ -165,7 +165,7 @@ export function describeTokenStore(
     })
 
     test.for(['disabled', 'deleted'] as const)(
-      'N-108 nor one that is saved afterwards by a process that had not heard of the client being %s',
+      'nor one that is saved afterwards by a process that had not heard of the client being %s',
       async (status) => {
         const id = await register()
         await store.endAgent(id, status)

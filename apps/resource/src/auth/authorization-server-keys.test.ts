@@ -91,7 +91,7 @@ test('its time counts from before it was asked for', async () => {
   await expect(slow).rejects.toThrow('too late')
 })
 
-test('N-089 an unknown kid fetches again, at most once a second', async () => {
+test('an unknown kid fetches again, at most once a second', async () => {
   await known('one')
   body = { keys: [one, two], trust_seconds: 5 }
   now += 999

@@ -45,7 +45,7 @@ test('a challenge is one line of quoted parameters', () => {
   )
 })
 
-test('N-226 nothing breaks out of a parameter', () => {
+test('nothing breaks out of a parameter', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'"\\a ,=\r\n\t\u00e9\u{1f4a9}') }), (scope) => {
       expect(bearerChallenge({ scope: [scope], resourceMetadata })).toMatch(

@@ -77,7 +77,7 @@ test.for<[string, (member: Member) => unknown, Record<string, string>]>([
     { a: 'new', b: 'kept', c: 'new' },
   ],
   [
-    'N-114 everything, as after a key was revoked',
+    'everything, as after a key was revoked',
     (m) => m.notice({ mark: MARK, number: 8, ended: { kind: 'everything' } }, 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
@@ -92,7 +92,7 @@ test.for<[string, (member: Member) => unknown, Record<string, string>]>([
   expect(Object.fromEntries(['a', 'b', 'c'].map((hash) => [hash, how(member, hash, 21)]))).toEqual(expected)
 })
 
-test('N-109 an answer that was on its way while its token was revoked is not kept', () => {
+test('an answer that was on its way while its token was revoked is not kept', () => {
   const member = joined()
   const slow = lookUp(member, 'a', 10)
   expect(member.notice(tokenEnded(8, 'a'), 500)).toMatchObject([{ do: 'hear', seen: 8 }])
@@ -194,7 +194,7 @@ test('an answer that comes when the lease is over is not kept', () => {
   expect(how(member, 'a', LEASE_MS + 2)).toBe('new')
 })
 
-test('N-164 keeps no answer for longer than it may, and no more than it may', () => {
+test('keeps no answer for longer than it may, and no more than it may', () => {
   const member = joined({ keepMs: 100, mostKept: 2 })
   for (const hash of ['a', 'b']) keep(member, hash, 10)
   expect(how(member, 'a', 20)).toBe('kept')

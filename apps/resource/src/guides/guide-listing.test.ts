@@ -17,7 +17,7 @@ test('a cursor gives back its slug and is safe in an address', () => {
   )
 })
 
-test('N-217 no other text is a cursor, nor is the cursor of another key', () => {
+test('no other text is a cursor, nor is the cursor of another key', () => {
   const others = guideCursors(parseHashKey(newHashKey()))
   fc.assert(
     fc.property(slug, fc.string(), fc.nat(), (name, text, at) => {

@@ -92,7 +92,7 @@ test('throws rather than call a stranger known, should two slugs ever be the sam
   )
 })
 
-test('N-286 confirms and removes by its own links alone, and credits who referred a confirmed entry', async () => {
+test('confirms and removes by its own links alone, and credits who referred a confirmed entry', async () => {
   await using store = await open()
   const referrer = newEntry('ana@example.org')
   await store.add(referrer)
@@ -112,7 +112,7 @@ test('N-286 confirms and removes by its own links alone, and credits who referre
   expect((await store.statistics()).entries).toBe(1)
 })
 
-test('N-287 who comes back is new: old links and the old slug are dead', async () => {
+test('who comes back is new: old links and the old slug are dead', async () => {
   await using store = await open()
   const before = newEntry('ana@example.org')
   await store.add(before)

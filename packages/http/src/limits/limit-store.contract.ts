@@ -52,7 +52,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect((await opened.store.take('other', policy)).remaining).toBe(2)
     })
 
-    test('N-148 of a burst on each side of a window’s edge, lets one quota through, from two processes', async () => {
+    test('of a burst on each side of a window’s edge, lets one quota through, from two processes', async () => {
       await using opened = await open()
       const stores = [opened.store, opened.sameStore ?? opened.store]
       const burst = async () => {
@@ -72,7 +72,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect(await burst()).toBe(3)
     })
 
-    test('N-148 in any stretch of a window, whatever comes when, allows the quota and little less', {
+    test('in any stretch of a window, whatever comes when, allows the quota and little less', {
       timeout: 60_000,
     }, async () => {
       await using opened = await open()

@@ -60,13 +60,13 @@ describe('an address', () => {
     expect((await limiter.takeForAddress(policy, '192.0.2.2')).allowed).toBe(true)
   })
 
-  test('N-143 of IPv6 shares it with its /64, a thousand addresses or not', async () => {
+  test('of IPv6 shares it with its /64, a thousand addresses or not', async () => {
     const { limiter } = start()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8::${index.toString(16)}`)
     expect(await allowedOf(1_000, take)).toBe(4)
   })
 
-  test('N-143 of IPv6 shares four times the quota with its /48', async () => {
+  test('of IPv6 shares four times the quota with its /48', async () => {
     const { limiter } = start()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8:0:${index.toString(16)}::1`)
     expect(await allowedOf(1_000, take)).toBe(16)
@@ -99,7 +99,7 @@ describe('an address', () => {
 })
 
 describe('subjects are counted', () => {
-  test('N-145 apart in each policy, though one policy’s name and subject look like another’s', async () => {
+  test('apart in each policy, though one policy’s name and subject look like another’s', async () => {
     const { limiter, state } = start()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
@@ -120,7 +120,7 @@ describe('subjects are counted', () => {
     expect(third).not.toBe(first)
   })
 
-  test('N-148 across midnight, when the hash changes', async () => {
+  test('across midnight, when the hash changes', async () => {
     const { limiter, state, clock } = start()
     clock.at = Date.UTC(2026, 0, 1, 23, 59, 30)
     expect(await allowedOf(3, () => limiter.take(policy, 's'))).toBe(3)
@@ -131,7 +131,7 @@ describe('subjects are counted', () => {
     expect(await allowedOf(5, () => limiter.take(policy, 's'))).toBe(3)
   })
 
-  test('N-148 across midnight in a window of a whole day', async () => {
+  test('across midnight in a window of a whole day', async () => {
     const { limiter, clock } = start()
     const daily = { ...policy, windowSeconds: 24 * 3600 }
     clock.at = Date.UTC(2026, 0, 1, 23)
@@ -150,7 +150,7 @@ describe('subjects are counted', () => {
   })
 })
 
-describe('N-147 while the store does not answer', () => {
+describe('while the store does not answer', () => {
   test('general policies are counted here, against the same quota', async () => {
     const { limiter, state } = start()
     state.broken = true

@@ -133,7 +133,7 @@ const limiterOn = (store: LimitStore, now = () => new Date()) =>
 describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   const policy = { name: 'writes', quota: 2, windowSeconds: 60 }
 
-  test('N-220 keeps no address, e-mail or client id in any key or value, and forgets all', async () => {
+  test('keeps no address, e-mail or client id in any key or value, and forgets all', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
     // No window of which began the day before, and was counted under another key.
@@ -173,25 +173,22 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     ['what would end a script', `']]) redis.call('FLUSHALL') --`],
     ['bytes', '\u0000\u00ff\u{1f600}'],
     ['64 KiB', 'x'.repeat(65_536)],
-  ] satisfies [string, string][])(
-    'N-221 takes a key for a key, whatever is in it: %s',
-    async ([_what, key]) => {
-      await using space = openKeySpace()
-      await using opened = await openClient(url)
-      const store = redisLimitStore(opened.redis, space.prefix)
-      const other = `${key}x`
-      const taken = [
-        await store.take(key, policy),
-        await store.take(key, policy),
-        await store.take(key, policy),
-      ]
-      expect(taken.map(({ allowed }) => allowed)).toEqual([true, true, false])
-      expect((await store.take(other, policy)).allowed).toBe(true)
-      expect(await space.list()).toHaveLength(2)
-    },
-  )
+  ] satisfies [string, string][])('takes a key for a key, whatever is in it: %s', async ([_what, key]) => {
+    await using space = openKeySpace()
+    await using opened = await openClient(url)
+    const store = redisLimitStore(opened.redis, space.prefix)
+    const other = `${key}x`
+    const taken = [
+      await store.take(key, policy),
+      await store.take(key, policy),
+      await store.take(key, policy),
+    ]
+    expect(taken.map(({ allowed }) => allowed)).toEqual([true, true, false])
+    expect((await store.take(other, policy)).allowed).toBe(true)
+    expect(await space.list()).toHaveLength(2)
+  })
 
-  test('N-149 heals a count whose end was lost, so that nobody is locked out for ever', async () => {
+  test('heals a count whose end was lost, so that nobody is locked out for ever', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
     const store = redisLimitStore(opened.redis, space.prefix)

@@ -54,7 +54,7 @@ describe('a policy with a batch', () => {
     expect(state.asked).toBeLessThan(45)
   })
 
-  test('N-148 in any window allows at most one batch more for each process, whatever comes when', async () => {
+  test('in any window allows at most one batch more for each process, whatever comes when', async () => {
     const { clock, process } = start()
     const taken: number[] = []
     const stores = [process(), process()]

@@ -5,7 +5,7 @@ import { createLog } from './log.ts'
 
 const messageOf = (message: string) => describeError(new Error(message)).message
 
-describe('N-174, N-182 what could be somebody’s data is cut out of a message:', () => {
+describe('what could be somebody’s data is cut out of a message:', () => {
   test.for([
     { why: 'a quoted value', message: 'invalid input for uuid: "canary"' },
     { why: 'a value in single quotes', message: "no user 'canary'" },

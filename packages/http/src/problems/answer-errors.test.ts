@@ -107,7 +107,7 @@ describe('a failure is written', () => {
   })
 })
 
-describe('N-182, N-183 what was thrown stays inside:', () => {
+describe('what was thrown stays inside:', () => {
   class DriverError extends Error {
     override readonly name = 'DriverError'
     readonly detail = `Key (email)=(${SECRET}) already exists`
@@ -153,7 +153,7 @@ test('a mistake of a caller is no error in the log', async () => {
   expect(service.logged.map((line) => JSON.parse(line).level)).toEqual(['info'])
 })
 
-test('N-155 an error is never cached, and says nothing about the answer that was begun', async () => {
+test('an error is never cached, and says nothing about the answer that was begun', async () => {
   await using service = await failing((ctx) => {
     ctx.set({ etag: '"x"', 'cache-control': 'public', location: '/elsewhere', 'content-encoding': 'gzip' })
     ctx.status = 201
@@ -178,7 +178,7 @@ test('the headers of the problem are sent, and HEAD has those of GET without a b
   expect(headed.headers.get('content-length')).toMatch(/^\d+$/)
 })
 
-test('N-183 an answer that breaks off in the middle is cut, so that nobody takes it for whole', async () => {
+test('an answer that breaks off in the middle is cut, so that nobody takes it for whole', async () => {
   await using service = await failing(async (ctx) => {
     ctx.res.writeHead(200, { 'content-length': '100' })
     ctx.res.write('half')

@@ -55,7 +55,7 @@ test.for([2_500, -2_500])(
 )
 
 test.for([3_600_000, -3_600_000, 31_000])(
-  'F-17 N-251 one that is %i ms off is not sound, at once',
+  'F-17 one that is %i ms off is not sound, at once',
   async (ahead) => {
     const { state, clock, looks } = machine()
     await using _ = clock

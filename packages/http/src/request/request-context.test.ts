@@ -37,7 +37,7 @@ test('two request ids in one request are replaced', async () => {
   expect(answers[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
-test('N-174 a request leaves one line, without its path, query, address, headers or body', async () => {
+test('a request leaves one line, without its path, query, address, headers or body', async () => {
   await using service = await startService({ trustedProxies: '127.0.0.1' })
   await fetch(`${service.url}/canary-path/x?canary-query=1#canary`, {
     method: 'POST',
@@ -68,7 +68,7 @@ test('N-174 a request leaves one line, without its path, query, address, headers
   ])
 })
 
-test('N-164 a method that nobody knows is counted as "other", so that labels stay few', async () => {
+test('a method that nobody knows is counted as "other", so that labels stay few', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
     await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { answers: 1 })

@@ -34,7 +34,7 @@ async function start() {
   }
 }
 
-test('N-183 what is thrown while answering is a 500 and a line of the log, and the process goes on', async () => {
+test('what is thrown while answering is a 500 and a line of the log, and the process goes on', async () => {
   await using failing = await start()
   const answer = await failing.get('/throw')
   expect([answer.status, answer.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
@@ -46,7 +46,7 @@ test('N-183 what is thrown while answering is a 500 and a line of the log, and t
 })
 
 test.for(['/timer', '/promise', '/text'])(
-  'N-183 what nobody caught is a line of the log, and the end of the process: %s',
+  'what nobody caught is a line of the log, and the end of the process: %s',
   async (path) => {
     await using failing = await start()
     // The answer may be cut off by the end.
@@ -60,7 +60,7 @@ test.for(['/timer', '/promise', '/text'])(
   },
 )
 
-test('N-173 SIGUSR1 opens no debugger, and the process goes on', async () => {
+test('SIGUSR1 opens no debugger, and the process goes on', async () => {
   await using failing = await start()
   failing.child.kill('SIGUSR1')
   for (let n = 0; n < 20; n++) expect((await failing.get('/')).status).toBe(200)

@@ -10,7 +10,7 @@ const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, '
 const post = (path: string, body: string) =>
   head(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
 
-test('N-138 a request of a connection begins when the one before it was answered', async () => {
+test('a request of a connection begins when the one before it was answered', async () => {
   const order: string[] = []
   await using server = await start((request, response) => {
     order.push(`begin ${request.url}`)
@@ -33,7 +33,7 @@ test.for([
       `${head('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   ],
 ] satisfies [string, () => string][])(
-  'N-138 nothing is carried out behind a last answer: %s',
+  'nothing is carried out behind a last answer: %s',
   async ([_why, last]) => {
     const carriedOut: (string | undefined)[] = []
     await using server = await start((request, response) => {

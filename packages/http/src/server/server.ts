@@ -155,7 +155,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
  *
  * @returns what makes a handler wait for its turn; all handlers of one server take turns with each other
  */
-export function oneAtATime(): (handle: Handler) => Handler {
+function oneAtATime(): (handle: Handler) => Handler {
   /** What waits on a connection on which something is being answered. */
   const waiting = new WeakMap<Socket, (() => void)[]>()
   const next = (socket: Socket) => {

@@ -4,7 +4,7 @@ import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 
 /** The revisions that the MCP server is tested with, the newest first. */
-export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
+const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
 
 export const MCP_CAPABILITIES = {
   tools: { listChanged: false },

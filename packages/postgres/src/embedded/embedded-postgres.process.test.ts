@@ -89,7 +89,7 @@ describe('a first start', () => {
     await expect(intruder.query('select 1')).rejects.toMatchObject({ code: '28P01' })
   })
 
-  test('N-177 makes a server that writes no statement, parameter or value of a row into its log', async () => {
+  test('makes a server that writes no statement, parameter or value of a row into its log', async () => {
     await using server = await useEmbeddedPostgres({ dir })
     await using pool = openPool(server.url)
     const { rows } = await pool.query<{ name: string; setting: string }>(
