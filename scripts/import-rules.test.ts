@@ -67,14 +67,14 @@ const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
     allowed: ['apps/resource/src/wire.ts', `const { createClient } = await ${DYNAMIC}('redis')`],
   },
   {
-    rule: 'stores-are-chosen-in-wire',
+    rule: 'token-store-is-chosen-in-stores',
     breach: [
-      'apps/auth/src/agents/register-agent.ts',
-      `import { postgresAgentStore } from './postgres-agent-store.ts'`,
+      'apps/auth/src/wire.ts',
+      `import { postgresTokenStore } from './tokens/postgres-token-store.ts'`,
     ],
     allowed: [
-      'apps/auth/src/wire.ts',
-      `import { postgresAgentStore } from './agents/postgres-agent-store.ts'`,
+      'apps/auth/src/stores.ts',
+      `import { postgresTokenStore } from './tokens/postgres-token-store.ts'`,
     ],
   },
   {
@@ -164,7 +164,7 @@ const THERE: Planted[] = [
     'apps/auth/src/a/bottom.ts',
     'apps/auth/src/config.ts',
     'apps/auth/src/agents/agent-store.ts',
-    'apps/auth/src/agents/postgres-agent-store.ts',
+    'apps/auth/src/tokens/postgres-token-store.ts',
     'apps/auth/src/keys/guide-index.ts',
     'apps/auth/src/keys/index.ts',
     'apps/auth/src/tokens/token-store.ts',

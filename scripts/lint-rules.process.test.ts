@@ -15,7 +15,7 @@ const PLANTED: [rule: string, file: string, line: string][] = [
   ['eslint(no-console)', SOURCE, `console.log('secret')`],
   ['eslint(no-empty)', SOURCE, `try { JSON.parse('') } catch {}`],
   ['eslint(max-params)', SOURCE, `export const five = (a: 1, b: 1, c: 1, d: 1, e: 1) => a + b + c + d + e`],
-  ['eslint(max-lines-per-function)', SOURCE, `export function long() {\n${'  void 0\n'.repeat(81)}}`],
+  ['eslint(max-lines-per-function)', SOURCE, `export function long() {\n${'  void 0\n'.repeat(201)}}`],
   ['eslint(no-unused-vars)', SOURCE, `import { readFileSync } from 'node:fs'`],
   ['eslint(preserve-caught-error)', SOURCE, `try { JSON.parse('') } catch (cause) { throw new Error('no') }`],
   [

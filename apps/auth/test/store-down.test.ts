@@ -79,11 +79,12 @@ const unknown = (): Registered => {
   return { client_id: `agt_${random}`, client_secret: 'x' }
 }
 
-async function expectEar() {
+/** One connection hears of agents and keys, the other of mails. */
+async function expectEars() {
   const { rowCount } = await stores.db.query(
     `select from pg_stat_activity where datname = current_database() and application_name = 'plainpath listen' and state = 'idle' and query <> ''`,
   )
-  expect(rowCount).toBe(1)
+  expect(rowCount).toBe(2)
 }
 
 async function expectRecovery() {
@@ -100,7 +101,7 @@ describe.for([
 ] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_how, fail]) => {
   beforeAll(async () => {
     // A new connection on which changes are heard makes the server forget what it knew.
-    await vi.waitFor(expectEar, { timeout: 5_000 })
+    await vi.waitFor(expectEars, { timeout: 5_000 })
     await getToken(auth, another)
     await tokenByKey(auth, keyed)
     await fail()

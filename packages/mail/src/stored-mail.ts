@@ -17,7 +17,8 @@ const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * SECOND_
 const LEASE_MS = 80 * SECOND_MS
 
 const BATCH = 500
-const DEAD_CONTENT_MS = RULES.undeliveredMailMs
+/** Counted from the last attempt, which comes within a day. */
+const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
 const Row = z.object({
   id: z.uuid(),
