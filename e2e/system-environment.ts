@@ -25,6 +25,7 @@ export interface SystemEnvironment extends AsyncDisposable {
    */
   readonly surroundings: {
     readonly revocation: RevocationOptions
+    readonly databasePatience: number
     readonly redisTimeoutMs: number
     readonly introspectionTimeoutMs: number
   }
@@ -68,6 +69,7 @@ export async function openSystemEnvironment(
     adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
     surroundings: {
       revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
+      databasePatience: 5,
       redisTimeoutMs: 5_000,
       introspectionTimeoutMs: 5_000,
     },

@@ -4,8 +4,11 @@ import { type ErrorLog, openPool, type ReservedPool, reservedPool } from '@plain
 const KEPT_BACK = 2
 
 /** The database of this app, with connections kept back for what ends tokens: `withReserved` gives them. */
-export function openDatabase(url: string, log: ErrorLog): ReservedPool {
-  const common = openPool(url, { applicationName: 'plainpath-auth', log })
+export function openDatabase(
+  url: string,
+  options: { log: ErrorLog; patience?: number | undefined },
+): ReservedPool {
+  const common = openPool(url, { ...options, applicationName: 'plainpath-auth' })
   const applicationName = 'plainpath-auth revocation'
-  return reservedPool(common, openPool(url, { max: KEPT_BACK, stay: true, applicationName, log }))
+  return reservedPool(common, openPool(url, { ...options, max: KEPT_BACK, stay: true, applicationName }))
 }

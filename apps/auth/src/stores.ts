@@ -65,6 +65,8 @@ export interface StoreOptions {
   readonly events?: AuthEvents
   /** Of every key in Redis, where it is to be another than `auth:`. */
   readonly redisPrefix?: string
+  /** How many times longer than in production PostgreSQL may take: for tests on a busy machine. */
+  readonly databasePatience?: number
   /** How long Redis may take to answer, where it is to be another time than 200 ms. */
   readonly redisTimeoutMs?: number
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
@@ -76,7 +78,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
   const { sealingKeys, hashKey } = config
   await using opening = new AsyncDisposableStack()
-  const db = opening.use(openDatabase(config.databaseUrl, log))
+  const db = opening.use(openDatabase(config.databaseUrl, { log, patience: options.databasePatience }))
   const redis =
     config.redisUrl === undefined
       ? undefined

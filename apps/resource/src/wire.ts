@@ -61,6 +61,8 @@ export interface ResourceDeps {
   readonly now: () => Date
   /** Gets a line with the link of each mail, where mail becomes files. */
   readonly announce?: (line: string) => void
+  /** How many times longer than in production PostgreSQL may take: for tests on a busy machine. */
+  readonly databasePatience?: number
   /** How long the authorization server may take, where it is to be another time than a second. */
   readonly introspectionTimeoutMs?: number | undefined
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
@@ -70,14 +72,23 @@ export interface ResourceDeps {
 /** Builds every object of the API once. Stores and the authorization server need not answer yet. */
 export async function openResource(
   config: Config,
-  { log, now, announce = () => undefined, introspectionTimeoutMs, revocation = REVOCATION }: ResourceDeps,
+  {
+    log,
+    now,
+    announce = () => undefined,
+    databasePatience,
+    introspectionTimeoutMs,
+    revocation = REVOCATION,
+  }: ResourceDeps,
 ): Promise<Resource> {
   await using opening = new AsyncDisposableStack()
   const urls = serviceUrls(config.origin)
   const tracing = opening.use(
     await openTracing({ url: config.otlpUrl, service: 'plainpath-resource', version: API_VERSION, log }),
   )
-  const db = opening.use(openPool(config.databaseUrl, { applicationName: 'plainpath resource', log }))
+  const db = opening.use(
+    openPool(config.databaseUrl, { applicationName: 'plainpath resource', log, patience: databasePatience }),
+  )
   const metrics = createMetrics('resource')
   poolMetrics(metrics, db)
   const tokenMetrics = introspectionMetrics(metrics)

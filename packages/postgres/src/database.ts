@@ -58,17 +58,25 @@ const CLOSE_TIMEOUT_MS = 5_000
  */
 export function openPool(
   url: string,
-  options: { max?: number; stay?: boolean; applicationName?: string; log?: ErrorLog } = {},
+  options: {
+    max?: number
+    stay?: boolean
+    applicationName?: string
+    log?: ErrorLog
+    /** How many times longer than in production everything may take: for tests on a busy machine. */
+    patience?: number | undefined
+  } = {},
 ): Pool {
+  const { patience = 1 } = options
   const pool = new pg.Pool({
     connectionString: url,
     application_name: options.applicationName ?? 'plainpath',
     max: options.max ?? 10,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
+    connectionTimeoutMillis: CONNECT_TIMEOUT_MS * patience,
     ...(options.stay && { idleTimeoutMillis: 0 }),
-    statement_timeout: 2_000,
-    query_timeout: 2_500,
-    lock_timeout: 500,
+    statement_timeout: 2_000 * patience,
+    query_timeout: 2_500 * patience,
+    lock_timeout: 500 * patience,
     idle_in_transaction_session_timeout: 5_000,
     keepAlive: true,
     types: rowTypes,
@@ -79,7 +87,7 @@ export function openPool(
   )
   const { max } = pool.options
   const line = waitingLine(max, {
-    waitMs: CONNECT_TIMEOUT_MS,
+    waitMs: CONNECT_TIMEOUT_MS * patience,
     isServed: (error) => !isUnavailable(error),
   })
   const inSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
