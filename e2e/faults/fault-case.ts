@@ -20,6 +20,8 @@ export interface FaultCase {
   readonly graceMs?: number
   /** The largest share of all requests that may be refused, where most of it can be served. */
   readonly mostRefused?: number
+  /** It is load itself: a busy machine may refuse this share of all requests. */
+  readonly mayShed?: number
   /** How long after the fault good answers must be as frequent again as before, all but a fifth. */
   readonly recoversMs?: number
   /** At least so many seconds before it, while it lasts, and afterwards. */

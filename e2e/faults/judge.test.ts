@@ -130,4 +130,16 @@ describe('the judgement', () => {
     expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
     expect(judge(entries, { ...FAULT, graceMs: 10_000, mostRefused: 0.1 }).wrong).toEqual(['2 of 9 refused'])
   })
+
+  test('lets a fault that is load itself be shed, up to its share', () => {
+    const load = { ...FAULT, parts: [], refuses: [], mayShed: 0.5 }
+    const shed = entry({ operation: 'token', outcome: 'refused' })
+    const good = entry({ operation: 'token' })
+    expect(judge([shed, good], load).wrong).toEqual([])
+    expect(judge([shed, shed, good], load).wrong).toHaveLength(1)
+    expect(judge([shed, good], { ...load, mayShed: undefined }).wrong).not.toEqual([])
+    expect(
+      judge([entry({ operation: 'token', outcome: 'wrong', why: 'it lives' }), good], load).wrong,
+    ).toEqual(['token: it lives (1)'])
+  })
 })
