@@ -1,5 +1,6 @@
+import { durationIn } from '@plainpath/domain'
 import type { Log, Metrics } from '@plainpath/http'
-import { countUnused } from './agents/agent-counts.ts'
+import { COUNTS_AS_IDLE_MS, countUnused } from './agents/agent-counts.ts'
 import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
 import { sweepIdentityAssertions } from './assertions/postgres-identity-assertion-store.ts'
@@ -29,7 +30,10 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   const { stores, metrics, events, log, now, everyMs } = deps
   const { neverUsedClients } = config
   const neverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
-  const idle = metrics.gauge('agents_idle', 'Registered agents that got no token for 30 days')
+  const idle = metrics.gauge(
+    'agents_idle',
+    `Registered agents that got no token for ${durationIn('day', COUNTS_AS_IDLE_MS)}`,
+  )
   const running = new AsyncDisposableStack()
   const regularly = (what: string, sweep: Sweep) =>
     running.use(sweepRegularly(what, sweep, { db: stores.db, now, log, events, ...(everyMs && { everyMs }) }))

@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
+import { RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
-import { CLAIM_MS } from '../src/claims/claim.ts'
-import { ATTEMPT } from '../src/claims/claim-attempt.ts'
 import type { ClaimMail, NewAttempt } from '../src/claims/postgres-claim-attempts.ts'
 import type { NewClaim } from '../src/claims/postgres-claims.ts'
 
@@ -26,7 +25,7 @@ export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}
     mailbox: email.toLowerCase(),
     matchPhrase: 'amber river',
     linkHash: sha256(random()),
-    linkExpiresAt: new Date(createdAt.getTime() + ATTEMPT.linkMs),
+    linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),
     createdAt,
     ...change,
   }
@@ -45,7 +44,7 @@ export const exampleRedemption = (attemptId: string, codeHash: Buffer, now: Date
   codeHash,
   endLinkHash: sha256(random()),
   now,
-  expiresAt: new Date(now.getTime() + CLAIM_MS),
+  expiresAt: new Date(now.getTime() + RULES.claimMs),
   mail: (claim, to) => ({ kind: 'claim-confirmed', about: claim.id, to, subject: 'done', text: 'done' }),
 })
 

@@ -13,7 +13,7 @@ export const RULES = {
   neverUsedMs: 7 * DAY_MS,
   /** When another registration expires, counted from its last token. */
   idleMs: 90 * DAY_MS,
-  /** How coarsely the time of the last token is stored. */
+  /** How coarsely the time of the last token is stored: longer than a token lasts, so that no use is missed. */
   useRecordedMs: DAY_MS,
   /** How long a flood of registrations cannot expire a new one. */
   floodMs: HOUR_MS,

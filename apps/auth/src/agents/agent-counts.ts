@@ -5,7 +5,7 @@ import { z } from 'zod'
 export interface UnusedAgents {
   /** That never got a token. */
   readonly neverUsed: number
-  /** That got none for 30 days. */
+  /** That got none for `COUNTS_AS_IDLE_MS`. */
   readonly idle: number
 }
 
@@ -21,9 +21,8 @@ export interface AgentCounts extends UnusedAgents {
   readonly confirmed: number
 }
 
-const DAY_MS = 24 * 3_600_000
-/** From then on an agent counts as idle: a third of what ends it. */
-const IDLE_MS = 30 * DAY_MS
+/** From then on an agent counts as idle: 30 days, a third of what ends it. */
+export const COUNTS_AS_IDLE_MS = 30 * 24 * 3_600_000
 /** More are not counted each minute. */
 const MOST_COUNTED = 1_000_000
 
@@ -43,7 +42,7 @@ export async function countUnused(db: Database, now: Date): Promise<UnusedAgents
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MOST_COUNTED}) counted)`
   const { rows } = await db.query(
     `select ${atMost('last_used_at is null')} as "neverUsed", ${atMost('last_used_at <= $1')} as idle`,
-    [new Date(now.getTime() - IDLE_MS)],
+    [new Date(now.getTime() - COUNTS_AS_IDLE_MS)],
   )
   return Unused.parse(rows[0])
 }
@@ -60,7 +59,7 @@ export async function countAgents(db: Database, now: Date): Promise<AgentCounts>
             (select count(*) from claims where ended_at is null and expires_at > $2) as confirmed,
             (select count(*) from expired_agents) as expired
      from agents`,
-    [new Date(now.getTime() - IDLE_MS), now],
+    [new Date(now.getTime() - COUNTS_AS_IDLE_MS), now],
   )
   return Counts.parse(rows[0])
 }

@@ -1,11 +1,10 @@
-import { AgentId, AgentKey } from '@plainpath/domain'
+import { AgentId, AgentKey, RULES } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { LIFE } from './agent-life.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
 /** Why an agent expired. `flood`: too many that never got a token, and it was among the oldest. */
@@ -79,7 +78,7 @@ export async function findExpiredAgent(
   const { rows } = await db.query(
     `select id, cause, secret_hashes, hash_key_ids, jwks, expired_at from expired_agents
      where id = $1 and expired_at > $2`,
-    [id, new Date(now.getTime() - LIFE.tombstoneMs)],
+    [id, new Date(now.getTime() - RULES.tombstoneMs)],
   )
   return rows[0] && ExpiredRow.parse(rows[0])
 }
@@ -96,7 +95,7 @@ export async function forgetExpiredAgents(db: Database, now: Date, most: number)
        (select id from expired_agents
         where expired_at <= $1 or (expired_at, id) <= (${newestBeyond('expired_agents', 'expired_at', '$2')})
         order by expired_at, id limit ${FORGET_BATCH} for update skip locked)`,
-    [new Date(now.getTime() - LIFE.tombstoneMs), most],
+    [new Date(now.getTime() - RULES.tombstoneMs), most],
   )
   return rowCount
 }
@@ -151,19 +150,19 @@ function dueAgents(
     {
       cause: 'never-used',
       where: `${NEVER_USED} and registered_at <= $1 order by registered_at, id`,
-      values: [before(LIFE.neverUsedMs)],
+      values: [before(RULES.neverUsedMs)],
     },
     {
       cause: 'idle',
       where: `status = 'active' and last_used_at <= $1 order by last_used_at, id`,
-      values: [before(LIFE.idleMs + LIFE.markMs)],
+      values: [before(RULES.idleMs + RULES.useRecordedMs)],
     },
     {
       cause: 'flood',
       where: `${NEVER_USED} and registered_at <= $1
         and (registered_at, id) <= (${newestBeyond(`agents where ${NEVER_USED}`, 'registered_at', '$2')})
         order by registered_at, id`,
-      values: [before(LIFE.floodMs), neverUsed],
+      values: [before(RULES.floodMs), neverUsed],
     },
   ]
 }

@@ -1,5 +1,5 @@
-import { type Agent, authenticationMethod } from '@plainpath/domain'
-import type { AgentCounts } from './agent-counts.ts'
+import { type Agent, authenticationMethod, durationIn, RULES } from '@plainpath/domain'
+import { type AgentCounts, COUNTS_AS_IDLE_MS } from './agent-counts.ts'
 import type { ExpiredAgent } from './agent-expiry.ts'
 import { idleExpiry } from './agent-life.ts'
 
@@ -40,7 +40,7 @@ export const expiredJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
 
 const CAUSES: Record<ExpiredAgent['cause'], string> = {
   'never-used': 'it never got a token',
-  idle: 'it got no token for 90 days',
+  idle: `it got no token for ${durationIn('day', RULES.idleMs)}`,
   flood: 'it never got a token, and too many others did not either',
 }
 
@@ -57,10 +57,10 @@ export const countsText = (counts: AgentCounts): string =>
   [
     `active     ${counts.active}`,
     `  never used                  ${counts.neverUsed}`,
-    `  no token for 30 days        ${counts.idle}`,
+    `${`  no token for ${durationIn('day', COUNTS_AS_IDLE_MS)}`.padEnd(30)}${counts.idle}`,
     `disabled   ${counts.disabled}`,
     `deleted    ${counts.deleted}`,
-    `expired    ${counts.expired}  (in the last 90 days)`,
+    `expired    ${counts.expired}  (in the last ${durationIn('day', RULES.tombstoneMs)})`,
     `with keys  ${counts.withKeys}`,
     `confirmed  ${counts.confirmed}`,
   ].join('\n')

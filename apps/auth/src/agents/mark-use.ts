@@ -1,6 +1,6 @@
-import type { AgentId } from '@plainpath/domain'
+import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
-import { idleExpiry, LIFE } from './agent-life.ts'
+import { idleExpiry } from './agent-life.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
@@ -37,7 +37,7 @@ export function useMarks(deps: {
       const now = deps.now()
       const agent = (await deps.cachedAgents.find(id))?.agent
       const known = later(agent?.lastUsedAt, marks.get(id))
-      if (known && now.getTime() - known.getTime() < LIFE.markMs) {
+      if (known && now.getTime() - known.getTime() < RULES.useRecordedMs) {
         marks.set(id, known)
         return true
       }

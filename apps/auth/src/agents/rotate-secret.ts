@@ -1,9 +1,8 @@
 import { randomBytes, randomUUID } from 'node:crypto'
-import { type AgentId, err, ok, type Result } from '@plainpath/domain'
+import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { LIFE } from './agent-life.ts'
 import type { AddSecretRefusal, AgentRepository, EndedSecret } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 import type { CachedAgents } from './cached-agents.ts'
@@ -38,7 +37,7 @@ export async function addSecret(
 ): Promise<Result<AddedSecret, AddSecretRefusal>> {
   const { secret, kept } = newSecret(deps.hashKey, now)
   try {
-    const added = await deps.agents.addSecret(id, kept, new Date(now.getTime() + LIFE.oldSecretMs))
+    const added = await deps.agents.addSecret(id, kept, new Date(now.getTime() + RULES.oldSecretMs))
     return added.ok ? ok({ secret, added: kept, secrets: added.value }) : err(added.error)
   } finally {
     deps.cachedAgents.forget(id)

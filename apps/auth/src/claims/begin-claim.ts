@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { canonicalEmail } from '@plainpath/domain'
+import { canonicalEmail, RULES } from '@plainpath/domain'
 import { mailboxOf } from '@plainpath/mail'
 import { sha256 } from '@plainpath/sealing'
-import { ATTEMPT } from './claim-attempt.ts'
 import { claimLinkMail } from './claim-mails.ts'
 import { newMatchPhrase } from './match-phrase.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
@@ -48,7 +47,7 @@ export const beginClaim =
       mailbox: mailboxOf(email).mailbox,
       matchPhrase: newMatchPhrase(),
       linkHash: sha256(secret),
-      linkExpiresAt: new Date(now.getTime() + ATTEMPT.linkMs),
+      linkExpiresAt: new Date(now.getTime() + RULES.claimLinkMs),
       createdAt: now,
     }
     const mail = claimLinkMail({ ...attempt, url: deps.linkUrl(secret) })

@@ -1,6 +1,6 @@
+import { RULES } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import {
-  ATTEMPT,
   type AttemptState,
   afterMail,
   CLOSED_STATES,
@@ -24,17 +24,17 @@ const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): Cla
   registrationId: 'clm_x',
   agentId: 'agt_x',
   state,
-  linkExpiresAt: after(ATTEMPT.linkMs),
+  linkExpiresAt: after(RULES.claimLinkMs),
   presses: state === 'code_shown' ? 1 : 0,
   tries: 0,
-  code: state === 'code_shown' ? { hash, expiresAt: after(ATTEMPT.codeMs) } : undefined,
+  code: state === 'code_shown' ? { hash, expiresAt: after(RULES.claimCodeMs) } : undefined,
   ...change,
 })
 const FREE = { blocked: false, tries: 0 }
 const error = (reason: string) => ({ ok: false, error: reason })
 
 describe.for(CLOSED_STATES)('what is %s stays so:', (state) => {
-  const attempt = attemptIn(state, { code: { hash, expiresAt: after(ATTEMPT.codeMs) } })
+  const attempt = attemptIn(state, { code: { hash, expiresAt: after(RULES.claimCodeMs) } })
   test('no code, no answer, no try, no claim, no mail changes it', () => {
     expect(stateAt(attempt, start)).toBe(state)
     expect(press(attempt, FREE, start)).toEqual(error(state))
@@ -61,9 +61,9 @@ describe.for(OPEN_STATES)('what is %s', (state) => {
   })
 
   test.for([
-    [ATTEMPT.linkMs - 1, state],
-    [ATTEMPT.linkMs, 'expired'],
-    [ATTEMPT.linkMs + 1, 'expired'],
+    [RULES.claimLinkMs - 1, state],
+    [RULES.claimLinkMs, 'expired'],
+    [RULES.claimLinkMs + 1, 'expired'],
   ] as const)('%i ms after its mail it is %s', ([ms, now]) => {
     expect(stateAt(attempt, after(ms))).toBe(now)
     expect(press(attempt, FREE, after(ms)).ok).toBe(now === state)
@@ -94,7 +94,7 @@ test('there are three codes, and none after the link has expired', () => {
   const attempt = attemptIn('code_shown', { presses: 2 })
   expect(press(attempt, FREE, start).ok).toBe(true)
   expect(press({ ...attempt, presses: 3 }, FREE, start)).toEqual(error('no-codes-left'))
-  const late = after(ATTEMPT.linkMs - MINUTE_MS)
+  const late = after(RULES.claimLinkMs - MINUTE_MS)
   expect(press(attempt, FREE, late)).toMatchObject({ value: { codeExpiresAt: attempt.linkExpiresAt } })
 })
 

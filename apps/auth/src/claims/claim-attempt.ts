@@ -1,17 +1,8 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
 
-/** The numbers of a claim attempt (contract §5). */
-export const ATTEMPT = {
-  linkMs: RULES.claimLinkMs,
-  codeMs: RULES.claimCodeMs,
-  codeLength: RULES.claimCodeDigits,
-  presses: RULES.claimCodes,
-  tries: RULES.claimTries,
-  /** Codes entered for one mailbox within 24 hours, over all agents and attempts. */
-  triesOfMailbox: 10,
-  blockMs: RULES.claimBlockMs,
-} as const
+/** Codes entered for one mailbox within `RULES.mailboxTriesMs`, over all agents and attempts. */
+const TRIES_OF_MAILBOX = 10
 
 export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
 export const CLOSED_STATES = ['completed', 'locked', 'declined', 'expired', 'superseded', 'failed'] as const
@@ -54,7 +45,7 @@ export const isOpen = (state: AttemptState): state is OpenState =>
 /** What the attempt is at `now`: time and tries close it, whether or not anybody has written so. */
 export function stateAt(attempt: ClaimAttempt, now: Date): AttemptState {
   if (!isOpen(attempt.state)) return attempt.state
-  if (attempt.tries >= ATTEMPT.tries) return 'locked'
+  if (attempt.tries >= RULES.claimTries) return 'locked'
   return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
 }
 
@@ -77,15 +68,15 @@ export function press(
 ): Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'> {
   const closed = closedAt(attempt, mailbox, now)
   if (closed) return err(closed)
-  if (attempt.presses >= ATTEMPT.presses) return err('no-codes-left')
-  const expiresAt = Math.min(now.getTime() + ATTEMPT.codeMs, attempt.linkExpiresAt.getTime())
+  if (attempt.presses >= RULES.claimCodes) return err('no-codes-left')
+  const expiresAt = Math.min(now.getTime() + RULES.claimCodeMs, attempt.linkExpiresAt.getTime())
   return ok({ presses: attempt.presses + 1, codeExpiresAt: new Date(expiresAt) })
 }
 
 /** The person says no. @returns until when agents that they have not confirmed do not reach the mailbox */
 export function decline(attempt: ClaimAttempt, now: Date): Result<{ blockedUntil: Date }, ClosedState> {
   const state = stateAt(attempt, now)
-  return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + ATTEMPT.blockMs) }) : err(state)
+  return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + RULES.claimBlockMs) }) : err(state)
 }
 
 export type TryRefusal = ClosedState | 'code-not-shown' | 'code-expired'
@@ -104,9 +95,9 @@ export function countTry(
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
   if (mailbox.blocked) return err('declined')
   if (now >= attempt.code.expiresAt) return err('code-expired')
-  if (mailbox.tries >= ATTEMPT.triesOfMailbox) return err('locked')
+  if (mailbox.tries >= TRIES_OF_MAILBOX) return err('locked')
   const tries = attempt.tries + 1
-  const remaining = Math.min(ATTEMPT.tries - tries, ATTEMPT.triesOfMailbox - mailbox.tries - 1)
+  const remaining = Math.min(RULES.claimTries - tries, TRIES_OF_MAILBOX - mailbox.tries - 1)
   return ok({ tries, remaining })
 }
 

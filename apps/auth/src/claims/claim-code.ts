@@ -1,10 +1,10 @@
 import { randomInt } from 'node:crypto'
+import { RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
-import { ATTEMPT } from './claim-attempt.ts'
 
 /** Decimal digits, each code as likely as every other: `randomInt` has no modulo bias. */
 export const newCode = (): string =>
-  String(randomInt(10 ** ATTEMPT.codeLength)).padStart(ATTEMPT.codeLength, '0')
+  String(randomInt(10 ** RULES.claimCodeDigits)).padStart(RULES.claimCodeDigits, '0')
 
 /**
  * The digits of a code that somebody meant: full-width digits (and others with a compatibility form) are their ASCII ones,
@@ -15,7 +15,7 @@ export const newCode = (): string =>
  */
 export function normalisedCode(entered: string): string | undefined {
   const digits = entered.normalize('NFKC').replaceAll(/[\s-]/g, '')
-  return digits.length === ATTEMPT.codeLength && /^[0-9]+$/.test(digits) ? digits : undefined
+  return digits.length === RULES.claimCodeDigits && /^[0-9]+$/.test(digits) ? digits : undefined
 }
 
 /** As it is kept: without the key, a million guesses would find the code of a plain hash at once. */

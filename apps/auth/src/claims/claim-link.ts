@@ -1,7 +1,7 @@
-import { err, ok, type Result } from '@plainpath/domain'
+import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
 import { type Claim, isLive } from './claim.ts'
-import { ATTEMPT, type ClosedState, isOpen, stateAt } from './claim-attempt.ts'
+import { type ClosedState, isOpen, stateAt } from './claim-attempt.ts'
 import { codeHash, newCode } from './claim-code.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
 import type { ClaimStore } from './postgres-claims.ts'
@@ -50,7 +50,7 @@ export function claimLink(deps: {
     const state = stateAt(attempt, at)
     if (matchPhrase === undefined || !isOpen(state)) return err(isOpen(state) ? 'expired' : state)
     if (blocked) return err('declined')
-    const codesLeft = ATTEMPT.presses - attempt.presses
+    const codesLeft = RULES.claimCodes - attempt.presses
     return ok({ attempt, question: questionOf(attempt.agentId, matchPhrase, codesLeft) })
   }
 
@@ -73,7 +73,7 @@ export function claimLink(deps: {
       if (!pressed.ok) return pressed
       const { presses, codeExpiresAt: expiresAt } = pressed.value
       return ok({
-        ...questionOf(question.agentId, question.matchPhrase, ATTEMPT.presses - presses),
+        ...questionOf(question.agentId, question.matchPhrase, RULES.claimCodes - presses),
         code,
         expiresAt,
       })
@@ -99,5 +99,5 @@ const questionOf = (agentId: string, matchPhrase: string, codesLeft: number): Cl
   agentId,
   matchPhrase,
   codesLeft,
-  shown: codesLeft < ATTEMPT.presses,
+  shown: codesLeft < RULES.claimCodes,
 })

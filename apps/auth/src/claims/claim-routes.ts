@@ -1,4 +1,4 @@
-import { type Agent, AgentId, numberInWords, type RenewedAssertion } from '@plainpath/domain'
+import { type Agent, AgentId, numberInWords, type RenewedAssertion, RULES } from '@plainpath/domain'
 import { type Caller, defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import type { z } from 'zod'
@@ -6,7 +6,6 @@ import { invalidClient } from '../clients/authenticate-client.ts'
 import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
 import type { BeginClaim } from './begin-claim.ts'
 import type { Claim } from './claim.ts'
-import { ATTEMPT } from './claim-attempt.ts'
 import { normalisedCode } from './claim-code.ts'
 import type { CompleteClaim, CompletionRefusal } from './complete-claim.ts'
 import { maskAddress } from './mask-address.ts'
@@ -54,8 +53,8 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
           match_phrase: begun.matchPhrase,
           expires_at: begun.expiresAt.toISOString(),
           delivery: { method: 'email', to: maskAddress(email) },
-          otp_length: ATTEMPT.codeLength,
-          attempts_allowed: ATTEMPT.tries,
+          otp_length: RULES.claimCodeDigits,
+          attempts_allowed: RULES.claimTries,
           resend_after: CLAIM_RESEND.windowSeconds,
         },
       }
@@ -106,7 +105,7 @@ async function agentOf(caller: Caller, deps: ClaimRouteDeps): Promise<Agent> {
 function codeIn(entered: string, pointer: string): string {
   const code = normalisedCode(entered)
   if (code !== undefined) return code
-  const detail = `must be the ${numberInWords(ATTEMPT.codeLength)} digits that the person was shown, as a string`
+  const detail = `must be the ${numberInWords(RULES.claimCodeDigits)} digits that the person was shown, as a string`
   throw new Problem('invalid-request', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 

@@ -1,8 +1,3 @@
-import { RULES } from '@plainpath/domain'
-
-/** How long a claim lasts (contract §5). */
-export const CLAIM_MS = RULES.claimMs
-
 export const ENDED_BY = ['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired'] as const
 export type EndedBy = (typeof ENDED_BY)[number]
 

@@ -1,8 +1,8 @@
-import { err, ok, type Result } from '@plainpath/domain'
+import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 import { newLinkSecret } from './begin-claim.ts'
-import { CLAIM_MS, type Claim } from './claim.ts'
-import { ATTEMPT, type TryRefusal } from './claim-attempt.ts'
+import type { Claim } from './claim.ts'
+import type { TryRefusal } from './claim-attempt.ts'
 import { codeHash } from './claim-code.ts'
 import { claimConfirmedMail } from './claim-mails.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
@@ -38,7 +38,7 @@ export const completeClaim =
     const { attempt, remaining } = counted.value
     const entered = codeHash(deps.hashKey, attempt.id, code)
     if (!attempt.code || !equalBytes(attempt.code.hash, entered)) {
-      if (attempt.tries >= ATTEMPT.tries) await deps.attempts.lockIfSpent(attempt.id)
+      if (attempt.tries >= RULES.claimTries) await deps.attempts.lockIfSpent(attempt.id)
       return err({ reason: 'wrong', remaining })
     }
     const now = deps.now()
@@ -48,7 +48,7 @@ export const completeClaim =
       codeHash: entered,
       endLinkHash: sha256(secret),
       now,
-      expiresAt: new Date(now.getTime() + CLAIM_MS),
+      expiresAt: new Date(now.getTime() + RULES.claimMs),
       mail: (claim, to) =>
         claimConfirmedMail(claim, { to, agentRegisteredAt: agent.registeredAt, url: deps.endUrl(secret) }),
     })

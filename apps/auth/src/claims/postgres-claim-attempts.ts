@@ -1,4 +1,4 @@
-import { err, ok, type Result } from '@plainpath/domain'
+import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { AuthEvents } from '../events.ts'
@@ -12,7 +12,6 @@ import {
   OPEN,
 } from './attempt-row.ts'
 import {
-  ATTEMPT,
   afterMail,
   type ClaimAttempt,
   type ClosedState,
@@ -161,7 +160,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
     async lockIfSpent(id: string): Promise<void> {
       await db.query(
         `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= $2`,
-        [id, ATTEMPT.tries],
+        [id, RULES.claimTries],
       )
       events.emit('attempt-locked', { claim_attempt_id: id })
     },

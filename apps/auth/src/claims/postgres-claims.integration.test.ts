@@ -1,3 +1,4 @@
+import { RULES } from '@plainpath/domain'
 import { isUnavailable } from '@plainpath/postgres'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -14,7 +15,6 @@ import {
   START,
 } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
-import { ATTEMPT } from './claim-attempt.ts'
 import { rewrapClaims } from './postgres-claim-addresses.ts'
 import { type NewAttempt, postgresClaimAttempts } from './postgres-claim-attempts.ts'
 import { endClaimsOfAgent, postgresClaims } from './postgres-claims.ts'
@@ -262,9 +262,9 @@ describe('a claim', () => {
 describe('sweeping', () => {
   test('erases an unfinished attempt after 24 hours, and its row a day later', async () => {
     const attempt = await shown(await newAgent())
-    await sweepClaims(authority.db, at(ATTEMPT.linkMs - 1))
+    await sweepClaims(authority.db, at(RULES.claimLinkMs - 1))
     expect(await stored(attempt)).toMatchObject({ state: 'code_shown' })
-    await sweepClaims(authority.db, at(ATTEMPT.linkMs))
+    await sweepClaims(authority.db, at(RULES.claimLinkMs))
     expect(await stored(attempt)).toMatchObject({ state: 'expired', email_sealed: null, code_hash: null })
     await sweepClaims(authority.db, at(2 * DAY_MS))
     expect(await stored(attempt)).toBeUndefined()
