@@ -5,6 +5,18 @@ import { z } from 'zod'
 const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
   ...GuideSource.shape,
+  /** What the source is: decides how long a reading of it counts as fresh. */
+  kind: z.enum(['statute', 'regulation', 'form-instructions', 'agency-page', 'contact']).optional(),
+})
+
+/** One change that a reader may have to know of. */
+const HistoryLine = z.strictObject({
+  date: z.iso.date(),
+  /** The version of the guide in which the text changed. */
+  version: z.int().min(1),
+  text: z
+    .string()
+    .regex(/^(Corrected|Added|Removed): ./, 'must begin with "Corrected: ", "Added: " or "Removed: "'),
 })
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
@@ -27,6 +39,8 @@ export const FrontMatter = z
     maxAgeDays: z.int().min(1).max(1000),
     talkToAnAttorneyWhen,
     sources: z.array(PackagedSource).min(1),
+    /** Newest first. */
+    history: z.array(HistoryLine).default([]),
   })
   .refine((front) => (front.reviewed === null) === (front.reviewedBy === null), {
     path: ['reviewed'],

@@ -16,6 +16,7 @@ export const EXAMPLE_GUIDE: PackagedGuide = {
   maxAgeDays: 365,
   talkToAnAttorneyWhen: ['You have a hearing.'],
   disclaimer: DISCLAIMER,
+  history: [],
   sources: [
     {
       id: 'form',
