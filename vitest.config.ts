@@ -59,9 +59,9 @@ export default defineConfig({
     // For compiled code, so that apps started as processes load faster.
     env: { NODE_COMPILE_CACHE: path.resolve('node_modules/.cache/plainpath') },
     // What is waited for comes later on a busy machine.
-    expect: { poll: { timeout: 10_000 } },
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
+    expect: { poll: { timeout: 30_000 } },
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
     // Measured: on two cores three workers are a fifth faster than two, and four are no faster than three.
     maxWorkers: Math.min(8, availableParallelism() + 1),
     sequence: { sequencer: RandomOrder },

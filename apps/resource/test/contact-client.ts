@@ -46,7 +46,7 @@ export async function startContact(options: StartOptions = {}): Promise<ContactA
     kept: () =>
       count('select (select count(*) from contact_messages) + (select count(*) from mails) as kept'),
     async becomes(id, state) {
-      const end = performance.now() + 10_000
+      const end = performance.now() + 40_000
       for (;;) {
         const { rows } = await api.db.query<{ state: string }>(
           'select state, pg_sleep(0.02) from contact_messages where id = $1',

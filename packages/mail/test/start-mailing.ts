@@ -93,7 +93,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
       return rows[0] ?? {}
     },
     async becomes(id, state) {
-      const end = performance.now() + 10_000
+      const end = performance.now() + 40_000
       for (;;) {
         const row = await mailing.state(id)
         if (row['state'] === state) return row

@@ -14,7 +14,7 @@ const log = createLog({ service: 'test', write: (line) => logged.push(line) })
 
 /** Resolves with the first answer; while the store is not connected, each call fails at once. */
 async function answered<T>(call: () => Promise<T>): Promise<T> {
-  const giveUpAt = performance.now() + 5_000
+  const giveUpAt = performance.now() + 20_000
   for (;;) {
     try {
       return await call()
