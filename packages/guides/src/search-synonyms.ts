@@ -13,6 +13,10 @@ travel document, advance parole, reentry permit, re-entry permit, I-131, refugee
     travel permit, travel outside, leave the US, go abroad, trip
 naturalization, citizenship, N-400, become a citizen, US citizen application, naturalize,
     citizenship application
+armed forces, military, army, navy, marines, air force, coast guard, national guard, soldier, veteran,
+    service member, military service, N-426
+certificate of citizenship, N-600, N-600K, citizenship through a parent, citizen through a parent,
+    derived citizenship, derivative citizenship, automatic citizenship, citizen automatically
 naturalization test, citizenship test, civics test, civics questions, civics, citizenship exam,
     english test, history test, N-648
 adjustment of status, adjust status, I-485, AOS, green card from inside the US, apply from inside
@@ -37,7 +41,10 @@ request for evidence, RFE, notice of intent to deny, NOID, intent to deny, more 
 fee waiver, I-912, cannot pay the fee, afford the fee, low income, free filing, no money for the fee,
     reduced fee, waive the fee
 FOIA, freedom of information, G-639, copy of my file, immigration file, A-file, my records, records
-asylum, I-589, asylee, afraid to go back, persecution, persecuted, scared, fear, danger, refugee
+asylum, I-589, asylee, afraid to go back, persecution, persecuted, scared, fear, danger
+refugee, I-730, follow to join, resettlement, resettled
+special immigrant juvenile, SIJ, SIJS, juvenile court, foster care, abandoned, abandonment, neglected,
+    neglect, orphan
 TPS, temporary protected status, I-821
 DACA, dreamer, deferred action, I-821D, childhood arrivals
 VAWA, self-petition, I-360, domestic violence, abuse, abused spouse, battered, violent husband, abusive,
