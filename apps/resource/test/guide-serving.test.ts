@@ -100,7 +100,8 @@ describe('the feed of changes', () => {
     if (!guide) throw new Error('there are no guides')
     await publishGuides(api.db, packaged, NOW)
     const later = new Date('2026-12-01T08:00:00Z')
-    await publishGuides(api.db, [{ ...guide, version: 2, title: 'Fees & <forms>' }], later)
+    const version = guide.version + 1
+    await publishGuides(api.db, [{ ...guide, version, title: 'Fees & <forms>' }], later)
     const feed = async () => (await ask(api.origin, { path: '/guides.atom' })).body
     await expect.poll(feed, { interval: 20, timeout: 1000 }).toContain('Fees &amp; &lt;forms&gt;')
     const body = await feed()
@@ -108,7 +109,7 @@ describe('the feed of changes', () => {
     expect(body).toContain(`<id>${api.origin}/guides.atom</id>`)
     expect(body).toContain('<updated>2026-12-01T08:00:00.000Z</updated>')
     const ids = [...body.matchAll(/<entry>\n<id>([^<]*)<\/id>/g)].map(([, id]) => id)
-    expect(ids[0]).toBe(`${api.origin}/guides/${guide.slug}#version-2`)
+    expect(ids[0]).toBe(`${api.origin}/guides/${guide.slug}#version-${version}`)
     expect(new Set(ids).size).toBe(ids.length)
     const { headers } = await ask(api.origin, { path: '/guides.atom' })
     expect(headers['content-type']).toBe('application/atom+xml; charset=utf-8')
