@@ -30,7 +30,8 @@ const FOLDER_IMPORTS = {
   // An agent that ends takes its claims and tokens with it, and APIs are told.
   agents: 'claims|clients|revocation|tokens',
   claims: 'clients|revocation|tokens',
-  tokens: 'revocation',
+  tokens: 'audit|revocation',
+  keys: 'audit',
   // Gives oidc-provider our clients, keys, resource servers, tokens and assertions.
   oauth: 'assertions|clients|keys|resource-servers|tokens',
   // Signed with the keys of the ring.

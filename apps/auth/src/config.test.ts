@@ -1,12 +1,11 @@
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { settingRows, settingsTable } from '@plainpath/http/settings'
+import { ConfigError, type Environment, settingRows, settingsTable } from '@plainpath/http/settings'
 import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { ConfigError, type Environment, loadConfig } from './config.ts'
+import { loadConfig, SETTINGS } from './config.ts'
 import { createResourceServer } from './resource-servers/resource-servers.ts'
-import { SETTINGS } from './settings.ts'
 
 let folder: string
 let good: Record<string, string>

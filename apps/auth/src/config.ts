@@ -1,9 +1,135 @@
-import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
-import { mailSettings, smtpMistake } from '@plainpath/mail'
-import { keySettings } from './keys/key-settings.ts'
-import { SETTINGS } from './settings.ts'
+import {
+  baseUrl,
+  type Environment,
+  file,
+  fileAndPath,
+  hostHeader,
+  list,
+  numberFrom,
+  port,
+  positive,
+  postgresUrl,
+  redisUrl,
+  type Setting,
+  type SettingValues,
+  settingsReader,
+  text,
+  trustedProxies,
+  wholeNumber,
+} from '@plainpath/http/settings'
+import { MailFrom, mailSettings, SmtpUrl, smtpMistake } from '@plainpath/mail'
+import { Origin } from '@plainpath/metadata'
+import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
+import { KEY_SETTINGS, keySettings } from './keys/key-settings.ts'
+import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
-export { ConfigError, type Environment }
+/** Every variable of the authorization server. The table in README.md is made from this. */
+export const SETTINGS = {
+  AUTH_ORIGIN: {
+    schema: Origin,
+    description: 'Site root and OAuth issuer, such as `https://plainpath.example`',
+  },
+  AUTH_PORT: { schema: port, description: 'Port of the public listener', default: '8081' },
+  AUTH_HOST: { schema: text, description: 'Address the public listener binds', default: '0.0.0.0' },
+  AUTH_INTERNAL_PORT: {
+    schema: port,
+    description: 'Port of the internal listener (introspection, JWKS)',
+    default: '8091',
+  },
+  AUTH_INTERNAL_HOST: {
+    schema: text,
+    description: 'Address the internal listener binds; never a public one',
+    default: '127.0.0.1',
+  },
+  AUTH_OPERATIONS_PORT: {
+    schema: port,
+    description: 'Port of `/live`, `/ready` and `/metrics`',
+    default: '9081',
+  },
+  AUTH_OPERATIONS_HOST: {
+    schema: text,
+    description: 'Address the operations listener binds',
+    default: '127.0.0.1',
+  },
+  AUTH_DATABASE_URL: {
+    schema: postgresUrl,
+    description: 'PostgreSQL, as the role that may not change tables',
+    secret: true,
+  },
+  AUTH_MIGRATION_DATABASE_URL: {
+    schema: postgresUrl.optional(),
+    description: 'PostgreSQL, as the owner; for `migrate` only',
+    secret: true,
+  },
+  AUTH_REDIS_URL: {
+    schema: redisUrl.optional(),
+    description: 'Redis for tokens and limits; without it they live in PostgreSQL and memory',
+    secret: true,
+  },
+  AUTH_KEK_FILE: {
+    schema: file(parseKeyEncryptionKeys),
+    description: 'File of key-encryption keys, newest first',
+  },
+  AUTH_HASH_KEY_FILE: { schema: file(parseHashKey), description: 'File of the hash key' },
+  AUTH_RESOURCE_SERVERS_FILE: {
+    schema: fileAndPath(parseResourceServers),
+    description: 'JSON file of the resource servers that may introspect; read again every second',
+  },
+  AUTH_SMTP_URL: {
+    schema: SmtpUrl.optional(),
+    description:
+      'Mail server, `smtp://user:password@host:587` (STARTTLS) or `smtps://…`; an `https` AUTH_ORIGIN needs one',
+    secret: true,
+  },
+  AUTH_MAIL_FROM: {
+    schema: MailFrom.optional(),
+    description: 'Address that mail comes from; without it `no-reply@` the host of AUTH_ORIGIN',
+  },
+  AUTH_OUTBOX_DIR: {
+    schema: text,
+    description: 'Directory where mail becomes files for a day, without AUTH_SMTP_URL',
+    default: '.data/outbox',
+  },
+  AUTH_TRUSTED_PROXIES: {
+    schema: trustedProxies,
+    description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are believed',
+    default: '',
+  },
+  AUTH_CORS_ORIGINS: { schema: list(Origin), description: 'Origins whose scripts may POST', default: '' },
+  AUTH_ALSO_ACCEPT_HOSTS: {
+    schema: list(hostHeader),
+    description: 'Further values of Host that are accepted, such as `127.0.0.1:8080`',
+    default: '',
+  },
+  AUTH_LIMITS_FACTOR: {
+    schema: positive(1_000_000),
+    description: 'Multiplies every rate limit',
+    default: '1',
+  },
+  AUTH_OTLP_URL: {
+    schema: baseUrl.optional(),
+    description:
+      'Collector of traces, OTLP over HTTP, such as `http://collector:4318`; without it there are none',
+  },
+  AUTH_NEVER_USED_CLIENTS: {
+    schema: wholeNumber(1, 10_000_000),
+    description:
+      'So many clients that never got a token may be registered at once; over it the oldest go, none younger than an hour',
+    default: '100000',
+  },
+  AUTH_DRAIN_DELAY_SECONDS: {
+    schema: numberFrom(0, 99),
+    description:
+      'How long requests are still taken after SIGTERM, unready, until every gateway has looked away',
+    default: '5',
+  },
+  AUTH_DRAIN_SECONDS: {
+    schema: positive(600),
+    description: 'How long requests in flight may take after that',
+    default: '20',
+  },
+  ...KEY_SETTINGS,
+} as const satisfies Record<string, Setting>
 
 const readSettings = settingsReader({
   settings: SETTINGS,

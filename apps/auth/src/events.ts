@@ -1,6 +1,6 @@
 import { EventEmitter } from 'node:events'
 import type { Log } from '@plainpath/http'
-import type { Actor } from './audit-chain.ts'
+import type { Actor } from './audit/audit-chain.ts'
 
 /** What changes what may be done, with our own ids. */
 interface SecurityEventData {

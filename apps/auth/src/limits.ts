@@ -1,5 +1,7 @@
 import { RULES } from '@plainpath/domain'
-import type { LimitPolicy } from '@plainpath/http'
+import { type LimitPolicy, type LimitStore, redisLimitStore, takeAhead } from '@plainpath/http'
+import type { Redis } from 'ioredis'
+import { runRedisScript } from './tokens/run-redis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
@@ -44,4 +46,14 @@ export const FAILED_AUTHENTICATION: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
   windowSeconds: 10 * MINUTE,
+}
+
+/** Counts for all processes together, on our connection. @param prefix of every key, such as `auth:` */
+export function sharedLimits(redis: Redis, prefix: string, now: () => Date): LimitStore {
+  const limitRedis = {
+    eval: (script: string, keys: string[], args: string[]) => runRedisScript(redis, script, keys, args),
+    get: (key: string) => redis.get(key),
+    setIfAbsent: (key: string, value: string, seconds: number) => redis.set(key, value, 'EX', seconds, 'NX'),
+  }
+  return takeAhead(redisLimitStore(limitRedis, prefix), now)
 }

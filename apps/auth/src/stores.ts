@@ -1,7 +1,7 @@
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
 import { mailQueue } from '@plainpath/mail'
-import type { ReservedPool } from '@plainpath/postgres'
+import { openPool, type ReservedPool, reservedPool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import { type AgentRepository, agentRepository } from './agents/agent-repository.ts'
@@ -16,14 +16,11 @@ import type { Config } from './config.ts'
 import { type AuthEvents, createEvents } from './events.ts'
 import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
 import { type KeyStore, postgresKeyStore } from './keys/key-store.ts'
-import { openDatabase } from './open-database.ts'
 import {
   postgresResourceServerFollowers,
   type ResourceServerFollowers,
 } from './resource-servers/resource-server-followers.ts'
-import { nobodyToTell } from './revocation/follow-mark.ts'
-import { redisRevocationStore } from './revocation/redis-revocation-store.ts'
-import { createRevoker, type Revoker } from './revocation/revoker.ts'
+import { nobodyToTell, type Revoker, redisRevoker } from './revocation/revoker.ts'
 import { openRedis } from './tokens/open-redis.ts'
 import { postgresStopStore, readStop, type StopStore } from './tokens/postgres-stop-store.ts'
 import { postgresTokenStore } from './tokens/postgres-token-store.ts'
@@ -34,6 +31,9 @@ import { traceRedis } from './tokens/trace-redis.ts'
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
 /** Of every key in Redis; the Redis user of this app may touch nothing else. */
 const REDIS_PREFIX = 'auth:'
+
+/** Connections for what ends tokens, beside those of the pool: `withReserved` gives them. */
+const KEPT_BACK = 2
 
 /** What is kept, for the server and the command line. */
 export interface Stores extends AsyncDisposable {
@@ -78,7 +78,18 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
   const { sealingKeys, hashKey } = config
   await using opening = new AsyncDisposableStack()
-  const db = opening.use(openDatabase(config.databaseUrl, { log, patience: options.databasePatience }))
+  const pool = { log, patience: options.databasePatience }
+  const db = opening.use(
+    reservedPool(
+      openPool(config.databaseUrl, { ...pool, applicationName: 'plainpath-auth' }),
+      openPool(config.databaseUrl, {
+        ...pool,
+        applicationName: 'plainpath-auth revocation',
+        max: KEPT_BACK,
+        stay: true,
+      }),
+    ),
+  )
   const redis =
     config.redisUrl === undefined
       ? undefined
@@ -97,14 +108,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
   const tokens = redis
     ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
     : postgresTokenStore(db, { now })
-  const revoker = redis
-    ? createRevoker({
-        store: redisRevocationStore(redis, revocation.name),
-        intervals: revocation.intervals,
-        clock: performance,
-        events,
-      })
-    : nobodyToTell
+  const revoker = redis ? redisRevoker(redis, revocation, events) : nobodyToTell
   const claimDeps = { db, sealingKeys, hashKey, addMail: mailQueue(sealingKeys).add, events }
   const resources = opening.move()
   return {

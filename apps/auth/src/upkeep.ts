@@ -1,5 +1,6 @@
 import { durationIn } from '@plainpath/domain'
-import type { Log, Metrics } from '@plainpath/http'
+import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
+import { clockAgrees, type Database } from '@plainpath/postgres'
 import { COUNTS_AS_IDLE_MS, countUnused } from './agents/agent-counts.ts'
 import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
@@ -9,15 +10,16 @@ import { sweepAssertions } from './clients/postgres-assertion-store.ts'
 import type { Config } from './config.ts'
 import type { AuthEvents } from './events.ts'
 import type { Stores } from './stores.ts'
-import { type Sweep, sweepRegularly } from './sweep-regularly.ts'
 import { sweepTokens } from './tokens/sweep-tokens.ts'
+
+/** Deletes a batch of what is over. @returns how many went; 0 when nothing is left */
+type Sweep = (db: Database, now: Date) => Promise<number>
 
 /** What is left of so many expired agents is kept for each that may never have been used. */
 const EXPIRED_FOR_EACH = 10
 
-export interface UpkeepDeps {
-  readonly stores: Stores
-  readonly metrics: Pick<Metrics, 'gauge'>
+interface SweepDeps {
+  readonly db: Database
   readonly events: AuthEvents
   readonly log: Log
   readonly now: () => Date
@@ -25,9 +27,14 @@ export interface UpkeepDeps {
   readonly everyMs?: number
 }
 
-/** Deletes what is over, and ends agents that are not used, once a minute until disposed. */
+interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
+  readonly stores: Stores
+  readonly metrics: Pick<Metrics, 'gauge'>
+}
+
+/** Deletes what is over, and ends agents that are not used. Postgres has no time to live of its own. */
 export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
-  const { stores, metrics, events, log, now, everyMs } = deps
+  const { stores, metrics, events } = deps
   const { neverUsedClients } = config
   const neverUsed = metrics.gauge('agents_never_used', 'Registered agents that never got a token')
   const idle = metrics.gauge(
@@ -36,7 +43,7 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   )
   const running = new AsyncDisposableStack()
   const regularly = (what: string, sweep: Sweep) =>
-    running.use(sweepRegularly(what, sweep, { db: stores.db, now, log, events, ...(everyMs && { everyMs }) }))
+    running.use(sweepRegularly(what, sweep, { ...deps, db: stores.db }))
 
   // Redis drops tokens by itself.
   if (!stores.redis) regularly('expired tokens', sweepTokens)
@@ -54,4 +61,25 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   regularly('expired agents', (db, at) => forgetExpiredAgents(db, at, EXPIRED_FOR_EACH * neverUsedClients))
   regularly('ended secrets', sweepSecrets)
   return running
+}
+
+/** Sweeps once a minute until disposed, in batches while there is more. */
+export function sweepRegularly(
+  what: string,
+  sweep: Sweep,
+  { db, events, log, now, everyMs = 60_000 }: SweepDeps,
+): AsyncDisposable {
+  const sweeping = runRepeatedly(async (isStopped) => {
+    try {
+      // By a clock that is days ahead everything would be over.
+      if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is wrong`)
+      while ((await sweep(db, now())) > 0) if (isStopped()) return
+      events.emit('swept', { what })
+    } catch (error) {
+      log.warn(`${what} were not swept`, { error })
+    }
+  })
+  events.emit('swept', { what })
+  sweeping.start(everyMs)
+  return sweeping
 }

@@ -3,14 +3,14 @@ import {
   bySoundClock,
   createLimiter,
   createReadiness,
+  documentRoutes,
   memoryLimitStore,
   operationsApp,
   watchClock,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
-import { API_VERSION, serviceUrls } from '@plainpath/metadata'
+import { API_VERSION, authDocuments, serviceUrls } from '@plainpath/metadata'
 import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
-import { REVOCATION } from '@plainpath/revocation'
 import { openTracing } from '@plainpath/tracing'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
@@ -27,20 +27,22 @@ import { verifyAssertion } from './clients/verify-assertion.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
 import { openKeyFollower } from './keys/key-follower.ts'
-import { sharedLimits } from './limit-redis.ts'
-import { FAILED_AUTHENTICATION, LIMITS } from './limits.ts'
-import { metadataRoutes } from './metadata/metadata-routes.ts'
-import { followMark } from './revocation/follow-mark.ts'
-import { MIGRATIONS, openStores } from './stores.ts'
-import type { Surroundings } from './surroundings.ts'
+import { FAILED_AUTHENTICATION, LIMITS, sharedLimits } from './limits.ts'
+import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
 import { wireOAuth } from './wire/wire-oauth.ts'
 import { wireResourceServers } from './wire/wire-resource-servers.ts'
 
+/** What a process brings, beside its settings. */
+export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
+  /** Gets a line with the link of each mail, where mail becomes files. */
+  readonly announce?: (line: string) => void
+}
+
 /** Builds every object of the server once. It does not listen; `serve.ts` does. */
-export async function openAuth(config: Config, surroundings: Surroundings) {
-  const { log, now, announce = () => undefined } = surroundings
+export async function openAuth(config: Config, runtime: RuntimeDependencies) {
+  const { log, now, announce = () => undefined } = runtime
   const { hashKey, sealingKeys } = config
   const urls = serviceUrls(config.origin)
   await using opening = new AsyncDisposableStack()
@@ -51,7 +53,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
     await openTracing({ url: config.otlpUrl, service: 'plainpath-auth', version: API_VERSION, log }),
   )
 
-  const stores = opening.use(await openStores(config, { ...surroundings, events }))
+  const stores = opening.use(await openStores(config, { ...runtime, events }))
   const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores
   await db.openReserved()
   metrics.watchPool(db)
@@ -65,8 +67,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
   })
 
   // What runs by itself, until the server is disposed.
-  const { revocation = REVOCATION } = surroundings
-  opening.use(await followMark(stores.revoker, revocation.intervals.leaseMs))
+  opening.use(await stores.revoker.followMark())
   opening.use(startUpkeep(config, { stores, metrics, events, log, now }))
   const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))
   const signing = opening.use(
@@ -153,7 +154,7 @@ export async function openAuth(config: Config, surroundings: Surroundings) {
       origin: config.origin,
     }),
     ...assertionRoutes({ standingClaim: liveClaim, answerAssertion }),
-    ...metadataRoutes({ origin: config.origin, limits: LIMITS.documents }),
+    ...documentRoutes(authDocuments({ origin: config.origin }), { address: LIMITS.documents }),
   ]
   const oauth = {
     provider,

@@ -1,5 +1,5 @@
+import type { Environment } from '@plainpath/http/settings'
 import { runAuthCommand } from '../src/cli.ts'
-import type { Environment } from '../src/config.ts'
 
 export interface CommandResult {
   readonly code: number

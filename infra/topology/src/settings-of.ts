@@ -1,4 +1,4 @@
-import { SETTINGS as AUTH } from '@plainpath/auth/settings'
+import { SETTINGS as AUTH } from '@plainpath/auth/config'
 import type { Setting } from '@plainpath/http/settings'
 import type { AppName } from '@plainpath/metadata'
 import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'

@@ -1,6 +1,6 @@
 export { type LimitPolicy, type LimitStore, memoryLimitStore } from './limits/limit-store.ts'
 export { createLimiter, type Limiter } from './limits/limiter.ts'
-export { type LimitRedis, redisLimitStore, runScript } from './limits/redis-limit-store.ts'
+export { redisLimitStore, runScript } from './limits/redis-limit-store.ts'
 export { spendLimits } from './limits/spend-limits.ts'
 export { type SharedLimitStore, takeAhead } from './limits/take-ahead.ts'
 export { describeError } from './observability/describe-error.ts'
@@ -48,4 +48,5 @@ export {
 } from './routing/route.ts'
 export { type AppOptions, createApp } from './server/create-app.ts'
 export { GATEWAY_CHECK_HOST, runApp } from './server/run-app.ts'
+export { runRepeatedly } from './server/run-repeatedly.ts'
 export { type RequestHandler, type RunningServer, serve, shutdownSignal } from './server/server.ts'

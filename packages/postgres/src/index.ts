@@ -1,5 +1,4 @@
 export { holdLock } from './advisory-lock.ts'
-export type { ErrorLog } from './connection.ts'
 export { clockAgrees, type Database, databaseTime, openPool, type Pool } from './database.ts'
 export { isUnavailable } from './database-error.ts'
 export { EmbeddedPostgresError } from './embedded/binaries.ts'

@@ -1,6 +1,6 @@
 import { type Answer, flag, option, Refusal } from '@plainpath/commands'
 import type { z } from 'zod'
-import { type AuditRow, checkRows } from '../audit-chain.ts'
+import { type AuditRow, checkRows } from '../audit/audit-chain.ts'
 
 /** Of a command that shows an audit. */
 export const AUDIT_PARAMETERS = {

@@ -1,6 +1,5 @@
 import { settingRows, settingsTable } from '@plainpath/http/settings'
-import { loadConfig } from '../config.ts'
-import { SETTINGS } from '../settings.ts'
+import { loadConfig, SETTINGS } from '../config.ts'
 import { defineCommand } from './define-command.ts'
 
 export const configCommands = [

@@ -10,8 +10,9 @@ import {
 } from '@plainpath/commands'
 import { AgentId } from '@plainpath/domain'
 import type { Log } from '@plainpath/http'
-import type { Actor } from '../audit-chain.ts'
-import { type Config, type Environment, loadConfig } from '../config.ts'
+import type { Environment } from '@plainpath/http/settings'
+import type { Actor } from '../audit/audit-chain.ts'
+import { type Config, loadConfig } from '../config.ts'
 import type { AuthEvents } from '../events.ts'
 import { openStores, type Stores } from '../stores.ts'
 

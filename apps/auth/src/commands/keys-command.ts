@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type Answer, argument, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
 import { SealError } from '@plainpath/sealing'
-import type { Actor } from '../audit-chain.ts'
+import type { Actor } from '../audit/audit-chain.ts'
 import { rewrapClaims } from '../claims/postgres-claim-addresses.ts'
 import type { Config } from '../config.ts'
 import { AuditEntry } from '../keys/key-audit.ts'

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { LogFields } from '@plainpath/http'
 import { isUnavailable } from '@plainpath/postgres'
-import { type AuditRow, headOf } from '../audit-chain.ts'
+import { type AuditRow, headOf } from '../audit/audit-chain.ts'
 import { UnreadableKey } from './key-store.ts'
 import type { InstanceKeys } from './signing-key.ts'
 

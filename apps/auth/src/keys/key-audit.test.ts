@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { type AuditRow, nextChainRow } from '../audit-chain.ts'
+import { type AuditRow, nextChainRow } from '../audit/audit-chain.ts'
 import { type AuditEntry, checkChain, statesByAudit } from './key-audit.ts'
 
 const entry = (n: number): AuditEntry => ({

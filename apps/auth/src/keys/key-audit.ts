@@ -1,6 +1,6 @@
 import { ok, type Result } from '@plainpath/domain'
 import { z } from 'zod'
-import { Actor, type AuditRow, type CheckedRows, checkRows } from '../audit-chain.ts'
+import { Actor, type AuditRow, type CheckedRows, checkRows } from '../audit/audit-chain.ts'
 import { KeyState } from './signing-key.ts'
 
 /** One change of the ring, as it is hashed. */

@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
-import { type Log, type Metrics, Problem } from '@plainpath/http'
-import { runRepeatedly } from '../run-repeatedly.ts'
+import { type Log, type Metrics, Problem, runRepeatedly } from '@plainpath/http'
 import {
   type FollowerEffect,
   type FollowerEvent,

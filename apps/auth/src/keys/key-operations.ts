@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { err, ok, type Result } from '@plainpath/domain'
-import { type Actor, thisActor } from '../audit-chain.ts'
+import { type Actor, thisActor } from '../audit/audit-chain.ts'
 import { signProof, verifyProof } from './jws-signer.ts'
 import { checkChain, statesByAudit } from './key-audit.ts'
 import {

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
-import type { Log } from '@plainpath/http'
-import { runRepeatedly } from '../run-repeatedly.ts'
+import { type Log, runRepeatedly } from '@plainpath/http'
 import type { ResourceServerFollowers } from './resource-server-followers.ts'
 import { fingerprint, type ResourceServer, type VerifiedServer } from './resource-servers.ts'
 

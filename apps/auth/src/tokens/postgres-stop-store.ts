@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { type Actor, AuditRow, headOf, nextChainRow } from '../audit-chain.ts'
+import { type Actor, AuditRow, headOf, nextChainRow } from '../audit/audit-chain.ts'
 import type { AuthEvents } from '../events.ts'
 import type { AppliedStop, StopEntry, Stopped, StopRefusal, StopScope } from './stop-store.ts'
 import type { TokenStop } from './token-store.ts'

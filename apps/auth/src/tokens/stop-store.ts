@@ -1,6 +1,6 @@
 import type { AgentId } from '@plainpath/domain'
 import { z } from 'zod'
-import { Actor } from '../audit-chain.ts'
+import { Actor } from '../audit/audit-chain.ts'
 import type { TokenStop } from './token-store.ts'
 
 /** Which tokens are to end. */

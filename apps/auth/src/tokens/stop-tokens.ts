@@ -1,5 +1,5 @@
 import { ok, type Result } from '@plainpath/domain'
-import type { Actor } from '../audit-chain.ts'
+import type { Actor } from '../audit/audit-chain.ts'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { StopStore } from './postgres-stop-store.ts'
 import type { Stopped, StopRefusal, StopScope } from './stop-store.ts'

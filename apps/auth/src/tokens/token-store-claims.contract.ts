@@ -6,7 +6,7 @@ import { exampleAttempt, exampleRedemption, linkMail } from '../../test/example-
 import type { Authority } from '../../test/open-authority.ts'
 import { postgresClaimAttempts } from '../claims/postgres-claim-attempts.ts'
 import { postgresClaims } from '../claims/postgres-claims.ts'
-import { nobodyToTell } from '../revocation/follow-mark.ts'
+import { nobodyToTell } from '../revocation/revoker.ts'
 import {
   newToken,
   type OpenedTokenStore,

@@ -1,4 +1,4 @@
-/** Work that one instance of the server does again and again. Disposing waits for the run under way. */
+/** Work that a server does again and again. Disposing waits for the run under way. */
 interface RepeatedWork extends AsyncDisposable {
   /** Runs every `everyMs` from now on. */
   start(everyMs: number): void
@@ -6,8 +6,12 @@ interface RepeatedWork extends AsyncDisposable {
   runSoon(): void
 }
 
-/** Runs `work` one run at a time. @param work handles its own failures */
-export function runRepeatedly(work: () => Promise<void>): RepeatedWork {
+/**
+ * Runs `work` one run at a time.
+ *
+ * @param work handles its own failures; `isStopped` says that it is to end early
+ */
+export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
   let again = false
@@ -17,7 +21,7 @@ export function runRepeatedly(work: () => Promise<void>): RepeatedWork {
     try {
       while (again && !stopped) {
         again = false
-        await work()
+        await work(() => stopped)
       }
     } finally {
       running = undefined
