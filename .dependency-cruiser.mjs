@@ -30,10 +30,12 @@ const FOLDER_IMPORTS = {
   // An agent that ends takes its claims and tokens with it, and APIs are told.
   agents: 'claims|clients|revocation|tokens',
   claims: 'clients|revocation|tokens',
+  // Authenticates agents.
+  clients: 'agents',
   tokens: 'audit|revocation',
   keys: 'audit',
   // Gives oidc-provider our clients, keys, resource servers, tokens and assertions.
-  oauth: 'assertions|clients|keys|resource-servers|tokens',
+  oauth: 'agents|assertions|clients|keys|resource-servers|tokens',
   // Signed with the keys of the ring.
   assertions: 'keys',
   // Shows the guides of the catalog; its forms join the waitlist and send messages.

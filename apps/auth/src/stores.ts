@@ -10,8 +10,7 @@ import type { AssertionStore as IdentityAssertionStore } from './assertions/asse
 import { postgresIdentityAssertionStore } from './assertions/postgres-identity-assertion-store.ts'
 import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
 import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
-import type { AssertionStore as SpentAssertionStore } from './clients/assertion-store.ts'
-import { postgresAssertionStore } from './clients/postgres-assertion-store.ts'
+import { type UsedJtiStore, usedJtiStore } from './clients/used-jti-store.ts'
 import type { Config } from './config.ts'
 import { type AuthEvents, createEvents } from './events.ts'
 import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
@@ -47,8 +46,7 @@ export interface Stores extends AsyncDisposable {
   readonly claimAttempts: ClaimAttemptStore
   /** Assertions that we issue to agents. */
   readonly identityAssertions: IdentityAssertionStore
-  /** Assertions by which clients authenticate: each is good once. */
-  readonly spentAssertions: SpentAssertionStore
+  readonly usedJtis: UsedJtiStore
   readonly tokens: TokenStore
   readonly stops: StopStore
   /** Tells APIs what ended, where they keep answers in memory. */
@@ -120,7 +118,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     claims: postgresClaims({ ...claimDeps, tokens, revoker }),
     claimAttempts: postgresClaimAttempts(claimDeps),
     identityAssertions: postgresIdentityAssertionStore(db),
-    spentAssertions: postgresAssertionStore(db),
+    usedJtis: usedJtiStore(db),
     tokens,
     stops: postgresStopStore(db, events),
     revoker,

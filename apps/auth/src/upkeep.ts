@@ -6,7 +6,7 @@ import { expireAgents, forgetExpiredAgents } from './agents/agent-expiry.ts'
 import { sweepSecrets } from './agents/agent-secret.ts'
 import { sweepIdentityAssertions } from './assertions/postgres-identity-assertion-store.ts'
 import { sweepClaims } from './claims/sweep-claims.ts'
-import { sweepAssertions } from './clients/postgres-assertion-store.ts'
+import { sweepUsedJtis } from './clients/used-jti-store.ts'
 import type { Config } from './config.ts'
 import type { AuthEvents } from './events.ts'
 import type { Stores } from './stores.ts'
@@ -48,7 +48,7 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   // Redis drops tokens by itself.
   if (!stores.redis) regularly('expired tokens', sweepTokens)
   regularly('identity assertions', sweepIdentityAssertions)
-  regularly('spent assertions', sweepAssertions)
+  regularly('spent assertions', sweepUsedJtis)
   regularly('claims', sweepClaims)
   regularly('unused agents', async (db, at) => {
     const ended = await expireAgents({ ...stores, events }, at, neverUsedClients)

@@ -22,12 +22,15 @@ import { claimMailHandlers } from './claims/claim-mails.ts'
 import { claimPageRoutes } from './claims/claim-page-routes.ts'
 import { claimRoutes } from './claims/claim-routes.ts'
 import { completeClaim } from './claims/complete-claim.ts'
-import { type AuthenticateClient, authenticateClient } from './clients/authenticate-client.ts'
-import { verifyAssertion } from './clients/verify-assertion.ts'
+import {
+  type AuthenticateClient,
+  type AuthenticateClientDeps,
+  authenticateClient,
+} from './clients/authenticate-client.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
 import { openKeyFollower } from './keys/key-follower.ts'
-import { FAILED_AUTHENTICATION, LIMITS, sharedLimits } from './limits.ts'
+import { LIMITS, sharedLimits } from './limits.ts'
 import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
 import { openMetrics } from './wire/wire-metrics.ts'
@@ -102,23 +105,22 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   )
 
   // By a wrong clock nothing is said of assertions, nor of secrets that end.
-  const soundly =
-    (authenticate: AuthenticateClient): AuthenticateClient =>
-    (...asked) =>
-      bySoundClock(clock, () => authenticate(...asked))
-  const authentication = {
-    findExpired: (id: AgentId) => findExpiredAgent(db, id, now()),
-    hashKey,
-    verifyAssertion: verifyAssertion({ issuer: config.origin, assertions: stores.spentAssertions, now }),
-    recogniseAssertion: verifyAssertion({ issuer: config.origin, assertions: NOTHING_TO_SPEND, now }),
-    limiter,
-    failures: FAILED_AUTHENTICATION,
-    now,
+  const authenticateBy = (find: AuthenticateClientDeps['find']): AuthenticateClient => {
+    const authenticate = authenticateClient({
+      find,
+      findExpired: (id) => findExpiredAgent(db, id, now()),
+      usedJtis: stores.usedJtis,
+      issuer: config.origin,
+      hashKey,
+      limiter,
+      now,
+    })
+    return (...asked) => bySoundClock(clock, () => authenticate(...asked))
   }
   /** By what this process remembers. */
-  const authenticate = soundly(authenticateClient({ ...authentication, find: cachedAgents.find }))
+  const authenticate = authenticateBy(cachedAgents.find)
   /** By what is written: for whatever changes an agent, where a secret that has just gone must open nothing. */
-  const authenticateAnew = soundly(authenticateClient({ ...authentication, find: agents.find }))
+  const authenticateAnew = authenticateBy(agents.find)
 
   const { provider, vouch, clientExpiry, answerAssertion } = wireOAuth({
     config,
@@ -187,6 +189,3 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
-
-/** An expired client can use nothing up. */
-const NOTHING_TO_SPEND = { spend: async () => true }

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CLOCK_TOLERANCE_SECONDS } from '../src/clients/client-assertion.ts'
-import { sweepAssertions } from '../src/clients/postgres-assertion-store.ts'
+import { sweepUsedJtis } from '../src/clients/used-jti-store.ts'
 import { asAgent, json, type Registered, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
@@ -64,7 +64,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     const spent = asserted(await assertionOf(timed, agent, { exp }))
     expect((await tokenFor(timed, spent)).status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS - 1) * 1000)
-    await sweepAssertions(stores.db, clock.now)
+    await sweepUsedJtis(stores.db, clock.now)
     expectProblem(await tokenFor(timed, spent), nobody)
     expect((await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp })))).status).toBe(200)
     clock.now = new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000)

@@ -6,7 +6,9 @@ import Koa, { type Context } from 'koa'
 import { expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
-import { authenticateClient, type ExpiredClient, type KnownClient } from './authenticate-client.ts'
+import type { ExpiredAgent } from '../agents/agent-expiry.ts'
+import type { AgentRecord } from '../agents/agent-repository.ts'
+import { authenticateClient } from './authenticate-client.ts'
 
 const NOW = new Date('2026-11-20T09:00:00Z')
 const key = exampleHashKey()
@@ -22,7 +24,7 @@ function request(id: string, secret: string): Context {
 }
 
 /** @returns who was let in, or the problem's code; and how much work it was */
-async function authenticate(client: KnownClient | undefined, secret = SECRET, expired?: ExpiredClient) {
+async function authenticate(client: AgentRecord | undefined, secret = SECRET, expired?: ExpiredAgent) {
   const work = { looks: 0, hashes: 0 }
   const hashKey: HashKey = {
     id: key.id,
@@ -39,10 +41,9 @@ async function authenticate(client: KnownClient | undefined, secret = SECRET, ex
     },
     findExpired: async () => expired,
     hashKey,
-    verifyAssertion: async () => false,
-    recogniseAssertion: async () => false,
+    usedJtis: { use: async () => false },
+    issuer: 'https://plainpath.example',
     limiter: createLimiter({ store: memoryLimitStore(now), factor: 1, now, log: silent }),
-    failures: { name: 'failures', quota: 10, windowSeconds: 60 },
     now,
   })
   work.hashes = 0
@@ -56,10 +57,12 @@ async function authenticate(client: KnownClient | undefined, secret = SECRET, ex
 
 const known = (
   status: 'active' | 'disabled' | 'deleted',
-  secrets: Partial<KnownClient['secrets'][number]>[] = [{}],
+  secrets: Partial<AgentRecord['secrets'][number]>[] = [{}],
 ) => ({
   agent: { ...exampleAgent().agent, status },
   secrets: secrets.map((members) => ({
+    id: 'secret-1',
+    createdAt: NOW,
     digest: key.hash('client-secret', SECRET),
     keyId: key.id,
     endsAt: undefined,
@@ -81,7 +84,7 @@ test('an unknown, a wrong, a disabled and a deleted client are the same work', a
 test('who shows the secret of an expired client is told so, and nobody else is told that there was one', async () => {
   const { id } = exampleAgent().agent
   const secrets = [{ digest: key.hash('client-secret', SECRET), keyId: key.id }]
-  const expired = { id, keys: [], secrets }
+  const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }
   expect((await authenticate(undefined, SECRET, expired)).outcome).toBe('client-expired')
   for (const left of [
     { ...expired, secrets: [] },
@@ -99,7 +102,7 @@ test.for([
   ['one that ends now', [{ endsAt: NOW }], false],
   ['one that has ended, beside another', [{ endsAt: new Date(0) }, { digest: Buffer.alloc(32) }], false],
   ['one under another hash key', [{ keyId: 'another' }], false],
-] satisfies [string, Partial<KnownClient['secrets'][number]>[], boolean][])(
+] satisfies [string, Partial<AgentRecord['secrets'][number]>[], boolean][])(
   'of the secrets of a client, %s is good: %s',
   async ([_which, secrets, good]) => {
     const client = known('active', secrets)

@@ -1,54 +1,38 @@
-import { AgentId, type AgentKey } from '@plainpath/domain'
+import { AgentId } from '@plainpath/domain'
 import {
   addressNetworks,
   type Caller,
   headersNamed,
   type Limiter,
-  type LimitPolicy,
   Problem,
   spendLimits,
 } from '@plainpath/http'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
+import type { ExpiredAgent } from '../agents/agent-expiry.ts'
+import type { AgentRecord } from '../agents/agent-repository.ts'
+import { isAccepted } from '../agents/agent-secret.ts'
+import { FAILED_AUTHENTICATION } from '../limits.ts'
+import { assertionVerifier } from './client-assertion.ts'
 import {
   type AuthenticationFault,
   type ClientAuthentication,
   readClientAuthentication,
-} from './read-client-authentication.ts'
-import type { VerifyAssertion } from './verify-assertion.ts'
+} from './read-credentials.ts'
+import type { UsedJtiStore } from './used-jti-store.ts'
 
-/** What authentication needs to know of a client; the agents' cache gives it. */
-export interface KnownClient {
-  readonly agent: {
-    readonly id: AgentId
-    readonly status: string
-    readonly scopes: readonly string[]
-    readonly keys: readonly AgentKey[]
-  }
-  readonly secrets: readonly {
-    readonly digest: Buffer
-    readonly keyId: string
-    readonly endsAt: Date | undefined
-  }[]
-}
-
-/** What is left of a client that was not used. */
-export interface ExpiredClient {
-  readonly id: AgentId
-  readonly keys: readonly AgentKey[]
-  readonly secrets: readonly { readonly digest: Buffer; readonly keyId: string }[]
-}
+/** What proves a client: a secret, a key, or nothing any more. */
+type Provable = Pick<ExpiredAgent, 'id' | 'keys' | 'secrets'>
 
 export interface AuthenticateClientDeps {
-  find(id: AgentId): Promise<KnownClient | undefined>
-  findExpired(id: AgentId): Promise<ExpiredClient | undefined>
+  find(id: AgentId): Promise<AgentRecord | undefined>
+  findExpired(id: AgentId): Promise<Provable | undefined>
+  usedJtis: Pick<UsedJtiStore, 'use'>
+  /** The only audience of client assertions. */
+  issuer: string
   hashKey: HashKey
-  verifyAssertion: VerifyAssertion
-  /** The same for a client that expired, which can use nothing up. */
-  recogniseAssertion: VerifyAssertion
   limiter: Limiter
-  failures: LimitPolicy
   now: () => Date
 }
 
@@ -66,33 +50,28 @@ export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", c
  * @throws {Problem} `invalid-client`, `client-expired`, `invalid-request` or `rate-limited`
  */
 export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateClient {
-  const nobody = [
-    { digest: deps.hashKey.hash('client-secret', 'no client has this secret'), keyId: deps.hashKey.id },
-  ]
+  const { hashKey, now } = deps
+  const verifyAssertion = assertionVerifier(deps.issuer)
+  const nobody = [{ digest: hashKey.hash('client-secret', 'no client has this secret'), keyId: hashKey.id }]
 
-  const hasSecret = (
-    client: Pick<ExpiredClient, 'keys' | 'secrets'> | undefined,
-    secret: string,
-  ): boolean => {
-    const digest = deps.hashKey.hash('client-secret', secret)
+  function hasSecret(client: Provable | undefined, secret: string): boolean {
+    const digest = hashKey.hash('client-secret', secret)
     const matches = (client?.secrets.length ? client.secrets : nobody).filter(
-      (kept) => kept.keyId === deps.hashKey.id && equalBytes(kept.digest, digest),
+      (kept) => kept.keyId === hashKey.id && equalBytes(kept.digest, digest),
     )
     // One way for each client: beside keys a secret is none (RFC 7591 §2).
     return client?.keys.length === 0 && matches.length > 0
   }
-  const provesItself = async (
+  /** @param use uses an assertion up */
+  async function provesItself(
     shown: ClientAuthentication,
-    client: ExpiredClient | undefined,
-    verify: VerifyAssertion,
-  ): Promise<boolean> =>
-    shown.method === 'secret'
-      ? hasSecret(client, shown.credentials.secret)
-      : shown.assertion !== undefined && (await verify(shown.assertion, client))
-  const usableOf = (known: KnownClient | undefined): (ExpiredClient & KnownClient['agent']) | undefined =>
-    known?.agent.status === 'active'
-      ? { ...known.agent, secrets: known.secrets.filter(({ endsAt }) => !endsAt || endsAt > deps.now()) }
-      : undefined
+    client: Provable | undefined,
+    use: UsedJtiStore['use'],
+  ): Promise<boolean> {
+    if (shown.method === 'secret') return hasSecret(client, shown.credentials.secret)
+    const verified = shown.assertion && (await verifyAssertion(shown.assertion, client, now()))
+    return verified !== undefined && (await use(verified))
+  }
 
   return async (ctx, form) => {
     const sent = {
@@ -105,24 +84,26 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     const clientId = shown.method === 'secret' ? shown.credentials.clientId : shown.clientId
     const id = AgentId.safeParse(clientId)
     const client = id.success ? await deps.find(id.data) : undefined
-    const usable = usableOf(client)
-    const isProven = await provesItself(shown, usable, deps.verifyAssertion)
+    const usable =
+      client?.agent.status === 'active'
+        ? { ...client.agent, secrets: client.secrets.filter((secret) => isAccepted(secret, now())) }
+        : undefined
+    const isProven = await provesItself(shown, usable, deps.usedJtis.use)
     if (!usable || !isProven) {
       // Asked for whoever it is, so that an id that is known takes no other time than one that is not.
       const looking = id.success ? deps.findExpired(id.data) : undefined
       // One that is known has not expired, and what is wrong stays wrong while the store is away.
       const expired = await (client ? looking?.catch(() => undefined) : looking)
-      if (!client && expired && (await provesItself(shown, expired, deps.recogniseAssertion)))
-        throw clientExpired()
+      // One that has expired can use nothing up.
+      if (!client && expired && (await provesItself(shown, expired, async () => true)))
+        throw new Problem('client-expired', { headers: BASIC_CHALLENGE })
       const [nearest] = addressNetworks(String(ctx.state['address']))
-      spendLimits(ctx, await deps.limiter.take(deps.failures, `${nearest?.network}\n${clientId}`))
+      spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
     return { clientId: usable.id, scopes: new Set(usable.scopes) }
   }
 }
-
-const clientExpired = () => new Problem('client-expired', { headers: BASIC_CHALLENGE })
 
 export const invalidClient = (detail?: string) =>
   new Problem('invalid-client', { ...(detail && { detail }), headers: BASIC_CHALLENGE })

@@ -1,4 +1,6 @@
-import { type AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RULES } from '@plainpath/domain'
+import { generateKeyPairSync } from 'node:crypto'
+import { type AgentId, AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RULES } from '@plainpath/domain'
+import { compactVerify, errors } from 'jose'
 import { z } from 'zod'
 
 /** The longest assertion that is looked at; an honest one has about 500 characters. */
@@ -66,7 +68,7 @@ export function keyFor(keys: readonly AgentKey[], { alg, kid }: ClientAssertion[
   return named?.kty === (alg === 'ES256' ? 'EC' : 'OKP') ? named : undefined
 }
 
-export type AssertionFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
+type AssertionFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
 
 /**
  * Judges what a verified assertion says (RFC 7523 §3): from and about the client, for exactly this issuer, for at most
@@ -87,4 +89,53 @@ export function judgeClaims(
     return err('too-long')
   if (Math.max(iat ?? 0, nbf ?? 0) > latest) return err('not-yet')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
+}
+
+/** An assertion that proves a client, once it is used up: it may be good once. */
+export interface VerifiedAssertion {
+  readonly clientId: AgentId
+  readonly jti: string
+  /** That signed it. */
+  readonly key: AgentKey
+  /** From then on it is refused for its age. */
+  readonly expiresAt: Date
+}
+
+/**
+ * Verifies the signature first, then what the assertion says; whoever calls uses it up last, so nobody else can use up a
+ * client's assertion. A client that is undefined may not come in, which is the same work.
+ */
+export function assertionVerifier(issuer: string) {
+  const nobody = nobodysKeys()
+  return async (
+    assertion: ClientAssertion,
+    client: { readonly id: AgentId; readonly keys: readonly AgentKey[] } | undefined,
+    now: Date,
+  ): Promise<VerifiedAssertion | undefined> => {
+    const key = client && keyFor(client.keys, assertion.header)
+    const isSigned = await verifies(assertion, key ?? nobody[assertion.header.alg])
+    const { sub, jti } = assertion.claims
+    if (!client || !key || !isSigned || sub !== client.id) return undefined
+    const judged = judgeClaims(assertion, { issuer, now })
+    return judged.ok ? { clientId: client.id, jti, key, expiresAt: judged.value } : undefined
+  }
+}
+
+async function verifies({ text, header }: ClientAssertion, { kty, crv, x, y }: AgentKey): Promise<boolean> {
+  try {
+    await compactVerify(text, { kty, crv, x, ...(y && { y }) }, { algorithms: [header.alg] })
+    return true
+  } catch (error) {
+    if (error instanceof errors.JOSEError) return false
+    throw error
+  }
+}
+
+/** Keys whose private half nobody has: an unknown client costs as much as a wrong signature. */
+function nobodysKeys() {
+  const members = { kid: 'nobody', use: 'sig' }
+  const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
+  const okp = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
+  const ofEd25519 = AgentKey.parse({ ...okp, ...members, alg: 'EdDSA' })
+  return { ES256: AgentKey.parse({ ...ec, ...members, alg: 'ES256' }), EdDSA: ofEd25519, Ed25519: ofEd25519 }
 }

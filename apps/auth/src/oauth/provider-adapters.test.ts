@@ -14,7 +14,7 @@ test('what the library is given of a client holds no secret, no hash of one and 
   const digest = Buffer.from('the hash of a secret')
   const known = {
     agent: { ...agent, keys: [exampleKey('one')] },
-    secrets: [{ digest, keyId: 'hash-1', endsAt: undefined }],
+    secrets: [{ id: 'secret-1', digest, keyId: 'hash-1', createdAt: new Date(0), endsAt: undefined }],
   }
   const adapter = clientAdapter({ find: async () => known, resourceServers: () => [server] })
   const given = JSON.stringify([await adapter.find(agent.id), await adapter.find(server.client_id)])

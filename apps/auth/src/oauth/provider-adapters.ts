@@ -3,13 +3,14 @@ import { GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
-import { invalidClient, type KnownClient } from '../clients/authenticate-client.ts'
+import type { AgentRecord } from '../agents/agent-repository.ts'
+import { invalidClient } from '../clients/authenticate-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
 
 interface ClientAdapterDeps {
-  find(id: AgentId): Promise<KnownClient | undefined>
+  find(id: AgentId): Promise<AgentRecord | undefined>
   resourceServers: () => readonly ResourceServer[]
 }
 
@@ -53,7 +54,7 @@ const serverMetadata = (server: ResourceServer): AllClientMetadata => ({
   redirect_uris: [],
 })
 
-const agentMetadata = (known: KnownClient): AllClientMetadata => ({
+const agentMetadata = (known: AgentRecord): AllClientMetadata => ({
   client_id: known.agent.id,
   client_secret: VOUCHED_FOR,
   grant_types: [...GRANT_TYPES],

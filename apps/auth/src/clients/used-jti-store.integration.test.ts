@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
 import { type Authority, dumpTables, openAuthority } from '../../test/open-authority.ts'
-import { postgresAssertionStore, sweepAssertions } from './postgres-assertion-store.ts'
+import { sweepUsedJtis, usedJtiStore } from './used-jti-store.ts'
 
 const now = new Date('2026-11-20T09:00:00Z')
 const after = (seconds: number) => new Date(now.getTime() + seconds * 1_000)
@@ -20,7 +20,7 @@ async function added(keys = [key]) {
   return agent.id
 }
 const spend = (clientId: Awaited<ReturnType<typeof added>>, jti: string, more = {}) =>
-  postgresAssertionStore(authority.db).spend({ clientId, jti, key, expiresAt: after(60), ...more })
+  usedJtiStore(authority.db).use({ clientId, jti, key, expiresAt: after(60), ...more })
 
 test('of any number of uses at once one is the first', async () => {
   const id = await added()
@@ -51,15 +51,15 @@ test('marks go a minute after their assertions are over, in batches, and not bef
   const id = await added()
   for (const seconds of [-3_600, -60, -59, 0, 60])
     await spend(id, `jti ${seconds}`, { expiresAt: after(seconds) })
-  expect(await sweepAssertions(authority.db, now)).toBe(2)
-  expect(await sweepAssertions(authority.db, now)).toBe(0)
+  expect(await sweepUsedJtis(authority.db, now)).toBe(2)
+  expect(await sweepUsedJtis(authority.db, now)).toBe(0)
   await authority.db.query(
     `insert into client_assertions select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
     [after(-3_600)],
   )
-  const swept = await Promise.all([sweepAssertions(authority.db, now), sweepAssertions(authority.db, now)])
+  const swept = await Promise.all([sweepUsedJtis(authority.db, now), sweepUsedJtis(authority.db, now)])
   expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
-  while ((await sweepAssertions(authority.db, now)) > 0);
+  while ((await sweepUsedJtis(authority.db, now)) > 0);
   const { rows } = await authority.db.query('select 1 from client_assertions')
   expect(rows).toHaveLength(3)
 })

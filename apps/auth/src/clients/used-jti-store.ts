@@ -1,0 +1,46 @@
+import type { Database } from '@plainpath/postgres'
+import { sha256 } from '@plainpath/sealing'
+import type { VerifiedAssertion } from './client-assertion.ts'
+
+export type UsedJtiStore = ReturnType<typeof usedJtiStore>
+
+/**
+ * The `jti` values of client assertions that were used, which make each good once. In Postgres, since a Redis that is
+ * flushed would forget them.
+ */
+export function usedJtiStore(db: Database) {
+  return {
+    /**
+     * Uses an assertion up. The agent's row is asked in the same statement: a key that was replaced is refused also by a
+     * process that has not heard of it.
+     *
+     * @returns false when it was used already, or the key is not the client's any more. Atomic over all instances.
+     */
+    async use({ clientId, jti, key, expiresAt }: VerifiedAssertion): Promise<boolean> {
+      const { rowCount } = await db.query(
+        `insert into client_assertions (assertion_hash, expires_at)
+         select $1, $2 from agents
+         where id = $3 and status = 'active' and jwks @> $4::jsonb
+           and set_config('synchronous_commit', 'on', true) = 'on'
+         on conflict do nothing`,
+        [sha256(`${clientId}\n${jti}`), expiresAt, clientId, JSON.stringify([key])],
+      )
+      return rowCount === 1
+    },
+  }
+}
+
+const BATCH = 1_000
+/** Clocks of instances differ; one that goes too early lets an assertion in twice. */
+const MARGIN_MS = 60_000
+
+/** Deletes at most 1 000 of assertions that have been over for a minute. @returns how many went */
+export async function sweepUsedJtis(db: Database, now: Date): Promise<number> {
+  const { rowCount } = await db.query(
+    `delete from client_assertions where assertion_hash in
+       (select assertion_hash from client_assertions where expires_at <= $1
+        order by expires_at limit ${BATCH} for update skip locked)`,
+    [new Date(now.getTime() - MARGIN_MS)],
+  )
+  return rowCount
+}
