@@ -8,7 +8,7 @@ const LINK = 'https://plainpath.example/claim?attempt=secret'
 export const exampleMails = () => [
   claimLinkMail({ id: 'cla_example', email: ADDRESS, matchPhrase: 'amber river', url: LINK }),
   claimConfirmedMail(
-    { id: 'clm_example', agentId: 'agt_example', verifiedAt: DAY, expiresAt: DAY, ended: undefined },
+    { id: 'clm_example', agentId: 'agt_example', verifiedAt: DAY, expiresAt: DAY },
     { to: ADDRESS, agentRegisteredAt: DAY, url: LINK },
   ),
 ]

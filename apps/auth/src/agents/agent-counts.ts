@@ -1,43 +1,28 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** Active agents that are not used, at most a million of each. */
-export interface UnusedAgents {
-  /** That never got a token. */
-  readonly neverUsed: number
-  /** That got none for `COUNTS_AS_IDLE_MS`. */
-  readonly idle: number
-}
-
-/** Every agent that is written down, by what it is; some are several. */
-export interface AgentCounts extends UnusedAgents {
-  readonly active: number
-  readonly disabled: number
-  readonly deleted: number
-  /** That left something. */
-  readonly expired: number
-  readonly withKeys: number
-  /** By a person. */
-  readonly confirmed: number
-}
-
 /** From then on an agent counts as idle: 30 days, a third of what ends it. */
 export const COUNTS_AS_IDLE_MS = 30 * 24 * 3_600_000
 /** More are not counted each minute. */
 const MOST_COUNTED = 1_000_000
 
+/** Active agents that never got a token, and those that got none for `COUNTS_AS_IDLE_MS`. */
 const Unused = z.object({ neverUsed: z.int(), idle: z.int() })
+/** Every agent that is written down, by what it is; some are several. */
 const Counts = Unused.extend({
   active: z.int(),
   disabled: z.int(),
   deleted: z.int(),
+  /** That left something. */
   expired: z.int(),
   withKeys: z.int(),
+  /** By a person. */
   confirmed: z.int(),
 })
+export type AgentCounts = z.infer<typeof Counts>
 
-/** For each minute. */
-export async function countUnused(db: Database, now: Date): Promise<UnusedAgents> {
+/** For each minute: at most a million of each. */
+export async function countUnused(db: Database, now: Date): Promise<z.infer<typeof Unused>> {
   const atMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MOST_COUNTED}) counted)`
   const { rows } = await db.query(

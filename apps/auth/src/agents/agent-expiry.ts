@@ -1,5 +1,5 @@
 import { AgentId, AgentKey, RULES } from '@plainpath/domain'
-import type { Database, Pool } from '@plainpath/postgres'
+import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
@@ -8,7 +8,8 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
 /** Why an agent expired. `flood`: too many that never got a token, and it was among the oldest. */
-type ExpiryCause = 'never-used' | 'idle' | 'flood'
+const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
+type ExpiryCause = z.infer<typeof ExpiryCause>
 
 /** What is left of an agent that was not used: enough to recognise whoever holds its secret or key, and nobody else. */
 export interface ExpiredAgent {
@@ -76,11 +77,17 @@ export async function findExpiredAgent(
   now: Date,
 ): Promise<ExpiredAgent | undefined> {
   const { rows } = await db.query(
-    `select id, cause, secret_hashes, hash_key_ids, jwks, expired_at from expired_agents
+    `select ${ExpiredRow.columns} from expired_agents
      where id = $1 and expired_at > $2`,
     [id, new Date(now.getTime() - RULES.tombstoneMs)],
   )
-  return rows[0] && ExpiredRow.parse(rows[0])
+  if (!rows[0]) return undefined
+  const { secretHashes, hashKeyIds, jwks: keys, ...expired } = ExpiredRow.parse(rows[0])
+  return {
+    ...expired,
+    secrets: secretHashes.map((digest, index) => ({ digest, keyId: hashKeyIds[index] ?? '' })),
+    keys,
+  }
 }
 
 /**
@@ -100,24 +107,16 @@ export async function forgetExpiredAgents(db: Database, now: Date, most: number)
   return rowCount
 }
 
-const ExpiredRow = z
-  .object({
+const ExpiredRow = rowReader(
+  z.object({
     id: AgentId,
-    cause: z.enum(['never-used', 'idle', 'flood']),
-    secret_hashes: z.array(z.instanceof(Buffer)),
-    hash_key_ids: z.array(z.string()),
-    jwks: z.array(AgentKey).nullable(),
-    expired_at: z.date(),
-  })
-  .transform(
-    (row): ExpiredAgent => ({
-      id: row.id,
-      cause: row.cause,
-      secrets: row.secret_hashes.map((digest, index) => ({ digest, keyId: row.hash_key_ids[index] ?? '' })),
-      keys: row.jwks ?? [],
-      expiredAt: row.expired_at,
-    }),
-  )
+    cause: ExpiryCause,
+    secretHashes: z.array(z.instanceof(Buffer)),
+    hashKeyIds: z.array(z.string()),
+    jwks: z.array(AgentKey).default([]),
+    expiredAt: z.date(),
+  }),
+)
 
 async function remove(
   tx: Database,

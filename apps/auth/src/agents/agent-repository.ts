@@ -1,5 +1,5 @@
 import { Agent, type AgentId, type AgentKey, err, ok, type Result } from '@plainpath/domain'
-import { type Database, type Pool, rewriteColumn } from '@plainpath/postgres'
+import { type Database, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { endClaimsOfAgent } from '../claims/postgres-claims.ts'
@@ -22,17 +22,12 @@ export type EndedSecret =
   | { readonly outcome: 'gone' | 'unknown'; readonly generation: number }
   | { readonly outcome: 'last' | 'ended' }
 
-const AgentRow = z.object({
-  id: z.string(),
-  name_sealed: z.instanceof(Buffer).nullable(),
-  scopes: z.array(z.string()),
-  status: z.string(),
-  generation: z.int(),
-  registered_at: z.date(),
-  last_used_at: z.date().nullable(),
-  jwks: z.array(z.unknown()).nullable(),
-})
-const AGENT_COLUMNS = Object.keys(AgentRow.shape).join(', ')
+const AgentRow = rowReader(
+  Agent.omit({ name: true, keys: true }).extend({
+    nameSealed: z.instanceof(Buffer).optional(),
+    jwks: Agent.shape.keys,
+  }),
+)
 
 /** What a name is sealed for. */
 const nameContext = (id: string) => `agents/${id}/name`
@@ -47,20 +42,10 @@ export function agentRepository(
   db: Pool,
   { sealingKeys, events, now }: { sealingKeys: SealingKeys; events: AuthEvents; now: () => Date },
 ) {
-  function toAgent(row: unknown): Agent {
-    const parsed = AgentRow.parse(row)
-    const { id, scopes, status, generation } = parsed
-    const name = parsed.name_sealed && sealingKeys.open(parsed.name_sealed, nameContext(id)).toString('utf8')
-    return Agent.parse({
-      id,
-      scopes,
-      status,
-      generation,
-      registeredAt: parsed.registered_at,
-      keys: parsed.jwks ?? [],
-      ...(parsed.last_used_at && { lastUsedAt: parsed.last_used_at }),
-      ...(name !== null && { name }),
-    })
+  function toAgent(row: Record<string, unknown>): Agent {
+    const { nameSealed, jwks: keys, ...agent } = AgentRow.parse(row)
+    if (!nameSealed) return { ...agent, keys }
+    return { ...agent, keys, name: sealingKeys.open(nameSealed, nameContext(agent.id)).toString('utf8') }
   }
 
   /** Whatever changes secrets holds the lock of the agent's row. */
@@ -101,7 +86,7 @@ export function agentRepository(
     },
 
     async find(id: AgentId): Promise<AgentRecord | undefined> {
-      const { rows } = await db.query(`select ${AGENT_COLUMNS} from agents where id = $1`, [id])
+      const { rows } = await db.query(`select ${AgentRow.columns} from agents where id = $1`, [id])
       if (!rows[0]) return undefined
       return { agent: toAgent(rows[0]), secrets: await secretsOf(db, id) }
     },
@@ -109,7 +94,7 @@ export function agentRepository(
     /** Newest first. @param limit 1 to 1000 */
     async list(limit: number): Promise<readonly Agent[]> {
       const { rows } = await db.query(
-        `select ${AGENT_COLUMNS} from agents order by registered_at desc, id limit $1`,
+        `select ${AgentRow.columns} from agents order by registered_at desc, id limit $1`,
         [limit],
       )
       return rows.map(toAgent)
@@ -173,7 +158,7 @@ export function agentRepository(
       const changed = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
         const { rows } = await tx.query(
-          `update agents set jwks = $2::jsonb where id = $1 and status = 'active' returning ${AGENT_COLUMNS}`,
+          `update agents set jwks = $2::jsonb where id = $1 and status = 'active' returning ${AgentRow.columns}`,
           [id, JSON.stringify(keys)],
         )
         if (rows[0]) await tx.query('delete from agent_secrets where agent_id = $1', [id])

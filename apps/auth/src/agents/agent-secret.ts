@@ -1,42 +1,26 @@
 import type { AgentId } from '@plainpath/domain'
-import type { Database } from '@plainpath/postgres'
+import { type Database, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 
 /** A secret as it is kept: `digest` is HMAC-SHA-256 under the hash key named `keyId`. */
-export interface AgentSecret {
-  readonly id: string
-  readonly digest: Buffer
-  readonly keyId: string
-  readonly createdAt: Date
-  /** From then on the secret is not accepted; undefined for one that stays. */
-  readonly endsAt: Date | undefined
-}
+const AgentSecret = z.object({
+  id: z.string(),
+  digest: z.instanceof(Buffer),
+  keyId: z.string(),
+  createdAt: z.date(),
+  /** From then on the secret is not accepted; absent for one that stays. */
+  endsAt: z.date().optional(),
+})
+export type AgentSecret = Readonly<z.infer<typeof AgentSecret>>
+const SecretRow = rowReader(AgentSecret)
 
 export const isAccepted = ({ endsAt }: Pick<AgentSecret, 'endsAt'>, now: Date): boolean =>
   endsAt === undefined || endsAt > now
 
-const SecretRow = z
-  .object({
-    id: z.string(),
-    secret_hash: z.instanceof(Buffer),
-    hash_key_id: z.string(),
-    created_at: z.date(),
-    ends_at: z.date().nullable(),
-  })
-  .transform(
-    (row): AgentSecret => ({
-      id: row.id,
-      digest: row.secret_hash,
-      keyId: row.hash_key_id,
-      createdAt: row.created_at,
-      endsAt: row.ends_at ?? undefined,
-    }),
-  )
-
 /** The oldest first. */
 export async function secretsOf(db: Database, id: AgentId): Promise<AgentSecret[]> {
   const { rows } = await db.query(
-    `select id, secret_hash, hash_key_id, created_at, ends_at from agent_secrets
+    `select id, secret_hash as digest, hash_key_id as key_id, created_at, ends_at from agent_secrets
      where agent_id = $1 order by created_at, ends_at nulls last`,
     [id],
   )

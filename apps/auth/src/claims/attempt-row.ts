@@ -1,28 +1,31 @@
-import type { Database } from '@plainpath/postgres'
+import { RULES } from '@plainpath/domain'
+import { type Database, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { CLOSED_STATES, type ClaimAttempt, OPEN_STATES } from './claim-attempt.ts'
 
-const bytes = z.instanceof(Buffer).nullable()
+const bytes = z.instanceof(Buffer).optional()
 
-export const AttemptRow = z.object({
-  id: z.string(),
-  registration_id: z.string(),
-  agent_id: z.string(),
-  state: z.enum([...OPEN_STATES, ...CLOSED_STATES]),
-  link_expires_at: z.date(),
-  email_sealed: bytes,
-  email_hash: bytes,
-  mailbox_hash: bytes,
-  match_phrase_sealed: bytes,
-  code_hash: bytes,
-  code_expires_at: z.date().nullable(),
-  hash_key_id: z.string(),
-  presses: z.int(),
-  tries: z.int(),
-})
-export type AttemptRow = z.infer<typeof AttemptRow>
+const AttemptRow = rowReader(
+  z.object({
+    id: z.string(),
+    registrationId: z.string(),
+    agentId: z.string(),
+    state: z.enum([...OPEN_STATES, ...CLOSED_STATES]),
+    linkExpiresAt: z.date(),
+    emailSealed: bytes,
+    emailHash: bytes,
+    mailboxHash: bytes,
+    matchPhraseSealed: bytes,
+    codeHash: bytes,
+    codeExpiresAt: z.date().optional(),
+    hashKeyId: z.string(),
+    presses: z.int(),
+    tries: z.int(),
+  }),
+)
+/** An attempt with what is sealed or hashed of it. */
+export type StoredAttempt = ClaimAttempt & Omit<ReturnType<typeof AttemptRow.parse>, 'state'>
 
-const ATTEMPT_COLUMNS = Object.keys(AttemptRow.shape).join(', ')
 /** Of `state`, in SQL. */
 export const OPEN = `('initiated', 'sent', 'code_shown')`
 /** What goes when an attempt closes. */
@@ -33,30 +36,50 @@ export const ERASED = `email_sealed = null, email_hash = null, mailbox_hash = nu
 export const emailContext = (claimId: string) => `claims/${claimId}/email`
 export const matchPhraseContext = (id: string) => `claim_attempts/${id}/match-phrase`
 
-export function attemptOf(row: AttemptRow): ClaimAttempt {
-  const { code_hash: hash, code_expires_at: expiresAt } = row
-  return {
-    id: row.id,
-    registrationId: row.registration_id,
-    agentId: row.agent_id,
-    state: row.state,
-    linkExpiresAt: row.link_expires_at,
-    presses: row.presses,
-    tries: row.tries,
-    code: hash && expiresAt ? { hash, expiresAt } : undefined,
-  }
-}
-
 /** @param lock whether others wait to change it until the transaction ends */
 export async function findAttempt(
   db: Database,
   where: string,
   values: readonly unknown[],
   lock?: 'for update',
-): Promise<AttemptRow | undefined> {
+): Promise<StoredAttempt | undefined> {
   const { rows } = await db.query(
-    `select ${ATTEMPT_COLUMNS} from claim_attempts where ${where} ${lock ?? ''}`,
+    `select ${AttemptRow.columns} from claim_attempts where ${where} ${lock ?? ''}`,
     values,
   )
-  return rows[0] && AttemptRow.parse(rows[0])
+  if (!rows[0]) return undefined
+  const row = AttemptRow.parse(rows[0])
+  const { codeHash: hash, codeExpiresAt: expiresAt } = row
+  return { ...row, code: hash && expiresAt ? { hash, expiresAt } : undefined }
+}
+
+const Blocked = z.object({ blocked: z.boolean() })
+const Tries = z.object({ tries: z.int() })
+
+/** Whether the owner of the mailbox said no, and has not confirmed this very agent for this address. */
+export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
+  if (!attempt.mailboxHash) return false
+  const { rows } = await db.query(
+    `select exists (select from claim_blocks where mailbox_hash = $1 and until > $2)
+        and not exists (select from claims where agent_id = $3 and email_hash = $4
+                        and ended_at is null and expires_at > $2) as blocked`,
+    [attempt.mailboxHash, now, attempt.agentId, attempt.emailHash],
+  )
+  return Blocked.parse(rows[0]).blocked
+}
+
+/**
+ * How many wrong codes, and codes that are being compared, were entered for the mailbox within 24 hours. Until `tx`
+ * ends nobody else counts one.
+ */
+export async function triesOf(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
+  if (!attempt.mailboxHash) return 0
+  await tx.query(`select pg_advisory_xact_lock(hashtextextended('claim tries ' || encode($1, 'hex'), 0))`, [
+    attempt.mailboxHash,
+  ])
+  const { rows } = await tx.query(
+    'select count(*) as tries from claim_tries where mailbox_hash = $1 and tried_at > $2',
+    [attempt.mailboxHash, new Date(now.getTime() - RULES.mailboxTriesMs)],
+  )
+  return Tries.parse(rows[0]).tries
 }

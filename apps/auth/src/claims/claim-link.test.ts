@@ -10,7 +10,8 @@ test('a person who ends a claim again, since the first answer was a failure, has
   const ended: Claim = {
     ...{ id: 'clm_1', agentId: 'agt_1', verifiedAt: START },
     expiresAt: new Date(START.getTime() + 1_000),
-    ended: { at: START, by: 'person' },
+    endedAt: START,
+    endedBy: 'person',
   }
   const told: string[] = []
   const link = claimLink({

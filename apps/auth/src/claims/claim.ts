@@ -1,14 +1,16 @@
-export const ENDED_BY = ['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired'] as const
-export type EndedBy = (typeof ENDED_BY)[number]
+import { z } from 'zod'
 
 /** That a person who controls a mailbox confirmed an agent. The address is not in it: whoever needs it asks the store. */
-export interface Claim {
+export const Claim = z.object({
   /** Also the `registration_id` that the agent is told. */
-  readonly id: string
-  readonly agentId: string
-  readonly verifiedAt: Date
-  readonly expiresAt: Date
-  readonly ended: { readonly at: Date; readonly by: EndedBy } | undefined
-}
+  id: z.string(),
+  agentId: z.string(),
+  verifiedAt: z.date(),
+  expiresAt: z.date(),
+  /** Both absent until it ends. */
+  endedAt: z.date().optional(),
+  endedBy: z.enum(['person', 'agent', 'operator', 'superseded', 'agent-deleted', 'expired']).optional(),
+})
+export type Claim = Readonly<z.infer<typeof Claim>>
 
-export const isLive = (claim: Claim, now: Date): boolean => !claim.ended && now < claim.expiresAt
+export const isLive = (claim: Claim, now: Date): boolean => !claim.endedAt && now < claim.expiresAt

@@ -3,13 +3,14 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { AuthEvents } from '../events.ts'
 import {
-  type AttemptRow,
-  attemptOf,
   ERASED,
   emailContext,
   findAttempt,
+  isBlocked,
   matchPhraseContext,
   OPEN,
+  type StoredAttempt,
+  triesOf,
 } from './attempt-row.ts'
 import {
   afterMail,
@@ -21,7 +22,6 @@ import {
   stateAt,
   type TryRefusal,
 } from './claim-attempt.ts'
-import { isBlocked, triesOf } from './mailbox-facts.ts'
 
 /** A mail that is kept, with the job that sends it, in the transaction it is given; `about` is the id it is about. */
 export interface ClaimMail {
@@ -77,13 +77,13 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
   /** Locks the row, so that of several changes each sees what the one before it made. */
   const change = <T, E>(
     id: string,
-    work: (tx: Database, attempt: ClaimAttempt, row: AttemptRow) => Promise<Result<T, E>>,
+    work: (tx: Database, attempt: StoredAttempt) => Promise<Result<T, E>>,
   ): Promise<Result<T, E | 'expired'>> =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
-      const row = await findAttempt(tx, 'id = $1', [id], 'for update')
+      const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
       // Attempts are deleted when they have been over for long.
-      return row ? work(tx, attemptOf(row), row) : err('expired')
+      return attempt ? work(tx, attempt) : err('expired')
     })
 
   return {
@@ -97,16 +97,15 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       db.transaction((tx) => beginIn(tx, deps, attempt, mail)),
 
     async findByLink(linkHash: Buffer, now: Date): Promise<LinkedAttempt | undefined> {
-      const row = await findAttempt(db, 'link_hash = $1', [linkHash])
-      if (!row) return undefined
-      const attempt = attemptOf(row)
-      const sealed = row.match_phrase_sealed
+      const attempt = await findAttempt(db, 'link_hash = $1', [linkHash])
+      if (!attempt) return undefined
+      const sealed = attempt.matchPhraseSealed
       return {
         attempt,
         matchPhrase: sealed
           ? sealingKeys.open(sealed, matchPhraseContext(attempt.id)).toString('utf8')
           : undefined,
-        blocked: await isBlocked(db, row, now),
+        blocked: await isBlocked(db, attempt, now),
       }
     },
 
@@ -116,8 +115,8 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       codeHash: Buffer,
       now: Date,
     ): Promise<Result<{ presses: number; codeExpiresAt: Date }, ClosedState | 'no-codes-left'>> =>
-      change(id, async (tx, attempt, row) => {
-        const pressed = press(attempt, { blocked: await isBlocked(tx, row, now) }, now)
+      change(id, async (tx, attempt) => {
+        const pressed = press(attempt, { blocked: await isBlocked(tx, attempt, now) }, now)
         if (!pressed.ok) return pressed
         const { presses, codeExpiresAt } = pressed.value
         await tx.query(
@@ -129,13 +128,13 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
 
     /** Ends the attempt and blocks its mailbox. */
     async decline(id: string, now: Date): Promise<Result<void, ClosedState>> {
-      const declined = await change(id, async (tx, attempt, row) => {
+      const declined = await change(id, async (tx, attempt) => {
         const decided = decline(attempt, now)
         if (!decided.ok) return decided
         await tx.query(
           `insert into claim_blocks (mailbox_hash, hash_key_id, until) values ($1, $2, $3)
            on conflict (mailbox_hash) do update set until = greatest(claim_blocks.until, excluded.until)`,
-          [row.mailbox_hash, row.hash_key_id, decided.value.blockedUntil],
+          [attempt.mailboxHash, attempt.hashKeyId, decided.value.blockedUntil],
         )
         await tx.query(`update claim_attempts set state = 'declined', ${ERASED} where id = $1`, [id])
         return ok(undefined)
@@ -172,14 +171,14 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
 
     /** Whether the mail of an attempt should still go. */
     async wantsMail(id: string, now: Date): Promise<boolean> {
-      const row = await findAttempt(db, 'id = $1', [id])
-      if (!row) return false
-      return stateAt(attemptOf(row), now) === 'initiated' && !(await isBlocked(db, row, now))
+      const attempt = await findAttempt(db, 'id = $1', [id])
+      if (!attempt) return false
+      return stateAt(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
     },
 
     async mailSettled(tx: Database, id: string, outcome: 'sent' | 'dropped' | 'dead'): Promise<void> {
-      const row = await findAttempt(tx, 'id = $1', [id], 'for update')
-      const next = row && afterMail(attemptOf(row).state, outcome)
+      const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
+      const next = attempt && afterMail(attempt.state, outcome)
       if (!next) return
       await tx.query(
         `update claim_attempts set state = $2${next === 'failed' ? `, ${ERASED}` : ''} where id = $1`,
@@ -225,23 +224,22 @@ async function countTryIn(
   now: Date,
 ): Promise<CountedTry> {
   await tx.query('set local synchronous_commit = on')
-  const row = await findAttempt(
+  const attempt = await findAttempt(
     tx,
     `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)
            order by state in ${OPEN} desc, created_at desc, id limit 1)`,
     [agentId, attemptId ?? null],
     'for update',
   )
-  if (!row) return err('unknown')
-  const attempt = attemptOf(row)
-  const facts = { blocked: await isBlocked(tx, row, now), tries: await triesOf(tx, row, now) }
+  if (!attempt) return err('unknown')
+  const facts = { blocked: await isBlocked(tx, attempt, now), tries: await triesOf(tx, attempt, now) }
   const counted = countTry(attempt, facts, now)
   if (!counted.ok) return counted
   const { tries, remaining } = counted.value
   await tx.query('update claim_attempts set tries = $2 where id = $1', [attempt.id, tries])
   await tx.query(
     'insert into claim_tries (attempt_id, mailbox_hash, hash_key_id, tried_at) values ($1, $2, $3, $4)',
-    [attempt.id, row.mailbox_hash, row.hash_key_id, now],
+    [attempt.id, attempt.mailboxHash, attempt.hashKeyId, now],
   )
   return ok({ attempt: { ...attempt, tries }, remaining })
 }

@@ -217,7 +217,7 @@ test('what becomes of the mail is written, and a failed one is over', async () =
 /** When a claim ended, and by whom. */
 async function endOf(id: string) {
   const claim = (await claims.list(1_000)).find((each) => each.id === id)
-  return claim?.ended
+  return claim?.endedAt && { at: claim.endedAt, by: claim.endedBy }
 }
 
 describe('a claim', () => {
@@ -366,7 +366,7 @@ test('an end that could not be told is told when it is asked for again', async (
   const told: string[] = []
   announceEnd = (id) => void told.push(id)
   announced.length = 0
-  expect(await claims.newest(agentId)).toMatchObject({ id: attempt.registrationId, ended: { by: 'agent' } })
+  expect(await claims.newest(agentId)).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
   expect(await claims.end(attempt.registrationId, 'agent', START)).toBe(false)
   expect([announced, told]).toEqual([[attempt.registrationId], [agentId]])
   expect(kept.filter((id) => id === attempt.registrationId)).toHaveLength(1)

@@ -1,34 +1,13 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Database } from '@plainpath/postgres'
-import { z } from 'zod'
+import { type Database, rowReader } from '@plainpath/postgres'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { attemptOf, ERASED, emailContext, findAttempt } from './attempt-row.ts'
-import { type Claim, ENDED_BY, type EndedBy } from './claim.ts'
+import { ERASED, emailContext, findAttempt, isBlocked } from './attempt-row.ts'
+import { Claim } from './claim.ts'
 import { redeem, type TryRefusal } from './claim-attempt.ts'
-import { isBlocked } from './mailbox-facts.ts'
 import type { ClaimMail, PostgresClaimDeps } from './postgres-claim-attempts.ts'
 
-const Row = z.object({
-  id: z.string(),
-  agent_id: z.string(),
-  verified_at: z.date(),
-  expires_at: z.date(),
-  ended_at: z.date().nullable(),
-  ended_by: z.enum(ENDED_BY).nullable(),
-})
-const COLUMNS = Object.keys(Row.shape).join(', ')
-
-const claimOf = (row: unknown): Claim => {
-  const { id, agent_id: agentId, ended_at: at, ended_by: by, ...rest } = Row.parse(row)
-  return {
-    id,
-    agentId,
-    verifiedAt: rest.verified_at,
-    expiresAt: rest.expires_at,
-    ended: at && by ? { at, by } : undefined,
-  }
-}
+const ClaimRow = rowReader(Claim)
 
 export interface NewClaim {
   readonly attemptId: string
@@ -81,8 +60,8 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
     }
   }
   const find = async (where: string, values: readonly unknown[]) => {
-    const { rows } = await db.query(`select ${COLUMNS} from claims where ${where}`, values)
-    return rows[0] && claimOf(rows[0])
+    const { rows } = await db.query(`select ${ClaimRow.columns} from claims where ${where}`, values)
+    return rows[0] && ClaimRow.parse(rows[0])
   }
   return {
     /**
@@ -124,11 +103,7 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
      * Ends a live claim and erases its address; durable when it returns, and nothing of the claim is good anywhere. Of one
      * that had ended, which is false, everybody is told again: that may be what failed the first time.
      */
-    async end(
-      id: string,
-      by: Extract<EndedBy, 'person' | 'agent' | 'operator'>,
-      now: Date,
-    ): Promise<boolean> {
+    async end(id: string, by: 'person' | 'agent' | 'operator', now: Date): Promise<boolean> {
       const isEnded = await ending(
         async (tx) => {
           const ended = await endWhere(tx, 'id = $1 and expires_at > $2', [id, now], by)
@@ -145,11 +120,11 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
     /** Newest first. @param limit 1 to 1000 */
     async list(limit: number, { liveAt }: { liveAt?: Date } = {}): Promise<readonly Claim[]> {
       const { rows } = await db.query(
-        `select ${COLUMNS} from claims where $2::timestamptz is null or (ended_at is null and expires_at > $2)
+        `select ${ClaimRow.columns} from claims where $2::timestamptz is null or (ended_at is null and expires_at > $2)
          order by verified_at desc, id limit $1`,
         [limit, liveAt ?? null],
       )
-      return rows.map(claimOf)
+      return rows.map(ClaimRow.parse)
     },
   }
 }
@@ -168,21 +143,21 @@ async function redeemIn(
      for no key update`,
     [attemptId],
   )
-  const row = agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
-  if (!row) return refused(err('unknown'))
-  const attempt = attemptOf(row)
-  const entered = { hash: claim.codeHash, blocked: await isBlocked(tx, row, now) }
+  const attempt =
+    agent.rowCount === 0 ? undefined : await findAttempt(tx, 'id = $1', [attemptId], 'for update')
+  if (!attempt) return refused(err('unknown'))
+  const entered = { hash: claim.codeHash, blocked: await isBlocked(tx, attempt, now) }
   const redeemed = redeem(attempt, entered, now)
   if (!redeemed.ok) return refused(redeemed)
-  if (!row.email_sealed) throw new Error('an open attempt without an address')
-  const { registrationId: id, agentId } = attempt
-  const to = sealingKeys.open(row.email_sealed, emailContext(id)).toString('utf8')
+  const { registrationId: id, agentId, emailSealed } = attempt
+  if (!emailSealed) throw new Error('an open attempt without an address')
+  const to = sealingKeys.open(emailSealed, emailContext(id)).toString('utf8')
   const ended = await endWhere(tx, 'agent_id = $1', [agentId, now], 'superseded')
   await tx.query(
     `insert into claims (id, agent_id, email_sealed, email_hash, email_hash_key, end_link_hash, verified_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
-      ...[id, agentId, row.email_sealed, row.email_hash, row.hash_key_id, claim.endLinkHash],
+      ...[id, agentId, emailSealed, attempt.emailHash, attempt.hashKeyId, claim.endLinkHash],
       ...[now, claim.expiresAt],
     ],
   )
@@ -192,7 +167,7 @@ async function redeemIn(
     `delete from claim_tries where id = (select max(id) from claim_tries where attempt_id = $1)`,
     [attemptId],
   )
-  const made: Claim = { id, agentId, verifiedAt: now, expiresAt: claim.expiresAt, ended: undefined }
+  const made: Claim = { id, agentId, verifiedAt: now, expiresAt: claim.expiresAt }
   await addMail(tx, claim.mail(made, to), now)
   return { made: ok(made), ended }
 }
@@ -202,7 +177,7 @@ async function endWhere(
   tx: Database,
   where: string,
   values: readonly [string, Date],
-  by: EndedBy,
+  by: NonNullable<Claim['endedBy']>,
 ): Promise<EndedClaim[]> {
   const { rows } = await tx.query<{ id: string; agent_id: string }>(
     `update claims set ended_at = $2, ended_by = $3, email_sealed = null, email_hash = null, email_hash_key = null

@@ -46,13 +46,13 @@ const claimJson = (claim: Claim, now: Date) => ({
   registration_id: claim.id,
   client_id: claim.agentId,
   status: isLive(claim, now) ? 'live' : 'ended',
-  ...(!isLive(claim, now) && { ended_by: claim.ended?.by ?? 'expired' }),
+  ...(!isLive(claim, now) && { ended_by: claim.endedBy ?? 'expired' }),
   verified_at: claim.verifiedAt.toISOString(),
   expires_at: claim.expiresAt.toISOString(),
-  ...(claim.ended && { ended_at: claim.ended.at.toISOString() }),
+  ...(claim.endedAt && { ended_at: claim.endedAt.toISOString() }),
 })
 
 const claimText = (claim: Claim, now: Date) => {
-  const status = isLive(claim, now) ? 'live' : `ended by ${claim.ended?.by ?? 'expired'}`
+  const status = isLive(claim, now) ? 'live' : `ended by ${claim.endedBy ?? 'expired'}`
   return `${claim.id}  ${claim.agentId}  ${claim.verifiedAt.toISOString()}  ${status}`
 }

@@ -10,7 +10,8 @@ import {
   type ReadRing,
   statusOf,
 } from './follow-key-ring.ts'
-import { type Follower, laggards } from './key-ring.ts'
+import type { Follower } from './key-followers.ts'
+import { laggards } from './key-ring.ts'
 import { UnreadableKey } from './key-store.ts'
 import { generateKeyPair } from './signing-key.ts'
 

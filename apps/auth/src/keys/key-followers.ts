@@ -1,37 +1,26 @@
-import type { Database } from '@plainpath/postgres'
+import { type Database, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
-import type { Follower } from './key-ring.ts'
 
-const Row = z
-  .object({
-    instance_id: z.string(),
-    host: z.string(),
-    ring_version: z.int(),
-    signing_kid: z.string().nullable(),
-    proof: z.string().nullable(),
-    problem: z.string().nullable(),
-    followed_at: z.date(),
-    seen_at: z.date(),
-  })
-  .transform(
-    (row): Follower => ({
-      instanceId: row.instance_id,
-      host: row.host,
-      ringVersion: row.ring_version,
-      signingKid: row.signing_kid ?? undefined,
-      proof: row.proof ?? undefined,
-      problem: row.problem ?? undefined,
-      followedAt: row.followed_at,
-      seenAt: row.seen_at,
-    }),
-  )
+/** An instance of the server, by its own last words; times are the database's. */
+const Follower = z.object({
+  instanceId: z.string(),
+  host: z.string(),
+  ringVersion: z.int(),
+  signingKid: z.string().optional(),
+  proof: z.string().optional(),
+  problem: z.string().optional(),
+  followedAt: z.date(),
+  seenAt: z.date(),
+})
+export type Follower = Readonly<z.infer<typeof Follower>>
+const FollowerRow = rowReader(Follower)
 
 /** Those heard of in the last hour, longest running first. */
 export async function readFollowers(db: Database): Promise<Follower[]> {
   const { rows } = await db.query(
-    `select * from key_followers where seen_at > clock_timestamp() - interval '1 hour' order by host, instance_id`,
+    `select ${FollowerRow.columns} from key_followers where seen_at > clock_timestamp() - interval '1 hour' order by host, instance_id`,
   )
-  return rows.map((row) => Row.parse(row))
+  return rows.map(FollowerRow.parse)
 }
 
 /** Where every instance says what it signs with: in Postgres, by its clock. */

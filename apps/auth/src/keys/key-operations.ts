@@ -3,12 +3,12 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { type Actor, thisActor } from '../audit/audit-chain.ts'
 import { signProof, verifyProof } from './jws-signer.ts'
 import { checkChain, statesByAudit } from './key-audit.ts'
+import type { Follower } from './key-followers.ts'
 import {
   activate,
   type Circumstances,
   type DueStep,
   due,
-  type Follower,
   first,
   generate,
   isLive,

@@ -1,11 +1,11 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
+import type { Follower } from './key-followers.ts'
 import {
   activate,
   type Circumstances,
   changed,
   due,
-  type Follower,
   first,
   generate,
   type KeyPolicy,

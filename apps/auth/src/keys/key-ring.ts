@@ -1,4 +1,5 @@
 import { err, ok, type Result } from '@plainpath/domain'
+import type { Follower } from './key-followers.ts'
 import type { KeyRecord, KeyState } from './signing-key.ts'
 
 /** Every key there is, oldest first, and the number of changes so far. */
@@ -18,18 +19,6 @@ export interface KeyPolicy {
   readonly periodMs: number
   /** How long an instance that has not been heard of may still sign. */
   readonly leaseMs: number
-}
-
-/** An instance of the server, by its own last words; times are the database's. */
-export interface Follower {
-  readonly instanceId: string
-  readonly host: string
-  readonly ringVersion: number
-  readonly signingKid: string | undefined
-  readonly problem: string | undefined
-  readonly proof: string | undefined
-  readonly followedAt: Date
-  readonly seenAt: Date
 }
 
 /** `from` is undefined for a key that is new. */

@@ -1,21 +1,19 @@
 import { isDeepStrictEqual } from 'node:util'
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Database, Pool } from '@plainpath/postgres'
+import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { type Actor, AuditRow, headOf, nextChainRow } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
 import type { AuditEntry } from './key-audit.ts'
-import { readFollowers } from './key-followers.ts'
-import { changed, type Follower, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
+import { type Follower, readFollowers } from './key-followers.ts'
+import { changed, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
 import {
   type KeyPair,
-  type KeyRecord,
-  KeyState,
+  KeyRecord,
+  type KeyState,
   PrivateJwk,
-  PublicJwk,
   publicPart,
-  SigningAlgorithm,
   type SigningKey,
   thumbprint,
 } from './signing-key.ts'
@@ -69,7 +67,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
     const made = change.transitions.find(({ kid, from }) => kid === added?.kid && from === undefined)
     if (!added || !made) return
     const sealed = keys.seal(JSON.stringify(added.privateJwk), privateContext(added.kid))
-    await tx.query(`insert into signing_keys (${KEY_COLUMNS}) values ($1, $2, $3, $4, $4, $5, $6)`, [
+    await tx.query(`insert into signing_keys (${SealedKeyRow.columns}) values ($1, $2, $3, $4, $4, $5, $6)`, [
       added.kid,
       added.algorithm,
       made.to,
@@ -104,7 +102,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
     /** The ring without opening anything. */
     async view(): Promise<RingView> {
       const { version, now, rows } = await readRing(db)
-      return { ring: { version, keys: rows.map(toRecord) }, followers: await readFollowers(db), now }
+      return { ring: { version, keys: rows.map(KeyRow.parse) }, followers: await readFollowers(db), now }
     },
     /**
      * Decides and applies one change while nobody else can, with its row in the audit: both or neither. A private part
@@ -175,7 +173,7 @@ export type KeyStore = ReturnType<typeof postgresKeyStore>
 /** One statement, so that version and rows are of one moment. */
 async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
   const { rows } = await db.query(
-    `select version, clock_timestamp() as now, ${KEY_COLUMNS} from key_ring left join signing_keys on true
+    `select version, clock_timestamp() as now, ${SealedKeyRow.columns} from key_ring left join signing_keys on true
      order by created_at, kid`,
   )
   if (!rows[0]) throw new Error('the table key_ring has lost its row')
@@ -185,7 +183,7 @@ async function readRing(db: Database): Promise<{ version: number; now: Date; row
 async function lockedView(tx: Database): Promise<RingView> {
   await tx.query('select from key_ring for update')
   const { version, now, rows } = await readRing(tx)
-  return { ring: { version, keys: rows.map(toRecord) }, followers: await readFollowers(tx), now }
+  return { ring: { version, keys: rows.map(KeyRow.parse) }, followers: await readFollowers(tx), now }
 }
 
 async function applyTransitions(tx: Database, { transitions }: RingChange, now: Date): Promise<void> {
@@ -231,44 +229,20 @@ async function writeAudit(
   return headOf(row)
 }
 
-const KEY_COLUMNS = 'kid, algorithm, state, state_since, created_at, public_jwk, private_sealed'
-
 /** Those whose private part exists. */
 const SECRET_STATES: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
 
-const KeyRow = z
-  .object({
-    kid: z.string(),
-    algorithm: SigningAlgorithm,
-    state: KeyState,
-    state_since: z.date(),
-    created_at: z.date(),
-    public_jwk: PublicJwk,
-  })
-  .transform(
-    (row): KeyRecord => ({
-      kid: row.kid,
-      algorithm: row.algorithm,
-      state: row.state,
-      stateSince: row.state_since,
-      createdAt: row.created_at,
-      publicJwk: row.public_jwk,
-    }),
-  )
-const SealedRow = z.object({ private_sealed: z.instanceof(Buffer).nullable() })
+const KeyRow = rowReader(KeyRecord)
+const SealedKeyRow = rowReader(KeyRecord.extend({ privateSealed: z.instanceof(Buffer).optional() }))
 
 /** What the private part is sealed for, so that rows cannot be swapped. */
 const privateContext = (kid: string) => `signing_keys/${kid}`
 
-/** A row without its private part. */
-const toRecord = (row: unknown): KeyRecord => KeyRow.parse(row)
-
 /** @throws {UnreadableKey} for a row that is not as it was written */
-function toSigningKey(row: unknown, keys: SealingKeys, ringVersion: number): SigningKey {
-  const kid = String((row as { kid?: unknown }).kid)
+function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): SigningKey {
+  const kid = String(row['kid'])
   try {
-    const record = KeyRow.parse(row)
-    const { private_sealed: sealed } = SealedRow.parse(row)
+    const { privateSealed: sealed, ...record } = SealedKeyRow.parse(row)
     const privateJwk = sealed ? openPrivate(sealed, kid, keys) : undefined
     const { publicJwk, algorithm, state } = record
     const named = publicJwk.kid === kid && publicJwk.alg === algorithm && thumbprint(publicJwk) === kid

@@ -26,14 +26,15 @@ export const PrivateJwk = PublicJwk.extend({ d: z.string() })
 export type PrivateJwk = z.infer<typeof PrivateJwk>
 
 /** What everybody may know of a key. */
-export interface KeyRecord {
-  readonly kid: string
-  readonly algorithm: SigningAlgorithm
-  readonly state: KeyState
-  readonly stateSince: Date
-  readonly createdAt: Date
-  readonly publicJwk: PublicJwk
-}
+export const KeyRecord = z.object({
+  kid: z.string(),
+  algorithm: SigningAlgorithm,
+  state: KeyState,
+  stateSince: z.date(),
+  createdAt: z.date(),
+  publicJwk: PublicJwk,
+})
+export type KeyRecord = Readonly<z.infer<typeof KeyRecord>>
 
 export interface SigningKey extends KeyRecord {
   /** Undefined once the key has stopped signing. */

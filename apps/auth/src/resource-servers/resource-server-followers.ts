@@ -1,60 +1,38 @@
-import type { Database, Pool } from '@plainpath/postgres'
+import { type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
-
-/** A secret that an instance accepts, and how long ago it last was shown there; undefined for never. */
-interface AcceptedSecret {
-  readonly clientId: string
-  readonly fingerprint: string
-  readonly usedMsAgo?: number | undefined
-}
 
 interface ResourceServerReport {
   readonly instanceId: string
   readonly host: string
-  readonly secrets: readonly AcceptedSecret[]
+  /** What the instance accepts, and how long ago each secret last was shown there; undefined for never. */
+  readonly secrets: readonly {
+    readonly clientId: string
+    readonly fingerprint: string
+    readonly usedMsAgo?: number | undefined
+  }[]
   /** Why the instance cannot follow its file. */
   readonly problem: string | undefined
 }
 
 /** An instance by its own last words; spans are counted up to now, by the database's clock. */
-export interface ResourceServerFollower extends Omit<ResourceServerReport, 'instanceId'> {
-  readonly seenMsAgo: number
-}
+const ResourceServerFollower = z.object({
+  host: z.string(),
+  secrets: z.array(z.object({ clientId: z.string(), fingerprint: z.string() })),
+  problem: z.string().optional(),
+  seenMsAgo: z.number(),
+})
+export type ResourceServerFollower = z.infer<typeof ResourceServerFollower>
+const FollowerRow = rowReader(ResourceServerFollower)
 
 /** What was seen of a secret at any instance, ever. */
-export interface SecretHistory {
-  readonly clientId: string
-  readonly fingerprint: string
-  readonly firstSeenMsAgo: number
-  readonly usedMsAgo: number | undefined
-}
-
-const FollowerRow = z
-  .object({
-    host: z.string(),
-    secrets: z.array(z.object({ clientId: z.string(), fingerprint: z.string() })),
-    problem: z.string().nullable(),
-    seen_ms_ago: z.number(),
-  })
-  .transform(({ host, secrets, problem, seen_ms_ago: seenMsAgo }) => ({
-    host,
-    secrets,
-    problem: problem ?? undefined,
-    seenMsAgo,
-  }))
-const SecretRow = z
-  .object({
-    client_id: z.string(),
-    fingerprint: z.string(),
-    first_seen_ms_ago: z.number(),
-    used_ms_ago: z.number().nullable(),
-  })
-  .transform((row) => ({
-    clientId: row.client_id,
-    fingerprint: row.fingerprint,
-    firstSeenMsAgo: row.first_seen_ms_ago,
-    usedMsAgo: row.used_ms_ago ?? undefined,
-  }))
+const SecretHistory = z.object({
+  clientId: z.string(),
+  fingerprint: z.string(),
+  firstSeenMsAgo: z.number(),
+  usedMsAgo: z.number().optional(),
+})
+export type SecretHistory = z.infer<typeof SecretHistory>
+const SecretRow = rowReader(SecretHistory)
 
 /** Where every instance says which secrets it accepts, and which of them were shown: in Postgres, by its clock. */
 export function postgresResourceServerFollowers(db: Pool) {
@@ -93,24 +71,20 @@ export function postgresResourceServerFollowers(db: Pool) {
         `select host, secrets, problem, ${msAgo('seen_at')} as seen_ms_ago from resource_server_followers
          where seen_at > clock_timestamp() - interval '1 hour' order by host, instance_id`,
       )
+      const secrets = await db.query(
+        `select client_id, fingerprint, ${msAgo('first_seen_at')} as first_seen_ms_ago,
+                ${msAgo('used_at')} as used_ms_ago
+         from resource_server_secrets order by client_id, first_seen_at`,
+      )
       return {
-        followers: followers.rows.map((row) => FollowerRow.parse(row)),
-        secrets: await readSecrets(db),
+        followers: followers.rows.map(FollowerRow.parse),
+        secrets: secrets.rows.map(SecretRow.parse),
       }
     },
   }
 }
 
 export type ResourceServerFollowers = ReturnType<typeof postgresResourceServerFollowers>
-
-async function readSecrets(db: Database) {
-  const { rows } = await db.query(
-    `select client_id, fingerprint, ${msAgo('first_seen_at')} as first_seen_ms_ago,
-            ${msAgo('used_at')} as used_ms_ago
-     from resource_server_secrets order by client_id, first_seen_at`,
-  )
-  return rows.map((row) => SecretRow.parse(row))
-}
 
 const msAgo = (column: string) =>
   `(extract(epoch from clock_timestamp() - ${column}) * 1000)::double precision`

@@ -1,15 +1,13 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import type { Database, Pool } from '@plainpath/postgres'
+import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type Actor, AuditRow, headOf, nextChainRow } from '../audit/audit-chain.ts'
 import type { AuthEvents } from '../events.ts'
 import type { AppliedStop, StopEntry, Stopped, StopRefusal, StopScope } from './stop-store.ts'
 import type { TokenStop } from './token-store.ts'
 
-const StopRow = z
-  .object({ epoch: z.int(), issued_before: z.date().nullable() })
-  .transform((row): TokenStop => ({ epoch: row.epoch, issuedBefore: row.issued_before ?? undefined }))
-export const STOP_COLUMNS = 'epoch, issued_before'
+const StopRow = rowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
+export const STOP_COLUMNS = StopRow.columns
 
 /** What has been stopped, by the authority. */
 export async function readStop(db: Database): Promise<TokenStop> {
@@ -78,7 +76,7 @@ export function postgresStopStore(db: Pool, events: AuthEvents) {
   }
 }
 
-export function toStop(row: unknown): TokenStop {
+export function toStop(row: Record<string, unknown> | undefined): TokenStop {
   if (row === undefined) throw new Error('the table token_stop has lost its row')
   return StopRow.parse(row)
 }

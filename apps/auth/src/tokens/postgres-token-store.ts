@@ -1,19 +1,8 @@
-import { AgentId, RegistrationId } from '@plainpath/domain'
-import type { Database } from '@plainpath/postgres'
-import { z } from 'zod'
+import { type Database, rowReader } from '@plainpath/postgres'
 import { readStop, STOP_COLUMNS, toStop } from './postgres-stop-store.ts'
-import type { TokenRecord, TokenStore } from './token-store.ts'
+import { TokenRecord, type TokenStore } from './token-store.ts'
 
-const Row = z.object({
-  client_id: AgentId,
-  generation: z.int(),
-  epoch: z.int(),
-  scope: z.string(),
-  audience: z.string(),
-  issued_at: z.date(),
-  expires_at: z.date(),
-  claim_id: RegistrationId.nullable(),
-})
+const TokenRow = rowReader(TokenRecord)
 const COLUMNS =
   'client_id, tokens.generation, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id'
 const BATCH = 1_000
@@ -56,7 +45,7 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
            and tokens.epoch >= token_stop.epoch and issued_at >= coalesce(token_stop.issued_before, issued_at)`,
         [hash, deps.now()],
       )
-      return rows[0] && toRecord(rows[0])
+      return rows[0] && TokenRow.parse(rows[0])
     },
     async revoke(hash) {
       // Whatever the server's default: a revocation that was answered survives a crash.
@@ -74,25 +63,11 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
           `select token_hash, ${COLUMNS} from tokens where token_hash > $1 order by token_hash limit ${BATCH}`,
           [after],
         )
-        yield rows.map(toRecord)
+        yield rows.map(TokenRow.parse)
         const last = rows.at(-1)
         if (!last || rows.length < BATCH) return
         after = last.token_hash
       }
     },
-  }
-}
-
-function toRecord(found: unknown): TokenRecord {
-  const row = Row.parse(found)
-  return {
-    clientId: row.client_id,
-    generation: row.generation,
-    epoch: row.epoch,
-    scope: row.scope,
-    audience: row.audience,
-    issuedAt: row.issued_at,
-    expiresAt: row.expires_at,
-    ...(row.claim_id && { claimId: row.claim_id }),
   }
 }

@@ -1,23 +1,25 @@
-import type { AgentId, RegistrationId } from '@plainpath/domain'
+import { AgentId, RegistrationId } from '@plainpath/domain'
+import { z } from 'zod'
 
 /** SHA-256 of a token: all that a store ever sees of it. */
 export type TokenHash = Buffer
 
-export interface TokenRecord {
-  readonly clientId: AgentId
+export const TokenRecord = z.object({
+  clientId: AgentId,
   /** The client's generation as the issuing process knew it. */
-  readonly generation: number
+  generation: z.int(),
   /** The epoch as it stood when the token was saved, or before. */
-  readonly epoch: number
+  epoch: z.int(),
   /** Space separated. */
-  readonly scope: string
-  readonly audience: string
+  scope: z.string(),
+  audience: z.string(),
   /** Whole seconds. */
-  readonly issuedAt: Date
-  readonly expiresAt: Date
+  issuedAt: z.date(),
+  expiresAt: z.date(),
   /** The claim that it was got under, if any: it ends with it. */
-  readonly claimId?: RegistrationId | undefined
-}
+  claimId: RegistrationId.optional(),
+})
+export type TokenRecord = Readonly<z.infer<typeof TokenRecord>>
 
 /** A token that is to be saved: without an epoch it gets the one that stands at that moment, in one step. */
 export type NewToken = Omit<TokenRecord, 'epoch'> & { readonly epoch?: number }
@@ -27,7 +29,7 @@ export interface TokenStop {
   /** Tokens of a lower epoch are over. */
   readonly epoch: number
   /** Tokens issued before are over; one that was issued in that very second lives. */
-  readonly issuedBefore: Date | undefined
+  readonly issuedBefore?: Date | undefined
 }
 
 export const isStopped = (

@@ -1,0 +1,20 @@
+import { expect, test } from 'vitest'
+import { z } from 'zod'
+import { rowReader } from './row-reader.ts'
+
+const Token = rowReader(
+  z.object({ id: z.string(), issuedAt: z.date(), claimId: z.string().optional(), uses: z.int().default(0) }),
+)
+const row = { id: 'one', issued_at: new Date(0), claim_id: null, uses: null }
+
+test('a row is read by the names of the type, and what is null is absent or the default', () => {
+  expect(Token.columns).toBe('id, issued_at, claim_id, uses')
+  expect(Token.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
+  expect(Token.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({
+    ...{ id: 'one', issuedAt: new Date(0), claimId: 'clm', uses: 2 },
+  })
+})
+
+test.for([{ issued_at: null }, { id: 1 }, { claim_id: 3 }, { uses: 'two' }])('%o is refused', (change) => {
+  expect(() => Token.parse({ ...row, ...change })).toThrow(z.ZodError)
+})
