@@ -29,7 +29,8 @@ const PACKAGE_IMPORTS = {
 const FOLDER_IMPORTS = {
   // An agent that ends takes its claims and tokens with it, and APIs are told.
   agents: 'claims|clients|revocation|tokens',
-  claims: 'clients|revocation|tokens',
+  // A claim that is completed is answered with an assertion.
+  claims: 'assertions|clients|revocation|tokens',
   // Authenticates agents.
   clients: 'agents',
   tokens: 'audit|revocation',

@@ -6,8 +6,7 @@ import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import { type AgentRepository, agentRepository } from './agents/agent-repository.ts'
 import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
-import type { AssertionStore as IdentityAssertionStore } from './assertions/assertion-store.ts'
-import { postgresIdentityAssertionStore } from './assertions/postgres-identity-assertion-store.ts'
+import { type IdentityAssertionStore, identityAssertionStore } from './assertions/identity-assertion-store.ts'
 import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
 import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
 import { type UsedJtiStore, usedJtiStore } from './clients/used-jti-store.ts'
@@ -117,7 +116,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     cachedAgents: cachedAgents(agents, { asksAlone: db.isReserved }),
     claims: postgresClaims({ ...claimDeps, tokens, revoker }),
     claimAttempts: postgresClaimAttempts(claimDeps),
-    identityAssertions: postgresIdentityAssertionStore(db),
+    identityAssertions: identityAssertionStore(db),
     usedJtis: usedJtiStore(db),
     tokens,
     stops: postgresStopStore(db, events),

@@ -1,4 +1,3 @@
-import type { AgentId } from '@plainpath/domain'
 import {
   bySoundClock,
   createLimiter,
@@ -6,6 +5,7 @@ import {
   documentRoutes,
   memoryLimitStore,
   operationsApp,
+  poolMetrics,
   watchClock,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
@@ -14,14 +14,13 @@ import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
+import { useMarks } from './agents/mark-use.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
-import { beginClaim } from './claims/begin-claim.ts'
-import { claimLink } from './claims/claim-link.ts'
+import { exchangeAssertion } from './assertions/exchange-assertion.ts'
 import { claimMailHandlers } from './claims/claim-mails.ts'
 import { claimPageRoutes } from './claims/claim-page-routes.ts'
 import { claimRoutes } from './claims/claim-routes.ts'
-import { completeClaim } from './claims/complete-claim.ts'
 import {
   type AuthenticateClient,
   type AuthenticateClientDeps,
@@ -29,13 +28,15 @@ import {
 } from './clients/authenticate-client.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
-import { openKeyFollower } from './keys/key-follower.ts'
+import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { LIMITS, sharedLimits } from './limits.ts'
+import { openMetrics } from './metrics.ts'
+import { createProvider, providerSlot } from './oauth/create-provider.ts'
+import { gateVoucher } from './oauth/override-provider.ts'
+import { clientAdapter, readOnlyAdapter, tokenAdapter } from './oauth/provider-adapters.ts'
+import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
-import { openMetrics } from './wire/wire-metrics.ts'
-import { wireOAuth } from './wire/wire-oauth.ts'
-import { wireResourceServers } from './wire/wire-resource-servers.ts'
 
 /** What a process brings, beside its settings. */
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
@@ -59,7 +60,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const stores = opening.use(await openStores(config, { ...runtime, events }))
   const { db, redis, agents, cachedAgents, claims, claimAttempts } = stores
   await db.openReserved()
-  metrics.watchPool(db)
+  poolMetrics(metrics, db)
   const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const limiter = createLimiter({
     store: redis ? sharedLimits(redis, stores.redisPrefix, now) : memoryLimitStore(now),
@@ -72,14 +73,23 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   // What runs by itself, until the server is disposed.
   opening.use(await stores.revoker.followMark())
   opening.use(startUpkeep(config, { stores, metrics, events, log, now }))
-  const resourceServers = opening.use(await wireResourceServers(config, { ...stores, metrics, log }))
+  const resourceServers = opening.use(
+    await followResourceServers({
+      first: config.resourceServers,
+      file: config.resourceServersFile,
+      followers: stores.resourceServerFollowers,
+      reportMs: config.keys.pollMs,
+      metrics,
+      log,
+    }),
+  )
   const signing = opening.use(
     await openKeyFollower({
       ...config.keys,
       keys: stores.keys,
       followers: stores.keyFollowers,
       log,
-      onStatus: metrics.onKeyStatus,
+      onStatus: keyMetrics(metrics),
     }),
   )
   const channels = { agents_changed: cachedAgents.forget, key_ring_changed: signing.hear }
@@ -122,54 +132,54 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   /** By what is written: for whatever changes an agent, where a secret that has just gone must open nothing. */
   const authenticateAnew = authenticateBy(agents.find)
 
-  const { provider, vouch, clientExpiry, answerAssertion } = wireOAuth({
-    config,
-    stores,
-    signing,
-    resourceServers: resourceServers.current,
-    urls,
-    events,
-    now,
-  })
-  const findAgent = async (id: AgentId) => (await cachedAgents.find(id))?.agent
-  const liveClaim = (id: AgentId) => claims.live(id, now())
-  const routes = [
-    ...agentRoutes({ stores, hashKey, urls, now, limitsFactor: config.limitsFactor }),
-    ...claimRoutes({
-      findAgent,
-      beginClaim: beginClaim({ attempts: claimAttempts, linkUrl: urls.claimAttempt, now }),
-      completeClaim: completeClaim({
-        attempts: claimAttempts,
-        claims,
-        hashKey,
-        endUrl: urls.endClaim,
+  const vouch = gateVoucher()
+  const marks = useMarks({ cachedAgents, agents, now })
+  const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
+    Client: clientAdapter(cachedAgents.find, resourceServers.current),
+    ClientCredentials: tokenAdapter(stores, { marks, events }),
+  }
+  const provider = providerSlot(
+    (ring) =>
+      createProvider({
+        vouch,
+        revocationMark: () => stores.revoker.mark,
+        urls,
+        adapter: (model) => models[model] ?? readOnlyAdapter(`no ${model} is ever made here`),
+        ring,
+        resourceServers: resourceServers.current,
+        exchangeAssertion: (assertion, clientId) =>
+          exchangeAssertion(
+            { assertions: stores.identityAssertions, keys: signing.keys, issuer: urls.origin, now: now() },
+            assertion,
+            clientId,
+          ),
+        emailOf: (claimId) => claims.emailOf(claimId, now()),
         now,
       }),
-      answerAssertion,
-      attempts: claimAttempts,
-      claims,
-      now,
-    }),
-    ...claimPageRoutes({
-      findAgent,
-      link: claimLink({ attempts: claimAttempts, claims, hashKey, now }),
-      origin: config.origin,
-    }),
-    ...assertionRoutes({ standingClaim: liveClaim, answerAssertion }),
+    signing.keys,
+  )
+  signing.start(provider.swap)
+
+  const { limitsFactor } = config
+  const routeDeps = { stores, hashKey, urls, signing, overlapMs: config.keys.overlapMs, limitsFactor, now }
+  const routes = [
+    ...agentRoutes(routeDeps),
+    ...claimRoutes(routeDeps),
+    ...claimPageRoutes(routeDeps),
+    ...assertionRoutes(routeDeps),
     ...documentRoutes(authDocuments({ origin: config.origin }), { address: LIMITS.documents }),
   ]
   const oauth = {
     provider,
-    signing: { ...config.keys, requireCurrent: signing.requireCurrent, isCurrent: signing.isCurrent },
-    resource: urls.base,
+    urls,
     authenticate,
     vouch,
     resourceServers,
-    revokeToken: stores.tokens.revoke,
-    announceEnd: (hash: string) => stores.revoker.announceEnd({ kind: 'token', hash }),
-    clientExpiry,
+    signing,
+    keySettings: config.keys,
+    stores,
+    marks,
     limiter,
-    limits: LIMITS,
   }
   const deps = { ...config, log, metrics, tracing, clock, limiter, db, authenticateAnew, routes, oauth }
   const readiness = createReadiness({

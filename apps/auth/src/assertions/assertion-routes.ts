@@ -1,13 +1,12 @@
-import { AgentId, type StandingClaim } from '@plainpath/domain'
+import { AgentId } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
-import type { AnswerAssertion } from './answer-assertion.ts'
+import type { Stores } from '../stores.ts'
+import { type IssueAssertionDeps, issueAssertion } from './issue-assertion.ts'
 
-export interface AssertionRouteDeps {
-  /** The claim of a client, while it stands. */
-  standingClaim(id: AgentId): Promise<StandingClaim | undefined>
-  answerAssertion: AnswerAssertion
+export interface AssertionRouteDeps extends IssueAssertionDeps {
+  stores: Pick<Stores, 'claims' | 'identityAssertions'>
 }
 
 /** `POST /api/agent/assertion`. */
@@ -17,8 +16,8 @@ export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
     limits: { address: LIMITS.address, client: LIMITS.client },
     async handle({ caller }) {
       const id = AgentId.parse(caller.clientId)
-      const claim = await deps.standingClaim(id)
-      const answer = claim && (await deps.answerAssertion(id, claim))
+      const claim = await deps.stores.claims.live(id, deps.now())
+      const answer = claim && (await issueAssertion(deps, id, claim))
       if (!answer) throw new Problem('no-claim')
       return { status: 200, body: answer }
     },

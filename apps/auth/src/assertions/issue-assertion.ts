@@ -1,44 +1,47 @@
 import { randomUUID } from 'node:crypto'
-import { type AgentId, RULES, type StandingClaim } from '@plainpath/domain'
-import type { InstanceKeys } from '../keys/signing-key.ts'
-import type { AssertionStore } from './assertion-store.ts'
+import { type AgentId, type RenewedAssertion, RULES, Scope, type StandingClaim } from '@plainpath/domain'
+import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
+import type { z } from 'zod'
+import type { KeyFollower } from '../keys/key-follower.ts'
+import type { Stores } from '../stores.ts'
 import { signAssertion } from './identity-assertion.ts'
 
-interface IssuedAssertion {
-  /** A JWT, `typ: identity-assertion+jwt`. */
-  readonly assertion: string
-  readonly expiresAt: Date
+export interface IssueAssertionDeps {
+  stores: Pick<Stores, 'identityAssertions'>
+  signing: Pick<KeyFollower, 'keys' | 'requireCurrent'>
+  /** How long the key that signs stays published once it has stopped signing. */
+  overlapMs: number
+  urls: ServiceUrls
+  now: () => Date
 }
 
-/** @returns undefined when the claim has ended meanwhile */
-export type IssueAssertion = (clientId: AgentId, claim: StandingClaim) => Promise<IssuedAssertion | undefined>
-
 /**
- * Signs a statement for one client. It lasts 24 h, but neither longer than its claim nor longer than the
- * key that signs it stays published once it has stopped signing.
+ * Signs an assertion for one client, as the client is answered: once its claim is completed, and whenever it asks for
+ * another. It lasts 24 h, but neither longer than its claim nor longer than the key that signs it stays published.
  *
- * @param deps.overlapMs how long that is
+ * @returns undefined when the claim has ended meanwhile
  * @throws {Problem} `unavailable` when this instance may not sign; and what the store throws
  */
-export const issueAssertion =
-  (deps: {
-    assertions: Pick<AssertionStore, 'add'>
-    keys: () => InstanceKeys
-    requireCurrent: () => void
-    issuer: string
-    overlapMs: number
-    now: () => Date
-  }): IssueAssertion =>
-  async (clientId, claim) => {
-    deps.requireCurrent()
-    const issuedAt = deps.now()
-    const expiresAt = new Date(
-      Math.min(
-        issuedAt.getTime() + Math.min(RULES.identityAssertionMs, deps.overlapMs),
-        claim.expiresAt.getTime(),
-      ),
-    )
-    const assertion = { jti: randomUUID(), claimId: claim.id, clientId, issuedAt, expiresAt }
-    if (!(await deps.assertions.add(assertion))) return undefined
-    return { assertion: await signAssertion(assertion, deps.keys(), deps.issuer), expiresAt }
+export async function issueAssertion(
+  { stores, signing, overlapMs, urls, now }: IssueAssertionDeps,
+  clientId: AgentId,
+  claim: StandingClaim,
+): Promise<z.input<typeof RenewedAssertion> | undefined> {
+  signing.requireCurrent()
+  const issuedAt = now()
+  const longest = issuedAt.getTime() + Math.min(RULES.identityAssertionMs, overlapMs)
+  const expiresAt = new Date(Math.min(longest, claim.expiresAt.getTime()))
+  const assertion = { jti: randomUUID(), claimId: claim.id, clientId, issuedAt, expiresAt }
+  if (!(await stores.identityAssertions.add(assertion))) return undefined
+  return {
+    registration_id: claim.id,
+    identity_type: 'verified_email',
+    identity_assertion: await signAssertion(assertion, signing.keys, urls.origin),
+    expires: expiresAt.toISOString(),
+    claim_expires_at: claim.expiresAt.toISOString(),
+    grant_types: [...GRANT_TYPES],
+    scopes: [...Scope.options],
+    scope: Scope.options.join(' '),
+    token_endpoint: urls.token,
   }
+}

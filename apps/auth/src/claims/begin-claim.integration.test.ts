@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
 import { type Authority, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { beginClaim } from './begin-claim.ts'
-import { claimLink } from './claim-link.ts'
+import { declineClaim, showCode } from './claim-link.ts'
 import { completeClaim } from './complete-claim.ts'
 import { postgresClaimAttempts } from './postgres-claim-attempts.ts'
 import { postgresClaims } from './postgres-claims.ts'
@@ -50,24 +50,26 @@ test('a claim begins with the same statements and the same answer for every addr
     addMail: mailQueue(authority.sealingKeys).add,
     events: authority.events,
   }
-  const [attempts, claims] = [postgresClaimAttempts(deps), postgresClaims({ ...deps, ...NO_TOKENS })]
+  const stores = {
+    claimAttempts: postgresClaimAttempts(deps),
+    claims: postgresClaims({ ...deps, ...NO_TOKENS }),
+  }
   let secret = ''
   const linkUrl = (made: string) => {
     secret = made
     return `https://plainpath.example/claim?attempt=${made}`
   }
-  const begin = beginClaim({ attempts, linkUrl, now })
-  const link = claimLink({ attempts, claims, hashKey, now })
-  const complete = completeClaim({ attempts, claims, hashKey, endUrl: linkUrl, now })
+  const link = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
+  const begin = (request: { agentId: string; email: string }) => beginClaim(link, request)
 
   const known = await newAgent()
   await begin({ agentId: known.id, email: 'known@example.org' })
-  const shown = await link.showCode(secret)
+  const shown = await showCode(link, secret)
   if (!shown.ok) throw new Error(shown.error)
-  expect((await complete({ agent: known, code: shown.value.code })).ok).toBe(true)
+  expect((await completeClaim(link, { agent: known, code: shown.value.code })).ok).toBe(true)
 
   await begin({ agentId: (await newAgent()).id, email: 'blocked@example.org' })
-  expect((await link.decline(secret)).ok).toBe(true)
+  expect((await declineClaim(link, secret)).ok).toBe(true)
 
   for (let n = 0; n < 12; n++) await begin({ agentId: (await newAgent()).id, email: 'capped@example.org' })
 
@@ -87,13 +89,14 @@ test('a claim begins with the same statements and the same answer for every addr
 })
 
 test('nothing is begun for an agent that is gone', async () => {
-  const attempts = postgresClaimAttempts({
+  const claimAttempts = postgresClaimAttempts({
     db: authority.db,
     sealingKeys: authority.sealingKeys,
     hashKey: exampleHashKey(),
     addMail: mailQueue(authority.sealingKeys).add,
     events: authority.events,
   })
-  const begin = beginClaim({ attempts, linkUrl: (secret) => secret, now })
-  expect(await begin({ agentId: exampleAgent().agent.id, email: 'a@example.org' })).toBeUndefined()
+  const deps = { stores: { claimAttempts }, urls: { claimAttempt: (secret: string) => secret }, now }
+  const request = { agentId: exampleAgent().agent.id, email: 'a@example.org' }
+  expect(await beginClaim(deps, request)).toBeUndefined()
 })

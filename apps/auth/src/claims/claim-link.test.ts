@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
 import type { Claim } from './claim.ts'
-import { claimLink } from './claim-link.ts'
+import { endLinkedClaim, findLinkedClaim } from './claim-link.ts'
 
 const START = new Date('2026-11-20T09:00:00Z')
 const never = () => Promise.reject(new Error('nothing is asked here'))
@@ -14,20 +14,22 @@ test('a person who ends a claim again, since the first answer was a failure, has
     endedBy: 'person',
   }
   const told: string[] = []
-  const link = claimLink({
-    attempts: { findByLink: never, press: never, decline: never },
-    claims: {
-      findByEndLink: async () => ended,
-      findOfAttempt: never,
-      async end(id) {
-        told.push(id)
-        return false
+  const deps = {
+    stores: {
+      claimAttempts: { findByLink: never, press: never, decline: never },
+      claims: {
+        findByEndLink: async () => ended,
+        findOfAttempt: never,
+        async end(id: string) {
+          told.push(id)
+          return false
+        },
       },
     },
     hashKey: exampleHashKey(),
     now: () => START,
-  })
-  expect(await link.findClaim('secret')).toBeUndefined()
-  expect(await link.end('secret')).toBe(false)
+  }
+  expect(await findLinkedClaim(deps, 'secret')).toBeUndefined()
+  expect(await endLinkedClaim(deps, 'secret')).toBe(false)
   expect(told).toEqual([ended.id])
 })

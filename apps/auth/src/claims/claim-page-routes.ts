@@ -1,5 +1,6 @@
 import { AgentId, type Result } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
 import {
   type AgentOnPage,
   claimCodePage,
@@ -14,12 +15,21 @@ import {
 } from '@plainpath/pages'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import type { ClaimLink, ClaimQuestion, LinkRefusal } from './claim-link.ts'
-import type { ClaimRouteDeps } from './claim-routes.ts'
+import type { Stores } from '../stores.ts'
+import {
+  askAboutClaim,
+  type ClaimLinkDeps,
+  type ClaimQuestion,
+  declineClaim,
+  endLinkedClaim,
+  findLinkedClaim,
+  type LinkRefusal,
+  showCode,
+} from './claim-link.ts'
 
-export interface ClaimPageDeps extends Pick<ClaimRouteDeps, 'findAgent'> {
-  readonly link: ClaimLink
-  readonly origin: string
+export interface ClaimPageDeps extends ClaimLinkDeps {
+  readonly stores: Pick<Stores, 'cachedAgents' | 'claimAttempts' | 'claims'>
+  readonly urls: Pick<ServiceUrls, 'origin'>
 }
 
 /** Of a name that comes twice the first; what cannot be a secret of ours is none. */
@@ -36,7 +46,6 @@ type Status = 200 | 404 | 410
 
 /** `/claim`, behind the links of our mails: `?attempt=` asks, `?end=` ends. Only what a button sends changes anything. */
 export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
-  const { link } = deps
   const common = {
     path: '/claim',
     access: 'open',
@@ -48,7 +57,7 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     headers: PAGE.headers,
     text: {
       type: PAGE.type,
-      content: renderPage({ origin: deps.origin, path: '/claim', title, body, noindex: true }),
+      content: renderPage({ origin: deps.urls.origin, path: '/claim', title, body, noindex: true }),
     },
   })
   const closed = (why: LinkRefusal) =>
@@ -58,7 +67,7 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
   const nothingToEnd = () => page(404, 'There is nothing to end', noClaimPage())
 
   async function agentOnPage(id: string): Promise<AgentOnPage | undefined> {
-    const agent = await deps.findAgent(AgentId.parse(id))
+    const agent = (await deps.stores.cachedAgents.find(AgentId.parse(id)))?.agent
     return agent && { name: agent.name, registered: dayOf(agent.registeredAt) }
   }
 
@@ -81,14 +90,14 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     request: { query: LinkQuery },
     async handle({ query: { attempt, end } }) {
       if (end !== undefined) {
-        const claim = await link.findClaim(end)
+        const claim = await findLinkedClaim(deps, end)
         const agent = claim && (await agentOnPage(claim.agentId))
         if (!agent) return nothingToEnd()
         const body = endClaimPage({ secret: end, agent, until: dayOf(claim.expiresAt) })
         return page(200, 'End what an agent may do', body)
       }
       if (attempt === undefined) return closed('unknown')
-      return withQuestion(await link.ask(attempt), 'Is this your agent?', (question, agent) =>
+      return withQuestion(await askAboutClaim(deps, attempt), 'Is this your agent?', (question, agent) =>
         claimQuestionPage({ secret: attempt, agent, ...question }),
       )
     },
@@ -103,15 +112,17 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     request: { body: LinkForm },
     async handle({ body: { attempt, end, answer: given } }) {
       if (end !== undefined)
-        return (await link.end(end)) ? page(200, 'It has ended', endedClaimPage()) : nothingToEnd()
+        return (await endLinkedClaim(deps, end))
+          ? page(200, 'It has ended', endedClaimPage())
+          : nothingToEnd()
       if (attempt === undefined || given === undefined) return closed('unknown')
       if (given === 'no') {
-        const declined = await link.decline(attempt)
+        const declined = await declineClaim(deps, attempt)
         return declined.ok
           ? page(200, closedClaimTitle('declined'), closedClaimPage('declined'))
           : closed(declined.error)
       }
-      return withQuestion(await link.showCode(attempt), 'Your code', (shown, agent) =>
+      return withQuestion(await showCode(deps, attempt), 'Your code', (shown, agent) =>
         claimCodePage({ secret: attempt, agent, ...shown }),
       )
     },

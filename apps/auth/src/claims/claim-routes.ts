@@ -1,31 +1,18 @@
-import { type Agent, AgentId, numberInWords, type RenewedAssertion, RULES } from '@plainpath/domain'
-import { type Caller, defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
+import { AgentId, numberInWords, RULES } from '@plainpath/domain'
+import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
-import type { z } from 'zod'
+import type { HashKey } from '@plainpath/sealing'
+import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
-import type { BeginClaim } from './begin-claim.ts'
-import type { Claim } from './claim.ts'
+import type { Stores } from '../stores.ts'
+import { beginClaim } from './begin-claim.ts'
 import { normalisedCode } from './claim-code.ts'
-import type { CompleteClaim, CompletionRefusal } from './complete-claim.ts'
-import { maskAddress } from './mask-address.ts'
-import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
-import type { ClaimStore } from './postgres-claims.ts'
+import { type CompletionRefusal, completeClaim } from './complete-claim.ts'
 
-/** An assertion as its client is answered. @returns undefined when the claim has ended meanwhile */
-type AnswerAssertion = (
-  clientId: AgentId,
-  claim: Claim,
-) => Promise<z.input<typeof RenewedAssertion> | undefined>
-
-export interface ClaimRouteDeps {
-  readonly beginClaim: BeginClaim
-  readonly completeClaim: CompleteClaim
-  readonly answerAssertion: AnswerAssertion
-  readonly attempts: Pick<ClaimAttemptStore, 'withdraw'>
-  readonly claims: Pick<ClaimStore, 'end' | 'newest'>
-  findAgent(id: AgentId): Promise<Agent | undefined>
-  readonly now: () => Date
+export interface ClaimRouteDeps extends IssueAssertionDeps {
+  readonly stores: Pick<Stores, 'cachedAgents' | 'claimAttempts' | 'claims' | 'identityAssertions'>
+  readonly hashKey: HashKey
 }
 
 /**
@@ -42,16 +29,16 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
       await request.take(CLAIM_RESEND, `${caller.clientId}\n${email}`)
       await request.takeForAddress(CLAIM_ADDRESS)
       await request.take(CLAIM_MAIL, caller.clientId)
-      const begun = await deps.beginClaim({ agentId: caller.clientId, email })
+      const begun = await beginClaim(deps, { agentId: caller.clientId, email })
       if (!begun) throw invalidClient()
       return {
         status: 202,
         body: {
           registration_id: begun.registrationId,
-          claim_attempt_id: begun.attemptId,
+          claim_attempt_id: begun.id,
           status: 'initiated',
           match_phrase: begun.matchPhrase,
-          expires_at: begun.expiresAt.toISOString(),
+          expires_at: begun.linkExpiresAt.toISOString(),
           delivery: { method: 'email', to: maskAddress(email) },
           otp_length: RULES.claimCodeDigits,
           attempts_allowed: RULES.claimTries,
@@ -65,16 +52,14 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     ...operations.completeClaim,
     limits,
     async handle({ caller, body }) {
-      const agent = await agentOf(caller, deps)
+      const agent = (await deps.stores.cachedAgents.find(AgentId.parse(caller.clientId)))?.agent
+      if (!agent) throw invalidClient()
       const code = codeIn(body.otp ?? body.user_code ?? '', body.otp ? '#/otp' : '#/user_code')
-      const completed = await deps.completeClaim({
-        agent,
-        code,
-        attemptId: body.claim_attempt_id ?? undefined,
-      })
+      const attempt = { agent, code, attemptId: body.claim_attempt_id ?? undefined }
+      const completed = await completeClaim(deps, attempt)
       if (!completed.ok) throw refusalOf(completed.error)
       const { claim, attemptId } = completed.value
-      const answer = await deps.answerAssertion(agent.id, claim)
+      const answer = await issueAssertion(deps, agent.id, claim)
       if (!answer) throw new Problem('claim-superseded')
       return { status: 200, body: { ...answer, claim_attempt_id: attemptId, status: 'completed' } }
     },
@@ -84,10 +69,11 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     ...operations.endClaim,
     limits,
     async handle({ caller }) {
-      await deps.attempts.withdraw(caller.clientId)
+      const { claimAttempts, claims } = deps.stores
+      await claimAttempts.withdraw(caller.clientId)
       // Also one that has ended: the request may be the second try after a 503.
-      const claim = await deps.claims.newest(caller.clientId)
-      if (claim) await deps.claims.end(claim.id, 'agent', deps.now())
+      const claim = await claims.newest(caller.clientId)
+      if (claim) await claims.end(claim.id, 'agent', deps.now())
       return { status: 204 }
     },
   })
@@ -95,10 +81,11 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
   return [begin, complete, end]
 }
 
-async function agentOf(caller: Caller, deps: ClaimRouteDeps): Promise<Agent> {
-  const agent = await deps.findAgent(AgentId.parse(caller.clientId))
-  if (!agent) throw invalidClient()
-  return agent
+/** For whoever typed it, enough to know it again: `ana@example.org` becomes `a•••@example.org`. */
+function maskAddress(typed: string): string {
+  const at = typed.lastIndexOf('@')
+  const [first = ''] = typed.slice(0, at)
+  return `${first}•••${typed.slice(at)}`
 }
 
 /** What cannot be a code is no try. */

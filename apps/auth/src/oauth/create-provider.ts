@@ -1,10 +1,9 @@
-import { AgentId, err, ok, type Result, RULES, Scope } from '@plainpath/domain'
+import { AgentId, err, ok, type Result, RULES, Scope, type StandingClaim } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
-import type { ExchangeAssertion } from '../assertions/exchange-assertion.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
@@ -12,7 +11,8 @@ import { type OverrideDeps, overrideProvider, replaceScope } from './override-pr
 export interface ProviderDeps extends OverrideDeps {
   adapter: AdapterFactory
   resourceServers: () => readonly ResourceServer[]
-  exchangeAssertion: ExchangeAssertion
+  /** @returns the claim that an identity assertion of this client stands for; undefined for one that is not good */
+  exchangeAssertion(assertion: string, clientId: AgentId): Promise<StandingClaim | undefined>
   now: () => Date
 }
 
@@ -40,15 +40,10 @@ export function createProvider(deps: ProviderDeps): Provider {
  */
 export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
   let current = compose(build(first).middleware)
-  let ring = first
   return {
     middleware: (ctx: Context, next: Next): Promise<void> => current(ctx, next),
-    get ring() {
-      return ring
-    },
-    swap(next: InstanceKeys): void {
-      current = compose(build(next).middleware)
-      ring = next
+    swap(ring: InstanceKeys): void {
+      current = compose(build(ring).middleware)
     },
   }
 }
@@ -155,18 +150,17 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
       const { client, params } = ctx.oidc
       if (!params.assertion) throw new Problem('invalid-request', { detail: MISSING })
       const claim = await deps.exchangeAssertion(params.assertion, AgentId.parse(client.clientId))
-      if (!claim.ok) throw new Problem('invalid-grant', { detail: INVALID })
+      if (!claim) throw new Problem('invalid-grant', { detail: INVALID })
       const scope = grantScope(params.scope, Scope.options)
       if (!scope.ok)
         throw new Problem('invalid-scope', { detail: `This grant can give: ${Scope.options.join(' ')}.` })
-      const { id: claimId, expiresAt } = claim.value
-      const left = Math.floor((expiresAt.getTime() - deps.now().getTime()) / 1000)
+      const left = Math.floor((claim.expiresAt.getTime() - deps.now().getTime()) / 1000)
       if (left < 1) throw new Problem('invalid-grant', { detail: INVALID })
       const token = new provider.ClientCredentials({
         client,
         scope: scope.value,
         expiresIn: Math.min(TOKEN_SECONDS, left),
-        extra: { registration_id: claimId },
+        extra: { registration_id: claim.id },
         resourceServer: new provider.ResourceServer(resource, {
           scope: Scope.options.join(' '),
           audience: resource,

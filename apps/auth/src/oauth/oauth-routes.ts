@@ -1,57 +1,38 @@
 import {
   headersNamed,
   type Limiter,
-  type LimitPolicy,
   Problem,
   publicCaching,
   type RawRoute,
   readForm,
   spendLimits,
 } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
+import type { UseMarks } from '../agents/mark-use.ts'
 import type { AuthenticateClient } from '../clients/authenticate-client.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
-import {
-  notAResourceServer,
-  type ResourceServer,
-  type VerifiedServer,
-  verifyResourceServer,
-} from '../resource-servers/resource-servers.ts'
+import type { KeyFollower } from '../keys/key-follower.ts'
+import type { KeySettings } from '../keys/key-settings.ts'
+import { LIMITS } from '../limits.ts'
+import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
+import { notAResourceServer, verifyResourceServer } from '../resource-servers/resource-servers.ts'
+import type { Stores } from '../stores.ts'
 import { otherResource, type ProviderSlot, ROUTES } from './create-provider.ts'
 import { type GateVoucher, INTROSPECTED_HASH, passToProvider, WITH_EMAIL } from './override-provider.ts'
 
 export interface OAuthRouteDeps {
   provider: ProviderSlot
-  /** The only resource that tokens are issued for (RFC 8707). */
-  resource: string
+  urls: ServiceUrls
   authenticate: AuthenticateClient
   vouch: GateVoucher
-  resourceServers: {
-    current(): readonly ResourceServer[]
-    /** Told of each credential that was right. */
-    used(verified: VerifiedServer): void
-  }
-  signing: {
-    /** @throws {Problem} when this instance may not sign now, since it may have missed a change of keys */
-    requireCurrent(): void
-    isCurrent(): boolean
-    /** How long an API may believe the key set. */
-    trustMs: number
-    publicMaxAgeSeconds: number
-  }
-  /** @param hash SHA-256 of the token */
-  revokeToken(hash: Buffer): Promise<void>
-  /** Returns when no API uses an answer about the token any more. @param hash base64url of its SHA-256 */
-  announceEnd(hash: string): Promise<void>
-  /** When a client that has just got a token ends unless it gets another. */
-  clientExpiry(clientId: string): Date | undefined
+  resourceServers: Pick<FollowedResourceServers, 'current' | 'used'>
+  signing: Pick<KeyFollower, 'keys' | 'requireCurrent' | 'isCurrent'>
+  keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
+  stores: Pick<Stores, 'tokens' | 'revoker'>
+  marks: Pick<UseMarks, 'expiryOf'>
   limiter: Limiter
-  limits: {
-    address: readonly LimitPolicy[]
-    client: readonly LimitPolicy[]
-    documents: readonly LimitPolicy[]
-  }
 }
 
 /** An access token of ours; whatever looks otherwise was never issued. */
@@ -60,7 +41,7 @@ const JWT_ANSWER = 'application/token-introspection+jwt'
 
 /** What the public may reach below `/oauth/`: exact, case-sensitive paths. Everything else there is 404. */
 export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
-  const { address, documents } = deps.limits
+  const { address, documents } = LIMITS
   return [
     { methods: ['POST'], path: ROUTES.token, limits: address, serve: (ctx) => token(ctx, deps) },
     { methods: ['POST'], path: ROUTES.revocation, limits: address, serve: (ctx) => revoke(ctx, deps) },
@@ -83,10 +64,10 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const { form, clientId } = await authenticatedForm(ctx, deps, hint)
   if (!form.get('scope')?.trim()) form.delete('scope')
   const resources = form.getAll('resource').filter(Boolean)
-  if (resources.length > 1 || (resources[0] ?? deps.resource) !== deps.resource)
-    throw otherResource(deps.resource)
+  if (resources.length > 1 || (resources[0] ?? deps.urls.base) !== deps.urls.base)
+    throw otherResource(deps.urls.base)
   await passToProvider(ctx, deps, form, clientId)
-  const expiry = deps.clientExpiry(clientId)
+  const expiry = deps.marks.expiryOf(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
 }
 
@@ -98,9 +79,9 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     await passToProvider(ctx, deps, form, clientId)
     // It passes over one that a change half way through has made dead for now: that would come back when the change is forgotten.
     const hash = sha256(presented)
-    await deps.revokeToken(hash)
+    await deps.stores.tokens.revoke(hash)
     // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
-    await deps.announceEnd(hash.toString('base64url'))
+    await deps.stores.revoker.announceEnd({ kind: 'token', hash: hash.toString('base64url') })
   }
   ctx.status = 200
   ctx.body = ''
@@ -119,7 +100,7 @@ async function authenticatedForm(
   if (repeated !== undefined)
     throw new Problem('invalid-request', { detail: 'A parameter is sent twice (RFC 6749, section 3.2).' })
   const { clientId } = await deps.authenticate(ctx, form)
-  for (const policy of deps.limits.client) spendLimits(ctx, await deps.limiter.take(policy, clientId))
+  for (const policy of LIMITS.client) spendLimits(ctx, await deps.limiter.take(policy, clientId))
   return { form, clientId }
 }
 
@@ -155,11 +136,11 @@ function requiredToken(form: URLSearchParams): string {
 
 /** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const content = JSON.stringify({ keys: deps.provider.ring.published })
+  const content = JSON.stringify({ keys: deps.signing.keys.published })
   ctx.type = 'application/json'
   ctx.body = content
   publicCaching(ctx, content)
-  const age = `public, max-age=${deps.signing.publicMaxAgeSeconds}`
+  const age = `public, max-age=${deps.keySettings.publicMaxAgeSeconds}`
   if (!deps.signing.isCurrent()) ctx.set('cache-control', 'no-store')
   else if (!ctx.get('authorization')) ctx.set('cache-control', age)
 }
@@ -167,7 +148,7 @@ async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
 /** For APIs: they ask often, and `trust_seconds` bounds how long they believe a key that was revoked meanwhile. */
 async function internalJwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireCurrent()
-  ctx.body = { keys: deps.provider.ring.published, trust_seconds: deps.signing.trustMs / 1000 }
+  ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }
 }
 
 async function authorize(): Promise<void> {

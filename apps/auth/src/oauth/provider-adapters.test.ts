@@ -16,7 +16,10 @@ test('what the library is given of a client holds no secret, no hash of one and 
     agent: { ...agent, keys: [exampleKey('one')] },
     secrets: [{ id: 'secret-1', digest, keyId: 'hash-1', createdAt: new Date(0), endsAt: undefined }],
   }
-  const adapter = clientAdapter({ find: async () => known, resourceServers: () => [server] })
+  const adapter = clientAdapter(
+    async () => known,
+    () => [server],
+  )
   const given = JSON.stringify([await adapter.find(agent.id), await adapter.find(server.client_id)])
   expect(given).toContain(agent.id)
   expect(given).toContain(server.client_id)

@@ -4,21 +4,21 @@ import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
 import type { AgentRecord } from '../agents/agent-repository.ts'
+import type { UseMarks } from '../agents/mark-use.ts'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
-
-interface ClientAdapterDeps {
-  find(id: AgentId): Promise<AgentRecord | undefined>
-  resourceServers: () => readonly ResourceServer[]
-}
+import type { Stores } from '../stores.ts'
+import type { TokenStop } from '../tokens/token-store.ts'
 
 /**
  * oidc-provider's Client model over our agents and resource servers, with as little metadata as it takes: the
  * algorithms come from `clientDefaults`, so that a change of keys never invalidates a client.
  */
-export function clientAdapter({ find, resourceServers }: ClientAdapterDeps): Adapter {
+export function clientAdapter(
+  find: (id: AgentId) => Promise<AgentRecord | undefined>,
+  resourceServers: () => readonly ResourceServer[],
+): Adapter {
   const servers = madeOnce(serverMetadata)
   const agents = madeOnce(agentMetadata)
   return {
@@ -63,15 +63,6 @@ const agentMetadata = (known: AgentRecord): AllClientMetadata => ({
   scope: known.agent.scopes.join(' '),
 })
 
-interface TokenAdapterDeps {
-  tokens: TokenStore
-  events: AuthEvents
-  /** The generation of an active agent, as this process knows it. */
-  generationOf(id: AgentId): Promise<number | undefined>
-  /** Runs before a token is kept. @returns false when the agent is not active any more */
-  markUse(id: AgentId): Promise<boolean>
-}
-
 /** What the jwt-bearer grant says of a token. */
 const Extra = z.object({ registration_id: RegistrationId }).optional()
 
@@ -79,14 +70,22 @@ const Extra = z.object({ registration_id: RegistrationId }).optional()
  * oidc-provider's ClientCredentials model over our token store. The library hands us the token itself as id and `jti`;
  * only its SHA-256 goes further.
  */
-export function tokenAdapter({ tokens, generationOf, markUse, events }: TokenAdapterDeps): Adapter {
+export function tokenAdapter(
+  { tokens, cachedAgents }: Pick<Stores, 'tokens' | 'cachedAgents'>,
+  { marks, events }: { marks: UseMarks; events: AuthEvents },
+): Adapter {
+  /** Of an active agent, as this process knows it. */
+  const generationOf = async (id: AgentId) => {
+    const agent = (await cachedAgents.find(id))?.agent
+    return agent?.status === 'active' ? agent.generation : undefined
+  }
   const stopSeen = onRise(({ epoch }) => events.emit('tokens-stopped', { epoch }))
   return {
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
       const clientId = AgentId.parse(payload.clientId)
       const generation = await generationOf(clientId)
-      if (generation === undefined || !(await markUse(clientId))) throw invalidClient()
+      if (generation === undefined || !(await marks.mark(clientId))) throw invalidClient()
       const scope = payload['scope'] ?? ''
       const stop = await tokens.save(sha256(token), {
         clientId,

@@ -1,32 +1,30 @@
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { isDeepStrictEqual } from 'node:util'
-import { type Log, runRepeatedly } from '@plainpath/http'
+import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
 import type { ResourceServerFollowers } from './resource-server-followers.ts'
 import { fingerprint, type ResourceServer, type VerifiedServer } from './resource-servers.ts'
+import { readResourceServers } from './resource-servers-file.ts'
 
 export interface FollowedResourceServers extends AsyncDisposable {
   current(): readonly ResourceServer[]
-  /** What is wrong with the file, if it cannot be followed; then what it said before holds. */
-  problem(): string | undefined
   /** A credential was shown and is right. */
   used(verified: VerifiedServer): void
+  /** What is followed, and what is wrong with the file, if it cannot be: then what it said before holds. */
+  status(): Record<string, unknown>
 }
 
-export interface FollowDeps {
+const READ_MS = 1_000
+
+interface FollowDeps {
   /** What the file held at the start. */
   readonly first: readonly ResourceServer[]
-  readonly read: () => Promise<readonly ResourceServer[]>
+  readonly file: string
   readonly followers: Pick<ResourceServerFollowers, 'report' | 'forget'>
-  /** How often the file is read. */
-  readonly readMs: number
-  /** How often this instance says what it follows; also at every change. */
+  /** How often this instance says what it follows, also at every change; the file is read at least as often. */
   readonly reportMs: number
+  readonly metrics: Pick<Metrics, 'gauge'>
   readonly log: Log
-  /** Told after each reading: whether the file could be read. */
-  readonly onRead?: (readable: boolean) => void
-  /** Milliseconds that only rise. */
-  readonly clock?: { now(): number }
 }
 
 /**
@@ -35,11 +33,21 @@ export interface FollowDeps {
  * must not close every API. It says in the database what it follows and which secret was shown when, so that an operator
  * knows when a secret may go.
  */
-export async function followResourceServers(deps: FollowDeps): Promise<FollowedResourceServers> {
-  const { read, followers, log, clock = performance } = deps
+export async function followResourceServers({
+  first,
+  file,
+  followers,
+  reportMs,
+  metrics,
+  log,
+}: FollowDeps): Promise<FollowedResourceServers> {
+  const readable = metrics.gauge(
+    'resource_servers_readable',
+    '1 when AUTH_RESOURCE_SERVERS_FILE could be read the last time',
+  )
   const instance = { instanceId: randomUUID(), host: `${hostname()}:${process.pid}` }
   const uses = new Map<string, number>()
-  let servers = deps.first
+  let servers = first
   let problem: string | undefined
   let reportedAt = Number.NEGATIVE_INFINITY
 
@@ -47,7 +55,7 @@ export async function followResourceServers(deps: FollowDeps): Promise<FollowedR
   async function readOnce(): Promise<boolean> {
     const before = { servers, problem }
     try {
-      const found = await read()
+      const found = await readResourceServers(file)
       problem = undefined
       if (before.problem !== undefined) log.info('the file of resource servers can be read again')
       if (!isDeepStrictEqual(found, servers)) {
@@ -61,12 +69,12 @@ export async function followResourceServers(deps: FollowDeps): Promise<FollowedR
           reason: problem,
         })
     }
-    deps.onRead?.(problem === undefined)
+    readable(problem === undefined ? 1 : 0)
     return servers !== before.servers || problem !== before.problem
   }
 
   async function report(): Promise<void> {
-    const now = clock.now()
+    const now = performance.now()
     reportedAt = now
     const secrets = servers.flatMap(({ client_id: clientId, secrets: digests }) =>
       digests.map((digest) => {
@@ -85,17 +93,23 @@ export async function followResourceServers(deps: FollowDeps): Promise<FollowedR
 
   async function follow(): Promise<void> {
     const isNews = await readOnce()
-    if (isNews || clock.now() >= reportedAt + deps.reportMs) await report()
+    if (isNews || performance.now() >= reportedAt + reportMs) await report()
   }
 
   // An operator who changes a secret must know of every instance before it takes requests.
   await follow()
   const following = runRepeatedly(follow)
-  following.start(deps.readMs)
+  following.start(Math.min(READ_MS, reportMs))
   return {
     current: () => servers,
-    problem: () => problem,
-    used: ({ server, digest }) => void uses.set(useKey(server.client_id, fingerprint(digest)), clock.now()),
+    used: ({ server, digest }) =>
+      void uses.set(useKey(server.client_id, fingerprint(digest)), performance.now()),
+    status: () => ({
+      secrets: Object.fromEntries(
+        servers.map(({ client_id: id, secrets }) => [id, secrets.map(fingerprint)]),
+      ),
+      ...(problem !== undefined && { problem }),
+    }),
     async [Symbol.asyncDispose]() {
       await following[Symbol.asyncDispose]()
       await followers

@@ -1,14 +1,23 @@
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import type { AssertionStore } from './assertion-store.ts'
+import type { IdentityAssertion } from './identity-assertion.ts'
 
 /** Of one claim. A client uses one for a day; more are for those that lost theirs. */
 const KEPT = 20
 const BATCH = 1_000
 
-export function postgresIdentityAssertionStore(db: Pool): AssertionStore {
+export type IdentityAssertionStore = ReturnType<typeof identityAssertionStore>
+
+/** Which identity assertions may still be exchanged. */
+export function identityAssertionStore(db: Pool) {
   return {
-    add: (assertion) =>
+    /**
+     * Keeps one that is about to be signed, unless its claim has ended meanwhile. Of each claim the newest 20 are kept: a
+     * client that asks for more ends its oldest.
+     *
+     * @returns whether the claim stands
+     */
+    add: (assertion: IdentityAssertion): Promise<boolean> =>
       db.transaction(async (tx) => {
         const { rowCount } = await tx.query(
           `insert into identity_assertions (jti, claim_id, issued_at, expires_at)
@@ -19,7 +28,15 @@ export function postgresIdentityAssertionStore(db: Pool): AssertionStore {
         await endOldest(tx, assertion.claimId)
         return true
       }),
-    async claimOf({ jti, claimId, clientId }, now) {
+    /**
+     * The claim of an assertion that may be exchanged: both stand at `now`.
+     *
+     * @returns when the claim ends, or undefined
+     */
+    async claimOf(
+      { jti, claimId, clientId }: Pick<IdentityAssertion, 'jti' | 'claimId' | 'clientId'>,
+      now: Date,
+    ): Promise<Date | undefined> {
       const { rows } = await db.query(
         `select claims.expires_at from identity_assertions join claims on claims.id = claim_id
          where jti = $1 and claim_id = $2 and agent_id = $3

@@ -1,0 +1,28 @@
+import { createMetrics } from '@plainpath/http'
+import type { AuthEvents } from './events.ts'
+
+/** What the authorization server counts by its events, beside its requests, limits and mail. */
+export function openMetrics(events: AuthEvents) {
+  const metrics = createMetrics('auth')
+  const issued = metrics.counter('tokens_issued_total', 'Tokens issued, under each of their scopes', [
+    'scope',
+  ])
+  const seconds = metrics.histogram(
+    'revocation_announcement_seconds',
+    'Time from a revocation until the last API had acknowledged it, or its lease had run out',
+    [0.002, 0.005, 0.01, 0.05, 0.25, 1, 2.5],
+  )
+  const silent = metrics.counter(
+    'revocation_members_struck_off_total',
+    'API processes that did not acknowledge a revocation within a lease',
+  )
+  events.on('token-issued', ({ scopes }) => {
+    for (const scope of scopes) issued({ scope })
+  })
+  events.on('end-announced', (announced) => {
+    seconds(announced.seconds)
+    for (let each = 0; each < announced.struckOff; each += 1) silent()
+  })
+  events.on('swept', ({ what }) => metrics.swept(what))
+  return metrics
+}
