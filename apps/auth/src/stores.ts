@@ -20,9 +20,9 @@ import {
 } from './resource-servers/resource-server-followers.ts'
 import { nobodyToTell, type Revoker, redisRevoker } from './revocation/revoker.ts'
 import { openRedis } from './tokens/open-redis.ts'
-import { postgresStopStore, readStop, type StopStore } from './tokens/postgres-stop-store.ts'
 import { postgresTokenStore } from './tokens/postgres-token-store.ts'
 import { redisTokenStore } from './tokens/redis-token-store.ts'
+import { readStop, type StopStore, stopStore } from './tokens/stop-store.ts'
 import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
 import { traceRedis } from './tokens/trace-redis.ts'
 
@@ -119,7 +119,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     identityAssertions: identityAssertionStore(db),
     usedJtis: usedJtiStore(db),
     tokens,
-    stops: postgresStopStore(db, events),
+    stops: stopStore(db, events),
     revoker,
     keys: postgresKeyStore(db, sealingKeys, events),
     keyFollowers: postgresKeyFollowers(db),

@@ -6,7 +6,7 @@ import { isLiveClaim } from '../src/claims/postgres-claims.ts'
 import { type AuthEvents, createEvents } from '../src/events.ts'
 import { nobodyToTell } from '../src/revocation/revoker.ts'
 import { MIGRATIONS } from '../src/stores.ts'
-import { postgresStopStore, readStop, type StopStore } from '../src/tokens/postgres-stop-store.ts'
+import { readStop, type StopStore, stopStore } from '../src/tokens/stop-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
 import { exampleSealingKeys } from './example-agent.ts'
 
@@ -39,7 +39,7 @@ export async function openAuthority(): Promise<Authority> {
     sealingKeys,
     events,
     agents,
-    stops: postgresStopStore(db, events),
+    stops: stopStore(db, events),
     tokenAuthority: (now) => ({
       async generationOf(id) {
         const record = await agents.find(id)

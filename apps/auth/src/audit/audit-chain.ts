@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { hostname, userInfo } from 'node:os'
 import { err, ok, type Result } from '@plainpath/domain'
+import { type Database, rowReader } from '@plainpath/postgres'
 import { equalBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
@@ -21,13 +22,14 @@ function userName(): string {
 }
 
 /** A row of an append-only table whose rows are chained by their hashes. */
-export const AuditRow = z.object({ number: z.int(), entry: z.string(), hash: z.instanceof(Buffer) })
-export interface AuditRow {
-  readonly number: number
+const AuditRow = z.object({
+  number: z.int(),
   /** JSON, as it was hashed. */
-  readonly entry: string
-  readonly hash: Buffer
-}
+  entry: z.string(),
+  hash: z.instanceof(Buffer),
+})
+export type AuditRow = Readonly<z.infer<typeof AuditRow>>
+const Row = rowReader(AuditRow)
 
 const NOTHING: Buffer = Buffer.alloc(32)
 
@@ -74,3 +76,29 @@ export const headOf = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toStrin
 
 const chainHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
+
+/** An append-only table of such rows. Whoever appends holds a lock that nobody else can append under. */
+export function auditTable(table: 'key_audit' | 'token_stop_audit') {
+  /** The last row; undefined while it is empty. */
+  async function end(db: Database): Promise<AuditRow | undefined> {
+    const { rows } = await db.query(`select ${Row.columns} from ${table} order by number desc limit 1`)
+    return rows[0] && Row.parse(rows[0])
+  }
+  return {
+    end,
+    async all(db: Database): Promise<readonly AuditRow[]> {
+      const { rows } = await db.query(`select ${Row.columns} from ${table} order by number`)
+      return rows.map(Row.parse)
+    },
+    /** @returns the head of the audit */
+    async append(tx: Database, entry: object): Promise<string> {
+      const row = nextChainRow(await end(tx), entry)
+      await tx.query(`insert into ${table} (${Row.columns}) values ($1, $2, $3)`, [
+        row.number,
+        row.entry,
+        row.hash,
+      ])
+      return headOf(row)
+    },
+  }
+}

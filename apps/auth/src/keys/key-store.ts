@@ -3,7 +3,7 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { type Actor, AuditRow, headOf, nextChainRow } from '../audit/audit-chain.ts'
+import { type Actor, auditTable } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
 import type { AuditEntry } from './key-audit.ts'
 import { type Follower, readFollowers } from './key-followers.ts'
@@ -56,6 +56,7 @@ export interface AppliedChange {
 
 const RingRow = z.object({ version: z.int(), now: z.date() })
 type Row = Record<string, unknown>
+const AUDIT = auditTable('key_audit')
 
 /**
  * Signing keys in Postgres, private parts sealed with the key's id as context, so that rows cannot be swapped. Every
@@ -160,11 +161,8 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
       return kids
     },
     /** The last row of the audit; undefined while it is empty. */
-    auditEnd: () => readAuditEnd(db),
-    async audit(): Promise<readonly AuditRow[]> {
-      const { rows } = await db.query('select number, entry, hash from key_audit order by number')
-      return rows.map((row) => AuditRow.parse(row))
-    },
+    auditEnd: () => AUDIT.end(db),
+    audit: () => AUDIT.all(db),
   }
 }
 
@@ -198,11 +196,6 @@ async function applyTransitions(tx: Database, { transitions }: RingChange, now: 
   }
 }
 
-async function readAuditEnd(db: Database): Promise<AuditRow | undefined> {
-  const { rows } = await db.query('select number, entry, hash from key_audit order by number desc limit 1')
-  return rows[0] && AuditRow.parse(rows[0])
-}
-
 /** Writes the audit and counts the change. @returns the head of the audit */
 async function writeAudit(
   tx: Database,
@@ -219,14 +212,9 @@ async function writeAudit(
     ring_version: ring.version,
     transitions: transitions.map(({ kid, from, to }) => ({ kid, ...(from && { from }), to })),
   }
-  const row = nextChainRow(await readAuditEnd(tx), entry)
-  await tx.query('insert into key_audit (number, entry, hash) values ($1, $2, $3)', [
-    row.number,
-    row.entry,
-    row.hash,
-  ])
+  const head = await AUDIT.append(tx, entry)
   await tx.query('update key_ring set version = $1', [ring.version])
-  return headOf(row)
+  return head
 }
 
 /** Those whose private part exists. */

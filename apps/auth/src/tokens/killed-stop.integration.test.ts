@@ -5,9 +5,9 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { checkRows } from '../audit/audit-chain.ts'
 import { nobodyToTell } from '../revocation/revoker.ts'
-import { postgresStopStore } from './postgres-stop-store.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
 import type { StopScope } from './stop-store.ts'
+import { stopStore } from './stop-store.ts'
 import { stopTokens } from './stop-tokens.ts'
 import { newToken } from './token-store.contract.ts'
 
@@ -54,7 +54,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
       const dying = killedAt(authority.db, nth)
       const stop = (db: Pool) =>
         stopTokens(
-          { revoker: nobodyToTell, stops: postgresStopStore(db, authority.events), tokens, by },
+          { revoker: nobodyToTell, stops: stopStore(db, authority.events), tokens, by },
           scope as StopScope,
           { reason: 'a test' },
         )

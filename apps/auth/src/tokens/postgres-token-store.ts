@@ -1,5 +1,5 @@
 import { type Database, rowReader } from '@plainpath/postgres'
-import { readStop, STOP_COLUMNS, toStop } from './postgres-stop-store.ts'
+import { readStop, STOP_COLUMNS, toStop } from './stop-store.ts'
 import { TokenRecord, type TokenStore } from './token-store.ts'
 
 const TokenRow = rowReader(TokenRecord)

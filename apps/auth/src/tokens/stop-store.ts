@@ -1,6 +1,8 @@
-import type { AgentId } from '@plainpath/domain'
+import { type AgentId, err, ok, type Result } from '@plainpath/domain'
+import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
-import { Actor } from '../audit/audit-chain.ts'
+import { Actor, auditTable } from '../audit/audit-chain.ts'
+import type { AuthEvents } from '../events.ts'
 import type { TokenStop } from './token-store.ts'
 
 /** Which tokens are to end. */
@@ -27,13 +29,137 @@ export const StopEntry = z.strictObject({
 })
 export type StopEntry = z.infer<typeof StopEntry>
 
-/** The answer for what cannot be stopped, in a sentence. */
-export type StopRefusal = string
-
 export interface AppliedStop {
   /** What had been stopped before. */
   readonly before: TokenStop
   readonly stopped: Stopped
   /** Head of the audit afterwards; undefined for a trial. */
   readonly head: string | undefined
+}
+
+const AUDIT = auditTable('token_stop_audit')
+const StopRow = rowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
+export const STOP_COLUMNS = StopRow.columns
+
+/** What has been stopped, by the authority. */
+export async function readStop(db: Database): Promise<TokenStop> {
+  const { rows } = await db.query(`select ${STOP_COLUMNS} from token_stop`)
+  return toStop(rows[0])
+}
+
+export type StopStore = ReturnType<typeof stopStore>
+
+/**
+ * The authority on what is stopped, and the audit of it, in Postgres. Every stop holds the lock of the one row of
+ * `token_stop`, whichever tokens it is about.
+ */
+export function stopStore(db: Pool, events: AuthEvents) {
+  return {
+    /** Makes sure that no epoch is ever used twice, whatever becomes of the stop it is for. */
+    claimEpoch: () => claimEpoch(db),
+    /**
+     * Applies one stop with its row in the audit: both or neither. `announce` runs before the change becomes visible; if
+     * it throws, nothing changed.
+     *
+     * @param options.epoch claimed before, for `all-tokens`
+     * @param options.trial does the same, and undoes it
+     */
+    async stop(
+      scope: StopScope,
+      options: { by: Actor; reason: string; epoch?: number | undefined; trial?: boolean | undefined },
+      announce: (stopped: Stopped) => Promise<void>,
+    ): Promise<Result<AppliedStop, string>> {
+      const { by, reason, epoch, trial } = options
+      const done = await db.transaction<Result<AppliedStop, string>>(async (tx) => {
+        await tx.query('set local synchronous_commit = on')
+        const locked = await tx.query(`select ${STOP_COLUMNS} from token_stop for update`)
+        const before = toStop(locked.rows[0])
+        const now = await databaseNow(tx)
+        const refusal = refusalOf(scope, now)
+        if (refusal !== undefined) return err(refusal)
+        if (trial) await tx.query('savepoint trial')
+        const claimed = trial && scope.kind === 'all-tokens' ? await claimEpoch(tx) : epoch
+        const stopped = await apply(tx, scope, claimed ?? before.epoch)
+        if (trial) await tx.query('rollback to savepoint trial')
+        if (!stopped.ok) return stopped
+        if (trial) return ok({ before, stopped: stopped.value, head: undefined })
+        const head = await AUDIT.append(tx, entryOf(scope, stopped.value, { by, reason, now }))
+        await announce(stopped.value)
+        return ok({ before, stopped: stopped.value, head })
+      })
+      if (done.ok && !trial) {
+        const { stopped } = done.value
+        events.emit('tokens-stopped', {
+          scope: scope.kind,
+          ...(stopped.kind === 'client' ? { client_id: stopped.clientId } : { epoch: stopped.stop.epoch }),
+        })
+      }
+      return done
+    },
+    audit: () => AUDIT.all(db),
+  }
+}
+
+async function claimEpoch(db: Database): Promise<number> {
+  const { rows } = await db.query(
+    `update token_stop set claimed = claimed + 1
+     where set_config('synchronous_commit', 'on', true) = 'on' returning claimed`,
+  )
+  return z.object({ claimed: z.int() }).parse(rows[0]).claimed
+}
+
+export function toStop(row: Record<string, unknown> | undefined): TokenStop {
+  if (row === undefined) throw new Error('the table token_stop has lost its row')
+  return StopRow.parse(row)
+}
+
+async function databaseNow(tx: Database): Promise<Date> {
+  const { rows } = await tx.query('select clock_timestamp() as now')
+  return z.object({ now: z.date() }).parse(rows[0]).now
+}
+
+const refusalOf = (scope: StopScope, now: Date): string | undefined =>
+  scope.kind === 'issued-before' && scope.at > now
+    ? `${scope.at.toISOString()} is in the future: the database's clock says ${now.toISOString()}.`
+    : undefined
+
+async function apply(tx: Database, scope: StopScope, epoch: number): Promise<Result<Stopped, string>> {
+  if (scope.kind === 'client') {
+    const { rows } = await tx.query<{ generation: number }>(
+      `update agents set generation = generation + 1 where id = $1 and status <> 'deleted' returning generation`,
+      [scope.clientId],
+    )
+    return ofClient(scope.clientId, rows[0]?.generation)
+  }
+  const { rows } = await tx.query(
+    `update token_stop set epoch = greatest(epoch, $1), issued_before = greatest(issued_before, $2)
+     returning ${STOP_COLUMNS}`,
+    [epoch, scope.kind === 'issued-before' ? scope.at : null],
+  )
+  return ok({ kind: 'stop', stop: toStop(rows[0]) })
+}
+
+const ofClient = (
+  clientId: Extract<StopScope, { kind: 'client' }>['clientId'],
+  generation: number | undefined,
+): Result<Stopped, string> =>
+  generation === undefined
+    ? err(`There is no agent ${clientId}, or it was deleted, and its tokens with it.`)
+    : ok({ kind: 'client', clientId, generation })
+
+function entryOf(
+  scope: StopScope,
+  stopped: Stopped,
+  { by, reason, now }: { by: Actor; reason: string; now: Date },
+): StopEntry {
+  return {
+    at: now.toISOString(),
+    by,
+    scope: scope.kind,
+    reason,
+    ...(scope.kind === 'issued-before' && { issued_before: scope.at.toISOString() }),
+    ...(stopped.kind === 'client'
+      ? { client_id: stopped.clientId, generation: stopped.generation }
+      : { epoch: stopped.stop.epoch }),
+  }
 }

@@ -1,8 +1,7 @@
 import { ok, type Result } from '@plainpath/domain'
 import type { Actor } from '../audit/audit-chain.ts'
 import type { Revoker } from '../revocation/revoker.ts'
-import type { StopStore } from './postgres-stop-store.ts'
-import type { Stopped, StopRefusal, StopScope } from './stop-store.ts'
+import type { Stopped, StopScope, StopStore } from './stop-store.ts'
 import { isStopped, type TokenRecord, type TokenStop, type TokenStore } from './token-store.ts'
 
 export interface StopEvidence {
@@ -56,7 +55,7 @@ export async function stopTokens(
   { stops, tokens, by, revoker, clock = performance }: StopTokensDeps,
   scope: StopScope,
   { reason, trial = false }: { reason: string; trial?: boolean | undefined },
-): Promise<Result<StopEvidence, StopRefusal>> {
+): Promise<Result<StopEvidence, string>> {
   const startedAt = clock.now()
   let progress: StopProgress = 'unchanged'
   const announce = async (stopped: Stopped) => {
