@@ -35,6 +35,8 @@ const FOLDER_IMPORTS = {
   clients: 'agents',
   tokens: 'audit|revocation',
   keys: 'audit',
+  // Ends agents again, and their secrets.
+  replay: 'agents',
   // Gives oidc-provider our clients, keys, resource servers, tokens and assertions.
   oauth: 'agents|assertions|clients|keys|resource-servers|tokens',
   // Signed with the keys of the ring.

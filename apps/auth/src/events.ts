@@ -1,26 +1,32 @@
 import { EventEmitter } from 'node:events'
+import { AgentId, RegistrationId } from '@plainpath/domain'
 import type { Log } from '@plainpath/http'
+import { z } from 'zod'
 import type { Actor } from './audit/audit-chain.ts'
 
-/** What changes what may be done, with our own ids. */
-interface SecurityEventData {
-  'claim-made': { client_id: string; registration_id: string }
-  'claim-ended': { registration_id: string; by: string }
-  'claim-declined': { claim_attempt_id: string }
-  'attempt-locked': { claim_attempt_id: string }
-  'locked-attempt-tried': { client_id: string }
-  'keys-changed': { client_id: string }
-  'secret-added': { client_id: string; secret_id: string }
-  'secret-ended': { client_id: string; secret_id: string }
-  'client-ended': { client_id: string; how: 'disabled' | 'deleted' }
-  'client-enabled': { client_id: string }
-  'clients-expired': { count: number }
+const id = z.string()
+
+/** What changes what may be done, with our own ids. Each is a line of the log, and `auth replay` reads them back. */
+export const SECURITY_EVENTS = {
+  'claim-made': z.object({ client_id: id, registration_id: id }),
+  'claim-ended': z.object({ registration_id: RegistrationId, by: z.string() }),
+  'claim-declined': z.object({ claim_attempt_id: id }),
+  'attempt-locked': z.object({ claim_attempt_id: id }),
+  'locked-attempt-tried': z.object({ client_id: id }),
+  'keys-changed': z.object({ client_id: AgentId }),
+  'secret-added': z.object({ client_id: AgentId, secret_id: z.uuid() }),
+  'secret-ended': z.object({ client_id: AgentId, secret_id: z.uuid() }),
+  'client-ended': z.object({ client_id: AgentId, how: z.enum(['disabled', 'deleted']) }),
+  'client-enabled': z.object({ client_id: AgentId }),
+  'clients-expired': z.object({ count: z.int() }),
   /** With the scope by the command that does it, and without it by each instance that first sees it. */
-  'tokens-stopped': { scope?: string; client_id?: string; epoch?: number }
-  'signing-keys-changed': { step: string; kids: readonly string[] }
-  'api-secret-added': { resource_server: string; fingerprint: string; copy?: true }
-  'api-secret-ended': { resource_server: string; fingerprint: string; copy?: true }
+  'tokens-stopped': z.object({ scope: id, client_id: id, epoch: z.int() }).partial(),
+  'signing-keys-changed': z.object({ step: z.string(), kids: z.array(id).readonly() }),
+  'api-secret-added': z.object({ resource_server: id, fingerprint: id, copy: z.literal(true).optional() }),
+  'api-secret-ended': z.object({ resource_server: id, fingerprint: id, copy: z.literal(true).optional() }),
 }
+export type SecurityEvent = keyof typeof SECURITY_EVENTS
+type SecurityEventData = { [Name in SecurityEvent]: z.input<(typeof SECURITY_EVENTS)[Name]> }
 
 /** What is counted. */
 interface MeasuredEventData {
@@ -38,26 +44,6 @@ export type AuthEvents = EventEmitter<Listened<SecurityEventData & MeasuredEvent
 
 export const createEvents = (): AuthEvents => new EventEmitter()
 
-export type SecurityEvent = keyof SecurityEventData
-
-/** Each is a line of the log; the type makes the list complete. */
-const SECURITY_EVENTS: Readonly<Record<SecurityEvent, true>> = {
-  'claim-made': true,
-  'claim-ended': true,
-  'claim-declined': true,
-  'attempt-locked': true,
-  'locked-attempt-tried': true,
-  'keys-changed': true,
-  'secret-added': true,
-  'secret-ended': true,
-  'client-ended': true,
-  'client-enabled': true,
-  'clients-expired': true,
-  'tokens-stopped': true,
-  'signing-keys-changed': true,
-  'api-secret-added': true,
-  'api-secret-ended': true,
-}
 export const SECURITY_EVENT_NAMES = Object.keys(SECURITY_EVENTS) as SecurityEvent[]
 
 /**

@@ -1,11 +1,9 @@
-import { AgentId, AgentKey, RULES } from '@plainpath/domain'
+import { type Agent, AgentId, AgentKey, RULES } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
-import type { Revoker } from '../revocation/revoker.ts'
-import type { TokenStore } from '../tokens/token-store.ts'
-import type { CachedAgents } from './cached-agents.ts'
+import type { EndAgentDeps } from './end-agent.ts'
 
 /** Why an agent expired. `flood`: too many that never got a token, and it was among the oldest. */
 const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
@@ -20,14 +18,17 @@ export interface ExpiredAgent {
   readonly expiredAt: Date
 }
 
+/** When the agent ends unless it gets a token before; a day later than it must, since use is written down so coarsely. */
+export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
+  lastUsedAt
+    ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
+    : new Date(registeredAt.getTime() + RULES.neverUsedMs)
+
 const BATCH = 200
 const FORGET_BATCH = 1_000
 
-export interface ExpireAgentsDeps {
+interface ExpireAgentsDeps extends EndAgentDeps {
   readonly db: Pool
-  readonly tokens: Pick<TokenStore, 'endTokensOf'>
-  readonly cachedAgents: Pick<CachedAgents, 'forget'>
-  readonly revoker: Pick<Revoker, 'announceEnd'>
   readonly events: AuthEvents
 }
 

@@ -1,7 +1,8 @@
-import { type Agent, AgentId, type AgentKey, type SentJwks } from '@plainpath/domain'
-import { type Caller, defineRoute, Problem, type Route } from '@plainpath/http'
+import { type Agent, AgentId, type AgentKey, agentKey, type SentJwks } from '@plainpath/domain'
+import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
+import { calculateJwkThumbprint } from 'jose'
 import type { z } from 'zod'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import { LIMITS } from '../limits.ts'
@@ -16,7 +17,6 @@ import {
   SECRET_MEMBERS,
 } from './describe-agent.ts'
 import { endAgent } from './end-agent.ts'
-import { nameKeys } from './name-keys.ts'
 import { registerAgent } from './register-agent.ts'
 import { addSecret, endSecret } from './rotate-secret.ts'
 
@@ -58,14 +58,9 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.getAgent,
     limits: MANAGE,
     async handle({ caller }) {
-      const record = await found(caller, deps)
-      return {
-        status: 200,
-        body: {
-          ...describeWithMethod(record, deps.urls, await liveClaim(record.agent.id, deps)),
-          limits: limitsOf(deps),
-        },
-      }
+      const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
+      if (!record) throw invalidClient()
+      return { status: 200, body: await describe(record, deps) }
     },
   }),
   defineRoute({
@@ -84,13 +79,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       const keys = await namedKeys(body, '#/keys')
       const agent = await replaceKeys(AgentId.parse(caller.clientId), keys, deps.stores)
       if (!agent) throw invalidClient()
-      return {
-        status: 200,
-        body: {
-          ...describeWithMethod({ agent, secrets: [] }, deps.urls, await liveClaim(agent.id, deps)),
-          limits: limitsOf(deps),
-        },
-      }
+      return { status: 200, body: await describe({ agent, secrets: [] }, deps) }
     },
   }),
   defineRoute({
@@ -134,8 +123,6 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
 ]
 
-const liveClaim = (id: AgentId, { stores, now }: AgentRouteDeps) => stores.claims.live(id, now())
-
 /**
  * Gives an agent another set of keys and ends its secrets; its tokens live on. An old key is refused by every process
  * from the answer on, since spending an assertion reads the agent's row; an old secret once the process has heard.
@@ -154,9 +141,12 @@ async function replaceKeys(
   }
 }
 
-async function namedKeys(sent: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
-  const named = await nameKeys(sent)
-  if (named.ok) return named.value
+/** Gives each key its name: the `kid` that was sent, or its thumbprint (RFC 7638). No two may have one name. */
+async function namedKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
+  const thumbprint = ({ kty, crv, x, y }: (typeof keys)[number]) =>
+    calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })
+  const named = await Promise.all(keys.map(async (key) => agentKey(key, key.kid ?? (await thumbprint(key)))))
+  if (new Set(named.map(({ kid }) => kid)).size === named.length) return named
   const detail = 'holds two keys of one kid; give each its own, or leave kid out of keys that differ'
   throw new Problem('invalid-client-metadata', {
     detail: `${pointer}: ${detail}.`,
@@ -164,16 +154,17 @@ async function namedKeys(sent: z.infer<typeof SentJwks>, pointer: string): Promi
   })
 }
 
-const limitsOf = ({ limitsFactor }: AgentRouteDeps) =>
-  LIMITS.client.map(({ name, quota, windowSeconds }) => ({
+async function describe(
+  { agent, secrets }: AgentRecord,
+  { stores, urls, limitsFactor, now }: AgentRouteDeps,
+) {
+  const at = now()
+  const accepted = secrets.filter((secret) => isAccepted(secret, at))
+  const claim = await stores.claims.live(agent.id, at)
+  const limits = LIMITS.client.map(({ name, quota, windowSeconds }) => ({
     policy: name,
     quota: Math.max(1, Math.floor(quota * limitsFactor)),
     window_seconds: windowSeconds,
   }))
-
-async function found(caller: Caller, deps: AgentRouteDeps): Promise<AgentRecord> {
-  const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
-  if (!record) throw invalidClient()
-  const now = deps.now()
-  return { ...record, secrets: record.secrets.filter((secret) => isAccepted(secret, now)) }
+  return { ...describeWithMethod({ agent, secrets: accepted }, urls, claim), limits }
 }

@@ -2,20 +2,17 @@ import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentRepository } from './agent-repository.ts'
 
-/** Agents as this process knows them. Forgetting is told by NOTIFY; the time to live is the backstop. */
-export interface CachedAgents {
-  find(id: AgentId): Promise<AgentRecord | undefined>
-  forget(id: string): void
-  forgetAll(): void
-}
-
 /** Short, since an agent may register at another instance right after somebody guessed its id here. */
 const UNKNOWN_MS = 2_000
 const MAX_AGENTS = 10_000
 
 type Entry = { readonly record: AgentRecord | undefined }
 
+export type CachedAgents = ReturnType<typeof cachedAgents>
+
 /**
+ * Agents as this process knows them. Forgetting is told by NOTIFY; the time to live is the backstop.
+ *
  * @param store is asked once for any number of simultaneous look-ups of one agent
  * @param options.asksAlone whether a look-up must not wait for those of others
  * @param options.clock milliseconds that only rise
@@ -23,7 +20,7 @@ type Entry = { readonly record: AgentRecord | undefined }
 export function cachedAgents(
   store: Pick<AgentRepository, 'find'>,
   options: { asksAlone?: () => boolean; clock?: { now(): number } } = {},
-): CachedAgents {
+) {
   const { asksAlone = () => false, clock = performance } = options
   const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
   const underWay = new Map<string, Promise<AgentRecord | undefined>>()
@@ -45,16 +42,16 @@ export function cachedAgents(
   }
 
   return {
-    async find(id) {
+    async find(id: AgentId): Promise<AgentRecord | undefined> {
       const known = entries.get(id)
       if (known) return known.record
       return (asksAlone() ? undefined : underWay.get(id)) ?? lookUp(id)
     },
-    forget(id) {
+    forget(id: string): void {
       entries.delete(id)
       underWay.delete(id)
     },
-    forgetAll() {
+    forgetAll(): void {
       entries.clear()
       underWay.clear()
     },

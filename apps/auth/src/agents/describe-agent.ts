@@ -7,7 +7,7 @@ import {
 } from '@plainpath/domain'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
-import { idleExpiry } from './agent-life.ts'
+import { idleExpiry } from './agent-expiry.ts'
 import type { AgentRecord } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 

@@ -4,8 +4,8 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
+/** What ending an agent, or a secret of it, needs. */
 export interface EndAgentDeps {
-  readonly agents: Pick<AgentRepository, 'end'>
   readonly tokens: Pick<TokenStore, 'endTokensOf'>
   readonly cachedAgents: Pick<CachedAgents, 'forget'>
   readonly revoker: Pick<Revoker, 'announceEnd'>
@@ -24,7 +24,7 @@ export interface EndAgentDeps {
  * @returns false when there is no such agent, or it is deleted already
  */
 export async function endAgent(
-  { agents, tokens, cachedAgents, revoker }: EndAgentDeps,
+  { agents, tokens, cachedAgents, revoker }: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'end'> },
   id: AgentId,
   status: 'disabled' | 'deleted',
 ): Promise<boolean> {

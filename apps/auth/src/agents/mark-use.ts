@@ -1,28 +1,19 @@
 import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
-import { idleExpiry } from './agent-life.ts'
+import { idleExpiry } from './agent-expiry.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
-/** Writes down that agents are used: at most once a day for each, whatever this process remembers of it. */
-export interface UseMarks {
-  /**
-   * Runs before a token is kept, so that no agent with a token that lives counts as unused.
-   *
-   * @returns false when the agent is not active any more: then it may have no token
-   */
-  mark(id: AgentId): Promise<boolean>
-  /** When an agent that was marked here ends unless it gets another token. */
-  expiryOf(id: string): Date | undefined
-}
+export type UseMarks = ReturnType<typeof useMarks>
 
 const MAX_MARKS = 10_000
 
+/** Writes down that agents are used: at most once a day for each, whatever this process remembers of it. */
 export function useMarks(deps: {
   cachedAgents: Pick<CachedAgents, 'find'>
   agents: Pick<AgentRepository, 'markUsed'>
   now: () => Date
-}): UseMarks {
+}) {
   const marks = new LRUCache<string, Date>({ max: MAX_MARKS })
   const underWay = new Map<string, Promise<boolean>>()
 
@@ -33,7 +24,12 @@ export function useMarks(deps: {
   }
 
   return {
-    async mark(id) {
+    /**
+     * Runs before a token is kept, so that no agent with a token that lives counts as unused.
+     *
+     * @returns false when the agent is not active any more: then it may have no token
+     */
+    async mark(id: AgentId): Promise<boolean> {
       const now = deps.now()
       const agent = (await deps.cachedAgents.find(id))?.agent
       const known = later(agent?.lastUsedAt, marks.get(id))
@@ -45,7 +41,8 @@ export function useMarks(deps: {
       underWay.set(id, writing)
       return await writing
     },
-    expiryOf(id) {
+    /** When an agent that was marked here ends unless it gets another token. */
+    expiryOf(id: string): Date | undefined {
       const lastUsedAt = marks.get(id)
       return lastUsedAt && idleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
     },

@@ -1,11 +1,10 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
-import type { Revoker } from '../revocation/revoker.ts'
-import type { TokenStore } from '../tokens/token-store.ts'
 import type { AddSecretRefusal, AgentRepository, EndedSecret } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 import type { CachedAgents } from './cached-agents.ts'
+import type { EndAgentDeps } from './end-agent.ts'
 
 /**
  * A secret, and what is kept of it. It is `pps_` and 256 random bits as 43 base64url characters, past the 2^-160 guessing
@@ -50,12 +49,7 @@ export async function addSecret(
  * that is gone already all are told again, since that may be what failed the first time.
  */
 export async function endSecret(
-  deps: {
-    agents: Pick<AgentRepository, 'endSecret'>
-    tokens: Pick<TokenStore, 'endTokensOf'>
-    cachedAgents: Pick<CachedAgents, 'forget'>
-    revoker: Pick<Revoker, 'announceEnd'>
-  },
+  deps: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'endSecret'> },
   { id, secretId }: { id: AgentId; secretId: string },
   now: Date,
 ): Promise<EndedSecret['outcome']> {

@@ -1,34 +1,20 @@
 import { randomInt } from 'node:crypto'
 
 /** Short words that look and sound unlike each other and mean no harm. */
-const FIRST = [
-  ...['amber', 'blue', 'brave', 'bright', 'calm', 'clear', 'cosy', 'deep', 'early', 'fair', 'gentle'],
-  ...['golden', 'green', 'happy', 'humble', 'ivory', 'jolly', 'kind', 'large', 'light', 'lively', 'lucky'],
-  ...['merry', 'mild', 'neat', 'open', 'orange', 'patient', 'plain', 'polite', 'proud', 'purple', 'quick'],
-  ...['quiet', 'rapid', 'red', 'ripe', 'round', 'safe', 'silver', 'simple', 'smooth', 'soft', 'steady'],
-  ...['strong', 'sunny', 'sweet', 'tall', 'thankful', 'tidy', 'velvet', 'violet', 'warm', 'white', 'wide'],
-  ...['windy', 'wise', 'wooden', 'yellow', 'young', 'frosty', 'grand', 'honest', 'silent'],
-] as const
-const SECOND = [
-  ...['apple', 'basket', 'bridge', 'candle', 'cloud', 'coin', 'comet', 'cotton', 'desert', 'dolphin'],
-  ...['feather', 'field', 'forest', 'garden', 'guitar', 'harbor', 'hill', 'island', 'kettle', 'ladder'],
-  ...['lake', 'lantern', 'leaf', 'lemon', 'lion', 'maple', 'market', 'meadow', 'mirror', 'moon', 'mountain'],
-  ...['ocean', 'orchard', 'owl', 'paper', 'pearl', 'pencil', 'piano', 'pillow', 'planet', 'pocket', 'pond'],
-  ...['rabbit', 'rain', 'ribbon', 'river', 'road', 'rocket', 'sail', 'shell', 'spoon', 'spring', 'stone'],
-  ...[
-    'summer',
-    'table',
-    'tiger',
-    'train',
-    'valley',
-    'village',
-    'violin',
-    'wagon',
-    'window',
-    'winter',
-    'wheel',
-  ],
-] as const
+const FIRST = `
+  amber blue brave bright calm clear cosy deep early fair gentle golden green happy humble ivory jolly kind
+  large light lively lucky merry mild neat open orange patient plain polite proud purple quick quiet rapid red
+  ripe round safe silver simple smooth soft steady strong sunny sweet tall thankful tidy velvet violet warm
+  white wide windy wise wooden yellow young frosty grand honest silent`
+  .trim()
+  .split(/\s+/)
+const SECOND = `
+  apple basket bridge candle cloud coin comet cotton desert dolphin feather field forest garden guitar harbor
+  hill island kettle ladder lake lantern leaf lemon lion maple market meadow mirror moon mountain ocean orchard
+  owl paper pearl pencil piano pillow planet pocket pond rabbit rain ribbon river road rocket sail shell spoon
+  spring stone summer table tiger train valley village violin wagon window winter wheel`
+  .trim()
+  .split(/\s+/)
 
 /** Two words such as `amber river`, for a person to compare by eye; they keep nothing secret. */
 export const newMatchPhrase = (): string =>

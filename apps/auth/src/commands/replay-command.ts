@@ -1,10 +1,6 @@
 import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
-import { secretsOf } from '../agents/agent-secret.ts'
-import { endAgent } from '../agents/end-agent.ts'
-import { endSecret } from '../agents/rotate-secret.ts'
-import { endsInLog } from '../replay/ends-in-log.ts'
-import { type ReplayedEnds, replayEnds } from '../replay/replay-ends.ts'
+import { endsInLog, type ReplayedEnds, replayEnds } from '../replay/replay-ends.ts'
 import { defineCommand } from './define-command.ts'
 
 export const replayCommand = defineCommand({
@@ -35,12 +31,7 @@ export const replayCommand = defineCommand({
         json: { ok: true, done: false, told },
         text: `The log tells of the end of ${counts(told)}, and of new credentials of ${told.changed} clients.`,
       }
-    const ended = await replayEnds(ends, {
-      endAgent: (id, how) => endAgent(stores, id, how),
-      endClaim: (id) => stores.claims.end(id, 'operator', now()),
-      endSecret: (id, secretId) => endSecret(stores, { id, secretId }, now()),
-      secretIds: async (id) => (await secretsOf(stores.db, id)).map((secret) => secret.id),
-    })
+    const ended = await replayEnds(ends, stores, now)
     return {
       json: { ok: true, done: true, told, ended },
       text: `Ended again: ${counts(ended)}, of ${counts(told)} that the log tells of. Disabled, since the backup lacks their new credentials: ${ended.changed} of ${told.changed} clients.`,

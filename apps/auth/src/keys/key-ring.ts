@@ -1,5 +1,6 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Follower } from './key-followers.ts'
+import type { KeySettings } from './key-settings.ts'
 import type { KeyRecord, KeyState } from './signing-key.ts'
 
 /** Every key there is, oldest first, and the number of changes so far. */
@@ -8,18 +9,7 @@ export interface KeyRing {
   readonly keys: readonly KeyRecord[]
 }
 
-export interface KeyPolicy {
-  /** How long others may keep the published keys; `max-age` of `/oauth/jwks.json`. */
-  readonly maxAgeMs: number
-  /** How late an instance may hear of a change when no notice reaches it. */
-  readonly pollMs: number
-  /** How long a key stays published after it stopped signing: the longest life of anything it signed. */
-  readonly overlapMs: number
-  /** How long a key signs before `due` asks for its successor. */
-  readonly periodMs: number
-  /** How long an instance that has not been heard of may still sign. */
-  readonly leaseMs: number
-}
+export type KeyPolicy = Pick<KeySettings, 'maxAgeMs' | 'pollMs' | 'overlapMs' | 'periodMs' | 'leaseMs'>
 
 /** `from` is undefined for a key that is new. */
 export interface Transition {

@@ -43,6 +43,7 @@ type Settings = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
 
 /** @param settings as `KEY_SETTINGS` reads them */
 export const keySettings = (settings: Settings) => ({
+  /** How long others may keep the published keys. */
   maxAgeMs: Math.max(settings.AUTH_KEYS_MAX_AGE_SECONDS, settings.AUTH_KEYS_TRUST_SECONDS),
   publicMaxAgeSeconds: Math.floor(settings.AUTH_KEYS_MAX_AGE_SECONDS / 1000),
   trustMs: settings.AUTH_KEYS_TRUST_SECONDS,

@@ -75,15 +75,9 @@ function anyKeyPair(algorithm: SigningAlgorithm): KeyPair {
     algorithm === 'ES256'
       ? generateKeyPairSync('ec', { namedCurve: 'P-256' })
       : generateKeyPairSync('ed25519')
-  const { d, ...named } = z
-    .object({
-      kty: z.enum(['EC', 'OKP']),
-      crv: z.string(),
-      x: z.string(),
-      y: z.string().optional(),
-      d: z.string(),
-    })
-    .parse(privateKey.export({ format: 'jwk' }))
+  const { d, ...named } = PrivateJwk.omit({ kid: true, alg: true, use: true }).parse(
+    privateKey.export({ format: 'jwk' }),
+  )
   const kid = thumbprint(named)
   const publicJwk = PublicJwk.parse({ ...named, kid, alg: algorithm, use: 'sig' })
   return { kid, algorithm, publicJwk, privateJwk: { ...publicJwk, d } }

@@ -19,8 +19,8 @@ export function clientAdapter(
   find: (id: AgentId) => Promise<AgentRecord | undefined>,
   resourceServers: () => readonly ResourceServer[],
 ): Adapter {
-  const servers = madeOnce(serverMetadata)
-  const agents = madeOnce(agentMetadata)
+  const servers = madeOnce((server: ResourceServer) => metadata(server.client_id, []))
+  const agents = madeOnce(({ agent }: AgentRecord) => metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')))
   return {
     ...readOnlyAdapter('clients are written by agent registration only'),
     /** The same object while what is known of the client is the same: see `keepClients`. */
@@ -46,21 +46,13 @@ function madeOnce<From extends object>(make: (from: From) => AllClientMetadata) 
   }
 }
 
-const serverMetadata = (server: ResourceServer): AllClientMetadata => ({
-  client_id: server.client_id,
+const metadata = (client_id: string, grant_types: readonly string[], scope?: string): AllClientMetadata => ({
+  client_id,
   client_secret: VOUCHED_FOR,
-  grant_types: [],
+  grant_types: [...grant_types],
   response_types: [],
   redirect_uris: [],
-})
-
-const agentMetadata = (known: AgentRecord): AllClientMetadata => ({
-  client_id: known.agent.id,
-  client_secret: VOUCHED_FOR,
-  grant_types: [...GRANT_TYPES],
-  response_types: [],
-  redirect_uris: [],
-  scope: known.agent.scopes.join(' '),
+  ...(scope !== undefined && { scope }),
 })
 
 /** What the jwt-bearer grant says of a token. */

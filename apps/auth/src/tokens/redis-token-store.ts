@@ -1,13 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
 import { z } from 'zod'
-import { redisMirror } from './redis-mirror.ts'
 import { runRedisScript } from './run-redis-script.ts'
 import {
   isStopped,
   type NewToken,
   type TokenAuthority,
-  type TokenHash,
   type TokenRecord,
   type TokenStop,
   type TokenStore,
@@ -65,6 +64,11 @@ epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
 before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
+/** Writes the value only where the claim still stands: nobody raised, and nothing was lost, since it was made. */
+const SETTLE = `
+if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
+/** Longer than the authority may take to answer. */
+const CLAIM_TTL_SECONDS = 10
 /** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
 const MIRROR_TTL_SECONDS = 2 * 3600
 const SCAN_BATCH = 1_000
@@ -83,20 +87,30 @@ export function redisTokenStore(
   redis: Redis,
   deps: { prefix: string; authority: TokenAuthority; now: () => Date },
 ): TokenStore {
-  const tokenKey = (hash: TokenHash) => `${deps.prefix}token:${hash.toString('base64url')}`
+  const tokenKey = (hash: Buffer) => `${deps.prefix}token:${hash.toString('base64url')}`
   const generationPrefix = `${deps.prefix}generation:`
   const stopKey = `${deps.prefix}stop`
-  const mirror = redisMirror(redis, MIRROR_TTL_SECONDS)
   const { authority } = deps
+
+  /** The authority may answer late, so what it says is kept only under a claim made before it was asked. */
+  async function askAuthority<T>(
+    key: string,
+    ask: () => Promise<T>,
+    write: (answer: NonNullable<T>) => string,
+  ): Promise<T> {
+    const claim = `claimed ${randomUUID()}`
+    const claimed = await redis.set(key, claim, 'EX', CLAIM_TTL_SECONDS, 'NX')
+    const answer = await ask()
+    if (claimed && answer !== undefined && answer !== null)
+      await redis.eval(SETTLE, 1, key, claim, write(answer), MIRROR_TTL_SECONDS)
+    return answer
+  }
 
   const mirroredNumber = async (
     mirrored: string | null,
     id: string,
-    askAuthority: () => Promise<number | undefined>,
-  ) =>
-    /^\d+$/.test(mirrored ?? '')
-      ? Number(mirrored)
-      : mirror.askAuthority(generationPrefix + id, askAuthority, String)
+    ask: () => Promise<number | undefined>,
+  ) => (/^\d+$/.test(mirrored ?? '') ? Number(mirrored) : askAuthority(generationPrefix + id, ask, String))
   const generationFrom = (mirrored: string | null, id: AgentId) =>
     mirroredNumber(mirrored, id, () => authority.generationOf(id))
   const isLiveClaimFrom = async (mirrored: string | null, id: RegistrationId) => {
@@ -104,7 +118,7 @@ export function redisTokenStore(
     return (await mirroredNumber(mirrored, id, ask)) === CLAIM_IS_LIVE
   }
   const stopFrom = async (mirrored: string | null) =>
-    readStop(mirrored) ?? mirror.askAuthority(stopKey, authority.stop, writeStop)
+    readStop(mirrored) ?? askAuthority(stopKey, authority.stop, writeStop)
 
   return {
     async save(hash, token) {

@@ -1,9 +1,6 @@
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { z } from 'zod'
 
-/** SHA-256 of a token: all that a store ever sees of it. */
-export type TokenHash = Buffer
-
 export const TokenRecord = z.object({
   clientId: AgentId,
   /** The client's generation as the issuing process knew it. */
@@ -38,20 +35,20 @@ export const isStopped = (
 ): boolean => token.epoch < epoch || (issuedBefore !== undefined && token.issuedAt < issuedBefore)
 
 /**
- * Where access tokens live. Every method throws when the store does not answer.
+ * Where access tokens live; of a token a store sees only its SHA-256. Every method throws when the store does not answer.
  *
  * `contract` suite: `token-store.contract.ts`.
  */
 export interface TokenStore {
   /** @returns what has been stopped, as it stood when the token got its epoch; undefined for one that came with it */
-  save(hash: TokenHash, token: NewToken): Promise<TokenStop | undefined>
+  save(hash: Buffer, token: NewToken): Promise<TokenStop | undefined>
   /**
    * The token, unless it expired, was revoked or stopped, or its client's generation is another than the one it
    * carries.
    */
-  find(hash: TokenHash): Promise<TokenRecord | undefined>
+  find(hash: Buffer): Promise<TokenRecord | undefined>
   /** When it returns, no `find` that begins later gives the token. Unknown tokens are no error. */
-  revoke(hash: TokenHash): Promise<void>
+  revoke(hash: Buffer): Promise<void>
   /**
    * Ends every token of the subject, also one that is saved later. It runs before the authority's own change commits, so
    * the authority must not be asked.
