@@ -1,6 +1,7 @@
 export { holdLock } from './advisory-lock.ts'
 export { clockAgrees, type Database, databaseTime, openPool, type Pool } from './database.ts'
 export { isUnavailable } from './database-error.ts'
+export { deleteBatch } from './delete-batch.ts'
 export { EmbeddedPostgresError } from './embedded/binaries.ts'
 export { type EmbeddedPostgres, useEmbeddedPostgres } from './embedded/embedded-postgres.ts'
 export { migrate, missingMigrations, schemaIsCurrent } from './migrate.ts'

@@ -1,5 +1,5 @@
 import { type Agent, AgentId, AgentKey, RULES } from '@plainpath/domain'
-import { type Database, type Pool, rowReader } from '@plainpath/postgres'
+import { type Database, deleteBatch, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
@@ -25,7 +25,6 @@ export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registered
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
 const BATCH = 200
-const FORGET_BATCH = 1_000
 
 interface ExpireAgentsDeps extends EndAgentDeps {
   readonly db: Pool
@@ -97,16 +96,17 @@ export async function findExpiredAgent(
  * @param most how many are kept
  * @returns how many went
  */
-export async function forgetExpiredAgents(db: Database, now: Date, most: number): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from expired_agents where id in
-       (select id from expired_agents
-        where expired_at <= $1 or (expired_at, id) <= (${newestBeyond('expired_agents', 'expired_at', '$2')})
-        order by expired_at, id limit ${FORGET_BATCH} for update skip locked)`,
+export const forgetExpiredAgents = (db: Database, now: Date, most: number): Promise<number> =>
+  deleteBatch(
+    db,
+    {
+      table: 'expired_agents',
+      key: 'id',
+      where: `expired_at <= $1 or (expired_at, id) <= (${newestBeyond('expired_agents', 'expired_at', '$2')})
+        order by expired_at, id`,
+    },
     [new Date(now.getTime() - RULES.tombstoneMs), most],
   )
-  return rowCount
-}
 
 const ExpiredRow = rowReader(
   z.object({

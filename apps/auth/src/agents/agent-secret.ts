@@ -1,5 +1,5 @@
 import type { AgentId } from '@plainpath/domain'
-import { type Database, rowReader } from '@plainpath/postgres'
+import { type Database, deleteBatch, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 
 /** A secret as it is kept: `digest` is HMAC-SHA-256 under the hash key named `keyId`. */
@@ -30,16 +30,11 @@ export async function secretsOf(db: Database, id: AgentId): Promise<AgentSecret[
 export const acceptedSecrets = async (tx: Database, id: AgentId, at: Date) =>
   (await secretsOf(tx, id)).filter((secret) => isAccepted(secret, at))
 
-const BATCH = 1_000
 /** Clocks of instances differ. */
 const MARGIN_MS = 60_000
 
 /** Deletes at most 1 000 secrets that ended a minute ago. @returns how many went */
-export async function sweepSecrets(db: Database, now: Date): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from agent_secrets where id in
-       (select id from agent_secrets where ends_at <= $1 order by ends_at limit ${BATCH} for update skip locked)`,
-    [new Date(now.getTime() - MARGIN_MS)],
-  )
-  return rowCount
-}
+export const sweepSecrets = (db: Database, now: Date): Promise<number> =>
+  deleteBatch(db, { table: 'agent_secrets', key: 'id', where: 'ends_at <= $1 order by ends_at' }, [
+    new Date(now.getTime() - MARGIN_MS),
+  ])

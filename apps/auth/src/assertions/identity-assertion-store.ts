@@ -1,10 +1,9 @@
-import type { Database, Pool } from '@plainpath/postgres'
+import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
 /** Of one claim. A client uses one for a day; more are for those that lost theirs. */
 const KEPT = 20
-const BATCH = 1_000
 
 export type IdentityAssertionStore = ReturnType<typeof identityAssertionStore>
 
@@ -57,11 +56,5 @@ async function endOldest(tx: Database, claimId: string): Promise<void> {
 }
 
 /** Deletes at most 1 000 that have expired. @returns how many went */
-export async function sweepIdentityAssertions(db: Database, now: Date): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from identity_assertions where jti in
-       (select jti from identity_assertions where expires_at <= $1 limit ${BATCH} for update skip locked)`,
-    [now],
-  )
-  return rowCount
-}
+export const sweepIdentityAssertions = (db: Database, now: Date): Promise<number> =>
+  deleteBatch(db, { table: 'identity_assertions', key: 'jti', where: 'expires_at <= $1' }, [now])

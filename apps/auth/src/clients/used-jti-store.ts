@@ -1,4 +1,4 @@
-import type { Database } from '@plainpath/postgres'
+import { type Database, deleteBatch } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import type { VerifiedAssertion } from './client-assertion.ts'
 
@@ -30,17 +30,13 @@ export function usedJtiStore(db: Database) {
   }
 }
 
-const BATCH = 1_000
 /** Clocks of instances differ; one that goes too early lets an assertion in twice. */
 const MARGIN_MS = 60_000
 
 /** Deletes at most 1 000 of assertions that have been over for a minute. @returns how many went */
-export async function sweepUsedJtis(db: Database, now: Date): Promise<number> {
-  const { rowCount } = await db.query(
-    `delete from client_assertions where assertion_hash in
-       (select assertion_hash from client_assertions where expires_at <= $1
-        order by expires_at limit ${BATCH} for update skip locked)`,
+export const sweepUsedJtis = (db: Database, now: Date): Promise<number> =>
+  deleteBatch(
+    db,
+    { table: 'client_assertions', key: 'assertion_hash', where: 'expires_at <= $1 order by expires_at' },
     [new Date(now.getTime() - MARGIN_MS)],
   )
-  return rowCount
-}

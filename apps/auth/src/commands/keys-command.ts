@@ -53,7 +53,7 @@ export const keysCommands = [
     opens: 'database',
     async run(call) {
       const all = operationsOf(call)
-      const view = await all.view()
+      const view = await all.keys.view()
       const at = all.circumstances(view)
       return { json: report.ringJson(view, at), text: report.ringText(view, at) }
     },
@@ -86,7 +86,7 @@ export const keysCommands = [
       const { next } = done.value
       return {
         json: { ok: true, done: false, next: report.dueJson(next) },
-        text: report.dueText(next, (await all.view()).now),
+        text: report.dueText(next, (await all.keys.view()).now),
       }
     },
   }),
@@ -130,7 +130,7 @@ export const keysCommands = [
     async run(call) {
       const trial = call.args.dryRun
       try {
-        const keys = await operationsOf(call).rewrap({ trial })
+        const keys = await call.stores.keys.rewrap(call.actor, { trial })
         const names = await call.stores.agents.rewrapNames({ trial })
         const claims = await rewrapClaims(call.stores.db, call.config.sealingKeys, { trial })
         return {

@@ -98,10 +98,9 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
   }
 
   return {
-    view: () => keys.view(),
+    keys,
     circumstances,
-    step: (name: StepName, options: StepOptions = {}) =>
-      keys.update(by, decide(name, options), { trial: options.trial ?? false }),
+    step: (name: StepName, options: StepOptions = {}) => keys.update(by, decide(name, options), options),
     /**
      * Does the step that is due, if there is one.
      *
@@ -117,7 +116,7 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
       const begins = next.safeFrom > view.now && options.early === true && !successor
       if (next.safeFrom > view.now && !begins) return ok({ next })
       const { step, kid } = begins ? { step: 'generate' as const, kid: undefined } : next
-      return keys.update(by, decide(step, { ...options, kid }), { trial: options.trial ?? false })
+      return keys.update(by, decide(step, { ...options, kid }), options)
     },
     /** Ends a key at once; one that waits, or a new one, signs in its place. Asked again, it changes nothing more. */
     async revoke(
@@ -134,7 +133,7 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
           const change = asChange('revoke', revoke(view.ring, kid, successor.kid), successor)
           return change.ok ? ok({ ...change.value, reason: options.reason }) : change
         },
-        { trial: options.trial ?? false },
+        options,
       )
     },
     /**
@@ -152,9 +151,6 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
         await sleep(ASK_MS)
       }
     },
-    rewrap: (options: { trial?: boolean }) => keys.rewrap(by, options),
-    inspect: () => keys.inspect(),
-    audit: () => keys.audit(),
   }
 }
 
@@ -190,8 +186,8 @@ interface Verification {
  * signature of each live instance.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<Verification> {
-  const inspected = await operations.inspect()
-  const view = await operations.view()
+  const inspected = await operations.keys.inspect()
+  const view = await operations.keys.view()
   const findings: string[] = []
   for (const key of inspected) {
     if (key instanceof UnreadableKey)
@@ -202,7 +198,7 @@ export async function verifyKeys(operations: KeyOperations): Promise<Verificatio
         findings.push(`Key ${key.kid} does not verify what it signs.`)
     }
   }
-  const chain = checkChain(await operations.audit())
+  const chain = checkChain(await operations.keys.audit())
   if (!chain.ok) findings.push(chain.error)
   else {
     const written = statesByAudit(chain.value.entries)

@@ -114,7 +114,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
     async update(
       by: Actor,
       decide: (view: RingView) => Result<RingChange, KeyRefusal>,
-      options?: { trial?: boolean },
+      options?: { trial?: boolean | undefined },
     ): Promise<Result<AppliedChange, KeyRefusal>> {
       const done = await db.transaction<Result<AppliedChange, KeyRefusal>>(async (tx) => {
         const view = await lockedView(tx)
@@ -138,7 +138,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
      *
      * @returns the keys that were under another one @throws {UnreadableKey} and changes nothing
      */
-    async rewrap(by: Actor, options?: { trial?: boolean }): Promise<readonly string[]> {
+    async rewrap(by: Actor, options?: { trial?: boolean | undefined }): Promise<readonly string[]> {
       const kids = await db.transaction(async (tx) => {
         const { ring, now } = await lockedView(tx)
         const { rows } = await readRing(tx)

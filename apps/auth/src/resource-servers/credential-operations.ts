@@ -27,14 +27,6 @@ interface CredentialOperationsDeps {
   readonly onWritten: (done: 'added' | 'ended', clientId: string, fingerprint: string) => void
 }
 
-interface Rotated {
-  readonly fingerprint: string
-  /** Instances that accept both secrets. */
-  readonly instances: readonly string[]
-  /** Whether an earlier call, which did not come to its end, had begun it. */
-  readonly resumed: boolean
-}
-
 const ASK_MS = 100
 /** An instance reads its file every second; more than that, and a lease for one that stopped. */
 const SLACK_MS = 10_000
@@ -49,6 +41,7 @@ export function credentialOperations(deps: CredentialOperationsDeps) {
     leaseMs,
   })
 
+  /** Waits until every live instance accepts what the file says. @returns them, or why that is not so in the end */
   async function followed(clientId: string, problem: string): Promise<Result<string[], string>> {
     const deadline = performance.now() + timeoutMs
     for (;;) {
@@ -61,99 +54,75 @@ export function credentialOperations(deps: CredentialOperationsDeps) {
       await sleep(ASK_MS)
     }
   }
-  const steps: Steps = { changed, view, followed, onWritten }
   return {
     view,
-    rotate: (clientId: string, options: RotateOptions) => rotate(steps, clientId, options),
-    finish: (clientId: string, options: FinishOptions) => finish(steps, clientId, options),
+    /**
+     * Adds a second secret, waits until every instance accepts it, and only then puts it where the API reads it: so no
+     * API ever shows a secret that an instance does not know. Until then the secret lies in `<secretFile>.next`; a call
+     * that was killed goes on from there.
+     *
+     * @returns the instances that accept both secrets, and whether an earlier call, which did not come to its end, had begun it
+     */
+    async rotate(
+      clientId: string,
+      { secretFile, replace, trial }: { secretFile: string; replace: boolean; trial: boolean },
+    ): Promise<Result<{ fingerprint: string; instances: readonly string[]; resumed: boolean }, string>> {
+      const next = `${secretFile}.next`
+      const stray = await changed.stray(clientId)
+      if (stray !== undefined) return err(stray)
+      const servers = await changed.read()
+      const begun = await readIfThere(next)
+      const resumed = begun !== undefined && secretsIn(servers, clientId).includes(secretDigest(begun))
+      if (!replace && (await exists(secretFile)))
+        return err(`${secretFile} is there already. To replace it: --replace`)
+      const secret = resumed ? begun : createResourceServer(clientId, 'https://none.example').secret
+      const more = resumed ? ok(servers) : withSecret(servers, clientId, secretDigest(secret))
+      if (!more.ok) return more
+      const print = fingerprint(secretDigest(secret))
+      if (trial)
+        return ok({
+          fingerprint: print,
+          instances: liveFollowers(await view()).map(({ host }) => host),
+          resumed,
+        })
+      if (!resumed) {
+        await rm(next, { force: true })
+        await writeDurably(next, `${secret}\n`, secretFile)
+        await changed.write(more.value)
+        onWritten('added', clientId, print)
+      }
+      const follow = await followed(clientId, 'Not every instance accepts the new secret')
+      if (!follow.ok) return err(`${follow.error} The API keeps the old one. ${changed.runAgain}`)
+      await rename(next, secretFile)
+      return ok({ fingerprint: print, instances: follow.value, resumed })
+    },
+    /**
+     * Takes the older secret away; the newer one to call a rotation off. Where the other was taken away before, and not every
+     * instance has followed, it goes on from there; also in a copy.
+     */
+    async finish(
+      clientId: string,
+      { trial, which, evenIfUsed }: { which: 'older' | 'newer'; evenIfUsed: boolean; trial: boolean },
+    ): Promise<Result<{ fingerprint: string; instances: readonly string[] }, string>> {
+      const stray = await changed.stray(clientId)
+      if (stray !== undefined) return err(stray)
+      const before = await view()
+      const known = secretsIn(before.servers, clientId)
+      const waits = behind(before, clientId).length > 0 || (await changed.isBegunCopy())
+      const resumed = known.length === 1 && waits
+      const fewer = resumed ? ok(before.servers) : withoutSecret(before, clientId, { which, evenIfUsed })
+      if (!fewer.ok) return fewer
+      const [stays = ''] = secretsIn(fewer.value, clientId)
+      if (trial) return ok({ fingerprint: fingerprint(stays), instances: [] })
+      if (!resumed) {
+        await changed.write(fewer.value)
+        onWritten('ended', clientId, fingerprint(known.find((digest) => digest !== stays) ?? ''))
+      }
+      const follow = await followed(clientId, 'The secret is out of the file, but may still be accepted by')
+      if (!follow.ok) return err(`${follow.error} ${changed.runAgain}`)
+      return ok({ fingerprint: fingerprint(stays), instances: follow.value })
+    },
   }
-}
-
-interface RotateOptions {
-  readonly secretFile: string
-  readonly replace: boolean
-  readonly trial: boolean
-}
-
-interface FinishOptions {
-  readonly which: 'older' | 'newer'
-  readonly evenIfUsed: boolean
-  readonly trial: boolean
-}
-
-interface Steps extends Pick<CredentialOperationsDeps, 'onWritten'> {
-  readonly changed: ReturnType<typeof changedServersFile>
-  view(): Promise<CredentialView>
-  /** Waits until every live instance accepts what the file says. @returns them, or why that is not so in the end */
-  followed(clientId: string, problem: string): Promise<Result<string[], string>>
-}
-
-/**
- * Adds a second secret, waits until every instance accepts it, and only then puts it where the API reads it: so no
- * API ever shows a secret that an instance does not know. Until then the secret lies in `<secretFile>.next`; a call
- * that was killed goes on from there.
- */
-async function rotate(
-  { changed, view, followed, onWritten }: Steps,
-  clientId: string,
-  { secretFile, replace, trial }: RotateOptions,
-): Promise<Result<Rotated, string>> {
-  const next = `${secretFile}.next`
-  const stray = await changed.stray(clientId)
-  if (stray !== undefined) return err(stray)
-  const servers = await changed.read()
-  const begun = await readIfThere(next)
-  const resumed = begun !== undefined && secretsIn(servers, clientId).includes(secretDigest(begun))
-  if (!replace && (await exists(secretFile)))
-    return err(`${secretFile} is there already. To replace it: --replace`)
-  const secret = resumed ? begun : createResourceServer(clientId, 'https://none.example').secret
-  const more = resumed ? ok(servers) : withSecret(servers, clientId, secretDigest(secret))
-  if (!more.ok) return more
-  const print = fingerprint(secretDigest(secret))
-  if (trial)
-    return ok({
-      fingerprint: print,
-      instances: liveFollowers(await view()).map(({ host }) => host),
-      resumed,
-    })
-  if (!resumed) {
-    await rm(next, { force: true })
-    await writeDurably(next, `${secret}\n`, secretFile)
-    await changed.write(more.value)
-    onWritten('added', clientId, print)
-  }
-  const follow = await followed(clientId, 'Not every instance accepts the new secret')
-  if (!follow.ok) return err(`${follow.error} The API keeps the old one. ${changed.runAgain}`)
-  await rename(next, secretFile)
-  return ok({ fingerprint: print, instances: follow.value, resumed })
-}
-
-/**
- * Takes the older secret away; the newer one to call a rotation off. Where the other was taken away before, and not every
- * instance has followed, it goes on from there; also in a copy.
- */
-async function finish(
-  { changed, view, followed, onWritten }: Steps,
-  clientId: string,
-  { trial, which, evenIfUsed }: FinishOptions,
-): Promise<Result<{ fingerprint: string; instances: readonly string[] }, string>> {
-  const stray = await changed.stray(clientId)
-  if (stray !== undefined) return err(stray)
-  const before = await view()
-  const known = secretsIn(before.servers, clientId)
-  const waits = behind(before, clientId).length > 0 || (await changed.isBegunCopy())
-  const resumed = known.length === 1 && waits
-  const fewer = resumed ? ok(before.servers) : withoutSecret(before, clientId, { which, evenIfUsed })
-  if (!fewer.ok) return fewer
-  const [stays = ''] = secretsIn(fewer.value, clientId)
-  if (trial) return ok({ fingerprint: fingerprint(stays), instances: [] })
-  if (!resumed) {
-    await changed.write(fewer.value)
-    onWritten('ended', clientId, fingerprint(known.find((digest) => digest !== stays) ?? ''))
-  }
-  const follow = await followed(clientId, 'The secret is out of the file, but may still be accepted by')
-  if (!follow.ok) return err(`${follow.error} ${changed.runAgain}`)
-  return ok({ fingerprint: fingerprint(stays), instances: follow.value })
 }
 
 export type CredentialOperations = ReturnType<typeof credentialOperations>
