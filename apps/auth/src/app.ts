@@ -15,10 +15,10 @@ import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import type Koa from 'koa'
+import type { Context, Middleware } from 'koa'
 import type { AuthenticateClient } from './clients/authenticate-client.ts'
 import { internalOAuthRoutes, type OAuthRouteDeps, publicOAuthRoutes } from './oauth/oauth-routes.ts'
 import { errorPage } from './pages/error-page.ts'
-import { withReserved } from './revocation/with-reserved.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
@@ -92,3 +92,17 @@ function formOf(path: string): ErrorForm {
   if (path.startsWith('/oauth/')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'
 }
+
+/**
+ * Requests that end tokens, clients, secrets or claims may use the database connections that are kept back: whoever fills
+ * the pool cannot stop them.
+ */
+const withReserved =
+  (db: Pick<ReservedPool, 'reserved'>): Middleware =>
+  (ctx, next) =>
+    endsSomething(ctx) ? db.reserved(next) : next()
+
+const ENDING_POSTS = new Set(['/oauth/revoke', '/claim'])
+
+const endsSomething = ({ method, path }: Context) =>
+  method === 'DELETE' || (method === 'POST' && ENDING_POSTS.has(path))

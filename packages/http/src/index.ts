@@ -1,7 +1,6 @@
 export { type LimitPolicy, type LimitStore, memoryLimitStore } from './limits/limit-store.ts'
-export { createLimiter, type Limiter } from './limits/limiter.ts'
+export { createLimiter, type Limiter, spendLimits } from './limits/limiter.ts'
 export { redisLimitStore, runScript } from './limits/redis-limit-store.ts'
-export { spendLimits } from './limits/spend-limits.ts'
 export { type SharedLimitStore, takeAhead } from './limits/take-ahead.ts'
 export { describeError } from './observability/describe-error.ts'
 export { createLog, type Log, type LogFields, readLog } from './observability/log.ts'

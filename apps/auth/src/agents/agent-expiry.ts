@@ -1,4 +1,4 @@
-import { type Agent, AgentId, AgentKey, RULES } from '@plainpath/domain'
+import { AgentId, AgentKey, RULES } from '@plainpath/domain'
 import { type Database, deleteBatch, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
@@ -17,12 +17,6 @@ export interface ExpiredAgent {
   readonly keys: readonly AgentKey[]
   readonly expiredAt: Date
 }
-
-/** When the agent ends unless it gets a token before; a day later than it must, since use is written down so coarsely. */
-export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
-  lastUsedAt
-    ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
-    : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
 const BATCH = 200
 

@@ -1,6 +1,7 @@
 import { type Agent, authenticationMethod, durationIn, RULES } from '@plainpath/domain'
 import { type AgentCounts, COUNTS_AS_IDLE_MS } from './agent-counts.ts'
-import { type ExpiredAgent, idleExpiry } from './agent-expiry.ts'
+import type { ExpiredAgent } from './agent-expiry.ts'
+import { idleExpiry } from './describe-agent.ts'
 
 /** An agent for programs. Only an active one expires. */
 export const agentJson = (agent: Agent) => ({

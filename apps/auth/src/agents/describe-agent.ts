@@ -2,14 +2,20 @@ import {
   type Agent,
   type AgentDescription,
   authenticationMethod,
+  RULES,
   Scope,
   type StandingClaim,
 } from '@plainpath/domain'
 import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
-import { idleExpiry } from './agent-expiry.ts'
 import type { AgentRecord } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
+
+/** When the agent ends unless it gets a token before; a day later than it must, since use is written down so coarsely. */
+export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
+  lastUsedAt
+    ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
+    : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
 /** What every agent may know of itself, in the words of RFC 7591 where that has them. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({

@@ -1,8 +1,8 @@
 import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
-import { idleExpiry } from './agent-expiry.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
+import { idleExpiry } from './describe-agent.ts'
 
 export type UseMarks = ReturnType<typeof useMarks>
 

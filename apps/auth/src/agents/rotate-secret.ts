@@ -1,20 +1,10 @@
-import { randomBytes, randomUUID } from 'node:crypto'
 import { type AgentId, err, ok, type Result, RULES } from '@plainpath/domain'
 import type { HashKey } from '@plainpath/sealing'
 import type { AddSecretRefusal, AgentRepository, EndedSecret } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 import type { CachedAgents } from './cached-agents.ts'
 import type { EndAgentDeps } from './end-agent.ts'
-
-/**
- * A secret, and what is kept of it. It is `pps_` and 256 random bits as 43 base64url characters, past the 2^-160 guessing
- * bound of RFC 6749 §10.10. A slow hash would add nothing: nobody can try 2^256 values, however fast each try is.
- */
-export function newSecret(hashKey: HashKey, now: Date): { secret: string; kept: AgentSecret } {
-  const secret = `pps_${randomBytes(32).toString('base64url')}`
-  const digest = hashKey.hash('client-secret', secret)
-  return { secret, kept: { id: randomUUID(), digest, keyId: hashKey.id, createdAt: now, endsAt: undefined } }
-}
+import { newSecret } from './register-agent.ts'
 
 interface AddedSecret {
   /** Told this once. */

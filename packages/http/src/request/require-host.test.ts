@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { startService } from '../../test/start-service.ts'
-import { requireHost } from './require-host.ts'
+import { requireHost } from './request-context.ts'
 
 const start = (origin: string, alsoAccept: string[] = []) =>
   startService({

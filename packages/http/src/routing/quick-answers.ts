@@ -1,17 +1,17 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Limiter } from '../limits/limiter.ts'
-import { limitFields } from '../limits/spend-limits.ts'
+import { limitFields } from '../limits/limiter.ts'
 import { type TraceRequestsOptions, traceAnswer } from '../observability/trace-requests.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { READABLE_BY_ALL } from '../request/cross-origin.ts'
 import {
+  acceptedHosts,
   answerTeller,
   headersNamed,
   headersOfEveryAnswer,
   type RequestContextOptions,
   requestIdFrom,
 } from '../request/request-context.ts'
-import { acceptedHosts } from '../request/require-host.ts'
 import type { RequestHandler } from '../server/server.ts'
 import {
   CONDITIONS,

@@ -3,8 +3,12 @@ import { type TraceRequestsOptions, traceRequests } from '../observability/trace
 import { type AnswerErrorsOptions, answerErrors } from '../problems/answer-errors.ts'
 import { onlyReadsByWrongClock, type WatchedClock } from '../readiness/watch-clock.ts'
 import { type CrossOriginOptions, crossOrigin } from '../request/cross-origin.ts'
-import { pageHeaders, type RequestContextOptions, requestContext } from '../request/request-context.ts'
-import { requireHost } from '../request/require-host.ts'
+import {
+  pageHeaders,
+  type RequestContextOptions,
+  requestContext,
+  requireHost,
+} from '../request/request-context.ts'
 
 export interface AppOptions extends RequestContextOptions, AnswerErrorsOptions {
   readonly traces?: TraceRequestsOptions | undefined
