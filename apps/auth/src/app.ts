@@ -6,19 +6,20 @@ import {
   type Log,
   type Metrics,
   mountRoutes,
+  type ProblemDocument,
+  problemKind,
   type Route,
   surfaceOf,
   type TrustedProxies,
   type WatchedClock,
 } from '@plainpath/http'
-import { PAGE_CSP } from '@plainpath/pages'
+import { html, PAGE_CSP, problemPage, renderPage } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import type Koa from 'koa'
 import type { Context, Middleware } from 'koa'
 import type { AuthenticateClient } from './clients/authenticate-client.ts'
 import { internalOAuthRoutes, type OAuthRouteDeps, publicOAuthRoutes } from './oauth/oauth-routes.ts'
-import { errorPage } from './pages/error-page.ts'
 import { isRedisUnavailable } from './tokens/open-redis.ts'
 
 export interface AppDeps {
@@ -106,3 +107,13 @@ const ENDING_POSTS = new Set(['/oauth/revoke', '/claim'])
 
 const endsSomething = ({ method, path }: Context) =>
   method === 'DELETE' || (method === 'POST' && ENDING_POSTS.has(path))
+
+/** What a person sees instead of a problem document. */
+function errorPage(origin: string, problem: ProblemDocument): string {
+  const { code, title, status, detail, instance: path } = problem
+  const { meaning, remedy } = problemKind(code)
+  const stated = detail === `${meaning} ${remedy}` ? meaning : detail
+  const body = html`${problemPage({ origin, code, title, status, meaning: stated, remedy })}
+<p class="facts">Request <code>${problem.request_id}</code></p>`
+  return renderPage({ title, origin, path, body, noindex: true })
+}
