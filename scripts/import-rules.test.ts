@@ -112,11 +112,11 @@ const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
     rule: 'folders-of-an-app',
     breach: [
       'apps/auth/src/oauth/guide-adapter.ts',
-      `import type { RegisterAgent } from '../agents/agent-store.ts'`,
+      `import type { BeginClaim } from '../claims/begin-claim.ts'`,
     ],
     allowed: [
       'apps/auth/src/oauth/token-adapter.test.ts',
-      `import type { RegisterAgent } from '../agents/agent-store.ts'`,
+      `import type { BeginClaim } from '../claims/begin-claim.ts'`,
     ],
   },
   {
@@ -163,7 +163,7 @@ const THERE: Planted[] = [
   ...[
     'apps/auth/src/a/bottom.ts',
     'apps/auth/src/config.ts',
-    'apps/auth/src/agents/agent-store.ts',
+    'apps/auth/src/claims/begin-claim.ts',
     'apps/auth/src/tokens/postgres-token-store.ts',
     'apps/auth/src/keys/guide-index.ts',
     'apps/auth/src/keys/index.ts',

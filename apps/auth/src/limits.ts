@@ -20,6 +20,9 @@ export const LIMITS = {
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
+/** Of routes for which a client authenticates. */
+export const CLIENT_LIMITS = { address: LIMITS.address, client: LIMITS.client }
+
 /** Claim mails that a client may cause, and those for one address; closed, since each may reach a person. */
 export const CLAIM_MAIL: LimitPolicy = {
   name: 'claim-client',

@@ -4,7 +4,7 @@ import { mailQueue } from '@plainpath/mail'
 import { openPool, type ReservedPool, reservedPool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
-import { type AgentRepository, agentRepository } from './agents/agent-repository.ts'
+import { type AgentRepository, activeGeneration, agentRepository } from './agents/agent-repository.ts'
 import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
 import { type IdentityAssertionStore, identityAssertionStore } from './assertions/identity-assertion-store.ts'
 import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
@@ -95,10 +95,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
 
   const agents = agentRepository(db, { sealingKeys, events, now })
   const authority: TokenAuthority = {
-    async generationOf(id) {
-      const record = await agents.find(id)
-      return record?.agent.status === 'active' ? record.agent.generation : undefined
-    },
+    generationOf: async (id) => activeGeneration(await agents.find(id)),
     isLiveClaim: (id) => isLiveClaim(db, id, now()),
     stop: () => readStop(db),
   }

@@ -1,7 +1,7 @@
 import { openPool, type Pool } from '@plainpath/postgres'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import type { SealingKeys } from '@plainpath/sealing'
-import { type AgentRepository, agentRepository } from '../src/agents/agent-repository.ts'
+import { type AgentRepository, activeGeneration, agentRepository } from '../src/agents/agent-repository.ts'
 import { isLiveClaim } from '../src/claims/postgres-claims.ts'
 import { type AuthEvents, createEvents } from '../src/events.ts'
 import { nobodyToTell } from '../src/revocation/revoker.ts'
@@ -41,10 +41,7 @@ export async function openAuthority(): Promise<Authority> {
     agents,
     stops: stopStore(db, events),
     tokenAuthority: (now) => ({
-      async generationOf(id) {
-        const record = await agents.find(id)
-        return record?.agent.status === 'active' ? record.agent.generation : undefined
-      },
+      generationOf: async (id) => activeGeneration(await agents.find(id)),
       isLiveClaim: (id) => isLiveClaim(db, id, now()),
       stop: () => readStop(db),
     }),

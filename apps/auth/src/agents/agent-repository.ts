@@ -12,6 +12,10 @@ export interface AgentRecord {
   readonly secrets: readonly AgentSecret[]
 }
 
+/** The generation that its tokens must have; undefined for one that is unknown or not active. */
+export const activeGeneration = (record: AgentRecord | undefined): number | undefined =>
+  record?.agent.status === 'active' ? record.agent.generation : undefined
+
 const MAX_SECRETS = 2
 
 /** `ended`: the agent is not active any more. */

@@ -5,7 +5,7 @@ import type { HashKey } from '@plainpath/sealing'
 import { calculateJwkThumbprint } from 'jose'
 import type { z } from 'zod'
 import { invalidClient } from '../clients/authenticate-client.ts'
-import { LIMITS } from '../limits.ts'
+import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import type { AgentRecord } from './agent-repository.ts'
 import { isAccepted } from './agent-secret.ts'
@@ -28,8 +28,6 @@ export interface AgentRouteDeps {
   /** Scales what a client is told of its limits. */
   limitsFactor: number
 }
-
-const MANAGE = { address: LIMITS.address, client: LIMITS.client }
 
 /**
  * What agents do about themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks`,
@@ -56,7 +54,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.getAgent,
-    limits: MANAGE,
+    limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const record = await deps.stores.agents.find(AgentId.parse(caller.clientId))
       if (!record) throw invalidClient()
@@ -65,7 +63,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.deleteAgent,
-    limits: MANAGE,
+    limits: CLIENT_LIMITS,
     async handle({ caller }) {
       if (!(await endAgent(deps.stores, AgentId.parse(caller.clientId), 'deleted'))) throw invalidClient()
       return { status: 204 }
@@ -73,7 +71,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.replaceAgentKeys,
-    limits: MANAGE,
+    limits: CLIENT_LIMITS,
     bodyProblem: 'invalid-client-metadata',
     async handle({ body, caller }) {
       const keys = await namedKeys(body, '#/keys')
@@ -84,7 +82,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.createAgentSecret,
-    limits: MANAGE,
+    limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const id = AgentId.parse(caller.clientId)
       const result = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
@@ -108,7 +106,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
   defineRoute({
     ...operations.deleteAgentSecret,
-    limits: MANAGE,
+    limits: CLIENT_LIMITS,
     async handle({ caller, params }) {
       const id = AgentId.parse(caller.clientId)
       const outcome = await endSecret(deps.stores, { id, secretId: params.id }, deps.now())

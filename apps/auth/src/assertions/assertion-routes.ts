@@ -1,7 +1,7 @@
 import { AgentId } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
-import { LIMITS } from '../limits.ts'
+import { CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { type IssueAssertionDeps, issueAssertion } from './issue-assertion.ts'
 
@@ -13,7 +13,7 @@ export interface AssertionRouteDeps extends IssueAssertionDeps {
 export const assertionRoutes = (deps: AssertionRouteDeps): Route[] => [
   defineRoute({
     ...operations.createAssertion,
-    limits: { address: LIMITS.address, client: LIMITS.client },
+    limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const id = AgentId.parse(caller.clientId)
       const claim = await deps.stores.claims.live(id, deps.now())

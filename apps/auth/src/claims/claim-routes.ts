@@ -4,7 +4,7 @@ import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
 import { invalidClient } from '../clients/authenticate-client.ts'
-import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, LIMITS } from '../limits.ts'
+import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { beginClaim } from './begin-claim.ts'
 import { normalisedCode } from './claim-code.ts'
@@ -20,10 +20,9 @@ export interface ClaimRouteDeps extends IssueAssertionDeps {
  * gets the same answer as before that.
  */
 export function claimRoutes(deps: ClaimRouteDeps): Route[] {
-  const limits = { address: LIMITS.address, client: LIMITS.client }
   const begin = defineRoute({
     ...operations.beginClaim,
-    limits,
+    limits: CLIENT_LIMITS,
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
       await request.take(CLAIM_RESEND, `${caller.clientId}\n${email}`)
@@ -50,7 +49,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
 
   const complete = defineRoute({
     ...operations.completeClaim,
-    limits,
+    limits: CLIENT_LIMITS,
     async handle({ caller, body }) {
       const agent = (await deps.stores.cachedAgents.find(AgentId.parse(caller.clientId)))?.agent
       if (!agent) throw invalidClient()
@@ -67,7 +66,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
 
   const end = defineRoute({
     ...operations.endClaim,
-    limits,
+    limits: CLIENT_LIMITS,
     async handle({ caller }) {
       const { claimAttempts, claims } = deps.stores
       await claimAttempts.withdraw(caller.clientId)

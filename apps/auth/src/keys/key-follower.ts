@@ -40,8 +40,6 @@ interface KeyFollowerDeps {
   readonly log: Log
   /** Told after each reading. */
   readonly onStatus?: (status: FollowerStatus) => void
-  /** Milliseconds that only rise. */
-  readonly clock?: { now(): number }
 }
 
 /**
@@ -53,7 +51,7 @@ interface KeyFollowerDeps {
  * @throws what reading throws, at the start: an instance without keys does not start, and makes none
  */
 export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollower> {
-  const { followers, log, clock = performance } = deps
+  const { followers, log } = deps
   const instanceId = randomUUID()
   const host = `${hostname()}:${process.pid}`
   let state = INITIAL_STATE
@@ -86,7 +84,7 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
     }
   }
 
-  const poll = () => handle({ type: 'poll', now: clock.now() })
+  const poll = () => handle({ type: 'poll', now: performance.now() })
 
   const following = runRepeatedly(async () => {
     await poll().catch((error: unknown) => handle({ type: 'reading-failed', error }))
@@ -117,10 +115,10 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
       following.start(deps.pollMs)
     },
     hear: following.runSoon,
-    isSound: () => state.problem === undefined && isCurrent(state, clock.now()),
-    isCurrent: () => isCurrent(state, clock.now()),
+    isSound: () => state.problem === undefined && isCurrent(state, performance.now()),
+    isCurrent: () => isCurrent(state, performance.now()),
     requireCurrent() {
-      if (!isCurrent(state, clock.now())) throw new Problem('unavailable')
+      if (!isCurrent(state, performance.now())) throw new Problem('unavailable')
     },
     async [Symbol.asyncDispose]() {
       await following[Symbol.asyncDispose]()

@@ -3,7 +3,7 @@ import { GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
-import type { AgentRecord } from '../agents/agent-repository.ts'
+import { type AgentRecord, activeGeneration } from '../agents/agent-repository.ts'
 import type { UseMarks } from '../agents/mark-use.ts'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import type { AuthEvents } from '../events.ts'
@@ -67,10 +67,7 @@ export function tokenAdapter(
   { marks, events }: { marks: UseMarks; events: AuthEvents },
 ): Adapter {
   /** Of an active agent, as this process knows it. */
-  const generationOf = async (id: AgentId) => {
-    const agent = (await cachedAgents.find(id))?.agent
-    return agent?.status === 'active' ? agent.generation : undefined
-  }
+  const generationOf = async (id: AgentId) => activeGeneration(await cachedAgents.find(id))
   const stopSeen = onRise(({ epoch }) => events.emit('tokens-stopped', { epoch }))
   return {
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),

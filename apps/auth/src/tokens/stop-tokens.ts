@@ -30,13 +30,11 @@ export class UnconfirmedStop extends Error {
   }
 }
 
-export interface StopTokensDeps {
+interface StopTokensDeps {
   readonly stops: StopStore
   readonly tokens: Pick<TokenStore, 'stop' | 'raiseStop' | 'endTokensOf' | 'all'>
   readonly by: Actor
   readonly revoker: Pick<Revoker, 'announceEnd'>
-  /** Milliseconds that only rise. */
-  readonly clock?: { now(): number }
 }
 
 const COUNT_MS = 10_000
@@ -52,11 +50,11 @@ const COUNT_MS = 10_000
  * @throws {UnconfirmedStop} when a store fails
  */
 export async function stopTokens(
-  { stops, tokens, by, revoker, clock = performance }: StopTokensDeps,
+  { stops, tokens, by, revoker }: StopTokensDeps,
   scope: StopScope,
   { reason, trial = false }: { reason: string; trial?: boolean | undefined },
 ): Promise<Result<StopEvidence, string>> {
-  const startedAt = clock.now()
+  const startedAt = performance.now()
   let progress: StopProgress = 'unchanged'
   const announce = async (stopped: Stopped) => {
     await tellStore(tokens, stopped)
@@ -75,8 +73,8 @@ export async function stopTokens(
       )
     }
     const confirmed = trial ? undefined : await tokens.stop()
-    const endedMs = Math.round(clock.now() - startedAt)
-    const ended = await countEnded(tokens, { before, stopped }, clock)
+    const endedMs = Math.round(performance.now() - startedAt)
+    const ended = await countEnded(tokens, { before, stopped })
     return ok({ stopped, head, endedMs, confirmed, ended })
   } catch (cause) {
     throw new UnconfirmedStop(progress, { cause })
@@ -91,13 +89,12 @@ const tellStore = (tokens: StopTokensDeps['tokens'], stopped: Stopped) =>
 async function countEnded(
   tokens: StopTokensDeps['tokens'],
   change: { before: TokenStop; stopped: Stopped },
-  clock: { now(): number },
 ): Promise<StopEvidence['ended']> {
-  const deadline = clock.now() + COUNT_MS
+  const deadline = performance.now() + COUNT_MS
   let count = 0
   for await (const batch of tokens.all()) {
     count += batch.filter((token) => endedBy(token, change)).length
-    if (clock.now() > deadline) return { tokens: count, complete: false }
+    if (performance.now() > deadline) return { tokens: count, complete: false }
   }
   return { tokens: count, complete: true }
 }
