@@ -2,7 +2,7 @@ import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
-import { compileApps } from '@plainpath/stack/app-program'
+import { compileApps } from '@plainpath/stack/start-app'
 import { z } from 'zod'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
@@ -12,11 +12,11 @@ import { memoryVerdicts, revocationVerdict, verdictsOf } from './report/judge.ts
 import { markdownOf, type Report } from './report/markdown.ts'
 import { answersFromMemory, type Revocations, revokeSome } from './revocation.ts'
 import { runRounds } from './run-rounds.ts'
+import { describeMachine, moveToLoadCore } from './testbed/machine.ts'
 import { type AgentWithToken, makeAgents } from './testbed/make-agents.ts'
 import { openStores } from './testbed/open-stores.ts'
-import { type App, startApi, startAuth } from './testbed/start-apps.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
-import { describeMachine, moveToLoadCore } from './testbed/start-server.ts'
+import { type App, startMeasuredApp } from './testbed/start-measured-app.ts'
 
 const wholeNumber = (most: number) =>
   z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(1).max(most))
@@ -76,15 +76,17 @@ async function runBench(options: Options, surroundings: Surroundings): Promise<v
   const { folder, say, signal } = surroundings
   const profileFolder = options.profile ? path.join(folder, 'profiles') : undefined
   const nodeOptions = options.node.split(' ').filter(Boolean)
-  const starting = { folder, profileFolder, nodeOptions }
   const startedAt = new Date()
   {
     await using opening = new AsyncDisposableStack()
     say('Starting PostgreSQL, Redis, both apps and the baselines')
     const stores = opening.use(await openStores(folder))
     await compileApps(nodeOptions)
-    const auth = opening.use(await startAuth(stores, starting))
-    const api = opening.use(await startApi(stores, { ...starting, auth, number: 1 }))
+    const auth = opening.use(
+      await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
+    )
+    const anApi = { folder, nodeOptions, app: 'resource', auth } as const
+    const api = opening.use(await startMeasuredApp(stores, { ...anApi, profileFolder, number: 1 }))
     const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
     const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
     const agents = await makeAgents(auth, AGENTS)
@@ -105,7 +107,7 @@ async function runBench(options: Options, surroundings: Surroundings): Promise<v
     }
     const series = await runRounds(paths, { ...options, say, signal })
     const another = wanted('revoke')
-      ? opening.use(await startApi(stores, { ...starting, profileFolder: undefined, auth, number: 2 }))
+      ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
       : undefined
     const apis = another ? [api, another] : [api]
     const fromMemory = await answersFromMemory(auth, apis, agents)

@@ -3,8 +3,8 @@ import { inTurn, requestBytes, type Target } from './load/target.ts'
 import { askServed, basic, FORM, READING } from './testbed/ask.ts'
 import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
-import type { App } from './testbed/start-apps.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
+import type { App } from './testbed/start-measured-app.ts'
 
 /** One row of the table: what of ours is measured, and what beside it. */
 export interface MeasuredPath {

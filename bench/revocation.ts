@@ -4,7 +4,7 @@ import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { ask, basic, FORM } from './testbed/ask.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
-import type { App } from './testbed/start-apps.ts'
+import type { App } from './testbed/start-measured-app.ts'
 
 /** How long it takes until a revocation is answered, from the moment it was to be sent. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>

@@ -1,6 +1,6 @@
 import type { MailServer } from '@plainpath/mail/testing'
 import { JWT_BEARER_GRANT } from '@plainpath/metadata'
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import { type Answer, basic, form, json, type Sender } from './send.ts'
 
 export interface AgentCredentials {

@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
 import type { Context } from 'koa'
 
 /** What the baselines answer: the very bytes that the API answered for the path, captured before the run. */
@@ -25,6 +26,13 @@ export function setting(name: string): string {
   if (!value) throw new Error(`${name} is missing`)
   return value
 }
+
+/** Listens at the port that the bench names, and prints `READY` then. */
+export function listen(server: Pick<Server, 'listen'>): void {
+  server.listen(Number(setting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
+}
+
+export const READY = 'listening'
 
 /** Answers a request of Koa with what was captured for its path; 404 for any other. */
 export function respond(ctx: Context, answers: ReadonlyMap<string, Answer>): void {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import Koa from 'koa'
 import pg from 'pg'
-import { setting } from './answers.ts'
+import { listen, setting } from './answers.ts'
 
 /** One row into the very tables that the apps write to, with the same constraints and indexes; the request is not read. */
 const auth = new pg.Pool({ connectionString: setting('BENCH_AUTH_DATABASE_URL'), max: 10 })
@@ -41,4 +41,4 @@ app.use(async (ctx) => {
   ctx.status = 201
   ctx.body = { status: 'kept' }
 })
-app.listen(Number(setting('BENCH_PORT')), '127.0.0.1')
+listen(app)

@@ -1,6 +1,6 @@
 import { importJWK, type JWK, jwtVerify } from 'jose'
 import Koa from 'koa'
-import { readAnswers, respond, setting } from './answers.ts'
+import { listen, readAnswers, respond, setting } from './answers.ts'
 
 /** What most would build instead: a signed token (ES256) that is verified for each request, and that nobody can revoke. */
 const answers = readAnswers(setting('BENCH_ANSWERS'))
@@ -22,4 +22,4 @@ app.use(async (ctx) => {
   }
   respond(ctx, answers)
 })
-app.listen(Number(setting('BENCH_PORT')), '127.0.0.1')
+listen(app)

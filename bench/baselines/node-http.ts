@@ -1,9 +1,9 @@
 import { createServer } from 'node:http'
-import { readAnswers, setting } from './answers.ts'
+import { listen, readAnswers, setting } from './answers.ts'
 
 const answers = readAnswers(setting('BENCH_ANSWERS'))
 
-createServer((request, response) => {
+const server = createServer((request, response) => {
   const answer = answers.get(request.url ?? '')
   if (!answer) return void response.writeHead(404).end()
   response.writeHead(200, {
@@ -12,4 +12,5 @@ createServer((request, response) => {
     'content-length': answer.body.length,
   })
   response.end(answer.body)
-}).listen(Number(setting('BENCH_PORT')), '127.0.0.1')
+})
+listen(server)

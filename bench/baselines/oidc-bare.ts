@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
-import { setting } from './answers.ts'
+import { listen, setting } from './answers.ts'
 
 /** oidc-provider as its documentation sets it up: one key for each token in Redis, one static client, one limit. */
 const redis = new Redis(setting('BENCH_REDIS_URL'), { keyPrefix: 'bare:' })
@@ -58,4 +58,4 @@ provider.use(async (ctx, next) => {
   if (used > 100_000_000) ctx.throw(429)
   await next()
 })
-provider.listen(Number(setting('BENCH_PORT')), '127.0.0.1')
+listen(provider)

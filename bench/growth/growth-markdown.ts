@@ -2,7 +2,7 @@ import type { AppName } from '@plainpath/metadata'
 import { figuresOf, spreadText } from '../report/judge.ts'
 import { table } from '../report/markdown.ts'
 import type { PathSeries } from '../run-rounds.ts'
-import type { Machine } from '../testbed/start-server.ts'
+import type { Machine } from '../testbed/machine.ts'
 import type { Size, TokensInRedis } from './fill-stores.ts'
 
 /** The series of the server without stores. */

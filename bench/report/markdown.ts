@@ -1,5 +1,5 @@
 import type { PathSeries } from '../run-rounds.ts'
-import type { Machine } from '../testbed/start-server.ts'
+import type { Machine } from '../testbed/machine.ts'
 import { figuresOf, spreadText, type Verdict } from './judge.ts'
 
 export interface Report {

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { askServed, basic, FORM } from './ask.ts'
-import type { App } from './start-apps.ts'
+import type { App } from './start-measured-app.ts'
 
 /** An agent and a live token of it, got as any agent gets them. */
 export interface AgentWithToken {

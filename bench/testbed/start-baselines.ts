@@ -1,15 +1,17 @@
 import { randomBytes } from 'node:crypto'
 import { writeFile } from 'node:fs/promises'
 import path from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { freePorts } from '@plainpath/http/free-ports'
+import { startManagedProcess } from '@plainpath/stack/managed-process'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { ORIGIN } from '../load/target.ts'
+import { READY } from '../baselines/answers.ts'
+import { ORIGIN, type Target } from '../load/target.ts'
 import { ask, READING } from './ask.ts'
+import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
-import type { App } from './start-apps.ts'
-import { type Server, startServer } from './start-server.ts'
+import type { App } from './start-measured-app.ts'
 
+type Server = Pick<Target, 'pid' | 'port'>
 export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 'koa-insert'
 
 export interface Baselines extends AsyncDisposable {
@@ -61,15 +63,20 @@ export async function startBaselines(
   const servers: Partial<Record<BaselineName, Server>> = {}
   for (const name of Object.keys(settings) as BaselineName[]) {
     const [port = 0] = await freePorts(1)
-    servers[name] = opening.use(
-      await startServer({
+    const { child } = opening.use(
+      await startManagedProcess({
         name,
-        program: [fileURLToPath(new URL(`../baselines/${name}.ts`, import.meta.url))],
+        command: [
+          ...ON_SERVER_CORE,
+          process.execPath,
+          path.join(import.meta.dirname, `../baselines/${name}.ts`),
+        ],
         env: { ...settings[name], BENCH_PORT: String(port) },
-        port,
-        folder,
+        logFile: path.join(folder, `${name}.log`),
+        readyLine: READY,
       }),
     )
+    servers[name] = { pid: child.pid ?? 0, port }
   }
   const resources = opening.move()
   return {

@@ -1,5 +1,5 @@
 import { runAuth } from '@plainpath/auth/run-auth'
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 

@@ -1,4 +1,4 @@
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { metric, readiness } from './operations-listener.ts'

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import { basic, json, type Sender, senderTo } from '../send.ts'
 import { nameOfMail } from '../system/mail-load.ts'
 import type { FaultCase } from './fault-case.ts'

@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
+import { until } from '@plainpath/stack/managed-process'
 import { startRedis } from '@plainpath/stack/start-redis'
-import { until } from '@plainpath/stack/until'
 import { Redis } from 'ioredis'
 import type { FaultCase } from './fault-case.ts'
 import { losingTokensUntil } from './ledger.ts'

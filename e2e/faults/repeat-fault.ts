@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import { DESK, lendMailboxTo } from '../lend-mailbox-to.ts'
 import { type Answer, basic, form, json, type Sender, senderTo } from '../send.ts'
 import { nameOfMail } from '../system/mail-load.ts'

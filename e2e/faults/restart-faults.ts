@@ -1,7 +1,7 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
+import { until } from '@plainpath/stack/managed-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import type { Stack } from '@plainpath/stack/start-stack'
-import { until } from '@plainpath/stack/until'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { losingTokens } from './ledger.ts'

@@ -1,4 +1,4 @@
-import { until } from '@plainpath/stack/until'
+import { until } from '@plainpath/stack/managed-process'
 import type { AgentCredentials } from '../lend-mailbox-to.ts'
 import { type Sender, senderTo } from '../send.ts'
 import { type FaultCase, ongoing } from './fault-case.ts'

@@ -24,8 +24,7 @@ export async function startRelease(
     opening.use(
       await startManagedProcess({
         name: `${name}-${app}`,
-        command: process.execPath,
-        args: [mainOf(root, app), 'serve'],
+        command: [process.execPath, mainOf(root, app), 'serve'],
         env: settingsOf(root, app, { ...env, ...more }),
         logFile: path.join(folder, `${name}-${app}.log`),
         readyLine: '"msg":"listening"',

@@ -31,8 +31,7 @@ export async function runStackCommand(env: Readonly<Record<string, string>>): Pr
   const started = opening.use(
     await startManagedProcess({
       name: 'npm run stack',
-      command: process.execPath,
-      args: [MAIN],
+      command: [process.execPath, MAIN],
       env: { PORT: String(port), DATA_DIR: path.join(folder, 'data'), ...env },
       logFile: path.join(folder, 'printed.log'),
       readyLine: 'Ready: ',

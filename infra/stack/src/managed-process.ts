@@ -1,6 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createWriteStream, type WriteStream } from 'node:fs'
-import { createInterface } from 'node:readline'
 import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
@@ -27,11 +26,11 @@ export interface ManagedProcess extends AsyncDisposable {
 
 interface ManagedProcessOptions {
   readonly name: string
-  readonly command: string
-  readonly args: readonly string[]
+  /** The program and its arguments. */
+  readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
-  /** The process is ready when it prints a line with this in it. */
+  /** The process is ready when it has printed this. */
   readonly readyLine: string
   /** How long it may take until it is ready; 60 000. */
   readonly startMs?: number
@@ -42,7 +41,7 @@ interface ManagedProcessOptions {
 const START_MS = 60_000
 const STOP_MS = 15_000
 
-/** @throws with the last lines it printed, when the process ends or does not get ready in time */
+/** @throws with the last that it printed, when the process ends or does not get ready in time */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
   let current = begin(options)
   await current.started
@@ -71,45 +70,52 @@ interface Run {
   readonly stopMs: number
 }
 
-interface Begun extends Run {
-  /** Until it is ready. */
-  readonly started: Promise<void>
-}
-
 const runs = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-function begin(options: ManagedProcessOptions): Begun {
+/** Of what it printed, for the error when it does not get ready. */
+const LAST_CHARACTERS = 2_000
+
+/** @returns the process, and `started`, which resolves when it is ready */
+function begin(options: ManagedProcessOptions): Run & { readonly started: Promise<void> } {
   const { startMs = START_MS, stopMs = STOP_MS } = options
+  const [program = '', ...args] = options.command
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
-  const child = spawn(options.command, options.args, {
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
     // Ctrl-C reaches the launcher alone, which then stops everything in order.
     detached: true,
   })
   const ready = Promise.withResolvers<void>()
-  const last: string[] = []
+  let isStarting = true
+  let last = ''
   for (const stream of [child.stdout, child.stderr]) {
-    createInterface({ input: stream }).on('line', (line) => {
-      log.write(`${line}\n`)
-      last.splice(0, Math.max(0, last.length - 9))
-      last.push(line)
-      if (line.includes(options.readyLine)) ready.resolve()
+    stream.on('data', (printed: Buffer) => {
+      log.write(printed)
+      if (!isStarting) return
+      const all = last + printed.toString()
+      if (all.includes(options.readyLine)) ready.resolve()
+      last = all.slice(-LAST_CHARACTERS)
     })
   }
-  const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${last.join('\n')}`))
+  const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${last}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
-  child.once('exit', (code, signal) => fail(`ended (${code ?? signal})`))
   // All it printed has been read by then.
-  child.once('close', () => log.end())
+  child.once('close', (code, signal) => {
+    log.end()
+    fail(`ended (${code ?? signal})`)
+  })
   const timer = setTimeout(() => fail(`was not ready in ${startMs / 1000} s`), startMs)
   const run = { child, log, stopMs }
   const stopUnready = async (error: unknown) => {
     await stop(run, 'SIGTERM')
     throw error
   }
-  const started = ready.promise.catch(stopUnready).finally(() => clearTimeout(timer))
+  const started = ready.promise.catch(stopUnready).finally(() => {
+    isStarting = false
+    clearTimeout(timer)
+  })
   return { ...run, started }
 }
 

@@ -27,16 +27,19 @@ export async function startApp(options: {
   /** Of the process itself, beside its settings. */
   surroundings?: Readonly<Record<string, string>>
   folder: string
+  /** Of Node, after those of the image. */
+  nodeOptions?: readonly string[]
+  /** A command that becomes the process, such as `taskset`, with its arguments. */
+  under?: readonly string[]
   /** The line after which it is taken as started; else the one that says that it listens. */
   readyLine?: string
 }): Promise<RunningApp> {
-  const { app, ports, folder } = options
+  const { app, ports, folder, under = [] } = options
   const prefix = app.toUpperCase()
   const own = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
   const started = await startManagedProcess({
     name: `${app}-${options.number}`,
-    command: process.execPath,
-    args: [...appProgram(app), 'serve'],
+    command: [...under, process.execPath, ...appProgram(app, options.nodeOptions), 'serve'],
     env: {
       ...COMPILE_CACHE,
       ...options.surroundings,
@@ -57,7 +60,7 @@ const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 const SHIPPED = shippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
 
 /** What Node is given to run an app as its image does, up to the command of the app. */
-export const appProgram = (app: AppName, nodeOptions: readonly string[] = []): readonly string[] => [
+const appProgram = (app: AppName, nodeOptions: readonly string[] = []): readonly string[] => [
   ...SHIPPED,
   ...nodeOptions,
   path.join(ROOT, `apps/${app}/src/main.ts`),
@@ -67,7 +70,7 @@ export const appProgram = (app: AppName, nodeOptions: readonly string[] = []): r
  * The variable by which a start takes what `compileApps` left. Beside the packages and not with the data of a stack: it
  * holds what the code says, and outlives the stack.
  */
-export const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
+const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
 
 /** Compiles both apps, as the image does when it is made: a start then strips no types. */
 export async function compileApps(nodeOptions: readonly string[] = []): Promise<void> {

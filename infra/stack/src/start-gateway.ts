@@ -30,8 +30,7 @@ export function startGatewayWith(
 ): Promise<ManagedProcess> {
   return startManagedProcess({
     name: 'gateway',
-    command: program,
-    args: ['run', '--config', CADDYFILE, '--adapter', 'caddyfile'],
+    command: [program, 'run', '--config', CADDYFILE, '--adapter', 'caddyfile'],
     env: { HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder, ...variables },
     logFile: `${folder}/gateway.log`,
     readyLine: 'serving initial configuration',

@@ -33,8 +33,8 @@ export async function startPrometheus(options: {
   await writeFile(file, JSON.stringify(configuration, null, 2))
   const started = await startManagedProcess({
     name: 'prometheus',
-    command: options.program,
-    args: [
+    command: [
+      options.program,
       `--config.file=${file}`,
       `--storage.tsdb.path=${path.join(folder, 'prometheus')}`,
       '--storage.tsdb.retention.time=2d',

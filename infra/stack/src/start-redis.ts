@@ -26,17 +26,12 @@ export async function startRedis(options: {
   await writeFile(aclFile, acl, { mode: 0o600 })
   const started = await startManagedProcess({
     name: 'redis',
-    command: program,
-    args: [
-      ['--port', String(port)],
-      ['--bind', '127.0.0.1'],
-      ['--save', ''],
-      ['--appendonly', 'no'],
-      ['--maxmemory', `${options.maxMemoryMb ?? 256}mb`],
-      ['--maxmemory-policy', 'noeviction'],
-      ['--aclfile', aclFile],
-      ['--dir', folder],
-    ].flat(),
+    command: [
+      program,
+      ...['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no'],
+      ...['--maxmemory', `${options.maxMemoryMb ?? 256}mb`, '--maxmemory-policy', 'noeviction'],
+      ...['--aclfile', aclFile, '--dir', folder],
+    ],
     env: {},
     logFile: path.join(folder, 'redis.log'),
     readyLine: 'Ready to accept connections',

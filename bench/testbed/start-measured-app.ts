@@ -1,0 +1,52 @@
+import { freePorts } from '@plainpath/http/free-ports'
+import type { AppName } from '@plainpath/metadata'
+import { startApp } from '@plainpath/stack/start-app'
+import { ON_SERVER_CORE } from './machine.ts'
+import type { Stores } from './open-stores.ts'
+
+export interface App extends AsyncDisposable {
+  readonly pid: number
+  readonly port: number
+  readonly operationsPort: number
+  /** Of auth: where APIs introspect. */
+  readonly internalPort: number
+}
+
+/** Starts an app on the core for servers. */
+export async function startMeasuredApp(
+  stores: Stores,
+  options: {
+    app: AppName
+    /** Tells the logs of several apart. */
+    number: number
+    folder: string
+    /** Of an API: where it introspects. */
+    auth?: App
+    /** Node writes a CPU profile of the app there when it ends. */
+    profileFolder?: string | undefined
+    /** Of Node, such as `--max-semi-space-size=4`. */
+    nodeOptions: readonly string[]
+  },
+): Promise<App> {
+  const { app, number, folder, auth, profileFolder } = options
+  const [port = 0, operations = 0, internal = 0] = await freePorts(3)
+  const profile = profileFolder
+    ? ['--cpu-prof', '--cpu-prof-dir', profileFolder, '--cpu-prof-name', `${app}-${number}.cpuprofile`]
+    : []
+  const started = await startApp({
+    app,
+    number,
+    ports: { public: port, operations, internal },
+    env: { ...stores.env, ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }) },
+    folder,
+    nodeOptions: [...options.nodeOptions, ...profile],
+    under: ON_SERVER_CORE,
+  })
+  return {
+    pid: started.child.pid ?? 0,
+    port,
+    operationsPort: operations,
+    internalPort: internal,
+    [Symbol.asyncDispose]: () => started[Symbol.asyncDispose](),
+  }
+}

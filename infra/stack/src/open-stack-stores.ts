@@ -1,0 +1,92 @@
+import { loadConfig } from '@plainpath/auth/config'
+import { initKeys } from '@plainpath/auth/key-operations'
+import { openStores } from '@plainpath/auth/stores'
+import { createLog } from '@plainpath/http'
+import { freePorts } from '@plainpath/http/free-ports'
+import { openDataDirectory } from '@plainpath/local/data-directory'
+import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
+import { localSecrets } from '@plainpath/local/secrets'
+import { serviceUrls } from '@plainpath/metadata'
+import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
+import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
+import { debianPrograms } from './debian-program.ts'
+import { type RunningRedis, startRedis } from './start-redis.ts'
+
+/** Where each app reaches its stores. */
+export interface StoreAddresses {
+  readonly AUTH_DATABASE_URL: string
+  readonly RESOURCE_DATABASE_URL: string
+  readonly AUTH_REDIS_URL: string
+  readonly RESOURCE_REDIS_URL: string
+}
+
+/** PostgreSQL with both databases migrated, Redis, the first guides and a signing key. */
+export interface StackStores extends AsyncDisposable {
+  readonly postgres: EmbeddedPostgres
+  readonly redis: RunningRedis
+  readonly addresses: StoreAddresses
+  /** Every setting of both apps but their ports, with `addresses` among them. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/**
+ * Starts the stores of a stack on the data of `folder`.
+ *
+ * @throws {MissingPrograms} when there is no `redis-server`
+ */
+export async function openStackStores(options: {
+  folder: string
+  origin: string
+  limitsFactor: number
+  /** 256 when absent. */
+  redisMb?: number
+  postgresSettings?: Readonly<Record<string, string>>
+}): Promise<StackStores> {
+  const { folder, origin, limitsFactor } = options
+  await using opening = new AsyncDisposableStack()
+  const programs = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const data = await openDataDirectory(folder)
+  const secrets = await localSecrets(data, serviceUrls(origin).base)
+  const postgres = opening.use(
+    await useEmbeddedPostgres({ dir: data.path('postgres'), settings: options.postgresSettings ?? {} }),
+  )
+  const databases = await embeddedDatabases(postgres, secrets.passwords)
+  const [port = 0] = await freePorts(1)
+  const redis = opening.use(
+    await startRedis({
+      program: programs['redis-server'],
+      port,
+      folder,
+      maxMemoryMb: options.redisMb ?? 256,
+    }),
+  )
+  await migrateBoth(databases)
+  await publishFirstGuides(databases.RESOURCE_DATABASE_URL, new Date())
+  const addresses = { ...databases, AUTH_REDIS_URL: redis.urls.auth, RESOURCE_REDIS_URL: redis.urls.resource }
+  const env = {
+    ...secrets.files,
+    ...addresses,
+    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
+    AUTH_ORIGIN: origin,
+    RESOURCE_ORIGIN: origin,
+    AUTH_OUTBOX_DIR: data.path('outbox'),
+    RESOURCE_OUTBOX_DIR: data.path('outbox'),
+    AUTH_TRUSTED_PROXIES: '127.0.0.1',
+    RESOURCE_TRUSTED_PROXIES: '127.0.0.1',
+    AUTH_LIMITS_FACTOR: String(limitsFactor),
+    RESOURCE_LIMITS_FACTOR: String(limitsFactor),
+    RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
+  }
+  await makeSigningKey(env)
+  const resources = opening.move()
+  return { postgres, redis, addresses, env, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+}
+
+/** @param env the settings of the authorization server */
+async function makeSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+  await using stores = await openStores(loadConfig(env), {
+    log: createLog({ service: 'stack', write: () => {} }),
+    now: () => new Date(),
+  })
+  await initKeys({ keys: stores.keys })
+}
