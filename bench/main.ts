@@ -1,4 +1,4 @@
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
@@ -7,9 +7,9 @@ import { z } from 'zod'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
-import { printHotSpots } from './report/hot-spots.ts'
 import { memoryVerdicts, revocationVerdict, verdictsOf } from './report/judge.ts'
-import { markdownOf, type Report } from './report/markdown.ts'
+import { keepResult } from './report/keep-result.ts'
+import { markdownOf } from './report/markdown.ts'
 import { answersFromMemory, type Revocations, revokeSome } from './revocation.ts'
 import { runRounds } from './run-rounds.ts'
 import { describeMachine, moveToLoadCore } from './testbed/machine.ts'
@@ -26,7 +26,7 @@ const Options = z.object({
   rounds: wholeNumber(100).default(5),
   seconds: wholeNumber(600).default(3),
   growth: z.boolean().default(false),
-  profile: z.boolean().default(false),
+  profile: z.string().min(1).optional(),
   node: z.string().default(''),
 })
 type Options = z.output<typeof Options>
@@ -34,14 +34,14 @@ type Options = z.output<typeof Options>
 /** Fewer rounds than these give no result that is kept. */
 const LEAST_ROUNDS = 5
 
-const USAGE = `npm run bench -- [--only NAME] [--rounds N] [--seconds N] [--growth] [--profile]
+const USAGE = `npm run bench -- [--only NAME] [--rounds N] [--seconds N] [--growth] [--profile FOLDER]
 
-  --only NAMES   some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory
-  --rounds N     rounds of the alternation (${LEAST_ROUNDS}; with fewer nothing is written to bench/results)
-  --seconds N    how long each measurement takes (3)
-  --growth       with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead
-  --profile      a CPU profile of each app, and where its time went
-  --node OPTIONS runs both apps under these options of Node, and writes nothing to bench/results`
+  --only NAMES      some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory
+  --rounds N        rounds of the alternation (${LEAST_ROUNDS}; with fewer nothing is written to bench/results)
+  --seconds N       how long each measurement takes (3)
+  --growth          with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead
+  --profile FOLDER  writes a CPU profile of each app there (*.cpuprofile), which the developer tools of a browser open
+  --node OPTIONS    runs both apps under these options of Node, and writes nothing to bench/results`
 
 /** @throws {Error} saying what is wrong, in one line */
 function parseOptions(args: readonly string[]): Options {
@@ -52,7 +52,7 @@ function parseOptions(args: readonly string[]): Options {
       rounds: { type: 'string' },
       seconds: { type: 'string' },
       growth: { type: 'boolean' },
-      profile: { type: 'boolean' },
+      profile: { type: 'string' },
       node: { type: 'string' },
     },
   })
@@ -69,60 +69,56 @@ interface Surroundings {
 }
 
 const AGENTS = 1_000
-const RESULTS = path.join(import.meta.dirname, 'results')
 
 /** Starts everything, measures, prints, and writes what counts to `bench/results`. */
 async function runBench(options: Options, surroundings: Surroundings): Promise<void> {
   const { folder, say, signal } = surroundings
-  const profileFolder = options.profile ? path.join(folder, 'profiles') : undefined
+  const profileFolder = options.profile && path.resolve(options.profile)
   const nodeOptions = options.node.split(' ').filter(Boolean)
   const startedAt = new Date()
-  {
-    await using opening = new AsyncDisposableStack()
-    say('Starting PostgreSQL, Redis, both apps and the baselines')
-    const stores = opening.use(await openStores(folder))
-    await compileApps(nodeOptions)
-    const auth = opening.use(
-      await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
-    )
-    const anApi = { folder, nodeOptions, app: 'resource', auth } as const
-    const api = opening.use(await startMeasuredApp(stores, { ...anApi, profileFolder, number: 1 }))
-    const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
-    const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
-    const agents = await makeAgents(auth, AGENTS)
-    const apiSecret = (await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
-    const all = await measuredPaths({ auth, api, baselines, agents, stores, apiSecret })
-    const only = options.only?.split(',')
-    const wanted = (name: string) => only === undefined || only.includes(name)
-    const paths = all.filter(({ name }) => wanted(name))
+  await using opening = new AsyncDisposableStack()
+  say('Starting PostgreSQL, Redis, both apps and the baselines')
+  const stores = opening.use(await openStores(folder))
+  await compileApps(nodeOptions)
+  const auth = opening.use(
+    await startMeasuredApp(stores, { folder, profileFolder, nodeOptions, app: 'auth', number: 1 }),
+  )
+  const anApi = { folder, nodeOptions, app: 'resource', auth } as const
+  const api = opening.use(await startMeasuredApp(stores, { ...anApi, profileFolder, number: 1 }))
+  const memory = { auth: await watchMemory(auth), api: await watchMemory(api) }
+  const baselines = opening.use(await startBaselines(stores, { api, paths: [GUIDES, GUIDE], folder }))
+  const agents = await makeAgents(auth, AGENTS)
+  const apiSecret = (await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
+  const all = await measuredPaths({ auth, api, baselines, agents, stores, apiSecret })
+  const only = options.only?.split(',')
+  const wanted = (name: string) => only === undefined || only.includes(name)
+  const paths = all.filter(({ name }) => wanted(name))
 
-    if (options.growth) {
-      const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
-      const control = all[0]?.beside[0]
-      if (!control) throw new Error('there is nothing to compare with')
-      return await runGrowth(
-        { stores, auth, api, paths, control },
-        { ...options, keep: keeps, now: startedAt, say, signal },
-      )
-    }
-    const series = await runRounds(paths, { ...options, say, signal })
-    const another = wanted('revoke')
-      ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
-      : undefined
-    const apis = another ? [api, another] : [api]
-    const fromMemory = await answersFromMemory(auth, apis, agents)
-    const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, surroundings) : []
-    const verdicts = [
-      ...verdictsOf(series, fromMemory),
-      ...(wanted('revoke') ? [revocationVerdict(revocations, fromMemory)] : []),
-      ...(wanted('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
-    ]
-    const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
-    say(`\n${markdownOf(report)}`)
-    if (options.rounds >= LEAST_ROUNDS && options.only === undefined && !options.profile && !options.node)
-      await keep({ ...report, revocations }, markdownOf(report), say)
+  if (options.growth) {
+    const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
+    const control = all[0]?.beside[0]
+    if (!control) throw new Error('there is nothing to compare with')
+    return await runGrowth(
+      { stores, auth, api, paths, control },
+      { ...options, keep: keeps, now: startedAt, say, signal },
+    )
   }
-  if (profileFolder) await printHotSpots(profileFolder, say)
+  const series = await runRounds(paths, { ...options, say, signal })
+  const another = wanted('revoke')
+    ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
+    : undefined
+  const apis = another ? [api, another] : [api]
+  const fromMemory = await answersFromMemory(auth, apis, agents)
+  const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, surroundings) : []
+  const verdicts = [
+    ...verdictsOf(series, fromMemory),
+    ...(wanted('revoke') ? [revocationVerdict(revocations, fromMemory)] : []),
+    ...(wanted('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
+  ]
+  const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
+  say(`\n${markdownOf(report)}`)
+  if (options.rounds >= LEAST_ROUNDS && options.only === undefined && !options.profile && !options.node)
+    await keepResult('', { ...report, revocations }, { markdown: markdownOf(report), date: startedAt, say })
 }
 
 async function revokeInRounds(
@@ -141,19 +137,6 @@ async function revokeInRounds(
     all.push(revoked)
   }
   return all
-}
-
-async function keep(
-  report: Report & { readonly revocations: readonly Revocations[] },
-  markdown: string,
-  say: (line: string) => void,
-): Promise<void> {
-  await mkdir(RESULTS, { recursive: true })
-  const name = report.date.toISOString().slice(0, 10)
-  const file = path.join(RESULTS, name)
-  await writeFile(`${file}.md`, markdown)
-  await writeFile(`${file}.json`, `${JSON.stringify(report, null, 1)}\n`)
-  say(`Written to bench/results/${name}.md and .json`)
 }
 
 try {

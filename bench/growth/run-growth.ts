@@ -1,7 +1,6 @@
-import { mkdir, writeFile } from 'node:fs/promises'
-import path from 'node:path'
 import { memoryOf } from '../load/processor-time.ts'
 import type { Comparison, MeasuredPath } from '../measured-paths.ts'
+import { keepResult } from '../report/keep-result.ts'
 import { runRounds } from '../run-rounds.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
@@ -11,7 +10,6 @@ import type { Level } from './growth-markdown.ts'
 import { CONTROL, growthMarkdown } from './growth-markdown.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
-const RESULTS = path.join(import.meta.dirname, '..', 'results')
 
 /** The same requests by the same agents, while the stores fill with those of others. */
 export async function runGrowth(
@@ -55,9 +53,5 @@ export async function runGrowth(
   }
   const markdown = growthMarkdown({ machine: describeMachine(), date: now, ...options, levels })
   say(`\n${markdown}`)
-  if (!options.keep) return
-  await mkdir(RESULTS, { recursive: true })
-  const file = path.join(RESULTS, `${now.toISOString().slice(0, 10)}-growth`)
-  await writeFile(`${file}.md`, markdown)
-  await writeFile(`${file}.json`, `${JSON.stringify(levels, null, 1)}\n`)
+  if (options.keep) await keepResult('-growth', levels, { markdown, date: now, say })
 }

@@ -2,7 +2,7 @@ import type { PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
 import { figuresOf, spreadText, type Verdict } from './judge.ts'
 
-export interface Report {
+interface Report {
   readonly machine: Machine
   readonly date: Date
   readonly rounds: number

@@ -44,8 +44,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   await using opening = new AsyncDisposableStack()
   const say = options.say ?? (() => {})
   const { caddy } = await debianPrograms(['caddy', 'redis-server'], process.env['PATH'] ?? '')
-  const ports = await freePorts(1 + INSTANCES.length * 6)
-  const next = () => ports.pop() ?? 0
+  const free = await freePorts(1 + INSTANCES.length * 6)
+  const next = () => free.pop() ?? 0
   const port = options.port ?? next()
   const origin = `http://localhost:${port}`
   const { folder, limitsFactor = 100 } = options
@@ -75,7 +75,7 @@ export async function startStack(options: StackOptions): Promise<Stack> {
   const resource: RunningApp[] = []
   for (const number of INSTANCES) {
     // Each API process asks every auth process.
-    const urls = auth.map(({ ports }) => beforeAuth(`http://127.0.0.1:${ports.internal}`))
+    const urls = auth.map((each) => beforeAuth(`http://127.0.0.1:${each.ports.internal}`))
     const RESOURCE_AUTH_URL = (await Promise.all(urls)).join(',')
     resource.push(await start('resource', number, { RESOURCE_AUTH_URL }))
   }
