@@ -25,7 +25,7 @@ export {
 export { bySoundClock, type WatchedClock, watchClock } from './readiness/watch-clock.ts'
 export { addressNetworks, parseTrustedProxies, type TrustedProxies } from './request/client-address.ts'
 export { FORM_TYPE, readForm } from './request/read-body.ts'
-export { headersNamed } from './request/request-context.ts'
+export { headersNamed, type RequestHandler } from './request/request-context.ts'
 export { documentRoutes } from './routing/document-routes.ts'
 export { type Authenticators, mountRoutes } from './routing/mount-routes.ts'
 export {
@@ -48,4 +48,4 @@ export {
 export { type AppOptions, createApp } from './server/create-app.ts'
 export { GATEWAY_CHECK_HOST, runApp } from './server/run-app.ts'
 export { runRepeatedly } from './server/run-repeatedly.ts'
-export { type RequestHandler, type RunningServer, serve, shutdownSignal } from './server/server.ts'
+export { type RunningServer, serve, shutdownSignal } from './server/server.ts'

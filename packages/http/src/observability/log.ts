@@ -65,10 +65,8 @@ interface StandardOutput {
  * @param tellDropped told how many lines were dropped, once there is room again
  */
 function standardOutput(tellDropped: (lines: number) => void): StandardOutput {
-  const output = pino.destination({
-    ...{ fd: 1, sync: false },
-    ...{ minLength: WRITTEN_BYTES, maxLength: MOST_WAITING_BYTES },
-  })
+  const bounds = { minLength: WRITTEN_BYTES, maxLength: MOST_WAITING_BYTES }
+  const output = pino.destination({ fd: 1, sync: false, ...bounds })
   let waitingBytes = 0
   let dropped = 0
   let timer: NodeJS.Timeout | undefined

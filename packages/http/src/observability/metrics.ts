@@ -17,8 +17,6 @@ export interface Metrics {
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
   /** A gauge that is read when it is scraped, under each value of one label. */
   sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
-  /** A counter that somebody else counts, read when it is scraped. */
-  tallied(name: string, help: string, read: () => number): void
 }
 
 type Labels = Readonly<Record<string, string>>
@@ -76,7 +74,6 @@ export function createMetrics(service: string): Metrics {
       })
       registry.registerMetric(gauge)
     },
-    tallied: (name, help, read) => talliedCounter(registry, { name, help, read: () => [[{}, read()]] }),
     histogram(name, help, buckets) {
       const histogram = new Histogram({ name, help, buckets: [...buckets], registers: [registry] })
       return (value) => histogram.observe(value)
@@ -135,7 +132,7 @@ function talliedCounter(
 }
 
 /** How a pool of connections is used now. */
-export interface PoolUsage {
+interface PoolUsage {
   /** Connections that work for somebody. */
   readonly inUse: number
   readonly idle: number
@@ -153,7 +150,7 @@ export interface PoolUsage {
  * was turned away since too many waited; and `database_failures_total`, who was not served otherwise.
  */
 export function poolMetrics(
-  metrics: Pick<Metrics, 'sampled' | 'tallied'>,
+  metrics: Pick<Metrics, 'registry' | 'sampled'>,
   pool: { usage(): PoolUsage },
 ): void {
   metrics.sampled(
@@ -165,14 +162,16 @@ export function poolMetrics(
       return { in_use: inUse, idle, waiting, max }
     },
   )
-  metrics.tallied(
+  const tally = (name: string, help: string, count: 'shed' | 'failed') =>
+    talliedCounter(metrics.registry, { name, help, read: () => [[{}, pool.usage()[count]]] })
+  tally(
     'database_shed_total',
     'Uses of PostgreSQL that were refused at once, since too many waited for a connection',
-    () => pool.usage().shed,
+    'shed',
   )
-  metrics.tallied(
+  tally(
     'database_failures_total',
     'Uses of PostgreSQL that failed since it did not answer: no connection, one that was lost, a time-out',
-    () => pool.usage().failed,
+    'failed',
   )
 }

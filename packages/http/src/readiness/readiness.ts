@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import { isDeepStrictEqual } from 'node:util'
 import Koa from 'koa'
 import type { Registry } from 'prom-client'
@@ -65,11 +66,8 @@ async function outcome(check: () => Promise<Finding>): Promise<Finding> {
   }
 }
 
-async function inTime(answer: Promise<Finding>): Promise<Finding> {
-  const { promise: late, resolve } = Promise.withResolvers<Finding>()
-  const timer = setTimeout(() => resolve(false), CHECK_TIMEOUT_MS)
-  return Promise.race([answer, late]).finally(() => clearTimeout(timer))
-}
+const inTime = (finding: Promise<Finding>): Promise<Finding> =>
+  Promise.race([finding, sleep(CHECK_TIMEOUT_MS, false, { ref: false })])
 
 /** `/live`, `/ready` and `/metrics`, for a listener that only operators reach. */
 export function operationsApp(deps: {

@@ -1,9 +1,12 @@
 import { randomUUID } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Middleware } from 'koa'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
+
+/** Answers a request; `Koa.callback()` gives one, whose promise is its own business. */
+export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export interface RequestContextOptions {
   log: Log

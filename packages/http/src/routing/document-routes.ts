@@ -20,7 +20,7 @@ interface StaticDocument {
  */
 export const documentRoutes = (documents: readonly StaticDocument[], limits: RouteLimits): Route[] =>
   documents.map(({ path, contentType, alsoAs, content, headers }) => {
-    const prepared = typeof content === 'string' ? always(contentType, content) : latest(contentType, content)
+    const prepared = latest(contentType, typeof content === 'string' ? () => content : content)
     return defineRoute({
       method: 'get',
       path,
@@ -38,11 +38,7 @@ export const documentRoutes = (documents: readonly StaticDocument[], limits: Rou
     })
   })
 
-function always(type: string, content: string): () => PreparedAnswer {
-  const prepared = prepareAnswer(type, content)
-  return () => prepared
-}
-
+/** Prepares at the first request, and again once the content has changed. */
 function latest(type: string, content: () => string): () => PreparedAnswer {
   let known: { content: string; prepared: PreparedAnswer } | undefined
   return () => {

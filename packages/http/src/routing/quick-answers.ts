@@ -10,9 +10,9 @@ import {
   headersNamed,
   headersOfEveryAnswer,
   type RequestContextOptions,
+  type RequestHandler,
   requestIdFrom,
 } from '../request/request-context.ts'
-import type { RequestHandler } from '../server/server.ts'
 import {
   CONDITIONS,
   cacheControl,

@@ -3,7 +3,8 @@ import type { IncomingMessage } from 'node:http'
 import { connect } from 'node:net'
 import { expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
-import { type RequestHandler, serve } from './server.ts'
+import type { RequestHandler } from '../request/request-context.ts'
+import { serve } from './server.ts'
 
 const start = (handler: RequestHandler) => serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
 const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, 'Host: h', ...lines)

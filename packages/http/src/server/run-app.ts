@@ -3,7 +3,8 @@ import type Koa from 'koa'
 import { Gauge, Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 import { openWhenReady, operationsApp, type Readiness, type ReadinessChecks } from '../readiness/readiness.ts'
-import { type RequestHandler, type RunningServer, serve, shutdownSignal } from './server.ts'
+import type { RequestHandler } from '../request/request-context.ts'
+import { type RunningServer, serve, shutdownSignal } from './server.ts'
 
 interface Place {
   /** 0 picks a free one. */

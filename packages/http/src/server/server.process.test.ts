@@ -163,7 +163,12 @@ describe('when it is disposed', () => {
 })
 
 describe('a client may not keep open what it does not use:', () => {
-  const quick = { headersTimeoutMs: 150, requestTimeoutMs: 300, keepAliveTimeoutMs: 100, checkIntervalMs: 30 }
+  const quick = {
+    headersTimeout: 150,
+    requestTimeout: 300,
+    keepAliveTimeout: 100,
+    connectionsCheckingInterval: 30,
+  }
   const start = (limits: ServeOptions['limits'] = quick) =>
     serve((incoming, response) => void incoming.resume().on('end', () => response.end('read')), {
       ...listening,
@@ -171,12 +176,12 @@ describe('a client may not keep open what it does not use:', () => {
     })
 
   test('a connection that says nothing', async () => {
-    await using server = await start({ requestTimeoutMs: 60_000 })
+    await using server = await start({ requestTimeout: 60_000 })
     expect(await converse(server.port, '')).toMatchObject({ closed: true })
   })
 
   test('headers that never end', async () => {
-    await using server = await start({ requestTimeoutMs: 60_000 })
+    await using server = await start({ requestTimeout: 60_000 })
     const { answers, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
     expect(closed).toBe(true)
     expect(answers.map(({ status }) => status)).toEqual([408])
@@ -205,7 +210,7 @@ describe('a client may not keep open what it does not use:', () => {
     await using server = await serve(
       (_request, response) =>
         response.on('close', () => resolve(!response.writableFinished)).end(Buffer.alloc(50_000_000)),
-      { ...listening, limits: { ...quick, silenceTimeoutMs: 300 } },
+      { ...listening, limits: { ...quick, timeout: 300 } },
     )
     const socket = connect(server.port, '127.0.0.1').pause()
     socket.write(GET)
@@ -214,7 +219,7 @@ describe('a client may not keep open what it does not use:', () => {
   })
 
   test('more connections than there may be', async () => {
-    await using server = await start({ maxConnections: 2, headersTimeoutMs: 5_000, requestTimeoutMs: 5_000 })
+    await using server = await start({ maxConnections: 2, headersTimeout: 5_000, requestTimeout: 5_000 })
     const sockets = [1, 2].map(() => connect(server.port, '127.0.0.1'))
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
     // They count once the server has accepted them, which their first answers prove.
@@ -230,7 +235,7 @@ describe('a client may not keep open what it does not use:', () => {
   })
 
   test('a connection for more requests than it may carry', async () => {
-    await using server = await start({ maxRequestsPerConnection: 2 })
+    await using server = await start({ maxRequestsPerSocket: 2 })
     const { answers } = await converse(server.port, GET.repeat(3))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 503])
     expect(answers[1]?.headers['connection']).toBe('close')

@@ -1,10 +1,8 @@
 import { once } from 'node:events'
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import type { RequestHandler } from '../request/request-context.ts'
 import { answerUnreadable, refuseUnknownCodings } from './unreadable-requests.ts'
-
-/** Answers a request; `Koa.callback()` gives one, whose promise is its own business. */
-export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
@@ -13,33 +11,22 @@ export interface RunningServer extends AsyncDisposable {
   lookAway(): void
 }
 
-/** Bounds on what a client may keep open. */
-interface ConnectionLimits {
+/** Bounds on what a client may keep open, under Node's names. */
+const LIMITS = {
   /** From the first byte, or from the connection, to the end of the headers. */
-  readonly headersTimeoutMs: number
+  headersTimeout: 10_000,
   /** To the end of the body. */
-  readonly requestTimeoutMs: number
+  requestTimeout: 15_000,
   /** Between two requests. */
-  readonly keepAliveTimeoutMs: number
+  keepAliveTimeout: 5_000,
   /** On which nothing moves in either direction, as when a client does not read its answer. */
-  readonly silenceTimeoutMs: number
+  timeout: 30_000,
   /** How often the first two are looked at, so how late a connection may be cut. */
-  readonly checkIntervalMs: number
-  readonly maxHeaderBytes: number
+  connectionsCheckingInterval: 1_000,
+  maxHeaderSize: 16 * 1024,
   /** Beyond these, new connections are closed at once. */
-  readonly maxConnections: number
-  readonly maxRequestsPerConnection: number
-}
-
-const LIMITS: ConnectionLimits = {
-  headersTimeoutMs: 10_000,
-  requestTimeoutMs: 15_000,
-  keepAliveTimeoutMs: 5_000,
-  silenceTimeoutMs: 30_000,
-  checkIntervalMs: 1_000,
-  maxHeaderBytes: 16 * 1024,
   maxConnections: 4_096,
-  maxRequestsPerConnection: 1_000,
+  maxRequestsPerSocket: 1_000,
 }
 
 export interface ServeOptions {
@@ -51,7 +38,7 @@ export interface ServeOptions {
   drainSeconds: number
   /** The public origin, named where a request is refused before any handler sees it. */
   origin?: string
-  limits?: Partial<ConnectionLimits>
+  limits?: Partial<typeof LIMITS>
 }
 
 /**
@@ -64,7 +51,10 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
   const inTurn = oneAtATime()
   const { track, lookAway, drain } = drains()
   const known = refuseUnknownCodings(handler, options.origin)
-  const server = boundedServer(inTurn(track(known)), { ...LIMITS, ...options.limits })
+  const { timeout, maxConnections, maxRequestsPerSocket, ...limits } = { ...LIMITS, ...options.limits }
+  // Node would answer a missing Host without a body; `requireHost` says what is wrong.
+  const server = createServer({ ...limits, requireHostHeader: false }, inTurn(track(known)))
+  Object.assign(server, { timeout, maxConnections, maxRequestsPerSocket })
   answerUnreadable(server, options.origin, inTurn)
   server.listen(options.port, options.host)
   await once(server, 'listening')
@@ -75,25 +65,6 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
     lookAway,
     [Symbol.asyncDispose]: () => drain(server, options.drainSeconds),
   }
-}
-
-function boundedServer(handler: RequestHandler, limits: ConnectionLimits): Server {
-  const server = createServer(
-    {
-      headersTimeout: limits.headersTimeoutMs,
-      requestTimeout: limits.requestTimeoutMs,
-      keepAliveTimeout: limits.keepAliveTimeoutMs,
-      connectionsCheckingInterval: limits.checkIntervalMs,
-      maxHeaderSize: limits.maxHeaderBytes,
-      // Node would answer a missing Host without a body; `requireHost` says what is wrong.
-      requireHostHeader: false,
-    },
-    handler,
-  )
-  server.timeout = limits.silenceTimeoutMs
-  server.maxConnections = limits.maxConnections
-  server.maxRequestsPerSocket = limits.maxRequestsPerConnection
-  return server
 }
 
 /** `track` knows what is being answered; `lookAway` ends connections with their answers; `drain` ends the server, and ends it once, however often it is called. */
@@ -146,8 +117,6 @@ export async function shutdownSignal(): Promise<NodeJS.Signals> {
   return promise
 }
 
-type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
-
 /**
  * Gives the requests of one connection to their handlers one after the other, and none after an answer that ends the
  * connection (RFC 9112 §9.3.2, §9.6). Node alone would begin them all as they are read, and carry out what its sender
@@ -155,7 +124,7 @@ type Handler = (request: IncomingMessage, response: ServerResponse) => unknown
  *
  * @returns what makes a handler wait for its turn; all handlers of one server take turns with each other
  */
-function oneAtATime(): (handle: Handler) => Handler {
+function oneAtATime(): (handle: RequestHandler) => RequestHandler {
   /** What waits on a connection on which something is being answered. */
   const waiting = new WeakMap<Socket, (() => void)[]>()
   const next = (socket: Socket) => {

@@ -2,7 +2,8 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
-import { type RequestHandler, serve } from './server.ts'
+import type { RequestHandler } from '../request/request-context.ts'
+import { serve } from './server.ts'
 
 const ORIGIN = 'https://plainpath.example'
 const read: RequestHandler = (request, response) => {
@@ -217,7 +218,7 @@ describe('each answer belongs to its request:', () => {
       port: 0,
       host: '127.0.0.1',
       drainSeconds: 0,
-      limits: { requestTimeoutMs: 200, headersTimeoutMs: 200, checkIntervalMs: 30 },
+      limits: { requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 30 },
     })
     const { answers, closed } = await converse(server.port, `${head(...POST, 'Content-Length: 10')}12345`)
     expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])

@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto'
 import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import { oauthDescription, oauthError, problemUrl } from '../problems/problem.ts'
-import { type ProblemCode, problemKind } from '../problems/problems.ts'
-import { headersOfEveryAnswer } from '../request/request-context.ts'
+import { oauthDescription, oauthError, Problem, problemDocument } from '../problems/problem.ts'
+import type { ProblemCode } from '../problems/problems.ts'
+import { headersOfEveryAnswer, type RequestHandler } from '../request/request-context.ts'
 
 const CODES: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
@@ -66,8 +66,6 @@ export function refuseUnknownCodings(handler: RequestHandler, origin: string | u
   }
 }
 
-type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
-
 interface Refusal {
   readonly status: number
   readonly headers: Readonly<Record<string, string>>
@@ -75,18 +73,14 @@ interface Refusal {
 }
 
 function refusalFor(code: ProblemCode, origin: string | undefined): Refusal {
-  const { status, title, meaning, remedy } = problemKind(code)
   const requestId = randomUUID()
-  const detail = `${meaning} ${remedy}`
+  const at = { origin: origin ?? '', path: '', requestId }
+  const { instance: _none, ...problem } = problemDocument(new Problem(code), at)
   const body = JSON.stringify({
-    type: origin === undefined ? 'about:blank' : problemUrl(origin, code),
-    title,
-    status,
-    detail,
-    code,
-    request_id: requestId,
+    ...problem,
+    type: origin === undefined ? 'about:blank' : problem.type,
     error: oauthError(code),
-    error_description: oauthDescription(detail),
+    error_description: oauthDescription(problem.detail),
   })
   const headers = {
     ...headersOfEveryAnswer(origin ?? ''),
@@ -95,7 +89,7 @@ function refusalFor(code: ProblemCode, origin: string | undefined): Refusal {
     'content-length': String(Buffer.byteLength(body)),
     connection: 'close',
   }
-  return { status, headers, body }
+  return { status: problem.status, headers, body }
 }
 
 function send(response: ServerResponse, { status, headers, body }: Refusal): void {
