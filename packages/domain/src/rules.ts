@@ -1,6 +1,6 @@
 const MINUTE_MS = 60_000
 const HOUR_MS = 60 * MINUTE_MS
-const DAY_MS = 24 * HOUR_MS
+export const DAY_MS = 24 * HOUR_MS
 
 /**
  * Figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every

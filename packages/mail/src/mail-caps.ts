@@ -1,8 +1,7 @@
-import { canonicalEmail, RULES } from '@plainpath/domain'
+import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
-import { DAY_MS } from './times.ts'
 
 /** How many mails may go within any 24 hours. */
 export interface MailCaps {
@@ -11,13 +10,10 @@ export interface MailCaps {
   readonly all: number
 }
 
-export const MAIL_CAPS: MailCaps = { mailbox: RULES.mailsToMailbox, domain: 2_000, all: 20_000 }
-
 /** @param factor multiplies each cap, as it does other limits; none falls below one */
 export function scaledMailCaps(factor: number): MailCaps {
   const scaled = (cap: number) => Math.max(1, Math.floor(cap * factor))
-  const { mailbox, domain, all } = MAIL_CAPS
-  return { mailbox: scaled(mailbox), domain: scaled(domain), all: scaled(all) }
+  return { mailbox: scaled(RULES.mailsToMailbox), domain: scaled(2_000), all: scaled(20_000) }
 }
 
 const Counts = z.object({ mailbox: z.int(), domain: z.int(), all: z.int() })

@@ -2,7 +2,6 @@ import type { Database } from '@plainpath/postgres'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
-import { SECOND_MS } from './times.ts'
 
 const Rows = z.array(z.object({ kind: z.string(), count: z.int(), oldest: z.date() }))
 
@@ -53,7 +52,7 @@ export function mailMetrics(
       }
       for (const { kind, count, oldest: createdAt } of waiting) {
         this.set({ kind }, count)
-        oldest.set({ kind }, (now().getTime() - createdAt.getTime()) / SECOND_MS)
+        oldest.set({ kind }, (now().getTime() - createdAt.getTime()) / 1_000)
       }
     },
   })

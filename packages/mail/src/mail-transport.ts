@@ -1,9 +1,10 @@
 import { mkdir, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import path from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { DAY_MS } from '@plainpath/domain'
 import { createTransport } from 'nodemailer'
 import { z } from 'zod'
 import type { MailContent } from './mail.ts'
-import { DAY_MS, SECOND_MS } from './times.ts'
 
 /** A mail as every delivery of it goes out. */
 export interface OutgoingMail extends MailContent {
@@ -52,10 +53,10 @@ const messageOf = (mail: OutgoingMail) => ({
   disableUrlAccess: true,
 })
 
-const CONNECT_MS = 5 * SECOND_MS
-const SOCKET_MS = 20 * SECOND_MS
+const CONNECT_MS = 5_000
+const SOCKET_MS = 20_000
 /** For a whole delivery, whatever a slow server does. */
-const DELIVERY_MS = 60 * SECOND_MS
+const DELIVERY_MS = 60_000
 
 const Failure = z.object({
   code: z
@@ -113,9 +114,10 @@ function describeFailure(error: unknown): DeliveryError {
 
 /** The connection itself ends by its own bounds a little later. */
 async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new DeliveryError({ code: 'ETIMEDOUT' })), ms)
-  return Promise.race([work, late]).finally(() => clearTimeout(timer))
+  const late = sleep(ms, undefined, { ref: false }).then(() => {
+    throw new DeliveryError({ code: 'ETIMEDOUT' })
+  })
+  return Promise.race([work, late])
 }
 
 /**

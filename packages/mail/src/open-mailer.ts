@@ -1,19 +1,16 @@
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { listen, type Pool } from '@plainpath/postgres'
-import type { HashKey, SealingKeys } from '@plainpath/sealing'
+import { listen } from '@plainpath/postgres'
 import type { Registry } from 'prom-client'
-import { MAIL_CAPS, type MailCaps } from './mail-caps.ts'
+import { type MailCaps, scaledMailCaps } from './mail-caps.ts'
 import { mailMetrics } from './mail-metrics.ts'
 import { MAILS_CHANNEL } from './mail-queue.ts'
-import type { MailTransport } from './mail-transport.ts'
-import { type MailHandler, sendMail, settle } from './send-mail.ts'
+import { type SendMailDeps, sendMail, settle } from './send-mail.ts'
 import { findSpentMails, forgetMails, type LeasedMail, leaseNextMail } from './stored-mail.ts'
-import { SECOND_MS } from './times.ts'
 
-const UPKEEP_MS = 10 * SECOND_MS
+const UPKEEP_MS = 10_000
 const CONCURRENCY = 2
-const DRAIN_MS = 10 * SECOND_MS
+const DRAIN_MS = 10_000
 
 export interface MailerIntervals {
   /** How often a mailer looks for mails that it was not notified of, such as those whose pause is over. */
@@ -22,29 +19,18 @@ export interface MailerIntervals {
   readonly restartMs: number
 }
 
-export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2 * SECOND_MS, restartMs: 2 * SECOND_MS }
+export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2_000, restartMs: 2_000 }
 
 type LogLine = (message: string, fields?: Record<string, unknown>) => void
 
-export interface MailerOptions {
+export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
   /** As the app's role; the mailer listens over one connection of its own. */
   readonly databaseUrl: string
-  readonly db: Pool
-  readonly sealingKeys: SealingKeys
-  /** For the hashes of the caps. */
-  readonly hashKey: HashKey
-  /** Disposed with the mailer. */
-  readonly transport: MailTransport
-  /** The address that mails come from. */
-  readonly from: string
-  /** By kind. Mail of another kind waits for an instance that knows it. */
-  readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps?: MailCaps
   /** `MAILER_INTERVALS` when absent. */
   readonly intervals?: MailerIntervals
   readonly log: { readonly warn: LogLine; readonly error: LogLine }
   readonly metrics: { readonly registry: Registry; swept(sweep: string): void }
-  readonly now: () => Date
 }
 
 export interface Mailer extends AsyncDisposable {
@@ -60,7 +46,7 @@ export interface Mailer extends AsyncDisposable {
 export function openMailer(options: MailerOptions): Mailer {
   const { db, transport, log, now, intervals = MAILER_INTERVALS } = options
   const metrics = mailMetrics(options.metrics.registry, { db, kinds: Object.keys(options.handlers), now })
-  const deps = { ...options, caps: options.caps ?? MAIL_CAPS, metrics }
+  const deps = { ...options, caps: options.caps ?? scaledMailCaps(1), metrics }
   const domain = options.from.slice(options.from.lastIndexOf('@') + 1)
   const stopping = new AbortController()
   let wakeUp = Promise.withResolvers<void>()
@@ -121,7 +107,8 @@ export function openMailer(options: MailerOptions): Mailer {
       clearInterval(timer)
       stopping.abort()
       wake()
-      if (!(await endsWithin(worker, DRAIN_MS)))
+      const inTime = worker.then(() => true)
+      if (!(await Promise.race([inTime, sleep(DRAIN_MS, false, { ref: false })])))
         log.warn('a mail was being sent when the process stopped, and will be sent again')
       await Promise.all([listening, tending])
       transport[Symbol.dispose]()
@@ -155,9 +142,3 @@ async function aborted(signal: AbortSignal): Promise<void> {
 }
 
 const pause = (ms: number, signal: AbortSignal) => sleep(ms, undefined, { signal }).catch(() => undefined)
-
-async function endsWithin(work: Promise<void>, ms: number): Promise<boolean> {
-  const ended = new AbortController()
-  const inTime = work.then(() => true).finally(() => ended.abort())
-  return Promise.race([inTime, sleep(ms, false, { signal: ended.signal }).catch(() => true)])
-}

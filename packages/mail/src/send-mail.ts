@@ -20,9 +20,13 @@ export interface MailHandler {
 export interface SendMailDeps {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
+  /** For the hashes of the caps. */
   readonly hashKey: HashKey
+  /** Disposed with the mailer. */
   readonly transport: MailTransport
+  /** The address that mails come from. */
   readonly from: string
+  /** By kind. Mail of another kind waits for an instance that knows it. */
   readonly handlers: Readonly<Record<string, MailHandler>>
   readonly caps: MailCaps
   readonly metrics: MailMetrics

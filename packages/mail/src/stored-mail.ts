@@ -1,8 +1,7 @@
-import { RULES } from '@plainpath/domain'
+import { DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
-import { DAY_MS, SECOND_MS } from './times.ts'
 
 /**
  * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.
@@ -11,38 +10,38 @@ import { DAY_MS, SECOND_MS } from './times.ts'
 
 /** The pauses are e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven of them take about 16 hours. */
 export const MAX_ATTEMPTS = 12
-const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * SECOND_MS
+const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
 /** Longer than any delivery, by more than clocks differ. */
-const LEASE_MS = 80 * SECOND_MS
+const LEASE_MS = 80_000
 
 const BATCH = 500
 /** Counted from the last attempt, which comes within a day. */
 const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
-const Row = z.object({
-  id: z.uuid(),
-  kind: z.string(),
-  about: z.string(),
-  mail_sealed: z.instanceof(Buffer),
-  message_id: z.string(),
-  attempts: z.int(),
-  created_at: z.date(),
-  counted_at: z.date().nullable(),
-})
+const LeasedMail = z
+  .object({
+    id: z.uuid(),
+    kind: z.string(),
+    about: z.string(),
+    mail_sealed: z.instanceof(Buffer),
+    message_id: z.string(),
+    attempts: z.int(),
+    created_at: z.date(),
+    counted_at: z.date().nullable(),
+  })
+  .transform(
+    ({ mail_sealed: sealed, message_id: messageId, created_at: createdAt, counted_at, ...mail }) => ({
+      ...mail,
+      sealed,
+      messageId,
+      createdAt,
+      counted: counted_at !== null,
+    }),
+  )
 
-/** A mail that this worker alone may send until its lease ends. */
-export interface LeasedMail {
-  readonly id: string
-  readonly kind: string
-  readonly about: string
-  readonly sealed: Buffer
-  readonly messageId: string
-  /** This one counts. */
-  readonly attempts: number
-  readonly createdAt: Date
-  readonly counted: boolean
-}
+/** A mail that this worker alone may send until its lease ends. `attempts` counts this one. */
+export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
  * Leases the mail that has been due the longest. Workers skip rows that others are leasing at this moment.
@@ -64,18 +63,7 @@ export async function leaseNextMail(
      returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at`,
     [now, new Date(now.getTime() + LEASE_MS), domain],
   )
-  if (rows.length === 0) return undefined
-  const row = Row.parse(rows[0])
-  return {
-    id: row.id,
-    kind: row.kind,
-    about: row.about,
-    sealed: row.mail_sealed,
-    messageId: row.message_id,
-    attempts: row.attempts,
-    createdAt: row.created_at,
-    counted: row.counted_at !== null,
-  }
+  return LeasedMail.optional().parse(rows[0])
 }
 
 /** Ends the lease of a mail that is to be tried again after a pause, unless another worker has leased it since. */

@@ -1,7 +1,4 @@
-import { capitalised, durationIn, durationInWords, RULES } from '@plainpath/domain'
-
-/** For which mails to one mailbox are counted. */
-const DAY_MS = 24 * 3_600_000
+import { capitalised, DAY_MS, durationIn, durationInWords, RULES } from '@plainpath/domain'
 
 /** One kind of data about people or their agents, and how long this version keeps it. */
 interface RetentionRow {

@@ -1,4 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { DAY_MS } from '@plainpath/domain'
 import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
@@ -239,7 +240,6 @@ function dayOfAll(at: Date, ...policies: (readonly LimitPolicy[] | undefined)[])
 
 const midnightBefore = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS
 
-const DAY_MS = 24 * 3600 * 1000
 let lastDay = { number: Number.NaN, written: '' }
 
 /** Such as `2026-11-21`; made once a day, since making it takes longer than all else here. */
