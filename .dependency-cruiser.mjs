@@ -133,7 +133,7 @@ const RULES = [
   {
     name: 'ioredis-is-of-auth',
     comment: 'ioredis is the client of apps/auth',
-    from: { pathNot: ['^(apps/auth|bench|e2e)/', '^packages/http/.*\\.test\\.ts$'] },
+    from: { pathNot: ['^(apps/auth|bench|e2e|scripts/vitest)/', '^packages/http/.*\\.test\\.ts$'] },
     to: { path: named('ioredis') },
   },
   {

@@ -1,4 +1,4 @@
-import { connect } from 'node:net'
+import { Redis } from 'ioredis'
 import type { Reporter, SerializedError, TestModule, TestProject, TestSuite, Vitest } from 'vitest/node'
 
 const REDIS_TIMEOUT_MS = 1_000
@@ -82,34 +82,19 @@ function add(counts: readonly Counts[]): Counts {
   )
 }
 
-/** @returns the version the server tells, or that it does not answer within a second. */
-function redisVersion(url: string): Promise<string> {
-  const { hostname, port, username, password } = new URL(url)
-  const login = password
-    ? command('AUTH', decodeURIComponent(username || 'default'), decodeURIComponent(password))
-    : ''
-  return new Promise((resolve) => {
-    let answer = ''
-    const socket = connect({
-      host: hostname || '127.0.0.1',
-      port: Number(port) || 6379,
-      timeout: REDIS_TIMEOUT_MS,
-    })
-    const end = (version: string) => {
-      socket.destroy()
-      resolve(version)
-    }
-    socket.setEncoding('utf8')
-    socket.write(login + command('INFO', 'server'))
-    socket.on('data', (text: string) => {
-      answer += text
-      const version = /redis_version:(\S+)\r\n/.exec(answer)?.[1]
-      if (version) end(version)
-    })
-    for (const silence of ['error', 'timeout', 'close'])
-      socket.on(silence, () => end('that does not tell its version'))
+/** @returns the version that the server tells, or that it does not answer within a second. */
+async function redisVersion(url: string): Promise<string> {
+  const redis = new Redis(url, {
+    connectTimeout: REDIS_TIMEOUT_MS,
+    commandTimeout: REDIS_TIMEOUT_MS,
+    retryStrategy: () => null,
   })
+  redis.on('error', () => undefined)
+  try {
+    return /redis_version:(\S+)/.exec(await redis.info('server'))?.[1] ?? ''
+  } catch {
+    return 'that does not tell its version'
+  } finally {
+    redis.disconnect()
+  }
 }
-
-const command = (...words: string[]) =>
-  `*${words.length}\r\n${words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`).join('')}`

@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
-import path from 'node:path'
-import type { EmbeddedPostgres } from '@plainpath/postgres'
+import { type EmbeddedPostgres, runningServer } from '@plainpath/postgres'
 import { until } from './managed-process.ts'
 
 /** The process of the database server, which a test may stop and start again as it was, at the same port. */
@@ -30,16 +29,16 @@ export function postgresProcess(
     dir,
     command,
     get running() {
-      return serverPid(dir) !== undefined
+      return runningServer(dir) !== undefined
     },
     freeze(frozen) {
-      const pid = serverPid(dir)
+      const pid = runningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL does not run')
       // The server first, so that it starts no process that would be left out.
       for (const each of [pid, ...childrenOf(pid)]) process.kill(each, frozen ? 'SIGSTOP' : 'SIGCONT')
     },
     async stop(signal) {
-      const pid = serverPid(dir)
+      const pid = runningServer(dir)?.pid
       if (pid === undefined) throw new Error('PostgreSQL does not run')
       process.kill(pid, signal)
       if (!(await until(() => commandLine(pid) === undefined, STOP_MS)))
@@ -51,7 +50,7 @@ export function postgresProcess(
       let ended = true
       // What is left of a killed server holds its data for a moment; then a start fails at once.
       const tryAgain = () => {
-        if (serverIsReady(dir)) return true
+        if (runningServer(dir)?.ready) return true
         if (!ended) return false
         ended = false
         const child = spawn(program, options, {
@@ -75,20 +74,11 @@ export function postgresProcess(
 }
 
 function commandOf(dir: string): readonly string[] {
-  const pid = serverPid(dir)
+  const pid = runningServer(dir)?.pid
   const command = pid === undefined ? undefined : commandLine(pid)
   if (!command) throw new Error('PostgreSQL does not run')
   return command
 }
-
-const pidFile = (dir: string) => readIfThere(path.join(dir, 'postmaster.pid'))?.split('\n')
-
-function serverPid(dir: string): number | undefined {
-  const pid = Number(pidFile(dir)?.[0])
-  return commandLine(pid)?.includes(dir) ? pid : undefined
-}
-
-const serverIsReady = (dir: string) => serverPid(dir) !== undefined && pidFile(dir)?.[7]?.trim() === 'ready'
 
 function childrenOf(parent: number): number[] {
   const children = readIfThere(`/proc/${parent}/task/${parent}/children`) ?? ''

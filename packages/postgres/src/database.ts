@@ -99,19 +99,11 @@ export function openPool(
     transaction: (work) => inSession((session) => inTransaction(session, work)),
     usage: () => ({ ...line.counts(), idle: pool.idleCount, max, open: pool.totalCount }),
     async [Symbol.asyncDispose]() {
-      if (!(await endWithin(pool, CLOSE_TIMEOUT_MS))) {
+      const ended = pool.end().then(() => true)
+      if (!(await Promise.race([ended, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])))
         options.log?.error('closed a pool while its connections were in use')
-      }
     },
   }
-}
-
-async function endWithin(pool: pg.Pool, ms: number): Promise<boolean> {
-  const { promise: late, resolve } = Promise.withResolvers<false>()
-  const timer = setTimeout(resolve, ms, false)
-  const ended = await Promise.race([pool.end().then(() => true), late])
-  clearTimeout(timer)
-  return ended
 }
 
 interface Session {

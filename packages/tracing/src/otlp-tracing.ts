@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 import {
   type Attributes,
   type Context,
@@ -57,10 +58,8 @@ export function otlpTracing(options: TracingOptions): Tracing {
   return {
     request: (traceparent) => requestSpan(tracer, traceparent),
     async [Symbol.asyncDispose]() {
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, DELIVERY_MS)
+      const late = sleep(DELIVERY_MS, undefined, { ref: false })
       await Promise.race([provider.shutdown().catch(() => undefined), late])
-      clearTimeout(timer)
     },
   }
 }
