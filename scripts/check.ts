@@ -1,13 +1,12 @@
 import path from 'node:path'
 import { checkDocs } from './check-docs.ts'
 import { checkLicences } from './check-licences.ts'
-import { checkCopy, lintOpenapi } from './check-openapi.ts'
 import { openRepository } from './repository.ts'
 import { runWithPnpm } from './run-with-pnpm.ts'
 import { checkStorage } from './storage-page.ts'
 
 /** Commands of package.json, whose results turbo remembers while no file changes. */
-const TASKS = ['format:check', 'lint', 'typecheck', 'imports', 'unused']
+const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', 'unused']
 const TURBO_PREFACE = /^ +• /
 const root = path.resolve(import.meta.dirname, '..')
 
@@ -19,7 +18,6 @@ function check(): boolean {
     report('docs', () => checkDocs(repository)),
     report('storage', () => checkStorage(repository)),
     report('licences', () => checkLicences(root)),
-    report('openapi', () => [...checkCopy(root), ...lintOpenapi(root)]),
   ]
   return results.every(Boolean)
 }

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { Scope } from '@plainpath/domain'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { describe, expect, test } from 'vitest'
@@ -6,7 +7,13 @@ import { OPERATIONS } from '../operations/operations.ts'
 import { openApiDescription } from './openapi-description.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const described = JSON.parse(JSON.stringify(openApiDescription({ origin: ORIGIN })))
+const description = openApiDescription({ origin: ORIGIN })
+const described = JSON.parse(JSON.stringify(description))
+
+test('packages/metadata/openapi.json is what "npm run generate" writes', () => {
+  const written = readFileSync(new URL('../../openapi.json', import.meta.url), 'utf8')
+  expect(written).toBe(`${JSON.stringify(description, null, 2)}\n`)
+})
 
 interface DescribedOperation {
   operationId: string

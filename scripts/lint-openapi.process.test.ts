@@ -1,0 +1,52 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const root = path.resolve(import.meta.dirname, '..')
+const COPY = 'packages/metadata/openapi.json'
+
+/** The commands of `npm run lint:openapi`, for another file. */
+function lint(file: string): string {
+  const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
+    scripts: Record<string, string>
+  }
+  const commands = manifest.scripts['lint:openapi']!.split(' && ')
+  expect(commands).toHaveLength(2)
+  return commands
+    .map((command) => {
+      const args = command.split('scripts/bootstrap.mjs ')[1]!.replace(COPY, file).split(' ')
+      const { stdout, stderr } = spawnSync(process.execPath, args, { cwd: root, encoding: 'utf8' })
+      return stdout + stderr
+    })
+    .join('\n')
+}
+
+let folder: string
+let found: string
+// One run for all three: each program takes seconds to load.
+beforeAll(() => {
+  folder = mkdtempSync(path.join(tmpdir(), 'plainpath-openapi-test-'))
+  const file = path.join(folder, 'openapi.json')
+  let text = readFileSync(path.join(root, COPY), 'utf8')
+  for (const [from, to] of [
+    ['"name": "Health"', '"name": "Other"'],
+    ['"expires_in": 3600', '"expires_in": "3600"'],
+    ['"type": "boolean",', '"type": "boolean", "nullable": true,'],
+  ] as const) {
+    if (!text.includes(from)) throw new Error(`${COPY} has no ${from}`)
+    text = text.replace(from, to)
+  }
+  writeFileSync(file, text)
+  found = lint(file)
+}, 120_000)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+test.for([
+  ['a tag that is not described (Spectral)', /operation-tag-defined/],
+  ['an example that its schema refuses', /expires_in/],
+  ['a word of OpenAPI 3.0 (Redocly)', /struct/],
+] as const)('npm run lint:openapi finds %s', ([, expected]) => {
+  expect(found).toMatch(expected)
+})
