@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { inTurn, requestBytes, type Target } from './load/target.ts'
-import { askServed, basic, FORM, READING } from './testbed/ask.ts'
-import { AGENT_NAME, type AgentWithToken } from './testbed/make-agents.ts'
+import { basic, FORM, READING } from './testbed/ask.ts'
+import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
@@ -110,10 +110,11 @@ async function introspect({ auth, baselines, agents, stores, apiSecret }: Parts)
     ...basic(stores.env['RESOURCE_CLIENT_ID'] ?? '', apiSecret),
     accept: INTROSPECTION_TYPE,
   }
-  const theirTokens = await bareTokens(servers['oidc-bare'].port, client, agents.length)
-  const theirs = theirTokens.map((token) =>
-    asking('/token/introspection', basic(client.id, client.secret), token),
-  )
+  const theirs: Buffer[] = []
+  while (theirs.length < agents.length) {
+    const token = await issueToken(servers['oidc-bare'].port, '/token', client)
+    theirs.push(asking('/token/introspection', basic(client.id, client.secret), token))
+  }
   return {
     name: 'introspect',
     title: '`POST /oauth/introspect`, signed',
@@ -166,20 +167,3 @@ const target = ({ port, pid }: Pick<Target, 'port' | 'pid'>, next: Target['next'
   next,
   status,
 })
-
-async function bareTokens(
-  port: number,
-  client: { id: string; secret: string },
-  count: number,
-): Promise<string[]> {
-  const tokens: string[] = []
-  while (tokens.length < count) {
-    const granted = await askServed(port, '/token', {
-      method: 'POST',
-      headers: { ...FORM, ...basic(client.id, client.secret) },
-      body: 'grant_type=client_credentials',
-    })
-    tokens.push((granted as { access_token: string }).access_token)
-  }
-  return tokens
-}

@@ -27,7 +27,7 @@ export async function revokeSome(
   const requests: Buffer[] = []
   const prepare = async () => {
     for (let owner = owners.pop(); owner; owner = owners.pop()) {
-      const token = await issueToken(auth, owner)
+      const token = await issueToken(auth.port, '/oauth/token', owner)
       for (const api of apis) await ask(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
       requests.push(
         requestBytes('POST', '/oauth/revoke', {

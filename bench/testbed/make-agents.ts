@@ -30,13 +30,18 @@ async function makeAgent(auth: App): Promise<AgentWithToken> {
     body: JSON.stringify({ client_name: AGENT_NAME }),
   })
   const { client_id: id, client_secret: secret } = Registered.parse(registered)
-  return { id, secret, token: await issueToken(auth, { id, secret }) }
+  return { id, secret, token: await issueToken(auth.port, '/oauth/token', { id, secret }) }
 }
 
-export async function issueToken(auth: App, agent: { id: string; secret: string }): Promise<string> {
-  const granted = await askServed(auth.port, '/oauth/token', {
+/** @param path of the token endpoint */
+export async function issueToken(
+  port: number,
+  path: string,
+  client: { id: string; secret: string },
+): Promise<string> {
+  const granted = await askServed(port, path, {
     method: 'POST',
-    headers: { ...FORM, ...basic(agent.id, agent.secret) },
+    headers: { ...FORM, ...basic(client.id, client.secret) },
     body: 'grant_type=client_credentials',
   })
   return Granted.parse(granted).access_token

@@ -7,16 +7,23 @@ import { scramVerifier } from '@plainpath/postgres'
 import { selfSignedCertificate } from './self-signed-certificate.ts'
 import { redisAcl } from './start-redis.ts'
 
-/** The files of variables that infra/compose.yaml names, and what stands in each. */
-export const COMPOSE_ENV_FILES: Readonly<Record<string, readonly string[]>> = Object.fromEntries(
-  APP_NAMES.flatMap((app) => [
-    [`${app}-database.env`, [`${app.toUpperCase()}_DATABASE_URL`]],
-    [`${app}-owner.env`, [`${app.toUpperCase()}_MIGRATION_DATABASE_URL`]],
-    [`${app}-redis.env`, [`${app.toUpperCase()}_REDIS_URL`]],
-  ]),
-)
+type Passwords = Readonly<Record<`${AppName}_${'app' | 'owner'}`, string>>
 
-const ROLE_OF = { DATABASE: 'app', MIGRATION_DATABASE: 'owner' } as const
+/** The files of variables that infra/compose.yaml names, and the one line that is in each. */
+const ENV_FILES = APP_NAMES.flatMap((app) => {
+  const database = (role: 'app' | 'owner') => (passwords: Passwords) =>
+    `postgres://plainpath_${app}_${role}:${passwords[`${app}_${role}`]}@postgres:5432/plainpath_${app}`
+  const redis = (_: Passwords, redisPasswords: Readonly<Record<AppName, string>>) =>
+    `redis://${app}:${redisPasswords[app]}@redis:6379`
+  const prefix = app.toUpperCase()
+  return [
+    { file: `${app}-database.env`, variable: `${prefix}_DATABASE_URL`, url: database('app') },
+    { file: `${app}-owner.env`, variable: `${prefix}_MIGRATION_DATABASE_URL`, url: database('owner') },
+    { file: `${app}-redis.env`, variable: `${prefix}_REDIS_URL`, url: redis },
+  ]
+})
+export const COMPOSE_ENV_FILES = Object.fromEntries(ENV_FILES.map(({ file, variable }) => [file, [variable]]))
+
 /** What the apps call the mail catcher. */
 const MAIL_HOST = 'mail'
 const newPassword = () => randomBytes(24).toString('base64url')
@@ -59,17 +66,8 @@ export async function makeComposeSecrets(folder: string, origin: string): Promis
     ),
   ) as Record<AppName, string>
   await once('redis.acl', () => redisAcl(redis))
-  for (const app of APP_NAMES) {
-    const prefix = app.toUpperCase()
-    for (const [kind, role] of Object.entries(ROLE_OF) as [keyof typeof ROLE_OF, 'app' | 'owner'][]) {
-      const user = `plainpath_${app}_${role}:${passwords[`${app}_${role}`]}`
-      await once(
-        `${app}-${role === 'app' ? 'database' : 'owner'}.env`,
-        () => `${prefix}_${kind}_URL=postgres://${user}@postgres:5432/plainpath_${app}\n`,
-      )
-    }
-    await once(`${app}-redis.env`, () => `${prefix}_REDIS_URL=redis://${app}:${redis[app]}@redis:6379\n`)
-  }
+  for (const { file, variable, url } of ENV_FILES)
+    await once(file, () => `${variable}=${url(passwords, redis)}\n`)
   return made
 }
 
