@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
-import { connect, disconnect } from './connection.ts'
+import { connect } from './connection.ts'
 
 /** The 64-bit key under which a name is locked; advisory locks are per database. */
 export function lockKey(name: string): string {
@@ -43,13 +43,7 @@ export async function tryLock(client: pg.Client, name: string): Promise<boolean>
  * @returns undefined when another session holds it.
  */
 export async function holdLock(url: string, name: string): Promise<AsyncDisposable | undefined> {
-  const client = await connect(url, { applicationName: 'plainpath lock' })
-  try {
-    if (await tryLock(client, name)) return { [Symbol.asyncDispose]: () => disconnect(client) }
-  } catch (error) {
-    await disconnect(client)
-    throw error
-  }
-  await disconnect(client)
-  return undefined
+  await using opening = new AsyncDisposableStack()
+  const client = opening.use(await connect(url, { applicationName: 'plainpath lock' }))
+  return (await tryLock(client, name)) ? opening.move() : undefined
 }

@@ -9,14 +9,14 @@ export const CONNECT_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 1_000
 
 /**
- * Opens one connection outside any pool. A statement on it may take `statementMs` (2 s).
+ * Opens one connection outside any pool. A statement on it may take `statementMs` (2 s). Disposing is `disconnect`.
  *
  * @throws what `isUnavailable` knows, and the server's refusal, such as a wrong password.
  */
 export async function connect(
   url: string,
   options: { applicationName: string; statementMs?: number },
-): Promise<pg.Client> {
+): Promise<pg.Client & AsyncDisposable> {
   const statementMs = options.statementMs ?? 2_000
   const client = new pg.Client({
     connectionString: url,
@@ -29,7 +29,8 @@ export async function connect(
   })
   ignoreErrorEvents(client)
   try {
-    return await client.connect()
+    await client.connect()
+    return Object.assign(client, { [Symbol.asyncDispose]: () => disconnect(client) })
   } catch (error) {
     await disconnect(client)
     throw error

