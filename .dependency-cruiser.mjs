@@ -1,12 +1,7 @@
 /** What may import what. `npm run check` holds every file to it; `scripts/import-rules.test.ts` plants a breach of each rule. */
 
 /** Files that exist for tests alone. */
-const TEST_FILE = [
-  /\.(test|contract|fixture)\.ts$/,
-  /^(apps|packages)\/[^/]+\/test\//,
-  /\/testing\//,
-  /^e2e\//,
-]
+const TEST_FILE = [/\.(test|contract|fixture)\.ts$/, /^(apps|packages)\/[^/]+\/test\//, /^e2e\//]
 const TEST = TEST_FILE.map(({ source }) => source)
 
 /** What each package may import of the others. One that is not named here may import none. */

@@ -21,8 +21,8 @@ const ANY = [
   'e2e/{faults,graphs,releases,revocation,soak}/**/*.test.ts',
 ]
 
-const EMBEDDED = './packages/postgres/src/testing/vitest-embedded.ts'
-const SERVER = './packages/postgres/src/testing/vitest-server.ts'
+const EMBEDDED = './packages/postgres/test/vitest-embedded.ts'
+const SERVER = './packages/postgres/test/vitest-server.ts'
 
 /** `*.production.test.ts` run in `npm run test:system`. */
 const EXCLUDED = ['**/node_modules/**', '**/*.production.test.ts']

@@ -43,7 +43,7 @@ export default defineConfig({
   test: {
     name: 'system',
     include: ['e2e/system/**/*.test.ts', '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts'],
-    globalSetup: './packages/postgres/src/testing/vitest-embedded.ts',
+    globalSetup: './packages/postgres/test/vitest-embedded.ts',
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: SlowestFirst },
     // What is waited for comes later on a busy machine.

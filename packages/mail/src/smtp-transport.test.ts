@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { expect, test } from 'vitest'
+import { startMailServer } from '../test/mail-server.ts'
 import { DeliveryError, type OutgoingMail, smtpTransport } from './mail-transport.ts'
-import { startMailServer } from './testing/mail-server.ts'
 
 const mail: OutgoingMail = {
   to: 'Ana+Tag@example.org',

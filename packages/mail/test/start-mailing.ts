@@ -15,7 +15,7 @@ import type { Mail } from '../src/mail.ts'
 import { mailQueue } from '../src/mail-queue.ts'
 import { smtpTransport } from '../src/mail-transport.ts'
 import { type Mailer, type MailerOptions, openMailer } from '../src/open-mailer.ts'
-import { type MailServer, startMailServer } from '../src/testing/mail-server.ts'
+import { type MailServer, startMailServer } from './mail-server.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('./migrations', import.meta.url))
 

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { holdLock, takeLock } from './advisory-lock.ts'
 import { connect, disconnect } from './connection.ts'
-import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 

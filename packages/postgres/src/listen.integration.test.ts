@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
+import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { openPool, type Pool } from './database.ts'
 import { listen } from './standing-connection.ts'
-import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 let pool: Pool

@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { type Database, openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
-import { openTestDatabase, type TestDatabase } from './testing/test-database.ts'
 
 let database: TestDatabase
 /** May shorten how long a deadlock goes undetected. */

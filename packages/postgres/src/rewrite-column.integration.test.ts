@@ -1,8 +1,8 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openTestDatabase } from '../test/test-database.ts'
 import { type Database, openPool, type Pool } from './database.ts'
 import { rewriteColumn } from './rewrite-column.ts'
-import { openTestDatabase } from './testing/test-database.ts'
 
 const resources = new AsyncDisposableStack()
 let db: Pool

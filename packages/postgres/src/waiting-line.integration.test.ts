@@ -1,10 +1,10 @@
 import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
+import { openTestDatabase, type TestDatabase, withAdmin } from '../test/test-database.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 import { reservedPool } from './reserved-pool.ts'
-import { openTestDatabase, type TestDatabase, withAdmin } from './testing/test-database.ts'
 import { TooManyWaiting } from './waiting-line.ts'
 
 const PLACES = 2

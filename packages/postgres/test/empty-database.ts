@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { inject } from 'vitest'
 import { connect, disconnect } from '../src/connection.ts'
 import { type DatabaseSpec, ensureRolesAndDatabases } from '../src/roles-and-databases.ts'
-import { nameInRun } from '../src/testing/test-run.ts'
+import { nameInRun } from './test-run.ts'
 
 /** A database without tables, with an owner and an app role, on the server of the test's project. */
 export async function openEmptyDatabase() {

@@ -3,15 +3,15 @@ import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
 import pg from 'pg'
 import { inject } from 'vitest'
-import { takeLock } from '../advisory-lock.ts'
-import { connect } from '../connection.ts'
-import { migrate } from '../migrate.ts'
+import { takeLock } from '../src/advisory-lock.ts'
+import { connect } from '../src/connection.ts'
+import { migrate } from '../src/migrate.ts'
 import {
   closeDatabase,
   type DatabaseSpec,
   databaseUrl,
   ensureRolesAndDatabases,
-} from '../roles-and-databases.ts'
+} from '../src/roles-and-databases.ts'
 import { nameInRun, type TestPostgres } from './test-run.ts'
 
 /**

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import pg from 'pg'
-import { takeLock } from '../advisory-lock.ts'
-import { connect, type ErrorLog } from '../connection.ts'
-import { keepConnected } from '../standing-connection.ts'
+import { takeLock } from '../src/advisory-lock.ts'
+import { connect, type ErrorLog } from '../src/connection.ts'
+import { keepConnected } from '../src/standing-connection.ts'
 
 /** The server on which a project's tests make their databases. */
 export interface TestPostgres {

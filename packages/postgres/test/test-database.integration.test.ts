@@ -1,11 +1,11 @@
 import path from 'node:path'
 import { expect, inject, test } from 'vitest'
-import { connect, disconnect } from '../connection.ts'
-import { openPool } from '../database.ts'
+import { connect, disconnect } from '../src/connection.ts'
+import { openPool } from '../src/database.ts'
 import { openTestDatabase } from './test-database.ts'
 import { beginTestRun, nameInRun } from './test-run.ts'
 
-const folder = path.join(import.meta.dirname, '../../test/migrations')
+const folder = path.join(import.meta.dirname, 'migrations')
 
 async function databases(like: string): Promise<string[]> {
   const admin = await connect(inject('testPostgres').adminUrl, { applicationName: 'test' })
