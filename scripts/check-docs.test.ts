@@ -1,6 +1,5 @@
 import { expect, it } from 'vitest'
 import { checkDocs } from './check-docs.ts'
-import { breachesOf } from './repository.fixture.ts'
 
 const FILES = {
   'package.json': JSON.stringify({ scripts: { start: '', 'test:system': '' } }),
@@ -8,8 +7,17 @@ const FILES = {
   'apps/auth/README.md': '',
   'docs/storage.md': '# What is kept\n\n## Tables & lifetimes\n\n```\n# no heading\n```\n',
 }
-const breachesIn = (markdown: string, file = 'README.md') =>
-  breachesOf(checkDocs, { ...FILES, [file]: markdown })
+/** Of a repository that holds these files, in memory. */
+const breachesOf = (files: Readonly<Record<string, string>>) =>
+  checkDocs({
+    files: Object.keys(files).toSorted(),
+    read(file) {
+      const content = files[file]
+      if (content === undefined) throw new Error(`there is no ${file}`)
+      return content
+    },
+  })
+const breachesIn = (markdown: string, file = 'README.md') => breachesOf({ ...FILES, [file]: markdown })
 
 it.each([
   ['a link', '[storage](docs/storage.md)'],
@@ -59,7 +67,7 @@ it('wants every page below docs in its index', () => {
     'docs/runbooks/flood.md': '# Flood',
     'docs/storage.md': '# Storage',
   }
-  const index = (text: string) => breachesOf(checkDocs, { ...files, 'docs/README.md': text })
+  const index = (text: string) => breachesOf({ ...files, 'docs/README.md': text })
   expect(index('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
   expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
 })

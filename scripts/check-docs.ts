@@ -1,5 +1,5 @@
 import path from 'node:path'
-import type { Check, Repository } from './repository.ts'
+import type { Repository } from './repository.ts'
 
 /** Texts that are served: their links are for readers of the service. */
 const SERVED = /^packages\/guides\/content\/|\.template\.md$/
@@ -14,8 +14,12 @@ const PLACE_IN_PACKAGE = /(?<![\w/.@-])(?:src|test|migrations)\/[\w.*/{},-]*/g
 const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
 const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 
-/** What Markdown says of the repository is so: links lead somewhere, paths exist, npm commands can be given. */
-export const checkDocs: Check = (repository) => [
+/**
+ * What Markdown says of the repository is so: links lead somewhere, paths exist, npm commands can be given.
+ *
+ * @returns one line for each breach, beginning with the file it is in
+ */
+export const checkDocs = (repository: Repository): string[] => [
   ...pagesWithoutLink(repository),
   ...repository.files
     .filter((file) => file.endsWith('.md') && !SERVED.test(file))

@@ -3,7 +3,6 @@ import { checkDocs } from './check-docs.ts'
 import { checkLicences } from './check-licences.ts'
 import { openRepository } from './repository.ts'
 import { runWithPnpm } from './run-with-pnpm.ts'
-import { checkStorage } from './storage-page.ts'
 
 /** Commands of package.json, whose results turbo remembers while no file changes. */
 const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', 'unused']
@@ -12,11 +11,9 @@ const root = path.resolve(import.meta.dirname, '..')
 
 /** Looks the whole repository over and says what is wrong in all of it, not only the first thing. */
 function check(): boolean {
-  const repository = openRepository(root)
   const results = [
     ...TASKS.map((task) => report(task, () => turbo(task))),
-    report('docs', () => checkDocs(repository)),
-    report('storage', () => checkStorage(repository)),
+    report('docs', () => checkDocs(openRepository(root))),
     report('licences', () => checkLicences(root)),
   ]
   return results.every(Boolean)

@@ -9,9 +9,6 @@ export interface Repository {
   read(file: string): string
 }
 
-/** Looks a repository over. @returns one line for each breach, beginning with the file it is in. */
-export type Check = (repository: Repository) => string[]
-
 /** @throws outside of a git checkout. */
 export function openRepository(root: string): Repository {
   const listing = execFileSync('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {

@@ -1,11 +1,10 @@
-import type { Check, Repository } from './repository.ts'
+import type { Repository } from './repository.ts'
 
-export const STORAGE_PAGE = 'docs/storage.md'
 const APPS = ['auth', 'resource'] as const
 const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
 
 /** How long the rows of each table are there. Every table has a line; docs/retention.md says the same of people's data. */
-const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
+export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
     agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
     agents: 'until the agent expires; that of a deleted one is kept without name, secrets and keys',
@@ -38,14 +37,6 @@ const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string
     waitlist_links: 'as long as the entry; a link to leave that was asked for, 7 days',
   },
 }
-
-/** Every table says how long its rows are there, and the page of all tables is the one that is committed. */
-export const checkStorage: Check = (repository) => [
-  ...livesBreaches(repository),
-  ...(repository.files.includes(STORAGE_PAGE) && repository.read(STORAGE_PAGE) === storagePage(repository)
-    ? []
-    : [`${STORAGE_PAGE}: not as the migrations are; npm run generate writes it anew`]),
-]
 
 /** Every table and column of both databases, and what is elsewhere. */
 export function storagePage(repository: Repository): string {
@@ -85,21 +76,6 @@ const section =
 const cell = (text: string) => text.replaceAll('|', '\\|').replaceAll('<', '&lt;')
 const sentence = (text: string) =>
   text && `${cell(text.charAt(0).toUpperCase() + text.slice(1)).replace(/\.$/, '')}. `
-
-/** @returns what is wrong between the tables and the lives that are written down */
-const livesBreaches = (repository: Repository): string[] =>
-  APPS.flatMap((app) => {
-    const tables = readTables(repository, app).map(({ name }) => name)
-    const known = Object.keys(LIVES[app])
-    return [
-      ...tables
-        .filter((name) => !known.includes(name))
-        .map((name) => `scripts/storage-page.ts: ${app}.${name} has no line`),
-      ...known
-        .filter((name) => !tables.includes(name))
-        .map((name) => `scripts/storage-page.ts: ${app}.${name} is no table`),
-    ]
-  })
 
 interface StoredColumn {
   readonly name: string
