@@ -1,9 +1,8 @@
 import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { parseArgs } from 'node:util'
 import { compileApps } from '@plainpath/stack/start-app'
-import { z } from 'zod'
+import { Command, InvalidArgumentError } from 'commander'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
@@ -18,48 +17,46 @@ import { openStores } from './testbed/open-stores.ts'
 import { startBaselines } from './testbed/start-baselines.ts'
 import { type App, startMeasuredApp } from './testbed/start-measured-app.ts'
 
-const wholeNumber = (most: number) =>
-  z.string().regex(/^\d+$/, 'must be a whole number').transform(Number).pipe(z.int().min(1).max(most))
-
-const Options = z.object({
-  only: z.string().optional(),
-  rounds: wholeNumber(100).default(5),
-  seconds: wholeNumber(600).default(3),
-  growth: z.boolean().default(false),
-  profile: z.string().min(1).optional(),
-  node: z.string().default(''),
-})
-type Options = z.output<typeof Options>
+interface Options {
+  readonly only?: string
+  readonly rounds: number
+  readonly seconds: number
+  readonly growth: boolean
+  readonly profile?: string
+  readonly node: string
+}
 
 /** Fewer rounds than these give no result that is kept. */
 const LEAST_ROUNDS = 5
 
-const USAGE = `npm run bench -- [--only NAME] [--rounds N] [--seconds N] [--growth] [--profile FOLDER]
-
-  --only NAMES      some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory
-  --rounds N        rounds of the alternation (${LEAST_ROUNDS}; with fewer nothing is written to bench/results)
-  --seconds N       how long each measurement takes (3)
-  --growth          with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead
-  --profile FOLDER  writes a CPU profile of each app there (*.cpuprofile), which the developer tools of a browser open
-  --node OPTIONS    runs both apps under these options of Node, and writes nothing to bench/results`
-
-/** @throws {Error} saying what is wrong, in one line */
-function parseOptions(args: readonly string[]): Options {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      only: { type: 'string' },
-      rounds: { type: 'string' },
-      seconds: { type: 'string' },
-      growth: { type: 'boolean' },
-      profile: { type: 'string' },
-      node: { type: 'string' },
-    },
-  })
-  const parsed = Options.safeParse(values)
-  if (parsed.success) return parsed.data
-  throw new Error(parsed.error.issues.map((issue) => `--${issue.path.join('.')} ${issue.message}`).join('; '))
+const wholeNumber = (most: number) => (text: string) => {
+  const value = Number(text)
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value
+  throw new InvalidArgumentError(`It must be a whole number from 1 to ${most}.`)
 }
+
+const COMMAND = new Command('npm run bench --')
+  .option(
+    '--only <names>',
+    'some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory',
+  )
+  .option(
+    '--rounds <n>',
+    `rounds of the alternation; with fewer than ${LEAST_ROUNDS} nothing is written to bench/results`,
+    wholeNumber(100),
+    5,
+  )
+  .option('--seconds <n>', 'how long each measurement takes', wholeNumber(600), 3)
+  .option('--growth', 'with 1 000, 100 000 and 1 000 000 agents, tokens and waitlist entries instead', false)
+  .option(
+    '--profile <folder>',
+    'writes a CPU profile of each app there (*.cpuprofile), which the developer tools of a browser open',
+  )
+  .option(
+    '--node <options>',
+    'runs both apps under these options of Node, and writes nothing to bench/results',
+    '',
+  )
 
 interface Surroundings {
   readonly folder: string
@@ -139,23 +136,17 @@ async function revokeInRounds(
   return all
 }
 
+const options = COMMAND.parse().opts<Options>()
+moveToLoadCore()
+// What runs is stopped in order, after the measurement under way.
+const stopping = new AbortController()
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
+const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
+// As root the database server runs as another user, who must reach its folder below this one.
+await chmod(folder, 0o755)
 try {
-  const options = parseOptions(process.argv.slice(2))
-  moveToLoadCore()
-  // What runs is stopped in order, after the measurement under way.
-  const stopping = new AbortController()
-  for (const signal of ['SIGINT', 'SIGTERM'] as const)
-    process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
-  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
-  // As root the database server runs as another user, who must reach its folder below this one.
-  await chmod(folder, 0o755)
-  try {
-    await runBench(options, { folder, say: (line) => console.log(line), signal: stopping.signal })
-  } finally {
-    await rm(folder, { recursive: true, force: true })
-  }
-} catch (error) {
-  const isUsage = error instanceof Error && /^(--|Unknown option|Unexpected argument)/.test(error.message)
-  console.error(isUsage ? `${error.message}\n\n${USAGE}` : error)
-  process.exitCode = isUsage ? 2 : 1
+  await runBench(options, { folder, say: (line) => console.log(line), signal: stopping.signal })
+} finally {
+  await rm(folder, { recursive: true, force: true })
 }
