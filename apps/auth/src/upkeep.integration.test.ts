@@ -1,3 +1,4 @@
+import { DAY_MS } from '@plainpath/domain'
 import { createMetrics, type Metrics } from '@plainpath/http'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../test/example-agent.ts'
@@ -7,7 +8,6 @@ import { createEvents } from './events.ts'
 import { openStores, type Stores } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
 
-const DAY_MS = 24 * 3_600_000
 const START = new Date('2026-11-20T09:00:00Z')
 const after = (days: number) => new Date(START.getTime() + days * DAY_MS)
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   asAgent,
@@ -17,7 +18,6 @@ import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-const DAY_MS = 24 * 3_600_000
 const NOBODY = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' } as const
 
 interface Secret {

@@ -1,3 +1,4 @@
+import { DAY_MS } from '@plainpath/domain'
 import { expect, test, vi } from 'vitest'
 import { asAgent, json, type Registered, register } from './agent-client.ts'
 import {
@@ -90,8 +91,6 @@ test('whoever confirmed an agent is told so, with the link that ends it, althoug
   await expect.poll(async () => (await dropped()).rows, { timeout: 10_000 }).toEqual([{ kind: 'claim-link' }])
   expect(mails()).toHaveLength(2)
 })
-
-const DAY_MS = 24 * 3_600_000
 
 test('who only knows the address uses up no try, and keeps nobody out', async () => {
   await using under = await startClaims()

@@ -9,9 +9,6 @@ const random = () => randomBytes(16).toString('base64url')
 
 export const START = new Date('2026-11-20T09:00:00Z')
 export const at = (ms: number) => new Date(START.getTime() + ms)
-export const MINUTE_MS = 60_000
-export const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
 
 export function exampleAttempt(agentId: string, change: Partial<NewAttempt> = {}): NewAttempt {
   const createdAt = change.createdAt ?? START

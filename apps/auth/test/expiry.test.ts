@@ -1,3 +1,4 @@
+import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { expireAgents } from '../src/agents/agent-expiry.ts'
 import { loadConfig } from '../src/config.ts'
@@ -19,7 +20,6 @@ import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
 
-const DAY_MS = 24 * 3_600_000
 const EXPIRED = { status: 401, code: 'client-expired', error: 'invalid_client' } as const
 const NOBODY = { status: 401, code: 'invalid-client', error: 'invalid_client' } as const
 const silent = { info: () => undefined, warn: () => undefined, error: () => undefined }

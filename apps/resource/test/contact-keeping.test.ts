@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { DAY_MS } from '@plainpath/domain'
 import { parseHashKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem, posting } from './ask.ts'
@@ -12,7 +13,6 @@ beforeAll(async () => {
 })
 afterAll(() => contact[Symbol.asyncDispose]())
 
-const DAY_MS = 24 * 3600 * 1000
 const good = { topic: 'question', message: 'Canary question about a permit.' }
 const tokenOf = (registrationId: string) => contact.tokenOf('canary-ana@example.org', registrationId)
 const at = (method: string, id: unknown, registrationId: string) =>

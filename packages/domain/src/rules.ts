@@ -1,6 +1,4 @@
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
-export const DAY_MS = 24 * HOUR_MS
+import { DAY_MS, HOUR_MS, MINUTE_MS } from './in-words.ts'
 
 /**
  * Figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every

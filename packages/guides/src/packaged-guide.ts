@@ -1,4 +1,4 @@
-import { Guide, GuideSource } from '@plainpath/domain'
+import { DAY_MS, Guide, GuideSource } from '@plainpath/domain'
 import { z } from 'zod'
 
 /** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
@@ -66,8 +66,6 @@ export const KeptGuide = FrontMatter.safeExtend({
 export type PackagedGuide = Readonly<z.infer<typeof KeptGuide>>
 
 export type DatedGuide = PackagedGuide & { readonly stale: boolean }
-
-const DAY_MS = 86_400_000
 
 /** The guide as it is to be served at `now`: `stale` once any source was checked more than `maxAgeDays` ago. */
 export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {

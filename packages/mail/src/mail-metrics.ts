@@ -1,3 +1,4 @@
+import { SECOND_MS } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'

@@ -1,4 +1,4 @@
-import type { AgentId } from '@plainpath/domain'
+import { type AgentId, DAY_MS, HOUR_MS } from '@plainpath/domain'
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
@@ -7,8 +7,6 @@ import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test
 import { countAgents, countUnused } from './agent-counts.ts'
 import { expireAgents, findExpiredAgent, forgetExpiredAgents } from './agent-expiry.ts'
 
-const HOUR_MS = 3_600_000
-const DAY_MS = 24 * HOUR_MS
 const START = new Date('2026-11-20T09:00:00Z')
 const after = (ms: number, from = START) => new Date(from.getTime() + ms)
 const MANY = 1_000_000

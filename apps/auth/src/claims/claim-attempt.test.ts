@@ -1,4 +1,4 @@
-import { RULES } from '@plainpath/domain'
+import { HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import {
   type AttemptState,
@@ -15,8 +15,6 @@ import {
 
 const start = new Date('2026-11-20T09:00:00Z')
 const after = (ms: number) => new Date(start.getTime() + ms)
-const MINUTE_MS = 60_000
-const HOUR_MS = 60 * MINUTE_MS
 
 const hash = Buffer.alloc(32, 1)
 const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): ClaimAttempt => ({

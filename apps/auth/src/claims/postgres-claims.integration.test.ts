@@ -1,19 +1,9 @@
-import { RULES } from '@plainpath/domain'
+import { DAY_MS, HOUR_MS, MINUTE_MS, RULES } from '@plainpath/domain'
 import { isUnavailable } from '@plainpath/postgres'
 import { newKeyEncryptionKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
-import {
-  at,
-  DAY_MS,
-  exampleAttempt,
-  exampleRedemption,
-  HOUR_MS,
-  linkMail,
-  MINUTE_MS,
-  mailbag,
-  START,
-} from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
 import { rewrapClaims } from './postgres-claim-addresses.ts'
 import { type NewAttempt, postgresClaimAttempts } from './postgres-claim-attempts.ts'

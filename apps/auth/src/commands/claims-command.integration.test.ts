@@ -1,6 +1,7 @@
+import { DAY_MS } from '@plainpath/domain'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import { at, DAY_MS, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
+import { at, exampleAttempt, exampleRedemption, linkMail, START } from '../../test/example-claim.ts'
 import { type AuthStores, openAuthStores } from '../../test/open-auth-stores.ts'
 import { runAuth } from '../../test/run-auth.ts'
 import { loadConfig } from '../config.ts'

@@ -1,9 +1,9 @@
+import { DAY_MS } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { type LimitPolicy, memoryLimitStore } from './limit-store.ts'
 import { takeHere } from './limiter.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
-const DAY_MS = 24 * 3600 * 1000
 const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
 const limits = { address: [policy('address', 5)], anonymous: [policy('all', 4)], client: [policy('one', 3)] }
 
