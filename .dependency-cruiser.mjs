@@ -6,7 +6,7 @@ const TEST = TEST_FILE.map(({ source }) => source)
 
 /** What each package may import of the others. One that is not named here may import none. */
 const PACKAGE_IMPORTS = {
-  commands: [],
+  commands: ['http'],
   answers: ['domain', 'guides'],
   domain: [],
   metadata: ['domain'],

@@ -1,8 +1,7 @@
-import { type CommandIo, type CommandLine, Refusal, runCommandLine } from '@plainpath/commands'
+import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
 import { ConfigError, type Environment } from '@plainpath/http/settings'
 import { isUnavailable, migrate } from '@plainpath/postgres'
-import { thisActor } from './audit/audit-chain.ts'
 import { agentsCommands } from './commands/agents-command.ts'
 import { claimsCommands } from './commands/claims-command.ts'
 import { configCommands } from './commands/config-command.ts'
@@ -83,27 +82,9 @@ export function runAuthCommand(
     io,
     context: { env, now, log, actor, events },
     explain(error) {
-      const refusal = explain(error)
-      if (!refusal) log.error('the command failed', { error })
-      return refusal
+      if (!isUnavailable(error) && !isRedisUnavailable(error)) return undefined
+      const { code } = error as NodeJS.ErrnoException
+      return new Refusal(`PostgreSQL or Redis does not answer${code ? ` (${code})` : ''}.`)
     },
   })
-}
-
-const LISTENING: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'The port is taken',
-  EACCES: 'The port may not be used by this user',
-  EADDRNOTAVAIL: 'The address is not one of this machine',
-}
-
-/** What to tell the person at the terminal; undefined for a fault of ours. Never a value of a setting. */
-function explain(error: unknown): Refusal | undefined {
-  if (error instanceof ConfigError)
-    return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
-  const { code, port, syscall } = (error ?? {}) as { code?: string; port?: number; syscall?: string }
-  const listening = syscall === 'listen' && LISTENING[code ?? '']
-  if (listening) return new Refusal(`${listening}: ${port}.`)
-  if (isUnavailable(error) || isRedisUnavailable(error))
-    return new Refusal(`PostgreSQL or Redis does not answer${code ? ` (${code})` : ''}.`)
-  return undefined
 }

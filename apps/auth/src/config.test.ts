@@ -160,14 +160,13 @@ describe('refuses, without showing the value,', () => {
     expect(found[0]).not.toMatch(/canary-7f3/i)
   })
 
-  test.for(['AUTH_KEK_FILE', 'AUTH_HASH_KEY_FILE', 'AUTH_RESOURCE_SERVERS_FILE'])(
-    'a file of another kind as %s',
-    (name) => {
-      expect(mistakes({ ...good, [name]: path.join(folder, 'bad.json') })).toEqual([
-        `${name} names a file whose content is not valid`,
-      ])
-    },
-  )
+  test.for([
+    ['AUTH_KEK_FILE', 'bad kek file: line 1 is not kek-<id>:<base64url of 32 bytes>'],
+    ['AUTH_HASH_KEY_FILE', 'bad hash file: line 1 is not hash-<id>:<base64url of 32 bytes>'],
+    ['AUTH_RESOURCE_SERVERS_FILE', 'is not a list of resource servers'],
+  ] as const)('a file of another kind as %s, which is not quoted', ([name, mistake]) => {
+    expect(mistakes({ ...good, [name]: path.join(folder, 'bad.json') })).toEqual([`${name} ${mistake}`])
+  })
 })
 
 test('all mistakes are told at once', () => {

@@ -1,4 +1,4 @@
+import { TERMINAL } from '@plainpath/commands'
 import { runAuthCommand } from './cli.ts'
 
-const io = { print: (line: string) => console.log(line), printError: (line: string) => console.error(line) }
-process.exitCode = await runAuthCommand(process.argv.slice(2), process.env, io)
+process.exitCode = await runAuthCommand(process.argv.slice(2), process.env, TERMINAL)

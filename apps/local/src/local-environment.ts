@@ -1,4 +1,5 @@
 import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
+import { type CommandIo, TERMINAL } from '@plainpath/commands'
 import { serviceUrls } from '@plainpath/metadata'
 import {
   type EmbeddedPostgres,
@@ -106,11 +107,6 @@ export async function migrateBoth(env: Environment): Promise<number> {
   return applied
 }
 
-interface CommandIo {
-  print(line: string): void
-  printError(line: string): void
-}
-
 type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => Promise<number>
 
 const HELP = new Set(['help', '--help', '-h'])
@@ -124,8 +120,7 @@ export async function runOnLocalData(
   args: readonly string[],
   env: Environment,
 ): Promise<number> {
-  const io = { print: (line: string) => console.log(line), printError: (line: string) => console.error(line) }
-  if (args.length === 0 || args.some((arg) => HELP.has(arg))) return run(args, env, io)
+  if (args.length === 0 || args.some((arg) => HELP.has(arg))) return run(args, env, TERMINAL)
   await using local = await openLocalEnvironment(localSettings(env, PROJECT_FOLDER), env, silentSteps)
-  return await run(args, local.env, io)
+  return await run(args, local.env, TERMINAL)
 }

@@ -1,5 +1,4 @@
-import { hostname, userInfo } from 'node:os'
-import { type CommandIo, type CommandLine, Refusal, runCommandLine } from '@plainpath/commands'
+import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
 import { isUnavailable, migrate } from '@plainpath/postgres'
 import { SealError } from '@plainpath/sealing'
@@ -9,7 +8,7 @@ import { defineCommand, type ResourceContext } from './commands/define-command.t
 import { guidesCommands } from './commands/guides-command.ts'
 import { restoreCommands } from './commands/restore-command.ts'
 import { waitlistCommands } from './commands/waitlist-command.ts'
-import { ConfigError, type Environment, loadConfig, loadMigrationConfig } from './config.ts'
+import { type Environment, loadConfig, loadMigrationConfig } from './config.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { serveResource } from './serve.ts'
 
@@ -64,16 +63,13 @@ export function runResourceCommand(
   io: CommandIo,
 ): Promise<number> {
   const log = createLog({ service: 'resource', write: (line) => io.printError(line.trimEnd()) })
-  const operator = { user: userInfo().username, host: hostname() }
   return runCommandLine(RESOURCE_COMMANDS, words, {
     io,
-    context: { env, now: () => new Date(), log, operator },
+    context: { env, now: () => new Date(), log, operator: thisActor() },
     explain(error) {
-      if (error instanceof ConfigError) return new Refusal(error.message, { exitCode: 2 })
       if (error instanceof SealError)
         return new Refusal('An address or a message cannot be opened with the key-encryption keys there are.')
-      if (isUnavailable(error)) return new Refusal('The database does not answer.')
-      throw error
+      return isUnavailable(error) ? new Refusal('The database does not answer.') : undefined
     },
   })
 }

@@ -26,9 +26,6 @@ export function parseClientSecret(content: string): string {
   return secret
 }
 
-/** The parsers of these files say what is wrong, and quote nothing. */
-const explain = (error: Error) => error.message
-
 const webOrigin = z
   .string()
   .refine(
@@ -78,11 +75,11 @@ export const SETTINGS = {
     secret: true,
   },
   RESOURCE_KEK_FILE: {
-    schema: file(parseKeyEncryptionKeys, explain),
+    schema: file(parseKeyEncryptionKeys),
     description: 'File of key-encryption keys, newest first, one `kek-<id>:<key>` a line.',
   },
   RESOURCE_HASH_KEY_FILE: {
-    schema: file(parseHashKey, explain),
+    schema: file(parseHashKey),
     description: 'File with the hash key, one line `hash-<id>:<key>`.',
   },
   RESOURCE_AUTH_URL: {
@@ -97,7 +94,7 @@ export const SETTINGS = {
     description: 'Who this API is at the introspection endpoint.',
   },
   RESOURCE_CLIENT_SECRET_FILE: {
-    schema: fileAndPath(parseClientSecret, explain),
+    schema: fileAndPath(parseClientSecret),
     description: 'File with the secret of that client; read again every second, and when it is refused.',
   },
   RESOURCE_SMTP_URL: {

@@ -1,4 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
+import { serve } from '@plainpath/http'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MIGRATIONS } from '../src/migrations.ts'
@@ -89,6 +90,19 @@ describe('resource', () => {
     expect(errors).toBe(
       'bad configuration\n  RESOURCE_PROT is not a setting\n  RESOURCE_PORT must be a whole number',
     )
+    const forPrograms = await run('config check --json', { ...settings(), RESOURCE_PORT: 'x' })
+    expect(forPrograms.code).toBe(2)
+    expect(JSON.parse(forPrograms.out)).toEqual({
+      ok: false,
+      mistakes: ['RESOURCE_PORT must be a whole number'],
+    })
+  })
+
+  test('a port that is taken is one line, with exit code 1', async () => {
+    await using taken = await serve(() => undefined, { port: 0, host: '127.0.0.1', drainSeconds: 1 })
+    const ports = { RESOURCE_OPERATIONS_PORT: String(taken.port), RESOURCE_PORT: '0' }
+    const { code, errors } = await run('serve', { ...settings(), ...ports })
+    expect([code, errors]).toEqual([1, `The port is taken: ${taken.port}.`])
   })
 
   test('guides check finds no mistake in this release', async () => {

@@ -1,3 +1,5 @@
+import { createLog } from '@plainpath/http'
+import { ConfigError } from '@plainpath/http/settings'
 import { expect, test } from 'vitest'
 import { argument, type Command, DRY_RUN, option, wholeNumber } from './command.ts'
 import { runCommandLine } from './command-line.ts'
@@ -6,6 +8,8 @@ import { Refusal } from './refusal.ts'
 const run = async (words: string, command: Pick<Command<object>, 'parameters' | 'run'>) => {
   const printed: string[] = []
   const errors: string[] = []
+  const logged: string[] = []
+  const log = createLog({ service: 'app', write: (text) => void logged.push(text) })
   const line = {
     name: 'app',
     description: 'An app',
@@ -14,10 +18,11 @@ const run = async (words: string, command: Pick<Command<object>, 'parameters' | 
   }
   const code = await runCommandLine(line, words.split(' '), {
     io: { print: (text) => void printed.push(text), printError: (text) => void errors.push(text) },
-    context: {},
-    explain: (error) => new Refusal(`explained: ${String(error)}`),
+    context: { log },
+    explain: (error) =>
+      error instanceof RangeError ? new Refusal(`explained: ${error.message}`) : undefined,
   })
-  return { code, printed, errors }
+  return { code, printed, errors, ...(logged.length > 0 && { logged }) }
 }
 
 test('a handler gets what was given, defaults, and false for a flag that was not', async () => {
@@ -62,9 +67,21 @@ test.for([
     code: 2,
   },
   {
-    error: new Error('x'),
-    said: 'explained: Error: x',
-    json: { ok: false, reason: 'explained: Error: x' },
+    error: new RangeError('x'),
+    said: 'explained: x',
+    json: { ok: false, reason: 'explained: x' },
+    code: 1,
+  },
+  {
+    error: new ConfigError(['PORT is missing']),
+    said: 'bad configuration\n  PORT is missing',
+    json: { ok: false, mistakes: ['PORT is missing'] },
+    code: 2,
+  },
+  {
+    error: Object.assign(new Error('x'), { syscall: 'listen', code: 'EADDRINUSE', port: 8080 }),
+    said: 'The port is taken: 8080.',
+    json: { ok: false, reason: 'The port is taken: 8080.' },
     code: 1,
   },
 ])('$said is a refusal, with exit code $code', async ({ error, said, json, code }) => {
@@ -73,4 +90,14 @@ test.for([
   const forPrograms = await run('things make --json', refuse)
   expect(forPrograms).toMatchObject({ code, errors: [said] })
   expect(forPrograms.printed.map((text) => JSON.parse(text))).toEqual([json])
+})
+
+test('an error that nobody can explain is logged, with exit code 1', async () => {
+  const { code, printed, errors, logged } = await run('things make --json', {
+    run: () => Promise.reject(new Error('x')),
+  })
+  expect({ code, printed, errors }).toEqual({ code: 1, printed: [], errors: [] })
+  expect(logged?.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 'error', msg: 'the command failed' }),
+  ])
 })

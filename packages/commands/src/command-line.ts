@@ -1,3 +1,5 @@
+import type { Log } from '@plainpath/http'
+import { ConfigError } from '@plainpath/http/settings'
 import { CommanderError, Option, Command as Program } from 'commander'
 import type { Command } from './command.ts'
 import { Refusal } from './refusal.ts'
@@ -6,6 +8,11 @@ import { Refusal } from './refusal.ts'
 export interface CommandIo {
   print(text: string): void
   printError(text: string): void
+}
+
+export const TERMINAL: CommandIo = {
+  print: (text) => void process.stdout.write(`${text}\n`),
+  printError: (text) => void process.stderr.write(`${text}\n`),
 }
 
 /** The command line of an app: its table of commands. */
@@ -18,32 +25,33 @@ export interface CommandLine<Context> {
 }
 
 /**
- * Runs the command that the words name. With `--json` it prints one JSON value: the answer, or why there is none.
+ * Runs the command that the words name. With `--json` it prints one JSON value: the answer, or why there is none. Mistakes
+ * in the settings and an address that cannot be listened on are explained; an error that nobody can explain is logged.
  *
  * @param words without `node` and the file
- * @param deps.explain what to say of an error that is no `Refusal`; undefined when it has logged the error itself
+ * @param deps.explain what to say of an error of the app's own; undefined for a fault of ours. Never a value of a setting.
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
-export async function runCommandLine<Context>(
+export async function runCommandLine<Context extends { readonly log: Log }>(
   line: CommandLine<Context>,
   words: readonly string[],
   deps: { io: CommandIo; context: Context; explain(error: unknown): Refusal | undefined },
 ): Promise<number> {
-  const { io, explain } = deps
+  const { io, context, explain } = deps
   let exitCode = 0
   const run = async (program: Program, command: Command<Context>) => {
     const asJson = program.opts()['json'] === true
     const print = (json: unknown, text: string) => io.print(asJson ? JSON.stringify(json) : text)
     try {
-      const answer = await command.run(readArguments(program, command), deps.context)
+      const answer = await command.run(readArguments(program, command), context)
       if (answer) print(answer.json, answer.text)
       if (answer?.refusal === undefined) return
       io.printError(answer.refusal)
       exitCode = 1
     } catch (error) {
-      const refusal = error instanceof Refusal ? error : explain(error)
+      const refusal = explainCommon(error) ?? explain(error)
       exitCode = refusal?.exitCode ?? 1
-      if (!refusal) return
+      if (!refusal) return context.log.error('the command failed', { error })
       if (asJson) io.print(JSON.stringify({ ok: false, ...refusal.json }))
       io.printError(refusal.message)
     }
@@ -57,6 +65,22 @@ export async function runCommandLine<Context>(
     io.printError(error.message)
     return error.exitCode
   }
+}
+
+const LISTENING: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'The port is taken',
+  EACCES: 'The port may not be used by this user',
+  EADDRNOTAVAIL: 'The address is not one of this machine',
+}
+
+/** What any app says of an error; undefined for one that only the app may know. */
+function explainCommon(error: unknown): Refusal | undefined {
+  if (error instanceof Refusal) return error
+  if (error instanceof ConfigError)
+    return new Refusal(error.message, { exitCode: 2, json: { mistakes: error.mistakes } })
+  const { code = '', port, syscall } = (error ?? {}) as { code?: string; port?: number; syscall?: string }
+  const listening = syscall === 'listen' && LISTENING[code]
+  return listening ? new Refusal(`${listening}: ${port}.`) : undefined
 }
 
 function parserOf<Context>(

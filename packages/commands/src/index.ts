@@ -11,6 +11,7 @@ export {
   type Parameters,
   wholeNumber,
 } from './command.ts'
-export { type CommandIo, type CommandLine, runCommandLine } from './command-line.ts'
+export { type CommandIo, type CommandLine, runCommandLine, TERMINAL } from './command-line.ts'
 export { commandsPage } from './commands-page.ts'
 export { Refusal, refuseFileError } from './refusal.ts'
+export { thisActor } from './this-actor.ts'

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import { hostname, userInfo } from 'node:os'
 import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, rowReader } from '@plainpath/postgres'
 import { equalBytes } from '@plainpath/sealing'
@@ -8,18 +7,6 @@ import { z } from 'zod'
 /** Who does something, as the operating system knows them. */
 export const Actor = z.strictObject({ user: z.string().min(1), host: z.string().min(1) })
 export type Actor = z.infer<typeof Actor>
-
-/** Whoever runs this process. */
-export const thisActor = (): Actor => ({ user: userName(), host: hostname() })
-
-/** In a container the user may have no name. */
-function userName(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`
-  }
-}
 
 /** A row of an append-only table whose rows are chained by their hashes. */
 const AuditRow = z.object({

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { thisActor } from '@plainpath/commands'
 import { err, ok, type Result } from '@plainpath/domain'
-import { type Actor, thisActor } from '../audit/audit-chain.ts'
+import type { Actor } from '../audit/audit-chain.ts'
 import { signProof, verifyProof } from './jws-signer.ts'
 import { checkChain, statesByAudit } from './key-audit.ts'
 import type { Follower } from './key-followers.ts'

@@ -164,12 +164,9 @@ export const trustedProxies = z.string().transform((written, context): TrustedPr
  * What `parse` makes of a file. A secret reaches us as the path of a file, so that it shows neither in the environment
  * nor in a listing.
  *
- * @param explain makes a mistake of what `parse` threw; give it only when that quotes nothing of the file
+ * @param parse throws an error that says what is wrong and quotes nothing of the file
  */
-export const file = <T>(
-  parse: (content: string) => T,
-  explain: (error: Error) => string = () => 'names a file whose content is not valid',
-) =>
+export const file = <T>(parse: (content: string) => T) =>
   z.string().transform((path, context): T => {
     try {
       return parse(readFileSync(path, 'utf8'))
@@ -177,15 +174,15 @@ export const file = <T>(
       const { code } = error as NodeJS.ErrnoException
       context.addIssue({
         code: 'custom',
-        message: code ? `names a file that cannot be read (${code})` : explain(error as Error),
+        message: code ? `names a file that cannot be read (${code})` : (error as Error).message,
       })
       return z.NEVER
     }
   })
 
 /** The same, with the path for reading it again later. */
-export const fileAndPath = <T>(...parsing: Parameters<typeof file<T>>) =>
+export const fileAndPath = <T>(parse: (content: string) => T) =>
   z
     .string()
     .transform((path) => ({ path, content: path }))
-    .pipe(z.object({ path: z.string(), content: file<T>(...parsing) }))
+    .pipe(z.object({ path: z.string(), content: file(parse) }))

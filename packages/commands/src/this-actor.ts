@@ -1,0 +1,13 @@
+import { hostname, userInfo } from 'node:os'
+
+/** Whoever runs this process, as the operating system knows them: for audits and the log. */
+export const thisActor = (): { user: string; host: string } => ({ user: userName(), host: hostname() })
+
+/** In a container the user may have no name. */
+function userName(): string {
+  try {
+    return userInfo().username
+  } catch {
+    return `user ${process.getuid?.() ?? 'unknown'}`
+  }
+}
