@@ -1,11 +1,3 @@
-export {
-  problemPage,
-  type ReferenceAnswer,
-  type ReferenceField,
-  type ReferenceOperation,
-  type ReferencePage,
-  referencePage,
-} from './api-pages.ts'
 export { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY } from './attorney-help.ts'
 export {
   type AgentOnPage,
@@ -32,5 +24,6 @@ export { type HomePage, homePage } from './home-page.ts'
 export { type Html, html, markupOf, rawHtml } from './html.ts'
 export { longDate } from './long-date.ts'
 export { changelogPage, privacyPage, termsPage } from './policy-pages.ts'
+export { problemPage } from './problem-page.ts'
 export { PAGE_CSP, type Page, renderPage, STYLESHEET } from './render-page.ts'
 export { searchPage } from './search-page.ts'
