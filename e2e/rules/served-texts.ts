@@ -1,21 +1,15 @@
 import { exampleMails as mailsOfAuth } from '@plainpath/auth/example-mails'
 import { PROBLEM_CODES, problemKind } from '@plainpath/http'
-import {
-  agentCommands,
-  authDocuments,
-  guideDocuments,
-  RETENTION,
-  resourceDocuments,
-  serviceUrls,
-} from '@plainpath/metadata'
+import { agentCommands, authDocuments, RETENTION, resourceDocuments, serviceUrls } from '@plainpath/metadata'
 import * as pages from '@plainpath/pages'
 import { exampleMails as mailsOfResource } from '@plainpath/resource/example-mails'
 
+const URLS = serviceUrls('https://plainpath.example')
 const CONFIG = {
-  origin: 'https://plainpath.example',
   attorneyLists: ['https://lists.example'],
   builtAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
+  guides: () => [],
 }
 const AGENT = { name: 'Atlas', registered: '2026-11-20' }
 const QUESTION = { secret: 'secret', matchPhrase: 'amber river', agent: AGENT }
@@ -32,11 +26,7 @@ const CLOSED = [
 
 /** What people and agents are given to read, by what it is. */
 export function servedTexts(): Record<string, string> {
-  const documents = [
-    ...authDocuments(CONFIG),
-    ...resourceDocuments(CONFIG),
-    ...Object.values(guideDocuments(CONFIG, [])),
-  ]
+  const documents = [...authDocuments(URLS), ...resourceDocuments(URLS, CONFIG)]
   const bodies: Record<string, pages.Html> = {
     privacy: pages.privacyPage({ rows: RETENTION }),
     terms: pages.termsPage({ version: '0.1.0' }),
@@ -54,7 +44,9 @@ export function servedTexts(): Record<string, string> {
     ...Object.fromEntries(CLOSED.map((why) => [`claim ${why}`, pages.closedClaimPage(why)])),
   }
   return {
-    ...Object.fromEntries(documents.map(({ path, content }) => [path, content])),
+    ...Object.fromEntries(
+      documents.map(({ path, content }) => [path, typeof content === 'string' ? content : content()]),
+    ),
     ...Object.fromEntries(
       Object.entries(bodies).map(([name, body]) => [`page ${name}`, pages.markupOf(body)]),
     ),
@@ -64,7 +56,7 @@ export function servedTexts(): Record<string, string> {
     ...Object.fromEntries(
       [...mailsOfAuth(), ...mailsOfResource()].map(({ subject, text }) => [`mail ${subject}`, text]),
     ),
-    commands: agentCommands(serviceUrls(CONFIG.origin))
+    commands: agentCommands(URLS)
       .map(({ does }) => does)
       .join('\n'),
   }

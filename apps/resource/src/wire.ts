@@ -156,7 +156,7 @@ export async function openResource(
 
 /** All routes but those of the guides, which are answered from memory, too. */
 function otherRoutes(
-  { origin, corsOrigins, securityContact }: Config,
+  { corsOrigins, securityContact }: Config,
   deps: {
     db: Pool
     stores: Stores
@@ -187,10 +187,10 @@ function otherRoutes(
     ...contactPageRoutes({ contact, urls, now }),
     mcpRoute({ ...guideDeps, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
     ...metadataRoutes({
-      origin,
+      urls,
       startedAt: now(),
-      guides: () => guides.current().list().guides,
       securityContact,
+      guides: () => guides.current().list().guides,
     }),
     ...pageRoutes({ guides, joinWaitlist: join, urls }),
   ]

@@ -1,4 +1,4 @@
-import { ProtectedResourceMetadata } from '@plainpath/metadata'
+import { protectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -16,19 +16,13 @@ test('the protected resource is described at both addresses with the same bytes 
   expect(plain?.body).toBe(suffixed?.body)
   for (const answered of [plain, suffixed]) {
     expect(answered?.headers['content-type']).toBe('application/json')
-    const document = ProtectedResourceMetadata.parse(answered?.json())
-    expect(document).toMatchObject({
-      resource: `${api.origin}/api`,
-      authorization_servers: [api.origin],
-      bearer_methods_supported: ['header'],
-    })
-    expect(document.scopes_supported.length).toBeGreaterThan(0)
+    expect(answered?.json()).toEqual(protectedResourceMetadata(serviceUrls(api.origin)))
   }
 })
 
 test('a challenge leads to a document about the resource that was asked for', async () => {
   const refused = await ask(api.origin, { path: '/api/guides', headers: { authorization: 'Bearer x' } })
   const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? []
-  const document = ProtectedResourceMetadata.parse(await (await fetch(address)).json())
-  expect(`${api.origin}/api/guides`.startsWith(`${document.resource}/`)).toBe(true)
+  const { resource } = (await (await fetch(address)).json()) as { resource: string }
+  expect(`${api.origin}/api/guides`.startsWith(`${resource}/`)).toBe(true)
 })

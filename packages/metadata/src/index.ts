@@ -1,14 +1,14 @@
 export { agentCommands } from './documents/auth-md.ts'
 export { documentLinks, homeLinkHeader } from './documents/catalogs.ts'
-export { authDocuments, guideDocuments, resourceDocuments } from './documents/documents.ts'
+export { authDocuments, resourceDocuments } from './documents/documents.ts'
 export { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo } from './documents/mcp-server.ts'
 export { MCP_TOOLS, type McpTool, type McpToolName, MOST_TOOL_RESULTS } from './documents/mcp-tools.ts'
 export type { ListedGuide } from './documents/served-document.ts'
 export {
-  AuthorizationServerMetadata,
+  authorizationServerMetadata,
   GRANT_TYPES,
   JWT_BEARER_GRANT,
-  ProtectedResourceMetadata,
+  protectedResourceMetadata,
 } from './oauth-metadata.ts'
 export { openApiDescription } from './openapi/openapi-description.ts'
 export { LONGEST_SEARCH, MOST_GUIDES } from './operations/guides.ts'

@@ -1,16 +1,11 @@
 import { describe, expect, test } from 'vitest'
-import {
-  AuthorizationServerMetadata,
-  authorizationServerMetadata,
-  ProtectedResourceMetadata,
-  protectedResourceMetadata,
-} from './oauth-metadata.ts'
+import { authorizationServerMetadata, protectedResourceMetadata } from './oauth-metadata.ts'
 import { appFor } from './paths.ts'
 import { serviceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const server = authorizationServerMetadata({ origin: ORIGIN })
-const resource = protectedResourceMetadata({ origin: ORIGIN })
+const server = authorizationServerMetadata(serviceUrls(ORIGIN))
+const resource = protectedResourceMetadata(serviceUrls(ORIGIN))
 
 /** Every text in a document that is an address. */
 const addresses = (value: unknown): string[] => {
@@ -63,16 +58,6 @@ describe('the authorization server', () => {
   test('does not say where it introspects, which only resource servers reach', () => {
     expect(JSON.stringify(server)).not.toContain('introspect')
   })
-
-  test('has no member that its schema does not know', () => {
-    expect(AuthorizationServerMetadata.safeParse(JSON.parse(JSON.stringify(server))).success).toBe(true)
-    expect(AuthorizationServerMetadata.safeParse({ ...server, userinfo_endpoint: ORIGIN }).success).toBe(
-      false,
-    )
-    expect(AuthorizationServerMetadata.safeParse({ ...server, token_endpoint: '/oauth/token' }).success).toBe(
-      false,
-    )
-  })
 })
 
 describe('the protected resource', () => {
@@ -88,12 +73,6 @@ describe('the protected resource', () => {
       resource_tos_uri: `${ORIGIN}/terms`,
     })
   })
-
-  test('has no member that its schema does not know, and never no scope', () => {
-    expect(ProtectedResourceMetadata.safeParse(JSON.parse(JSON.stringify(resource))).success).toBe(true)
-    expect(ProtectedResourceMetadata.safeParse({ ...resource, jwks_uri: ORIGIN }).success).toBe(false)
-    expect(ProtectedResourceMetadata.safeParse({ ...resource, scopes_supported: [] }).success).toBe(false)
-  })
 })
 
 test('the two name each other, byte for byte', () => {
@@ -106,7 +85,7 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
   (origin) => {
     const urls = serviceUrls(origin)
     const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
-    const documents = [authorizationServerMetadata({ origin }), protectedResourceMetadata({ origin })]
+    const documents = [authorizationServerMetadata(urls), protectedResourceMetadata(urls)]
     for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
       const parsed = new URL(address)

@@ -18,51 +18,16 @@ export const Origin = z.string().refine((text) => {
   )
 }, 'must be an origin such as https://plainpath.example (http only on localhost), without a path or a trailing slash')
 
-/** The addresses of the service, all made from ORIGIN, the site root and OAuth issuer. */
-export interface ServiceUrls {
-  readonly origin: string
-  /** The API root and OAuth resource identifier (RFC 8707). */
-  readonly base: string
-  readonly authorize: string
-  readonly token: string
-  readonly revoke: string
-  readonly jwks: string
-  readonly register: string
-  readonly agent: string
-  readonly claim: string
-  readonly authorizationServer: string
-  readonly protectedResource: string
-  readonly apiCatalog: string
-  readonly openapi: string
-  readonly skills: string
-  readonly aiCatalog: string
-  readonly authMd: string
-  readonly llms: string
-  readonly sitemap: string
-  readonly mcp: string
-  readonly serverCard: string
-  /** The same card where clients of its earlier drafts look. */
-  readonly serverCardAliases: readonly string[]
-  readonly reference: string
-  /** The page to write to the desk. */
-  readonly contact: string
-  readonly privacy: string
-  readonly terms: string
-  readonly changelog: string
-  skill(name: string): string
-  problem(code: string): string
-  guide(slug: string): string
-  referral(slug: string): string
-  /** The pages behind mailed links. */
-  claimAttempt(secret: string): string
-  endClaim(secret: string): string
-}
-
-/** @param origin such as `https://plainpath.example`: scheme and authority, no path, no trailing slash */
-export function serviceUrls(origin: string): ServiceUrls {
+/**
+ * The addresses of the service, all made from ORIGIN, the site root and OAuth issuer.
+ *
+ * @param origin such as `https://plainpath.example`: scheme and authority, no path, no trailing slash
+ */
+export function serviceUrls(origin: string) {
   const base = `${origin}/api`
   return {
     origin,
+    /** The API root and OAuth resource identifier (RFC 8707). */
     base,
     authorize: `${origin}/oauth/authorize`,
     token: `${origin}/oauth/token`,
@@ -82,17 +47,22 @@ export function serviceUrls(origin: string): ServiceUrls {
     sitemap: `${origin}/sitemap.xml`,
     mcp: `${base}/mcp`,
     serverCard: `${base}/mcp/server-card`,
+    /** The same card where clients of its earlier drafts look. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
+    /** The page to write to the desk. */
     contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,
     terms: `${origin}/terms`,
     changelog: `${origin}/changelog`,
-    skill: (name) => `${origin}/.well-known/agent-skills/${name}/SKILL.md`,
-    problem: (code) => `${origin}/problems/${code}`,
-    guide: (slug) => `${origin}/guides/${slug}`,
-    referral: (slug) => `${origin}/?ref=${slug}`,
-    claimAttempt: (secret) => `${origin}/claim?attempt=${secret}`,
-    endClaim: (secret) => `${origin}/claim?end=${secret}`,
+    skill: (name: string) => `${origin}/.well-known/agent-skills/${name}/SKILL.md`,
+    problem: (code: string) => `${origin}/problems/${code}`,
+    guide: (slug: string) => `${origin}/guides/${slug}`,
+    referral: (slug: string) => `${origin}/?ref=${slug}`,
+    /** The pages behind mailed links. */
+    claimAttempt: (secret: string) => `${origin}/claim?attempt=${secret}`,
+    endClaim: (secret: string) => `${origin}/claim?end=${secret}`,
   }
 }
+
+export type ServiceUrls = Readonly<ReturnType<typeof serviceUrls>>

@@ -1,5 +1,6 @@
-import { authDocuments, guideDocuments, resourceDocuments } from '../src/documents/documents.ts'
+import { authDocuments, resourceDocuments } from '../src/documents/documents.ts'
 import type { ResourceDocumentConfig, ServedDocument } from '../src/documents/served-document.ts'
+import { serviceUrls } from '../src/service-urls.ts'
 
 export const ORIGIN = 'https://plainpath.example'
 
@@ -18,33 +19,39 @@ const GUIDES = [
   },
 ]
 
-/** A configuration; the documents are made with two guides. */
-export const configured = (change: Partial<ResourceDocumentConfig> = {}): ResourceDocumentConfig => ({
-  origin: ORIGIN,
+export const CONFIG: ResourceDocumentConfig = {
   attorneyLists: ['https://lists.example/pro-bono', 'https://lists.example/accredited'],
   builtAt: new Date('2026-11-20T12:00:00Z'),
   securityContact: 'mailto:security@plainpath.example',
-  ...change,
-})
-
-/** What both apps serve, by path. */
-export function documentsByPath(
-  change: Partial<ResourceDocumentConfig> = {},
-): ReadonlyMap<string, ServedDocument> {
-  const config = configured(change)
-  const lists = Object.values(guideDocuments(config, GUIDES))
-  const documents = [...authDocuments(config), ...resourceDocuments(config), ...lists]
-  return new Map(documents.map((document) => [document.path, document]))
+  guides: () => GUIDES,
 }
 
-export function contentAt(path: string, change: Partial<ResourceDocumentConfig> = {}): string {
+interface Change extends Partial<ResourceDocumentConfig> {
+  readonly origin?: string
+}
+
+/** What both apps serve, by path. */
+export function documentsByPath({
+  origin = ORIGIN,
+  ...change
+}: Change = {}): ReadonlyMap<string, ServedDocument & { readonly content: string }> {
+  const urls = serviceUrls(origin)
+  const documents = [...authDocuments(urls), ...resourceDocuments(urls, { ...CONFIG, ...change })]
+  return new Map(
+    documents.map((document) => {
+      const { content } = document
+      return [document.path, { ...document, content: typeof content === 'string' ? content : content() }]
+    }),
+  )
+}
+
+export function contentAt(path: string, change: Change = {}): string {
   const document = documentsByPath(change).get(path)
   if (!document) throw new Error(`nothing is served at ${path}`)
   return document.content
 }
 
-export const jsonAt = (path: string, change: Partial<ResourceDocumentConfig> = {}) =>
-  JSON.parse(contentAt(path, change))
+export const jsonAt = (path: string, change: Change = {}) => JSON.parse(contentAt(path, change))
 
 /** The addresses in a text, without the marks that end a sentence or a quotation. */
 export const addressesIn = (text: string): string[] =>

@@ -13,9 +13,8 @@ export interface McpDeps extends ToolDeps {
  * the same; other methods than POST are 405, which tells clients that there is no session and no stream to open.
  */
 export function mcpRoute(deps: McpDeps): Route {
-  const { origin } = deps.urls
   const tools = mcpTools(deps)
-  const allowedOrigins = new Set([origin, ...deps.allowedOrigins])
+  const allowedOrigins = new Set([deps.urls.origin, ...deps.allowedOrigins])
   return defineRoute({
     method: 'post',
     path: '/api/mcp',
@@ -29,7 +28,7 @@ export function mcpRoute(deps: McpDeps): Route {
     async handle({ body, request }) {
       requireOrigin(request.header('origin'), allowedOrigins)
       const { answerMessage } = await import('./mcp-server.ts')
-      const { status, ...text } = await answerMessage(body, { origin, tools, request })
+      const { status, ...text } = await answerMessage(body, { urls: deps.urls, tools, request })
       switch (status) {
         case 200:
           return { status: 200, text }

@@ -7,6 +7,7 @@ import {
   type McpToolName,
   mcpInstructions,
   mcpServerInfo,
+  type ServiceUrls,
 } from '@plainpath/metadata'
 import type { ToolAnswer, Tools } from './tools.ts'
 
@@ -34,27 +35,27 @@ export interface McpAnswer {
  */
 export async function answerMessage(
   message: object,
-  { origin, tools, request }: { origin: string; tools: Tools; request: RequestFacts },
+  { urls, tools, request }: { urls: ServiceUrls; tools: Tools; request: RequestFacts },
 ): Promise<McpAnswer> {
   let failure: { readonly cause: unknown } | undefined
   const call = async (name: McpToolName, args: never) => {
     try {
       return toolResult(MCP_TOOLS[name], await tools[name](args, request))
     } catch (thrown) {
-      const mendable = thrown instanceof Problem && mendableError(thrown, origin)
+      const mendable = thrown instanceof Problem && mendableError(thrown, urls)
       if (mendable) return mendable
       failure = { cause: thrown }
       return toolError('The tool failed.')
     }
   }
-  const handler = createMcpHandler(() => mcpServer(origin, call), {
+  const handler = createMcpHandler(() => mcpServer(urls, call), {
     // Nothing here ever changes, so nobody can wait for it.
     maxSubscriptions: 0,
     keepAliveMs: 0,
   })
   const headers = new Headers({ 'content-type': 'application/json' })
   for (const name of HEADERS) if (request.header(name)) headers.set(name, request.header(name))
-  const sent = new Request(`${origin}/api/mcp`, { method: 'POST', headers })
+  const sent = new Request(urls.mcp, { method: 'POST', headers })
   const response = await handler.fetch(sent, { parsedBody: message })
   const content = await response.text()
   if (failure) throw failure.cause
@@ -69,10 +70,10 @@ interface ToolResult {
   isError?: boolean
 }
 
-function mcpServer(origin: string, call: CallTool): McpServer {
-  const server = new McpServer(mcpServerInfo(origin), {
+function mcpServer(urls: ServiceUrls, call: CallTool): McpServer {
+  const server = new McpServer(mcpServerInfo(urls), {
     capabilities: MCP_CAPABILITIES,
-    instructions: mcpInstructions(origin),
+    instructions: mcpInstructions(urls),
     cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
   })
   for (const [name, tool] of Object.entries<McpTool>(MCP_TOOLS)) {
@@ -87,7 +88,7 @@ function toolResult(tool: McpTool, { value, text }: ToolAnswer): ToolResult {
   return { content: [{ type: 'text', text: text ?? JSON.stringify(structuredContent) }], structuredContent }
 }
 
-function mendableError(problem: Problem, origin: string): ToolResult | undefined {
+function mendableError(problem: Problem, { origin }: ServiceUrls): ToolResult | undefined {
   const { status, detail, code } = problemDocument(problem, { origin, path: '', requestId: '' })
   return MENDABLE.has(status) ? toolError(`${detail} (${code})`) : undefined
 }

@@ -29,7 +29,7 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const asMarkdown = preparedOnce<GuideCatalog>((catalog) =>
     prepareAnswer(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
   )
-  const headers = { ...FORM_HEADERS, link: homeLinkHeader({ origin: urls.origin }) }
+  const headers = { ...FORM_HEADERS, link: homeLinkHeader(urls) }
   const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedAnswer>> = {
     'text/html': asPage,
     'text/markdown': asMarkdown,
@@ -63,7 +63,7 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
 const linksForAgents = (urls: ServiceUrls) => [
   { href: '/api/guides', text: 'The guides as JSON' },
   { href: FEED_PATH, text: 'Changes to the guides (Atom)' },
-  ...documentLinks({ origin: urls.origin }).map(({ href, title }) => ({
+  ...documentLinks(urls).map(({ href, title }) => ({
     href,
     text: title,
   })),

@@ -7,7 +7,7 @@ import { renderMarkdown } from './render-markdown.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
-  const description = openApiDescription({ origin: urls.origin })
+  const description = openApiDescription(urls)
   const document = JSON.parse(JSON.stringify(description)) as ApiDocument
   const asPage = preparedOnce<GuideCatalog>((catalog) => {
     const body = referencePage(document, catalog.list().guides[0]?.slug ?? 'work-permit')

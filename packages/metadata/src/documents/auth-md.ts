@@ -17,8 +17,8 @@ import { registrationExample } from '../operations/agents.ts'
 import { exampleCode } from '../operations/claims.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
 import { readTemplate } from '../read-template.ts'
-import { API_TITLE, type ServiceUrls, serviceUrls } from '../service-urls.ts'
-import { type DocumentConfig, MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
+import { API_TITLE, type ServiceUrls } from '../service-urls.ts'
+import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
 const fillIn = readTemplate(
   new URL('./auth.template.md', import.meta.url),
@@ -70,19 +70,18 @@ const fillIn = readTemplate(
 )
 
 /** `/auth.md`: an agent that reads it from top to bottom gets a token and reads a guide. */
-export function authMd({ origin }: DocumentConfig): ServedDocument {
-  const urls = serviceUrls(origin)
-  const { agent_auth } = authorizationServerMetadata({ origin })
-  const [register, token, read, revoke] = COMMANDS
+export function authMd(urls: ServiceUrls): ServedDocument {
+  const { agent_auth } = authorizationServerMetadata(urls)
+  const [register, token, read, revoke] = agentCommands(urls)
   const content = fillIn({
     urls,
-    protectedResource: pretty(protectedResourceMetadata({ origin })),
+    protectedResource: pretty(protectedResourceMetadata(urls)),
     agentAuth: pretty({ agent_auth }),
     registration: pretty(registrationAnswer(urls)),
-    registerCommand: register.line(urls),
-    tokenCommand: token.line(urls),
-    readCommand: read.line(urls),
-    revokeCommand: revoke.line(urls),
+    registerCommand: register.line,
+    tokenCommand: token.line,
+    readCommand: read.line,
+    revokeCommand: revoke.line,
     handOffSkill: urls.skill('hand-off-to-an-attorney'),
     useApiSkill: urls.skill('use-immigration-guidance-api'),
   })
@@ -106,37 +105,30 @@ const registrationAnswer = (urls: ServiceUrls) => ({
   idle_expiry: registrationExample(urls).idle_expiry,
 })
 
-interface AgentCommand {
-  /** What the line does, in words. */
-  readonly does: string
-  /** For a POSIX shell; a later line uses the variables of an earlier one. */
-  readonly line: string
-}
-
 const member = (name: string) => `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'`
 
-const COMMANDS = [
-  {
-    does: 'Register. Keep the answer: the secret is shown once.',
-    line: (urls: ServiceUrls) => `agent=$(curl -sS -X POST ${urls.register}); echo "$agent"
+/**
+ * The journey of an agent as lines for a POSIX shell that work when they are pasted in this order, with nothing but curl
+ * and sed; a later line uses the variables of an earlier one.
+ */
+export const agentCommands = (urls: ServiceUrls) =>
+  [
+    {
+      does: 'Register. Keep the answer: the secret is shown once.',
+      line: `agent=$(curl -sS -X POST ${urls.register}); echo "$agent"
 id=$(echo "$agent" | ${member('client_id')})
 secret=$(echo "$agent" | ${member('client_secret')})`,
-  },
-  {
-    does: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
-    line: (urls: ServiceUrls) =>
-      `token=$(curl -sS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
-  },
-  {
-    does: 'Read the guides. This also works without a token.',
-    line: (urls: ServiceUrls) => `curl -sS -H "Authorization: Bearer $token" ${urls.base}/guides`,
-  },
-  {
-    does: 'Give the token back when you are done.',
-    line: (urls: ServiceUrls) => `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
-  },
-] as const
-
-/** The journey of an agent as lines that work when they are pasted in this order, with nothing but curl and sed. */
-export const agentCommands = (urls: ServiceUrls): readonly AgentCommand[] =>
-  COMMANDS.map(({ does, line }) => ({ does, line: line(urls) }))
+    },
+    {
+      does: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
+      line: `token=$(curl -sS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
+    },
+    {
+      does: 'Read the guides. This also works without a token.',
+      line: `curl -sS -H "Authorization: Bearer $token" ${urls.base}/guides`,
+    },
+    {
+      does: 'Give the token back when you are done.',
+      line: `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
+    },
+  ] as const

@@ -1,5 +1,5 @@
-import { API_TITLE, API_VERSION, type ServiceUrls, serviceUrls } from '../service-urls.ts'
-import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
+import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 import { SKILL_TYPE, SKILLS } from './skills.ts'
 
 /** A typed link (RFC 8288). */
@@ -15,8 +15,7 @@ const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
 /** Where an agent goes on from the home page, or from the API root. */
-export function documentLinks({ origin }: DocumentConfig): readonly DocumentLink[] {
-  const urls = serviceUrls(origin)
+export function documentLinks(urls: ServiceUrls): readonly DocumentLink[] {
   const link = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [
     link('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
@@ -25,15 +24,15 @@ export function documentLinks({ origin }: DocumentConfig): readonly DocumentLink
     link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples'),
     link('describedby', urls.llms, 'text/plain', 'What is here, for language models'),
     link('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of what agents can use'),
-    link('alternate', `${origin}/index.md`, 'text/markdown', 'This page as Markdown'),
+    link('alternate', `${urls.origin}/index.md`, 'text/markdown', 'This page as Markdown'),
     link('privacy-policy', urls.privacy, 'text/html', 'Privacy'),
     link('terms-of-service', urls.terms, 'text/html', 'Terms'),
   ]
 }
 
 /** The value of the `Link` header of the home page. */
-export const homeLinkHeader = (config: DocumentConfig): string =>
-  documentLinks(config)
+export const homeLinkHeader = (urls: ServiceUrls): string =>
+  documentLinks(urls)
     .map(({ rel, href, type }) => `<${href}>; rel="${rel}"; type="${type}"`)
     .join(', ')
 
@@ -41,22 +40,20 @@ export const homeLinkHeader = (config: DocumentConfig): string =>
 export const OPENAPI_TYPE = 'application/openapi+json'
 
 /** `BASE` itself, which the catalog and the OAuth metadata name: what the API is, and where to go on. */
-export function apiRoot(config: DocumentConfig): ServedDocument {
-  const urls = serviceUrls(config.origin)
+export function apiRoot(urls: ServiceUrls): ServedDocument {
   return jsonDocument(urls.base, {
     title: API_TITLE,
     version: API_VERSION,
     guides: `${urls.base}/guides`,
     health: `${urls.base}/health`,
-    links: documentLinks(config).filter(({ rel }) => rel !== 'alternate'),
+    links: documentLinks(urls).filter(({ rel }) => rel !== 'alternate'),
   })
 }
 
 const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 
 /** `/.well-known/api-catalog` (RFC 9727): what APIs there are, and for each what describes it (RFC 8631). */
-export function apiCatalog(config: DocumentConfig): ServedDocument {
-  const urls = serviceUrls(config.origin)
+export function apiCatalog(urls: ServiceUrls): ServedDocument {
   const linkset = [
     {
       anchor: urls.apiCatalog,
@@ -105,30 +102,29 @@ function apiContext(urls: ServiceUrls) {
 }
 
 /** `/.well-known/ai-catalog.json` (AI Catalog 1.0), in the narrower form that ARD 0.9 asks for. */
-export function aiCatalog(config: DocumentConfig): ServedDocument {
-  const urls = serviceUrls(config.origin)
+export function aiCatalog(urls: ServiceUrls): ServedDocument {
   const catalog = {
     specVersion: '1.0',
     host: {
       displayName: 'Plainpath',
-      identifier: new URL(config.origin).hostname,
+      identifier: new URL(urls.origin).hostname,
       documentationUrl: urls.authMd,
     },
-    entries: [mcpEntry(config), apiEntry(config), ...skillEntries(config)],
+    entries: [mcpEntry(urls), apiEntry(urls), ...skillEntries(urls)],
   }
   return jsonDocument(urls.aiCatalog, catalog, { contentType: AI_CATALOG_TYPE, alsoAs: [JSON_TYPE] })
 }
 
 /** `urn:air:` and the publisher's host, in the characters that ARD allows. */
-const identifier = (origin: string, ...name: string[]) =>
+const identifier = ({ origin }: ServiceUrls, ...name: string[]) =>
   ['urn:air', new URL(origin).hostname.replaceAll(/[^a-zA-Z0-9.-]/g, '-'), ...name].join(':')
 
-const apiEntry = ({ origin }: DocumentConfig) => ({
-  identifier: identifier(origin, 'api', 'rest'),
+const apiEntry = (urls: ServiceUrls) => ({
+  identifier: identifier(urls, 'api', 'rest'),
   displayName: API_TITLE,
   description: 'Plain-English guides to U.S. immigration with their official sources, and a waitlist.',
   type: OPENAPI_TYPE,
-  url: serviceUrls(origin).openapi,
+  url: urls.openapi,
   representativeQueries: [
     'how do I renew my green card',
     'where is the fee for Form I-765',
@@ -136,23 +132,23 @@ const apiEntry = ({ origin }: DocumentConfig) => ({
   ],
 })
 
-const mcpEntry = ({ origin }: DocumentConfig) => ({
-  identifier: identifier(origin, 'mcp', 'plainpath'),
+const mcpEntry = (urls: ServiceUrls) => ({
+  identifier: identifier(urls, 'mcp', 'plainpath'),
   displayName: 'Plainpath MCP server',
   type: SERVER_CARD_TYPE,
-  url: serviceUrls(origin).serverCard,
+  url: urls.serverCard,
   representativeQueries: [
     'find a guide about U.S. citizenship',
     'put me on the immigration guidance waitlist',
   ],
 })
 
-const skillEntries = ({ origin }: DocumentConfig) =>
+const skillEntries = (urls: ServiceUrls) =>
   SKILLS.map(({ name, title, description, queries }) => ({
-    identifier: identifier(origin, 'skill', name),
+    identifier: identifier(urls, 'skill', name),
     displayName: title,
     description,
     type: SKILL_TYPE,
-    url: serviceUrls(origin).skill(name),
+    url: urls.skill(name),
     representativeQueries: queries,
   }))

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { configured, contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { serviceUrls } from '../service-urls.ts'
 import { homeLinkHeader } from './catalogs.ts'
 
 /** What the public checkers ask of the documents. What they ask of answers is in e2e/in-process. */
@@ -103,13 +104,13 @@ describe('isitagentready.com (Cloudflare)', () => {
   test('ard: robots.txt and the home page name the AI catalog', () => {
     const address = `${ORIGIN}/.well-known/ai-catalog.json`
     expect(contentAt('/robots.txt')).toContain(`Agentmap: ${address}`)
-    expect(homeLinkHeader(configured())).toContain(`<${address}>; rel="ai-catalog"`)
+    expect(homeLinkHeader(serviceUrls(ORIGIN))).toContain(`<${address}>; rel="ai-catalog"`)
     expect(typeAt('/.well-known/ai-catalog.json')).toBe('application/ai-catalog+json')
   })
 
   test.for(['api-catalog', 'service-desc', 'service-doc', 'describedby'])(
     'linkHeaders: the home page names its %s',
-    (relation) => expect(homeLinkHeader(configured())).toContain(`; rel="${relation}"; type="`),
+    (relation) => expect(homeLinkHeader(serviceUrls(ORIGIN))).toContain(`; rel="${relation}"; type="`),
   )
 })
 

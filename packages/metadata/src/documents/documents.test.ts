@@ -5,7 +5,7 @@ import formats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import {
   addressesIn,
-  configured,
+  CONFIG,
   contentAt,
   documentsByPath,
   jsonAt,
@@ -14,8 +14,10 @@ import {
 import * as schemas from '../../test/document-schemas.ts'
 import { authorizationServerMetadata } from '../oauth-metadata.ts'
 import { appFor } from '../paths.ts'
+import { serviceUrls } from '../service-urls.ts'
 import { authDocuments, resourceDocuments } from './documents.ts'
 
+const URLS = serviceUrls(ORIGIN)
 const ajv = new Ajv2020({ allErrors: true, strict: false })
 formats.default(ajv)
 
@@ -62,7 +64,7 @@ test('no document can be mistaken for one of another origin', () => {
 })
 
 test('each app serves documents at its own addresses, once', () => {
-  const paths = { auth: authDocuments(configured()), resource: resourceDocuments(configured()) }
+  const paths = { auth: authDocuments(URLS), resource: resourceDocuments(URLS, CONFIG) }
   for (const [app, documents] of Object.entries(paths))
     for (const { path } of documents) expect(appFor(path), path).toBe(app)
   const all = [...paths.auth, ...paths.resource].map(({ path }) => path)
@@ -119,7 +121,7 @@ describe('the skills', () => {
 
   test('lead to both official lists of attorneys', () => {
     const content = contentAt('/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md')
-    for (const list of configured().attorneyLists) expect(content).toContain(list)
+    for (const list of CONFIG.attorneyLists) expect(content).toContain(list)
   })
 })
 
@@ -154,7 +156,7 @@ describe('auth.md', () => {
   })
 
   test('names every endpoint of the metadata that an agent needs', () => {
-    const server = authorizationServerMetadata({ origin: ORIGIN })
+    const server = authorizationServerMetadata(URLS)
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])
       expect(text).toContain(address)
   })

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
+import { serviceUrls } from '../service-urls.ts'
 import { mcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 
@@ -21,14 +22,16 @@ test.for([ORIGIN, 'http://localhost:8080', 'http://127.0.0.1:8080', 'http://[::1
 )
 
 test('the name of the server is its host in reverse order and one slash', () => {
-  expect(mcpServerInfo('https://api.plainpath.example').name).toBe('example.plainpath.api/plainpath')
+  expect(mcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
+    'example.plainpath.api/plainpath',
+  )
 })
 
 describe('checkers', () => {
   const card = jsonAt('/.well-known/mcp/server-card.json')
 
   test('isitagentready.com mcpServerCard: serverInfo, the endpoint of the transport, and capabilities', () => {
-    const { name, version } = mcpServerInfo(ORIGIN)
+    const { name, version } = mcpServerInfo(serviceUrls(ORIGIN))
     expect(card).toMatchObject({
       serverInfo: { name, version },
       transport: { endpoint: `${ORIGIN}/api/mcp` },

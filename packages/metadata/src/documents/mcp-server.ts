@@ -1,7 +1,7 @@
-import { API_VERSION, serviceUrls } from '../service-urls.ts'
+import { API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { SERVER_CARD_TYPE } from './catalogs.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
-import { type DocumentConfig, JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
+import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 
 /** The revisions that the MCP server is tested with, the newest first. */
 const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
@@ -13,7 +13,7 @@ export const MCP_CAPABILITIES = {
 }
 
 /** Who the MCP server says it is. Its name is the host in reverse order and one slash, as server cards want it. */
-export const mcpServerInfo = (origin: string) => ({
+export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
   name: `${reversedHost(origin)}/plainpath`,
   title: 'Plainpath',
   version: API_VERSION,
@@ -22,12 +22,12 @@ export const mcpServerInfo = (origin: string) => ({
 })
 
 /** What a model is told before it uses any tool. */
-export const mcpInstructions = (origin: string): string =>
+export const mcpInstructions = (urls: ServiceUrls): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
     'Look for a guide with search_guides or list_guides and read it with get_guide before you answer.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
-    `No token is needed, except for send_contact_message. How to get one: ${serviceUrls(origin).authMd}`,
+    `No token is needed, except for send_contact_message. How to get one: ${urls.authMd}`,
   ].join(' ')
 
 /** An address in brackets stays in order, without what the name of a server cannot hold. */
@@ -43,9 +43,8 @@ const SCHEMA = 'https://static.modelcontextprotocol.io/schemas/v1/server-card.sc
  * The card of the MCP server (SEP-2127), at the place that the draft reserves and, the same bytes, where clients of
  * its earlier revisions look.
  */
-export function serverCards(config: DocumentConfig): ServedDocument[] {
-  const urls = serviceUrls(config.origin)
-  const card = serverCard(config)
+export function serverCards(urls: ServiceUrls): ServedDocument[] {
+  const card = serverCard(urls)
   return [urls.serverCard, ...urls.serverCardAliases].map((address) =>
     jsonDocument(address, card, {
       contentType: SERVER_CARD_TYPE,
@@ -59,9 +58,8 @@ export function serverCards(config: DocumentConfig): ServedDocument[] {
 }
 
 /** The draft's members first; from `serverInfo` on, those of its earlier revisions, which clients still read. */
-function serverCard({ origin }: DocumentConfig) {
-  const urls = serviceUrls(origin)
-  const { name, title, version, description, websiteUrl } = mcpServerInfo(origin)
+function serverCard(urls: ServiceUrls) {
+  const { name, title, version, description, websiteUrl } = mcpServerInfo(urls)
   return {
     $schema: SCHEMA,
     name,
@@ -74,7 +72,7 @@ function serverCard({ origin }: DocumentConfig) {
         type: 'streamable-http',
         url: urls.mcp,
         supportedProtocolVersions: [...MCP_VERSIONS],
-        headers: [authorizationHeader(origin)],
+        headers: [authorizationHeader(urls)],
       },
     ],
     serverInfo: { name, title, version },
@@ -93,16 +91,13 @@ function serverCard({ origin }: DocumentConfig) {
   }
 }
 
-function authorizationHeader(origin: string) {
-  const urls = serviceUrls(origin)
-  return {
-    name: 'Authorization',
-    description: `Optional. A token (client_credentials) gives limits of your own; how to get one: ${urls.authMd}`,
-    isRequired: false,
-    isSecret: true,
-    value: 'Bearer {access_token}',
-    variables: {
-      access_token: { description: `Access token for ${urls.base}`, isRequired: true, isSecret: true },
-    },
-  }
-}
+const authorizationHeader = (urls: ServiceUrls) => ({
+  name: 'Authorization',
+  description: `Optional. A token (client_credentials) gives limits of your own; how to get one: ${urls.authMd}`,
+  isRequired: false,
+  isSecret: true,
+  value: 'Bearer {access_token}',
+  variables: {
+    access_token: { description: `Access token for ${urls.base}`, isRequired: true, isSecret: true },
+  },
+})

@@ -1,27 +1,25 @@
 import { readTemplate } from '../read-template.ts'
-import { serviceUrls } from '../service-urls.ts'
-import {
-  type DocumentConfig,
-  type ListedGuide,
-  PLAIN_TYPE,
-  type ResourceDocumentConfig,
-  type ServedDocument,
-} from './served-document.ts'
+import type { ServiceUrls } from '../service-urls.ts'
+import { PLAIN_TYPE, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
 import { SKILLS } from './skills.ts'
 
 const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), ['urls', 'guides', 'skills'])
 
 /** `/llms.txt`: one page that leads a language model to everything else. */
-export function llmsTxt({ origin }: DocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
-  const urls = serviceUrls(origin)
+export function llmsTxt(
+  urls: ServiceUrls,
+  { guides }: Pick<ResourceDocumentConfig, 'guides'>,
+): ServedDocument {
   const linkLine = (title: string, address: string, about: string) => `- [${title}](${address}): ${about}`
-  const content = llms({
-    urls,
-    guides: guides.map(({ slug, title, summary }) => linkLine(title, urls.guide(slug), summary)).join('\n'),
-    skills: SKILLS.map(({ name, title, description }) => linkLine(title, urls.skill(name), description)).join(
-      '\n',
-    ),
-  })
+  const skills = SKILLS.map(({ name, title, description }) => linkLine(title, urls.skill(name), description))
+  const content = () =>
+    llms({
+      urls,
+      guides: guides()
+        .map(({ slug, title, summary }) => linkLine(title, urls.guide(slug), summary))
+        .join('\n'),
+      skills: skills.join('\n'),
+    })
   return { path: '/llms.txt', contentType: PLAIN_TYPE, content }
 }
 
@@ -41,8 +39,7 @@ const CRAWLERS = [
 ]
 
 /** `/robots.txt` (RFC 9309), with Content Signals: searching and answering yes, training no. */
-export function robotsTxt({ origin }: DocumentConfig): ServedDocument {
-  const urls = serviceUrls(origin)
+export function robotsTxt(urls: ServiceUrls): ServedDocument {
   const lines = [
     ...['*', ...CRAWLERS].map((name) => `User-agent: ${name}`),
     'Content-Signal: search=yes, ai-input=yes, ai-train=no',
@@ -62,7 +59,10 @@ const VALID_MONTHS = 11
  * `/.well-known/security.txt` (RFC 9116). It ends less than a year after the month of the start, as §2.5.5 advises:
  * whoever runs one process for longer than ten months serves one that has expired.
  */
-export function securityTxt({ origin, builtAt, securityContact }: ResourceDocumentConfig): ServedDocument {
+export function securityTxt(
+  { origin }: ServiceUrls,
+  { builtAt, securityContact }: Pick<ResourceDocumentConfig, 'builtAt' | 'securityContact'>,
+): ServedDocument {
   const path = '/.well-known/security.txt'
   const expires = new Date(Date.UTC(builtAt.getUTCFullYear(), builtAt.getUTCMonth() + VALID_MONTHS))
   const lines = [
@@ -76,27 +76,20 @@ export function securityTxt({ origin, builtAt, securityContact }: ResourceDocume
 }
 
 /** `/sitemap.xml`: the pages, and the texts for agents. */
-export function sitemap({ origin }: DocumentConfig, guides: readonly ListedGuide[]): ServedDocument {
-  const urls = serviceUrls(origin)
-  const addresses = [
-    { loc: `${origin}/` },
-    ...guides.map(({ slug, updated }) => ({ loc: urls.guide(slug), lastmod: updated })),
-    { loc: urls.reference },
-    { loc: urls.contact },
-    { loc: urls.privacy },
-    { loc: urls.terms },
-    { loc: urls.changelog },
-    { loc: urls.authMd },
-    { loc: urls.llms },
-    ...SKILLS.map(({ name }) => ({ loc: urls.skill(name) })),
-  ]
-  const entries = addresses.map(
-    (entry) =>
-      `<url><loc>${entry.loc}</loc>${'lastmod' in entry ? `<lastmod>${entry.lastmod}</lastmod>` : ''}</url>`,
-  )
-  const content = `<?xml version="1.0" encoding="UTF-8"?>
+export function sitemap(
+  urls: ServiceUrls,
+  { guides }: Pick<ResourceDocumentConfig, 'guides'>,
+): ServedDocument {
+  const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
+  const { reference, contact, privacy, terms, changelog, authMd, llms: overview } = urls
+  const others = [reference, contact, privacy, terms, changelog, authMd, overview]
+  const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
-${entries.join('\n')}
+${[
+  entry(`${urls.origin}/`),
+  ...guides().map(({ slug, updated }) => entry(urls.guide(slug), `<lastmod>${updated}</lastmod>`)),
+  ...[...others, ...SKILLS.map(({ name }) => urls.skill(name))].map((address) => entry(address)),
+].join('\n')}
 </urlset>
 `
   return { path: '/sitemap.xml', contentType: 'application/xml; charset=utf-8', content }

@@ -1,36 +1,29 @@
-/** What every document is made from. */
-export interface DocumentConfig {
-  /** As `Origin` has it. */
-  readonly origin: string
-}
+import type { GuideListing } from '@plainpath/domain'
 
 /** A published guide, as lists name it. */
-export interface ListedGuide {
-  readonly slug: string
-  readonly title: string
-  readonly summary: string
-  /** A day, as `2026-11-20`. */
-  readonly updated: string
-}
+export type ListedGuide = Pick<GuideListing, 'slug' | 'title' | 'summary' | 'updated'>
 
-/** What the documents of the API are made from. */
-export interface ResourceDocumentConfig extends DocumentConfig {
+/** What the documents of the API are made from, beside its addresses. */
+export interface ResourceDocumentConfig {
   /** The official lists of attorneys and accredited representatives. */
   readonly attorneyLists: readonly string[]
   /** When the app started. Only its month is used, so that all instances of a release serve the same bytes. */
   readonly builtAt: Date
   /** Where faults of security are reported: a `mailto:` or `https:` URI. */
   readonly securityContact: string
+  /** What is published now, by slug. */
+  readonly guides: () => readonly ListedGuide[]
 }
 
-/** A document as an app serves it: bytes that depend on configuration only, never on a request. */
+/** A document as an app serves it: bytes that never depend on a request. */
 export interface ServedDocument {
   readonly path: `/${string}`
   /** The `Content-Type`, sent exactly so. */
   readonly contentType: string
   /** Further media types under which the same bytes come when `Accept` asks for them. */
   readonly alsoAs?: readonly string[]
-  readonly content: string
+  /** A function where it changes with the published guides. */
+  readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
 }
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { readTemplate } from '../read-template.ts'
-import { serviceUrls } from '../service-urls.ts'
+import type { ServiceUrls } from '../service-urls.ts'
 import {
   jsonDocument,
   MARKDOWN_TYPE,
@@ -25,7 +25,7 @@ interface Skill {
   /** What people say when it is the right one. */
   readonly queries: readonly string[]
   /** Markdown, without the front matter. */
-  body(config: ResourceDocumentConfig): string
+  body(urls: ServiceUrls, attorneyLists: readonly string[]): string
 }
 
 const useApi = readTemplate(new URL('./use-immigration-guidance-api.template.md', import.meta.url), [
@@ -47,10 +47,7 @@ const USE_API: Skill = {
     'immigration form, fee, step, deadline or appointment, or wants to join the waitlist.',
   version: '1.0.0',
   queries: ['how do I apply for a work permit', 'put me on the immigration guidance waitlist'],
-  body({ origin }) {
-    const urls = serviceUrls(origin)
-    return useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) })
-  },
+  body: (urls) => useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
 }
 
 /** When to stop answering, and how to hand a person over to somebody who may give legal advice. */
@@ -63,22 +60,25 @@ const HAND_OFF: Skill = {
     'denials, false statements, fear of return, missed deadlines, or anything that a guide does not settle.',
   version: '1.0.0',
   queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
-  body({ origin, attorneyLists }) {
-    const urls = serviceUrls(origin)
-    return handOff({
+  body: (urls, attorneyLists) =>
+    handOff({
       urls,
       attorneyLists: attorneyLists.map((address) => `   - ${address}`).join('\n'),
       useApiSkill: urls.skill(USE_API.name),
-    })
-  },
+    }),
 }
 
 export const SKILLS: readonly Skill[] = [USE_API, HAND_OFF]
 
 /** The files of the skills, and their index (Agent Skills discovery 0.2.0) with the digests of the bytes served. */
-export function agentSkills(config: ResourceDocumentConfig): ServedDocument[] {
-  const urls = serviceUrls(config.origin)
-  const files = SKILLS.map((skill) => ({ ...skill, content: skillFile(skill, config) }))
+export function agentSkills(
+  urls: ServiceUrls,
+  { attorneyLists }: Pick<ResourceDocumentConfig, 'attorneyLists'>,
+): ServedDocument[] {
+  const files = SKILLS.map((skill) => ({
+    ...skill,
+    content: skillFile(skill, urls, skill.body(urls, attorneyLists)),
+  }))
   const index = {
     $schema: INDEX_SCHEMA,
     instructions:
@@ -104,13 +104,13 @@ export function agentSkills(config: ResourceDocumentConfig): ServedDocument[] {
 }
 
 /** Quoted as JSON, which YAML reads the same. */
-const skillFile = ({ name, description, version, body }: Skill, config: ResourceDocumentConfig) => `---
+const skillFile = ({ name, description, version }: Skill, urls: ServiceUrls, body: string) => `---
 name: ${name}
 description: ${JSON.stringify(description)}
 license: Proprietary
-compatibility: ${JSON.stringify(`Needs HTTP access to ${config.origin}`)}
+compatibility: ${JSON.stringify(`Needs HTTP access to ${urls.origin}`)}
 metadata:
   version: ${JSON.stringify(version)}
-  auth: ${JSON.stringify(serviceUrls(config.origin).authMd)}
+  auth: ${JSON.stringify(urls.authMd)}
 ---
-${body(config)}`
+${body}`

@@ -22,7 +22,7 @@ import { createDocument, type ZodOpenApiPathsObject } from 'zod-openapi'
 import { RevokeRequest, TokenRequest, TokenResponse } from '../operations/oauth.ts'
 import { TAGS } from '../operations/operation.ts'
 import { OPERATIONS } from '../operations/operations.ts'
-import { API_TITLE, API_VERSION, type ServiceUrls, serviceUrls } from '../service-urls.ts'
+import { API_TITLE, API_VERSION, type ServiceUrls } from '../service-urls.ts'
 import { describeOperation } from './describe-operation.ts'
 import { ERROR_SCHEMAS, errorResponses, HEADERS } from './errors.ts'
 
@@ -51,8 +51,7 @@ const SCHEMAS = {
 }
 
 /** The API description (OpenAPI 3.1.0) of every public operation of both apps. */
-export function openApiDescription({ origin }: { origin: string }) {
-  const urls = serviceUrls(origin)
+export function openApiDescription(urls: ServiceUrls) {
   return createDocument(
     {
       openapi: '3.1.0',
