@@ -11,28 +11,19 @@ import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migration
 import { openDataDirectory } from './data-directory.ts'
 import { type DatabasePasswords, localSecrets } from './local-secrets.ts'
 import { type Environment, type LocalSettings, localSettings, PROJECT_FOLDER } from './local-settings.ts'
-import { type Steps, silentSteps } from './terminal.ts'
-
-/** Both apps' settings on the data of `npm start`. Disposing gives the embedded server back. */
-interface LocalEnvironment extends AsyncDisposable {
-  readonly env: Environment
-  /** Undefined when the environment names servers for both apps. */
-  readonly server: EmbeddedPostgres | undefined
-}
+import { type Step, silentStep } from './terminal.ts'
 
 /**
  * Makes what a first run needs: the data directory, keys, the embedded PostgreSQL with its roles and databases. What the
  * environment already says of an app (`AUTH_*`, `RESOURCE_*`) is left as it is; no other server is ever looked for.
+ *
+ * @returns both apps' settings; disposing gives the embedded server back
  */
-export async function openLocalEnvironment(
-  settings: LocalSettings,
-  given: Environment,
-  steps: Steps,
-): Promise<LocalEnvironment> {
+export async function openLocalEnvironment(settings: LocalSettings, given: Environment, step: Step) {
   await using opening = new AsyncDisposableStack()
   const { origin, port, limitsFactor } = settings
   const data = await openDataDirectory(settings.dataDirectory)
-  const secrets = await steps.run(
+  const secrets = await step(
     'keys and secrets',
     () => localSecrets(data, serviceUrls(origin).base),
     (made) => (made.made > 0 ? `made ${made.made} files, readable by you alone` : 'found'),
@@ -40,7 +31,7 @@ export async function openLocalEnvironment(
   const embedded = !given['AUTH_DATABASE_URL'] || !given['RESOURCE_DATABASE_URL']
   const server = embedded
     ? opening.use(
-        await steps.run(
+        await step(
           'PostgreSQL',
           () => useEmbeddedPostgres({ dir: data.path('postgres') }),
           (used) =>
@@ -49,29 +40,31 @@ export async function openLocalEnvironment(
       )
     : undefined
   const databases =
-    server && (await steps.run('roles and databases', () => embeddedDatabases(server, secrets.passwords)))
+    server && (await step('roles and databases', () => embeddedDatabases(server, secrets.passwords)))
   const alsoAccept = `127.0.0.1:${port},[::1]:${port}`
+  const env: Environment = {
+    ...databases,
+    ...secrets.files,
+    RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
+    AUTH_ORIGIN: origin,
+    RESOURCE_ORIGIN: origin,
+    AUTH_ALSO_ACCEPT_HOSTS: alsoAccept,
+    RESOURCE_ALSO_ACCEPT_HOSTS: alsoAccept,
+    AUTH_OUTBOX_DIR: data.path('outbox'),
+    RESOURCE_OUTBOX_DIR: data.path('outbox'),
+    AUTH_LIMITS_FACTOR: String(limitsFactor),
+    RESOURCE_LIMITS_FACTOR: String(limitsFactor),
+    // `npm start` puts its own in place; commands that need none never call it.
+    RESOURCE_AUTH_URL: 'http://127.0.0.1:8091',
+    ...Object.fromEntries(
+      Object.entries(given).filter(([name, value]) => /^(AUTH|RESOURCE)_/.test(name) && value),
+    ),
+  }
   const resources = opening.move()
   return {
+    env,
+    /** Undefined when the environment names servers for both apps. */
     server,
-    env: {
-      ...databases,
-      ...secrets.files,
-      RESOURCE_CLIENT_ID: secrets.RESOURCE_CLIENT_ID,
-      AUTH_ORIGIN: origin,
-      RESOURCE_ORIGIN: origin,
-      AUTH_ALSO_ACCEPT_HOSTS: alsoAccept,
-      RESOURCE_ALSO_ACCEPT_HOSTS: alsoAccept,
-      AUTH_OUTBOX_DIR: data.path('outbox'),
-      RESOURCE_OUTBOX_DIR: data.path('outbox'),
-      AUTH_LIMITS_FACTOR: String(limitsFactor),
-      RESOURCE_LIMITS_FACTOR: String(limitsFactor),
-      // `npm start` puts its own in place; commands that need none never call it.
-      RESOURCE_AUTH_URL: 'http://127.0.0.1:8091',
-      ...Object.fromEntries(
-        Object.entries(given).filter(([name, value]) => /^(AUTH|RESOURCE)_/.test(name) && value),
-      ),
-    },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
@@ -121,6 +114,6 @@ export async function runOnLocalData(
   env: Environment,
 ): Promise<number> {
   if (args.length === 0 || args.some((arg) => HELP.has(arg))) return run(args, env, TERMINAL)
-  await using local = await openLocalEnvironment(localSettings(env, PROJECT_FOLDER), env, silentSteps)
+  await using local = await openLocalEnvironment(localSettings(env, PROJECT_FOLDER), env, silentStep)
   return await run(args, local.env, TERMINAL)
 }

@@ -5,34 +5,20 @@ import { newHashKey, newKeyEncryptionKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { DataDirectory } from './data-directory.ts'
 
-const DatabasePasswords = z.strictObject({
-  auth_owner: z.string(),
-  auth_app: z.string(),
-  resource_owner: z.string(),
-  resource_app: z.string(),
-})
+const ROLES = ['auth_owner', 'auth_app', 'resource_owner', 'resource_app'] as const
+const DatabasePasswords = z.record(z.enum(ROLES), z.string())
 export type DatabasePasswords = z.infer<typeof DatabasePasswords>
 
 const Credential = z.strictObject({ server: z.object({ client_id: z.string() }).loose(), secret: z.string() })
 
 const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
 
-/** The keys and secrets of a first run; each app gets its own, and they share only the API's credential. */
-interface LocalSecrets {
-  /** How many files were made now: 0 on every start but the first. */
-  readonly made: number
-  readonly passwords: DatabasePasswords
-  readonly files: Readonly<
-    Record<'AUTH_KEK_FILE' | 'AUTH_HASH_KEY_FILE' | 'RESOURCE_KEK_FILE' | 'RESOURCE_HASH_KEY_FILE', string>
-  > & {
-    readonly AUTH_RESOURCE_SERVERS_FILE: string
-    readonly RESOURCE_CLIENT_SECRET_FILE: string
-  }
-  readonly RESOURCE_CLIENT_ID: string
-}
-
-/** @param audience the API root that the credential may introspect tokens for */
-export async function localSecrets(data: DataDirectory, audience: string): Promise<LocalSecrets> {
+/**
+ * Makes the keys and secrets of a first run; each app gets its own, and they share only the API's credential.
+ *
+ * @param audience the API root that the credential may introspect tokens for
+ */
+export async function localSecrets(data: DataDirectory, audience: string) {
   const line = (make: () => string) => () => `${make()}\n`
   const authKek = await data.fileOnce('auth-kek', line(newKeyEncryptionKey))
   const authHash = await data.fileOnce('auth-hash-key', line(newHashKey))
@@ -54,6 +40,7 @@ export async function localSecrets(data: DataDirectory, audience: string): Promi
     await replaceFile(servers.path, JSON.stringify([entry]))
   const files = [authKek, authHash, resourceKek, resourceHash, passwords, pair, secret, servers]
   return {
+    /** How many files were made now: 0 on every start but the first. */
     made: files.filter((file) => file.made).length,
     passwords: DatabasePasswords.parse(JSON.parse(passwords.content)),
     files: {
@@ -68,14 +55,7 @@ export async function localSecrets(data: DataDirectory, audience: string): Promi
   }
 }
 
-function newPasswords(): DatabasePasswords {
-  const password = () => randomBytes(24).toString('base64url')
-  return {
-    auth_owner: password(),
-    auth_app: password(),
-    resource_owner: password(),
-    resource_app: password(),
-  }
-}
+const newPasswords = () =>
+  Object.fromEntries(ROLES.map((role) => [role, randomBytes(24).toString('base64url')]))
 
 const slug = (url: string) => url.replaceAll(/[^A-Za-z0-9]+/g, '-')

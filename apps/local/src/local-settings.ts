@@ -13,13 +13,7 @@ export const PROJECT_FOLDER = fileURLToPath(new URL('../../..', import.meta.url)
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-export interface LocalSettings {
-  readonly port: number
-  readonly origin: string
-  /** Absolute. */
-  readonly dataDirectory: string
-  readonly limitsFactor: number
-}
+export type LocalSettings = Readonly<ReturnType<typeof localSettings>>
 
 const LOOPBACK_LIMITS_FACTOR = 100
 
@@ -28,7 +22,7 @@ const LOOPBACK_LIMITS_FACTOR = 100
  *
  * @throws {LocalError} naming every bad one
  */
-export function localSettings(env: Environment, projectFolder: string): LocalSettings {
+export function localSettings(env: Environment, projectFolder: string) {
   const parsed = z
     .object({
       PORT: z.coerce.number('must be a number').int().min(1).max(65_535).default(8080),
@@ -47,6 +41,7 @@ export function localSettings(env: Environment, projectFolder: string): LocalSet
   return {
     port,
     origin,
+    /** Absolute. */
     dataDirectory: path.resolve(projectFolder, DATA_DIR),
     limitsFactor: LIMITS_FACTOR ?? (isLoopback(origin) ? LOOPBACK_LIMITS_FACTOR : 1),
   }

@@ -9,7 +9,7 @@ process.exitCode = await plainly(async () => {
   const stopped = shutdownSignal()
   const settings = localSettings(process.env, PROJECT_FOLDER)
   print(`Starting Plainpath at ${settings.origin}`)
-  await using service = await startLocal(settings, process.env, { print, steps: printedSteps(print) })
+  await using service = await startLocal(settings, process.env, { print, step: printedSteps(print) })
   for (const line of firstWords(settings)) print(line)
   const signal = await stopped
   print(`Stopping after ${signal}: requests under way may finish.`)

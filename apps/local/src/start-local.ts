@@ -11,14 +11,10 @@ import { front } from './front.ts'
 import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
 import type { Environment, LocalSettings } from './local-settings.ts'
 import { LocalError } from './local-settings.ts'
-import type { Steps } from './terminal.ts'
+import type { Step } from './terminal.ts'
 import { plainLog } from './terminal.ts'
 
 const DRAIN_SECONDS = 10
-
-interface LocalService extends AsyncDisposable {
-  readonly origin: string
-}
 
 /**
  * The whole service in one process on one origin. The port is taken first, so that a taken one is known at once; until
@@ -29,8 +25,8 @@ interface LocalService extends AsyncDisposable {
 export async function startLocal(
   settings: LocalSettings,
   given: Environment,
-  { print, steps }: { print: (line: string) => void; steps: Steps },
-): Promise<LocalService> {
+  { print, step }: { print: (line: string) => void; step: Step },
+): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
   const now = () => new Date()
   let handler: RequestHandler = notReady
@@ -38,9 +34,9 @@ export async function startLocal(
     const server = await listenOn(host, settings.port, (request, response) => handler(request, response))
     if (server) opening.use(server)
   }
-  const local = opening.use(await openLocalEnvironment(settings, given, steps))
+  const local = opening.use(await openLocalEnvironment(settings, given, step))
   if (local.server) await requireSole(opening, local.server.url, settings.dataDirectory)
-  await steps.run(
+  await step(
     'tables',
     () => migrateBoth(local.env),
     (count) => (count > 0 ? `applied ${count} migrations` : 'up to date'),
@@ -48,9 +44,12 @@ export async function startLocal(
 
   const authConfig = loadAuthConfig(local.env)
   const authLog = plainLog('auth', print)
-  await steps.run(
+  await step(
     'signing key',
-    () => firstKey(authConfig),
+    async () => {
+      await using stores = await openStores(authConfig, { log: authLog, now })
+      return await initKeys({ keys: stores.keys })
+    },
     (kid) => (kid ? `made ${kid}` : 'found'),
   )
   const auth = opening.use(await openAuth(authConfig, { log: authLog, now, announce: print }))
@@ -60,7 +59,7 @@ export async function startLocal(
     ...local.env,
     RESOURCE_AUTH_URL: given['RESOURCE_AUTH_URL'] || internal.url,
   })
-  await steps.run(
+  await step(
     'guides',
     () => publishFirstGuides(resourceConfig.databaseUrl, now()),
     (count) => (count > 0 ? `published ${count}` : 'found'),
@@ -69,15 +68,8 @@ export async function startLocal(
     await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
   )
   handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
-  await steps.run('service', () => requireHealthy(settings.origin, settings.port))
-
-  const resources = opening.move()
-  return { origin: settings.origin, [Symbol.asyncDispose]: () => resources.disposeAsync() }
-
-  async function firstKey(config: ReturnType<typeof loadAuthConfig>) {
-    await using stores = await openStores(config, { log: authLog, now })
-    return await initKeys({ keys: stores.keys })
-  }
+  await step('service', () => requireHealthy(settings.origin, settings.port))
+  return opening.move()
 }
 
 const notReady: RequestHandler = (_request, response) => {

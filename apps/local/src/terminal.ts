@@ -2,25 +2,22 @@ import { describeError, type Log, type LogFields } from '@plainpath/http'
 import { isLoopback, serviceUrls } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
-/** Tells a person what happens, and how long each step took. */
-export interface Steps {
-  run<T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string): Promise<T>
-}
+/** Does a part of the work, and tells a person what came of it. */
+export type Step = <T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string) => Promise<T>
 
-export function printedSteps(print: (line: string) => void): Steps {
-  return {
-    async run(name, work, outcome) {
-      const startedAt = performance.now()
-      const result = await work()
-      const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
-      print(`  ${name.padEnd(22)} ${`${seconds} s`.padStart(6)}   ${outcome?.(result) ?? 'ready'}`)
-      return result
-    },
+/** Prints how long each step took. */
+export const printedSteps =
+  (print: (line: string) => void): Step =>
+  async (name, work, outcome) => {
+    const startedAt = performance.now()
+    const result = await work()
+    const seconds = ((performance.now() - startedAt) / 1000).toFixed(1)
+    print(`  ${name.padEnd(22)} ${`${seconds} s`.padStart(6)}   ${outcome?.(result) ?? 'ready'}`)
+    return result
   }
-}
 
 /** For command lines, which print nothing but their answer. */
-export const silentSteps: Steps = { run: (_name, work) => work() }
+export const silentStep: Step = (_name, work) => work()
 
 /** The log of `npm start`: a short line for each request, for the person who watches it. */
 export function plainLog(service: string, print: (line: string) => void): Log {
