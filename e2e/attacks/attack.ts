@@ -66,12 +66,15 @@ export async function attackWithAll(
   await inBatches(all.filter((one) => !refused.includes(one)))
 }
 
+/** How failures of some operations are written; others are problems (RFC 9457) alone. */
+const FORMS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
+
 async function judged({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
   return explained(sent, async () => {
     const answer = await target.sender.send(sent)
     expectSoundAnswer(answer, {
       origin: system.origin,
-      ...(sent.path === target.operation.path && { form: target.operation.errors }),
+      ...(sent.path === target.operation.path && { form: FORMS[target.operation.tag] ?? 'problem' }),
       confidential: [targets.agent.client_secret, targets.token],
     })
     expect(answer.ms).toBeLessThan(SOON_MS)

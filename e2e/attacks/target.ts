@@ -8,7 +8,7 @@ export type FormFields = readonly (readonly [string, string])[]
 
 /** One operation, and how to call it so that it succeeds. */
 export interface Target {
-  readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'errors' | 'request'>
+  readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'tag' | 'request'>
   readonly kind: 'json' | 'form' | 'bodiless'
   readonly sender: Sender
   /** A request that succeeds, each time with something new. */
@@ -148,7 +148,7 @@ const INTROSPECTION: Target['operation'] = {
   method: 'post',
   path: '/oauth/introspect',
   access: 'client',
-  errors: 'oauth',
+  tag: 'OAuth',
   request: { body: z.object({ token: z.string().min(1) }) },
 }
 

@@ -11,13 +11,13 @@ import { z } from 'zod'
 import { LONGEST_SEARCH, MOST_GUIDES } from '../operations/guides.ts'
 
 /** One tool of the MCP server, said once: the server registers it, and the server card lists it. */
-export interface McpTool<I extends z.ZodObject = z.ZodObject, O extends z.ZodObject = z.ZodObject> {
+export interface McpTool {
   readonly title: string
   /** What a model reads when it chooses a tool. */
   readonly description: string
-  readonly inputSchema: I
+  readonly inputSchema: z.ZodObject
   /** What may leave the process; 2025-era clients know objects only. */
-  readonly outputSchema: O
+  readonly outputSchema: z.ZodObject
   readonly annotations: {
     readonly readOnlyHint: boolean
     readonly destructiveHint: boolean
@@ -26,10 +26,6 @@ export interface McpTool<I extends z.ZodObject = z.ZodObject, O extends z.ZodObj
     readonly openWorldHint: boolean
   }
 }
-
-const defineTool = <const I extends z.ZodObject, const O extends z.ZodObject>(
-  tool: McpTool<I, O>,
-): McpTool<I, O> => tool
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const ADDS = { ...READS, readOnlyHint: false }
@@ -47,7 +43,7 @@ const Limit = (most: number) =>
 
 /** Every tool by name, in the order of `tools/list`. */
 export const MCP_TOOLS = {
-  list_guides: defineTool({
+  list_guides: {
     title: 'List guides',
     description:
       'List the published plain-English guides to U.S. immigration, with slugs and summaries. Information, not legal advice.',
@@ -57,8 +53,8 @@ export const MCP_TOOLS = {
     }),
     outputSchema: GuideList,
     annotations: READS,
-  }),
-  search_guides: defineTool({
+  },
+  search_guides: {
     title: 'Search guides',
     description:
       'Find the guides that answer a question in plain English, best first, each with the part that answers it. ' +
@@ -77,8 +73,8 @@ export const MCP_TOOLS = {
     }),
     outputSchema: GuideList.pick({ guides: true }),
     annotations: READS,
-  }),
-  get_guide: defineTool({
+  },
+  get_guide: {
     title: 'Read a guide',
     description:
       'Read one guide with its official sources, when an attorney is needed, and the disclaimer to show with it.',
@@ -92,8 +88,8 @@ export const MCP_TOOLS = {
     }),
     outputSchema: Guide,
     annotations: READS,
-  }),
-  join_waitlist: defineTool({
+  },
+  join_waitlist: {
     title: 'Join the waitlist',
     description:
       'Put a person on the product waitlist. Ask the person before you send their e-mail address. ' +
@@ -105,8 +101,8 @@ export const MCP_TOOLS = {
       }),
     }),
     annotations: ADDS,
-  }),
-  send_contact_message: defineTool({
+  },
+  send_contact_message: {
     title: 'Send a message',
     description:
       'Send a message to the people behind Plainpath, for a person who verified their e-mail address with you. ' +
@@ -114,7 +110,7 @@ export const MCP_TOOLS = {
     inputSchema: ContactRequest,
     outputSchema: ContactReceived,
     annotations: { ...ADDS, idempotentHint: false },
-  }),
-}
+  },
+} satisfies Record<string, McpTool>
 
 export type McpToolName = keyof typeof MCP_TOOLS

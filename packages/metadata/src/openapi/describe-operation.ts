@@ -56,7 +56,7 @@ function requestBodyOf({ request, ...operation }: Operation, urls: ServiceUrls) 
 
 /** The statuses of success, the failures that have a number, and all other failures as one. */
 function responsesOf(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
-  const failure = { $ref: `#/components/responses/${errorComponent(operation.errors)}` as const }
+  const failure = { $ref: `#/components/responses/${errorComponent(operation)}` as const }
   type Entry = [string, ZodOpenApiResponseObject | typeof failure]
   const successes = Object.entries(operation.responses).map(([status, schema]): Entry => {
     const { description, example } = operation.outcomes[Number(status)] ?? { description: '' }

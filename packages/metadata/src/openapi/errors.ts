@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-openapi'
-import type { ErrorShape } from '../operations/operation.ts'
+import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
 /** RFC 9457 with our extension members. */
@@ -42,10 +42,9 @@ const OAuthError = z.object({
 
 const PROBLEM_TYPE = 'application/problem+json'
 
-/** The component that describes every failure of this shape. */
-export const errorComponent = (shape: ErrorShape) => COMPONENTS[shape]
-
-const COMPONENTS = { problem: 'Problem', agent: 'AgentProblem', oauth: 'OAuthError' } as const
+/** The component that describes every failure of an operation: what OAuth clients call fails in the words of OAuth. */
+export const errorComponent = ({ tag }: Operation) =>
+  tag === 'OAuth' ? 'OAuthError' : tag === 'Agents' ? 'AgentProblem' : 'Problem'
 
 export const ERROR_SCHEMAS = { Problem, AgentProblem, OAuthError }
 

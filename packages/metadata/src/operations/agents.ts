@@ -72,7 +72,6 @@ export const registerAgent = defineOperation({
     'once. If the answer is lost, register again. The service chooses id, secret, scopes and grants. With `jwks` ' +
     'the agent has no secret and authenticates by `private_key_jwt`.',
   access: 'open',
-  errors: 'agent',
   request: { body: RegisterAgentRequest },
   bodyOptional: true,
   bodyExamples: {
@@ -101,7 +100,6 @@ export const getAgent = defineOperation({
   summary: 'What is known of the client that asks: identity, scopes and limits',
   description: CLIENT_AUTHENTICATION,
   access: 'client',
-  errors: 'agent',
   responses: { 200: AgentDescription },
   outcomes: {
     200: {
@@ -124,7 +122,6 @@ export const deleteAgent = defineOperation({
   summary: 'End the client and all its tokens at once, and erase its name',
   description: `${CLIENT_AUTHENTICATION} No request that begins after the answer succeeds with a token of this client.`,
   access: 'client',
-  errors: 'agent',
   responses: { 204: null },
   outcomes: { 204: { description: 'The client and its tokens have ended.' } },
 })
@@ -142,7 +139,6 @@ export const replaceAgentKeys = defineOperation({
     'until then the token endpoint may still take its old secret, or not know a new key yet. Tokens that it has live ' +
     'on. If the answer is lost, try the new key.',
   access: 'client',
-  errors: 'agent',
   request: { body: ReplaceAgentKeysRequest },
   bodyExamples: { key: () => ({ keys: [{ ...POINT, kid: '2026-11' }] }) },
   responses: { 200: AgentDescription },
@@ -165,7 +161,6 @@ export const createAgentSecret = defineOperation({
     '`DELETE /api/agent/secrets/{id}`. A client has at most two: 409 `too-many-secrets`. If the answer is lost, find ' +
     'the new secret in `GET /api/agent`, end it, and ask again. An agent with keys has no secrets: 409 `client-has-keys`.',
   access: 'client',
-  errors: 'agent',
   responses: { 201: AddedSecret },
   outcomes: {
     201: {
@@ -193,7 +188,6 @@ export const deleteAgentSecret = defineOperation({
     'since nobody knows which were got with which secret: get another with the secret that is left, which has no end ' +
     'any more. The last secret cannot be ended: 409 `last-secret`.',
   access: 'client',
-  errors: 'agent',
   request: { params: z.object({ id: z.uuid() }) },
   responses: { 204: null },
   outcomes: { 204: { description: 'The secret has ended.' } },

@@ -46,7 +46,6 @@ export const beginClaim = defineOperation({
     'is the same for every address, and says nothing of whether a mail went. Asking again supersedes the attempt ' +
     'before.',
   access: 'client',
-  errors: 'agent',
   request: { body: BeginClaimRequest },
   bodyExamples: { email: () => ({ email: 'ana@example.org' }) },
   responses: { 202: BegunClaim },
@@ -78,7 +77,6 @@ export const completeClaim = defineOperation({
     'is 400 `otp-invalid` with `attempts_remaining`. Before the person let the page show a code: 409 ' +
     '`code-not-shown`, which counts as none.',
   access: 'client',
-  errors: 'agent',
   request: { body: CompleteClaimRequest },
   bodyExamples: { otp: () => ({ otp: exampleCode() }) },
   responses: { 200: CompletedClaim },
@@ -98,7 +96,6 @@ export const endClaim = defineOperation({
   summary: 'End the claim, with its assertions and tokens, and an attempt that is open',
   description: `${CLIENT_AUTHENTICATION} The address is erased. The client itself and its other tokens stay.`,
   access: 'client',
-  errors: 'agent',
   responses: { 204: null },
   outcomes: { 204: { description: 'There is no claim, and no open attempt.' } },
 })
@@ -113,7 +110,6 @@ export const createAssertion = defineOperation({
     `${CLIENT_AUTHENTICATION} The assertion says that the person behind this client controls a mailbox; it holds no ` +
     `address, lasts up to ${durationIn('hour', RULES.identityAssertionMs)}, and only this client can exchange it. Without a claim: 409 \`no-claim\`.`,
   access: 'client',
-  errors: 'agent',
   responses: { 200: RenewedAssertion },
   outcomes: {
     200: {

@@ -36,7 +36,6 @@ export const sendContactMessage = defineOperation({
     'Ask the person before you send. With `Idempotency-Key` a repeated request sends nothing again: the same answer ' +
     'comes, 409 while the first is under way, 422 for another body.',
   access: ACCESS,
-  errors: 'problem',
   request: { body: ContactRequest },
   requestHeaders: Headers,
   bodyExamples: {
@@ -63,7 +62,6 @@ export const getContactMessage = defineOperation({
   summary: 'See what became of a message',
   description: 'Only for the registration that sent it; for any other it is 404.',
   access: ACCESS,
-  errors: 'problem',
   request: { params: Params },
   responses: { 200: ContactState },
   outcomes: {
@@ -82,7 +80,6 @@ export const deleteContactMessage = defineOperation({
   summary: 'Take a message back before it is delivered',
   description: 'Its text is erased at once. A message that was delivered cannot be taken back: 409.',
   access: ACCESS,
-  errors: 'problem',
   request: { params: Params },
   responses: { 204: null },
   outcomes: { 204: { description: 'Erased.' } },

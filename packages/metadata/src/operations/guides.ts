@@ -65,7 +65,6 @@ export const listGuides = defineOperation({
   summary: 'List published immigration guides with slugs and summaries',
   description: `With \`q\` it searches them. ${PUBLIC_READ}`,
   access: 'public',
-  errors: 'problem',
   cache: 'public',
   request: { query: ListGuidesQuery },
   responses: { 200: GuideList },
@@ -99,7 +98,6 @@ export const getGuide = defineOperation({
     'With `Accept: text/markdown` the whole guide comes as one Markdown text. A guide that was retired is answered ' +
     `410 \`guide-retired\`, and \`successor\` names what to read instead. ${PUBLIC_READ}`,
   access: 'public',
-  errors: 'problem',
   cache: 'public',
   request: { params: z.object({ slug: GuideSlug }), query: GetGuideQuery },
   responses: { 200: Guide },

@@ -101,7 +101,6 @@ export const createToken = defineOperation({
   summary: 'Get an access token (RFC 6749)',
   description: `${CLIENT_AUTHENTICATION}${CONFIRMED}`,
   access: 'client',
-  errors: 'oauth',
   request: { body: TokenRequest },
   bodyType: FORM,
   bodyExamples: {
@@ -139,7 +138,6 @@ export const revokeToken = defineOperation({
     `${CLIENT_AUTHENTICATION} A client ends its own tokens only. Once this is answered 200, no request that ` +
     'begins later succeeds with the token.',
   access: 'client',
-  errors: 'oauth',
   request: { body: RevokeRequest },
   bodyType: FORM,
   bodyExamples: { token: () => ({ token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df' }) },

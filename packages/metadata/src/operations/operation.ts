@@ -11,9 +11,6 @@ export const TAGS = {
   Health: 'Whether the service works.',
 } as const
 
-/** How failures are written: RFC 9457; the same with `error` and `error_description`; or RFC 6749 §5.2. */
-export type ErrorShape = 'problem' | 'agent' | 'oauth'
-
 type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
 type Replies = Record<number, z.ZodType | null>
 type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
@@ -41,7 +38,6 @@ interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
   readonly tag: keyof typeof TAGS
   /** As in `packages/http`: who may call. */
   readonly access: A
-  readonly errors: ErrorShape
   readonly request?: I
   /** Headers of its own that the route reads itself, by the names that are shown. */
   readonly requestHeaders?: z.ZodObject

@@ -24,7 +24,6 @@ const getHealth = defineOperation({
   description:
     'Answers 200 as long as guides can be read, `degraded` when a part that other operations need does not work.',
   access: 'open',
-  errors: 'problem',
   responses: { 200: Health },
   outcomes: {
     200: {

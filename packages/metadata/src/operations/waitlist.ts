@@ -24,7 +24,6 @@ export const joinWaitlist = defineOperation({
     'simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, ' +
     'and pages to confirm and to leave. Referrals count once confirmed. Public: no token is needed.',
   access: 'public',
-  errors: 'problem',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
     plain: () => ({ email: 'ana@example.org' }),
@@ -58,7 +57,6 @@ export const forgetWaitlist = defineOperation({
     'If the address is on the list, a mail with a link to a page that takes it off follows. The answer is the same for ' +
     'every address. Public: no token is needed.',
   access: 'public',
-  errors: 'problem',
   request: { body: ForgetWaitlistRequest },
   bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },
   responses: { 202: ForgetWaitlistAccepted },
