@@ -7,7 +7,6 @@ import type { Parts } from './world.ts'
 /** The pure files, which import nothing but types and each other. */
 const FILES = {
   'revocation-member.ts': '@plainpath/resource/revocation-member',
-  'kept-answers.ts': '@plainpath/resource/kept-answers',
   'revocation-wait.ts': '@plainpath/auth/revocation-wait',
 } as const
 
@@ -33,18 +32,18 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'NO_LEASE: what is kept is used without a lease',
     file: 'revocation-member.ts',
-    from: `    ask(hash, now) {
+    from: `    ask(hash: string, now: number): Asked {
       if (!isValid(now)) return { how: 'alone' }
       const answer = kept.find(hash, now)`,
-    to: `    ask(hash, now) {
+    to: `    ask(hash: string, now: number): Asked {
       const answer = kept.find(hash, now)`,
     seed: 7,
   },
   {
     name: 'FOUND_WITHOUT_LEASE: what is kept is found without a lease',
     file: 'revocation-member.ts',
-    from: `find: (hash, now) => (isValid(now) ? kept.find(hash, now) : undefined)`,
-    to: `find: (hash, now) => kept.find(hash, now)`,
+    from: `find: (hash: string, now: number) => (isValid(now) ? kept.find(hash, now) : undefined)`,
+    to: `find: (hash: string, now: number) => kept.find(hash, now)`,
     seed: 7,
   },
   {

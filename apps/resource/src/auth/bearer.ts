@@ -11,8 +11,7 @@ import {
 } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
-import type { Introspect } from './introspection.ts'
-import type { ActiveAnswer } from './kept-answers.ts'
+import type { ActiveAnswer, Introspect } from './introspection.ts'
 
 /** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'

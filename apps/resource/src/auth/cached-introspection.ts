@@ -1,7 +1,6 @@
 import { sha256 } from '@plainpath/sealing'
-import type { Introspect, Introspection } from './introspection.ts'
+import type { ActiveAnswer, Introspect, Introspection } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
-import type { ActiveAnswer } from './kept-answers.ts'
 import type { LookUp, RevocationMember } from './revocation-member.ts'
 
 /**

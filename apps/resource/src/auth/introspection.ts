@@ -20,6 +20,8 @@ export type Introspection =
       readonly endsToldBy?: string
     }
 
+export type ActiveAnswer = Extract<Introspection, { active: true }>
+
 /**
  * Asks what a token is worth.
  *

@@ -1,6 +1,6 @@
 import type { Notice } from '@plainpath/revocation'
 import { expect, test } from 'vitest'
-import type { ActiveAnswer } from './kept-answers.ts'
+import type { ActiveAnswer } from './introspection.ts'
 import { type Join, type LookUp, revocationMember } from './revocation-member.ts'
 
 const MARK = 'mark-1'

@@ -1,6 +1,5 @@
 import type { Ended, Notice } from '@plainpath/revocation'
-import type { Introspection } from './introspection.ts'
-import { type ActiveAnswer, keptAnswers } from './kept-answers.ts'
+import type { ActiveAnswer, Introspection } from './introspection.ts'
 
 /** Something to ask of the store; its answer comes back together with it. */
 export type Command = Join | Hear
@@ -34,13 +33,9 @@ export type Asked =
   /** Ask for this request alone. */
   | { readonly how: 'alone' }
 
-export interface MemberOptions {
-  /** Nobody else's. */
-  readonly name: string
-  readonly leaseMs: number
-  /** No answer is used for longer, whatever is heard. */
-  readonly keepMs: number
-  readonly mostKept: number
+interface Membership {
+  readonly id: string
+  readonly mark: string
 }
 
 /**
@@ -50,33 +45,14 @@ export interface MemberOptions {
  * A request may use what is kept, or share a look-up, only while the lease is valid. A look-up that is forgotten is
  * shared by nobody afterwards, and its answer is not kept.
  */
-export interface RevocationMember {
-  isValid(now: number): boolean
-  readonly kept: number
-  /** Notices can be heard from now on. */
-  connected(now: number): Command[]
-  /** Nothing can be heard: nothing is believed either. @returns the id of the membership that ends */
-  disconnected(): string | undefined
-  joined(join: Join, granted: { mark: string; number: number } | undefined, now: number): Command[]
-  /** @param number of the store; undefined when this is no member any more */
-  heard(hear: Hear, number: number | undefined, now: number): Command[]
-  /** @param notice undefined for one that cannot be read */
-  notice(notice: Notice | undefined, now: number): Command[]
-  /** Time to renew. */
-  tick(now: number): Command[]
-  /** What is kept, for whoever could as well ask. */
-  find(hash: string, now: number): ActiveAnswer | undefined
-  ask(hash: string, now: number): Asked
-  /** @param answer undefined when there was none */
-  answered(lookUp: LookUp, answer: Introspection | undefined, now: number): void
-}
-
-interface Membership {
-  readonly id: string
-  readonly mark: string
-}
-
-export function revocationMember(options: MemberOptions): RevocationMember {
+export function revocationMember(options: {
+  /** Nobody else's. */
+  readonly name: string
+  readonly leaseMs: number
+  /** No answer is used for longer, whatever is heard. */
+  readonly keepMs: number
+  readonly mostKept: number
+}) {
   const kept = keptAnswers(options.mostKept)
   const lookUps = new Map<string, LookUp>()
   let isConnected = false
@@ -122,17 +98,19 @@ export function revocationMember(options: MemberOptions): RevocationMember {
     get kept() {
       return kept.size
     },
-    connected(now) {
+    /** Notices can be heard from now on. */
+    connected(now: number): Command[] {
       isConnected = true
       return join(now)
     },
-    disconnected() {
+    /** Nothing can be heard: nothing is believed either. @returns the id of the membership that ends */
+    disconnected(): string | undefined {
       isConnected = false
       const id = member?.id
       stopBelieving()
       return id
     },
-    joined(asked, granted, now) {
+    joined(asked: Join, granted: { mark: string; number: number } | undefined, now: number): Command[] {
       if (asked.id !== joining?.id) return []
       joining = undefined
       if (!granted) return []
@@ -145,13 +123,15 @@ export function revocationMember(options: MemberOptions): RevocationMember {
       seen = overtook.number
       return hear(member, now)
     },
-    heard(asked, number, now) {
+    /** @param number of the store; undefined when this is no member any more */
+    heard(asked: Hear, number: number | undefined, now: number): Command[] {
       if (!member || asked.id !== member.id) return []
       if (number === undefined || number > seen || number < asked.seen) return join(now)
       if (number === asked.seen) believedUntil = Math.max(believedUntil, asked.sentAt + options.leaseMs)
       return []
     },
-    notice(notice, now) {
+    /** @param notice undefined for one that cannot be read */
+    notice(notice: Notice | undefined, now: number): Command[] {
       if (joining) {
         overtook = notice
         return []
@@ -163,12 +143,14 @@ export function revocationMember(options: MemberOptions): RevocationMember {
       seen = notice.number
       return hear(member, now)
     },
-    tick(now) {
+    /** Time to renew. */
+    tick(now: number): Command[] {
       if (member) return hear(member, now)
       return joining ? [] : join(now)
     },
-    find: (hash, now) => (isValid(now) ? kept.find(hash, now) : undefined),
-    ask(hash, now) {
+    /** What is kept, for whoever could as well ask. */
+    find: (hash: string, now: number) => (isValid(now) ? kept.find(hash, now) : undefined),
+    ask(hash: string, now: number): Asked {
       if (!isValid(now)) return { how: 'alone' }
       const answer = kept.find(hash, now)
       if (answer) return { how: 'kept', answer }
@@ -178,11 +160,45 @@ export function revocationMember(options: MemberOptions): RevocationMember {
       lookUps.set(hash, lookUp)
       return { how: 'new', lookUp }
     },
-    answered(lookUp, answer, now) {
+    /** @param answer undefined when there was none */
+    answered(lookUp: LookUp, answer: Introspection | undefined, now: number): void {
       if (lookUps.get(lookUp.hash) !== lookUp) return
       lookUps.delete(lookUp.hash)
       if (!answer?.active || answer.endsToldBy === undefined || answer.endsToldBy !== member?.mark) return
       if (isValid(now)) kept.keep(lookUp.hash, answer, now + options.keepMs)
+    },
+  }
+}
+
+export type RevocationMember = ReturnType<typeof revocationMember>
+
+/** Answers in memory under the hash of their token; the ones unused longest go when there are too many. */
+function keptAnswers(most: number) {
+  /** `until` is of the member's clock. */
+  const kept = new Map<string, { readonly answer: ActiveAnswer; readonly until: number }>()
+  return {
+    get size() {
+      return kept.size
+    },
+    find(hash: string, now: number): ActiveAnswer | undefined {
+      const found = kept.get(hash)
+      if (!found) return undefined
+      kept.delete(hash)
+      if (now >= found.until) return undefined
+      // A Map lists what was put in last at the end.
+      kept.set(hash, found)
+      return found.answer
+    },
+    keep(hash: string, answer: ActiveAnswer, until: number): void {
+      kept.delete(hash)
+      kept.set(hash, { answer, until })
+      if (kept.size <= most) return
+      for (const [oldest] of kept) return void kept.delete(oldest)
+    },
+    forget(ended: Ended): void {
+      if (ended.kind === 'token') kept.delete(ended.hash)
+      else if (ended.kind === 'everything') kept.clear()
+      else for (const [hash, { answer }] of kept) if (answer.clientId === ended.id) kept.delete(hash)
     },
   }
 }

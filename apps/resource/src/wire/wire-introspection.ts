@@ -5,9 +5,8 @@ import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cachedIntrospection } from '../auth/cached-introspection.ts'
 import type { ClientSecret } from '../auth/client-secret.ts'
-import type { Introspect } from '../auth/introspection.ts'
+import type { ActiveAnswer, Introspect } from '../auth/introspection.ts'
 import { type IntrospectionMetrics, introspectionClient } from '../auth/introspection-client.ts'
-import type { ActiveAnswer } from '../auth/kept-answers.ts'
 import { type RevocationMember, revocationMember } from '../auth/revocation-member.ts'
 import type { Config } from '../config.ts'
 
