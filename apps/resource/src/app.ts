@@ -15,13 +15,13 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
-import type Koa from 'koa'
 import { refuseTokenInQuery } from './auth/bearer.ts'
 import { AuthorizationServerFailure } from './auth/introspection.ts'
 import type { Config } from './config.ts'
 import { errorPage } from './pages/error-page.ts'
 
-export interface AppDeps {
+/** What the public reaches: what is in memory at once, all else through the app. */
+export function publicHandler(deps: {
   readonly config: Pick<Config, 'origin' | 'trustedProxies' | 'corsOrigins' | 'alsoAcceptHosts'>
   readonly urls: ServiceUrls
   readonly routes: readonly Route[]
@@ -33,31 +33,20 @@ export interface AppDeps {
   readonly tracing: Tracing | undefined
   readonly clock: WatchedClock
   readonly log: Log
-}
-
-/** What the public reaches: what is in memory at once, all else through the app. */
-export function publicHandler(deps: AppDeps): RequestHandler {
-  return quickAnswers(publicApp(deps).callback(), {
-    ...contextOf(deps),
-    ...deps.quick,
-    limiter: deps.limiter,
-    traces: tracesOf(deps),
-  })
-}
-
-const contextOf = ({ config, log, metrics }: AppDeps) => ({ ...config, log, onAnswer: metrics.answered })
-const tracesOf = ({ config, tracing }: AppDeps) => tracing && { tracing, continues: config.trustedProxies }
-
-function publicApp(deps: AppDeps): Koa {
-  const { config, urls, clock } = deps
-  const { origin } = config
+}): RequestHandler {
+  const { config, urls, limiter, authenticators, metrics, tracing, clock, log } = deps
+  const answering = {
+    ...config,
+    log,
+    onAnswer: metrics.answered,
+    traces: tracing && { tracing, continues: config.trustedProxies },
+  }
   const app = createApp({
-    ...contextOf(deps),
-    traces: tracesOf(deps),
+    ...answering,
     clock,
     csp: PAGE_CSP,
     formOf: (path) => (isForMachines(path) ? 'problem' : 'page'),
-    page: (problem) => errorPage(origin, problem),
+    page: (problem) => errorPage(config.origin, problem),
     isUnavailable: (thrown) => thrown instanceof AuthorizationServerFailure || isUnavailable(thrown),
     browsers: {
       alsoAcceptHosts: config.alsoAcceptHosts,
@@ -66,8 +55,8 @@ function publicApp(deps: AppDeps): Koa {
     },
   })
   app.use(refuseTokenInQuery(urls))
-  app.use(mountRoutes(deps.routes, deps))
-  return app
+  app.use(mountRoutes(deps.routes, { limiter, authenticators }))
+  return quickAnswers(app.callback(), { ...answering, ...deps.quick, limiter })
 }
 
 /** Where nobody expects a page, an error is JSON even for a browser. */

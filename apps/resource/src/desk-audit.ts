@@ -1,6 +1,6 @@
 import type { Database } from '@plainpath/postgres'
 
-export interface DeskAct {
+interface DeskAct {
   /** Who did it: the user of the machine where the command ran. */
   readonly actor: string
   readonly action: 'waitlist export' | 'waitlist forget' | 'contact show' | 'contact erase' | 'replay'

@@ -3,23 +3,12 @@ import type { SealingKeys } from '@plainpath/sealing'
 import { messagePlace } from './contact/contact-message.ts'
 import { emailPlace } from './waitlist/waitlist-store.ts'
 
-export interface Rewrapped {
-  /** Addresses of the waitlist. */
-  readonly addresses: number
-  /** Texts and addresses of messages. */
-  readonly messages: number
-}
-
 /**
  * Seals what the API keeps under the newest key-encryption key; mails that wait are left to go as they are.
  *
  * @returns how many values were under another one @throws {SealError} for a value that cannot be opened
  */
-export async function rewrapSealed(
-  db: Database,
-  keys: SealingKeys,
-  options: { trial: boolean },
-): Promise<Rewrapped> {
+export async function rewrapSealed(db: Database, keys: SealingKeys, options: { trial: boolean }) {
   const rewrap = (table: string, column: string, placeOf: (id: string) => string) => {
     const rewrite = (sealed: Buffer, id: string) => keys.reseal(sealed, placeOf(id))
     return rewriteColumn(db, { table, column, key: 'id', rewrite }, options)
@@ -27,5 +16,10 @@ export async function rewrapSealed(
   const addresses = await rewrap('waitlist_entries', 'email_sealed', emailPlace)
   const texts = await rewrap('contact_messages', 'message_sealed', (id) => messagePlace(id, 'message'))
   const replies = await rewrap('contact_messages', 'reply_sealed', (id) => messagePlace(id, 'reply'))
-  return { addresses, messages: texts + replies }
+  return {
+    /** Of the waitlist. */
+    addresses,
+    /** Texts and addresses. */
+    messages: texts + replies,
+  }
 }

@@ -3,7 +3,7 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 export { InvalidArgumentError }
 
 /** An argument or option of a command, and how the handler gets it. */
-export interface Parameter<T> {
+interface Parameter<T> {
   readonly declared: Argument | Option
   /** @param given what the parser made of the command line; undefined when it was left out */
   read(given: unknown): T

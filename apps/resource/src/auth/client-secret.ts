@@ -1,28 +1,5 @@
 import type { Log } from '@plainpath/http'
 
-/** The secret with which this API introspects. It may be changed while the API runs. */
-export interface ClientSecret {
-  current(): string
-  /**
-   * Another secret than the one that was refused: the file's, which is read at once, or else the one before it.
-   *
-   * @returns undefined when there is none
-   */
-  insteadOf(refused: string): Promise<string | undefined>
-}
-
-export interface FollowedClientSecret extends ClientSecret, AsyncDisposable {}
-
-export interface FollowClientSecretDeps {
-  /** What the file held at the start. */
-  readonly first: string
-  /** @throws when the file cannot be read, or holds no secret; never quoting it */
-  readonly read: () => Promise<string>
-  /** How often the file is read. */
-  readonly readMs?: number
-  readonly log: Log
-}
-
 const READ_MS = 1_000
 
 /**
@@ -30,7 +7,15 @@ const READ_MS = 1_000
  * refusals at once share one reading. A file that cannot be read changes nothing. The secret before is kept, since the file
  * may have been changed before every instance of the authorization server knew of it.
  */
-export function followClientSecret(deps: FollowClientSecretDeps): FollowedClientSecret {
+export function followClientSecret(deps: {
+  /** What the file held at the start. */
+  readonly first: string
+  /** @throws when the file cannot be read, or holds no secret; never quoting it */
+  readonly read: () => Promise<string>
+  /** How often the file is read. */
+  readonly readMs?: number
+  readonly log: Log
+}) {
   const { log } = deps
   let secret = deps.first
   let before: string | undefined
@@ -63,7 +48,12 @@ export function followClientSecret(deps: FollowClientSecretDeps): FollowedClient
   const timer = setInterval(() => void read(), deps.readMs ?? READ_MS)
   return {
     current: () => secret,
-    async insteadOf(refused) {
+    /**
+     * Another secret than the one that was refused: the file's, which is read at once, or else the one before it.
+     *
+     * @returns undefined when there is none
+     */
+    async insteadOf(refused: string): Promise<string | undefined> {
       if (secret !== refused) return secret
       await read()
       return secret === refused ? before : secret
@@ -74,3 +64,6 @@ export function followClientSecret(deps: FollowClientSecretDeps): FollowedClient
     },
   }
 }
+
+/** The secret with which this API introspects. It may be changed while the API runs. */
+export type FollowedClientSecret = ReturnType<typeof followClientSecret>

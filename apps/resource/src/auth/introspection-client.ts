@@ -2,7 +2,7 @@ import type { Metrics } from '@plainpath/http'
 import { traced, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
 import type { AskAuthorizationServer } from './ask-authorization-server.ts'
-import type { ClientSecret } from './client-secret.ts'
+import type { FollowedClientSecret } from './client-secret.ts'
 import {
   ANSWER_TYPE,
   AuthorizationServerFailure,
@@ -12,12 +12,17 @@ import {
 import { timeOut } from './request-bounded.ts'
 import type { Asked } from './revocation-member.ts'
 
-export interface IntrospectionClientOptions {
+const TIMEOUT_MS = 1_000
+/** More at once than this are refused: an authorization server that hangs must not fill this process. */
+const MAX_AT_ONCE = 256
+
+/** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
+export function introspectionClient(options: {
   readonly askServer: AskAuthorizationServer
   /** The OAuth issuer, which is ORIGIN. */
   readonly issuer: string
   readonly clientId: string
-  readonly clientSecret: ClientSecret
+  readonly clientSecret: Pick<FollowedClientSecret, 'current' | 'insteadOf'>
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
   /** How long an answer may take; a second when absent. */
@@ -25,14 +30,7 @@ export interface IntrospectionClientOptions {
   /** Asks for the address of the person too. */
   readonly claims?: 'email'
   readonly metrics: IntrospectionMetrics
-}
-
-const TIMEOUT_MS = 1_000
-/** More at once than this are refused: an authorization server that hangs must not fill this process. */
-const MAX_AT_ONCE = 256
-
-/** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
-export function introspectionClient(options: IntrospectionClientOptions): Introspect {
+}): Introspect {
   const { askServer, issuer, clientId, clientSecret, keys, now, metrics, timeoutMs = TIMEOUT_MS } = options
   const expected = { issuer, audience: clientId, keys, now }
 
@@ -63,17 +61,13 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
   }
 
   let asking = 0
-  function begin(): void {
-    if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
-    asking += 1
-    metrics.underWay(options.claims ?? 'token', asking)
-  }
-  function end(): void {
-    asking -= 1
+  const count = (change: 1 | -1) => {
+    asking += change
     metrics.underWay(options.claims ?? 'token', asking)
   }
   return async (token) => {
-    begin()
+    if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
+    count(1)
     using bound = timeOut(timeoutMs)
     const { signal } = bound
     try {
@@ -83,7 +77,7 @@ export function introspectionClient(options: IntrospectionClientOptions): Intros
       if (cause instanceof AuthorizationServerFailure) throw cause
       throw new AuthorizationServerFailure('introspection failed', { cause })
     } finally {
-      end()
+      count(-1)
     }
   }
 }

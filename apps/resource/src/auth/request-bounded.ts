@@ -81,13 +81,11 @@ function exchange(url: string, { method = 'GET', headers = {}, body, signal }: B
   return promise
 }
 
-/** A signal that is aborted after `ms`, unless it was disposed of before: then nothing is left of it. */
-export interface TimeOut extends Disposable {
-  readonly signal: AbortSignal
-}
-
-/** What `AbortSignal.timeout` gives, which goes on after the work is done and makes an error that nobody hears of. */
-export function timeOut(ms: number): TimeOut {
+/**
+ * A signal that is aborted after `ms`, unless it was disposed of before: then nothing is left of it. What
+ * `AbortSignal.timeout` gives goes on after the work is done, and makes an error that nobody hears of.
+ */
+export function timeOut(ms: number): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   const elapse = () => controller.abort(new DOMException(`not done within ${ms} ms`, 'TimeoutError'))
   const timer = setTimeout(elapse, ms)

@@ -3,16 +3,16 @@ import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import { mcpTools, type ToolDeps } from './tools.ts'
 
-export interface McpDeps extends ToolDeps {
-  /** Origins whose scripts may call, beside our own. */
-  readonly allowedOrigins: readonly string[]
-}
-
 /**
  * The Model Context Protocol server: stateless streamable HTTP, one message a request. Public like the routes that do
  * the same; other methods than POST are 405, which tells clients that there is no session and no stream to open.
  */
-export function mcpRoute(deps: McpDeps): Route {
+export function mcpRoute(
+  deps: ToolDeps & {
+    /** Origins whose scripts may call, beside our own. */
+    allowedOrigins: readonly string[]
+  },
+): Route {
   const tools = mcpTools(deps)
   const allowedOrigins = new Set([deps.urls.origin, ...deps.allowedOrigins])
   return defineRoute({
@@ -29,20 +29,13 @@ export function mcpRoute(deps: McpDeps): Route {
       requireOrigin(request.header('origin'), allowedOrigins)
       const { answerMessage } = await import('./mcp-server.ts')
       const { status, ...text } = await answerMessage(body, { urls: deps.urls, tools, request })
-      switch (status) {
-        case 200:
-          return { status: 200, text }
-        case 202:
-          return { status: 202 }
-        case 400:
-          return { status: 400, text }
-        case 404:
-          return { status: 404, text }
-        case 406:
-          return { status: 406, text }
-        default:
-          throw new Error(`the MCP server answered ${status}`)
-      }
+      if (status === 202) return { status }
+      // One by one, as each status has its own type.
+      if (status === 200) return { status, text }
+      if (status === 400) return { status, text }
+      if (status === 404) return { status, text }
+      if (status === 406) return { status, text }
+      throw new Error(`the MCP server answered ${status}`)
     },
   })
 }

@@ -20,13 +20,6 @@ const CACHED = { ttlMs: 300_000, cacheScope: 'public' } as const
 /** What a caller can mend by other arguments is told to the model; all else is an answer of HTTP, as on the routes. */
 const MENDABLE = new Set([400, 404, 410])
 
-export interface McpAnswer {
-  readonly status: number
-  readonly type: string
-  /** Empty where the answer has no body. */
-  readonly content: string
-}
-
 /**
  * Answers one message: of revision 2026-07-28 by JSON, of a 2025-era client by a stream with one event. There is no
  * session; nothing is kept between two messages.
@@ -36,7 +29,7 @@ export interface McpAnswer {
 export async function answerMessage(
   message: object,
   { urls, tools, request }: { urls: ServiceUrls; tools: Tools; request: RequestFacts },
-): Promise<McpAnswer> {
+): Promise<{ status: number; type: string; content: string }> {
   let failure: { readonly cause: unknown } | undefined
   const call = async (name: McpToolName, args: never) => {
     try {

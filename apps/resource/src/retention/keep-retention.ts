@@ -1,12 +1,7 @@
 import type { Log, Metrics } from '@plainpath/http'
 
 /** Erases what was kept long enough, so much at a time. @returns how many rows it erased; 0 when nothing is left */
-export type Erase = (now: Date) => Promise<number>
-
-export interface Retention extends AsyncDisposable {
-  /** What it also does every ten minutes. */
-  enforce(): Promise<void>
-}
+type Erase = (now: Date) => Promise<number>
 
 /** Its name in `retention_last_success_timestamp_seconds`. */
 const SWEEP = 'links and messages'
@@ -24,7 +19,7 @@ export function keepRetention(
     clockAgrees: () => Promise<boolean>
     metrics: Pick<Metrics, 'swept'>
   },
-): Retention {
+) {
   async function enforce(): Promise<void> {
     for (const erase of erasing) await eraseAll(erase, deps.now())
     deps.metrics.swept(SWEEP)
@@ -39,6 +34,7 @@ export function keepRetention(
     under = enforceByTheClock().catch((error: unknown) => deps.log.error('nothing was erased', { error }))
   }, EVERY_MS)
   return {
+    /** What it also does every ten minutes. */
     enforce,
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -52,3 +48,5 @@ async function eraseAll(erase: Erase, now: Date): Promise<void> {
   for (let round = 0; round < MOST_ROUNDS; round += 1) if ((await erase(now)) === 0) return
   throw new Error('more is over than could be erased at a time')
 }
+
+export type Retention = ReturnType<typeof keepRetention>

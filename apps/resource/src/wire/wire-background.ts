@@ -1,28 +1,20 @@
 import { readFile } from 'node:fs/promises'
 import { loadGuides } from '@plainpath/guides'
-import { type Log, type Metrics, type WatchedClock, watchClock } from '@plainpath/http'
-import { type Mailer, mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
+import { type Log, type Metrics, watchClock } from '@plainpath/http'
+import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import { clockAgrees, databaseTime, type Pool } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
-import { type FollowedClientSecret, followClientSecret } from '../auth/client-secret.ts'
+import { followClientSecret } from '../auth/client-secret.ts'
 import { followRevocations } from '../auth/follow-revocations.ts'
 import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
 import type { RevocationMember } from '../auth/revocation-member.ts'
 import type { Config } from '../config.ts'
 import { contactMailHandlers } from '../contact/contact-store.ts'
-import { type FollowedGuides, followGuides } from '../guides/follow-guides.ts'
-import { keepRetention, type Retention } from '../retention/keep-retention.ts'
+import { followGuides } from '../guides/follow-guides.ts'
+import { keepRetention } from '../retention/keep-retention.ts'
 import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
 import type { Stores } from './wire-stores.ts'
-
-export interface BackgroundWork {
-  readonly clock: WatchedClock
-  readonly clientSecret: FollowedClientSecret
-  readonly guides: FollowedGuides
-  readonly mailer: Mailer
-  readonly retention: Retention
-}
 
 /** Everything that polls, listens or sweeps by itself, until it is disposed of. */
 export async function startBackgroundWork(
@@ -39,7 +31,7 @@ export async function startBackgroundWork(
     announce: (line: string) => void
   },
   opening: AsyncDisposableStack,
-): Promise<BackgroundWork> {
+) {
   const { db, member, metrics, log, now } = deps
   const { waitlist, contact } = deps.stores
   const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))

@@ -4,8 +4,7 @@ import type { RevocationOptions } from '@plainpath/revocation'
 import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cachedIntrospection } from '../auth/cached-introspection.ts'
-import type { ClientSecret } from '../auth/client-secret.ts'
-import type { ActiveAnswer, Introspect } from '../auth/introspection.ts'
+import type { FollowedClientSecret } from '../auth/client-secret.ts'
 import { type IntrospectionMetrics, introspectionClient } from '../auth/introspection-client.ts'
 import { type RevocationMember, revocationMember } from '../auth/revocation-member.ts'
 import type { Config } from '../config.ts'
@@ -23,38 +22,31 @@ export const tokenMemory = ({ intervals }: RevocationOptions): RevocationMember 
     mostKept: MOST_KEPT,
   })
 
-export interface Introspection {
-  readonly introspect: Introspect
-  /** Asks for the person's address, too; never from memory. */
-  readonly introspectWithEmail: Introspect
-  /** What is in memory about a token, and may be used now. */
-  readonly known: (token: string) => ActiveAnswer | undefined
-}
-
 /** Introspection, from memory where that is safe: with Redis, under a lease, and by a sound clock. */
 export function createIntrospection(
   { clientId }: Config,
   deps: {
     askServer: AskAuthorizationServer
     issuer: string
-    clientSecret: ClientSecret
+    clientSecret: FollowedClientSecret
     member: RevocationMember | undefined
     clock: Pick<WatchedClock, 'isSound'>
     metrics: IntrospectionMetrics
     now: () => Date
     timeoutMs: number | undefined
   },
-): Introspection {
+) {
   const { askServer, issuer, clientSecret, member, metrics, now, timeoutMs } = deps
   const keys = authorizationServerKeys(askServer, { timeoutMs })
   const asking = { askServer, issuer, clientId, clientSecret, keys, metrics, now, timeoutMs }
   const introspect = introspectionClient(asking)
+  /** Never from memory. */
   const introspectWithEmail = introspectionClient({ ...asking, claims: 'email' })
-  if (!member) return { introspect, introspectWithEmail, known: () => undefined }
-  const cached = cachedIntrospection({ introspect, member, clock: performance, metrics })
+  const cached = member && cachedIntrospection({ introspect, member, clock: performance, metrics })
   return {
-    introspect: cached.introspect,
+    introspect: cached?.introspect ?? introspect,
     introspectWithEmail,
-    known: (token) => (deps.clock.isSound() ? cached.known(token) : undefined),
+    /** What is in memory about a token, and may be used now. */
+    known: (token: string) => (deps.clock.isSound() ? cached?.known(token) : undefined),
   }
 }
