@@ -28,8 +28,8 @@ const CLOSED = [
 export function servedTexts(): Record<string, string> {
   const documents = [...authDocuments(URLS), ...resourceDocuments(URLS, CONFIG)]
   const bodies: Record<string, pages.Html> = {
-    privacy: pages.privacyPage({ rows: RETENTION }),
-    terms: pages.termsPage({ version: '0.1.0' }),
+    privacy: pages.privacyPage(RETENTION),
+    terms: pages.termsPage('0.1.0'),
     contact: pages.contactPage(),
     contactMailed: pages.contactMailedPage(),
     waitlist: pages.waitlistPage({}),

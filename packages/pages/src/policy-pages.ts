@@ -1,11 +1,7 @@
 import { type Html, html } from './html.ts'
 
-interface PrivacyPage {
-  readonly rows: readonly { readonly what: string; readonly how: string; readonly until: string }[]
-}
-
-/** The body of `/privacy`. @param page.rows the table of what is kept, and how long */
-export function privacyPage({ rows }: PrivacyPage): Html {
+/** The body of `/privacy`. @param rows the table of what is kept, and how long */
+export function privacyPage(rows: readonly { what: string; how: string; until: string }[]): Html {
   return html`<h1>Privacy</h1>
 <p class="lead">You can read every guide and search without telling us who you are.</p>
 <h2>What we keep, and how long</h2>
@@ -25,7 +21,7 @@ ${rows.map(({ what, how, until }) => html`<dt>${what}</dt>\n<dd>${how}</dd>\n<dd
 }
 
 /** The body of `/terms`. */
-export const termsPage = ({ version }: { version: string }): Html => html`<h1>Terms</h1>
+export const termsPage = (version: string): Html => html`<h1>Terms</h1>
 <p class="lead">What you can expect of Plainpath, and what we ask of you.</p>
 <h2>What this is</h2>
 <p>Plainpath gives information about U.S. immigration. It is <strong>not legal advice</strong>. Plainpath is not a law firm and not the government, and reading a guide does not make us your attorney.</p>
@@ -44,21 +40,14 @@ export const termsPage = ({ version }: { version: string }): Html => html`<h1>Te
 <p>This is version ${version}. It can have mistakes and it can be down. You use it as it is.</p>
 <p>The <a href="/changelog">changelog</a> says what changes, and <a href="/privacy">privacy</a> what we keep.</p>`
 
-interface ChangelogPage {
-  /** Newest first. */
-  readonly releases: readonly {
-    readonly version: string
-    readonly changes: readonly {
-      readonly text: string
-      /** Operations of the API, each with the address of its description. */
-      readonly operations: readonly { readonly method: string; readonly path: string; readonly url: string }[]
-    }[]
-  }[]
+interface Change {
+  readonly text: string
+  /** Operations of the API, each with the address of its description. */
+  readonly operations: readonly { readonly method: string; readonly path: string; readonly url: string }[]
 }
-type Change = ChangelogPage['releases'][number]['changes'][number]
 
-/** The body of `/changelog`. */
-export function changelogPage({ releases }: ChangelogPage): Html {
+/** The body of `/changelog`. @param releases newest first */
+export function changelogPage(releases: readonly { version: string; changes: readonly Change[] }[]): Html {
   return html`<h1>Changelog</h1>
 <p>Within 0.x, the API only adds. Should something go, this page says so 90 days before, and so do the headers <code>Deprecation</code> and <code>Sunset</code>.</p>
 ${releases.map(({ version, changes }) => html`<h2>${version}</h2>\n<ul>\n${changes.map(changeItem)}</ul>\n`)}`

@@ -29,6 +29,7 @@ export function bearerToken(request: Pick<IncomingMessage, 'rawHeaders'>): Resul
   return ACCESS_TOKEN.test(token) ? ok(token) : err('malformed')
 }
 
+const UNKNOWN = 'The token is unknown, expired or revoked.'
 const OPTIONAL = 'This operation works without Authorization.'
 
 /**
@@ -55,7 +56,7 @@ export function bearerCheck(deps: {
       throw refuse.invalid('The token does not look like one of ours: ppt_ and 43 more characters.')
     }
     const answer = await deps.introspect(token.value)
-    if (!answer.active) throw refuse.invalid('The token is unknown, expired or revoked.')
+    if (!answer.active) throw refuse.invalid(UNKNOWN)
     const fault = faultOf(answer, deps)
     if (fault) throw refuse.invalid(fault)
     if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
@@ -92,21 +93,26 @@ const callerOf = ({ clientId, scopes, registrationId }: ActiveAnswer): Caller =>
   ...(registrationId !== undefined && { registrationId }),
 })
 
-/** How to get a scope that registering alone does not give. */
-const lacking = (urls: ServiceUrls, scopes: readonly string[]) =>
-  `The token lacks the scope ${scopes.join(' ')}.${scopes.includes(CONTACT_SCOPE) ? ` ${needsVerifiedEmail(urls)}` : ''}`
-
-/** The refusals of one route; `scopes` is empty where a token is optional. */
+/** The refusals of one route, with a challenge that names its scopes; they are empty where a token is optional. */
 function refusals(urls: ServiceUrls, scopes: readonly string[]) {
   const optional = scopes.length === 0
-  const refusal = bearerRefusal(urls, optional ? ANONYMOUS_SCOPES : scopes)
+  const scope = optional ? ANONYMOUS_SCOPES : scopes
+  const refuse = (code: ProblemCode, detail: string, error?: Challenge['error']): Problem => {
+    const challenge = { scope, resourceMetadata: urls.protectedResource, ...(error && { error }) }
+    return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
+  }
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token') =>
-    refusal(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}`, error)
+    refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}`, error)
+  /** How to get a scope that registering alone does not give. */
+  const more = scopes.includes(CONTACT_SCOPE) ? ` ${needsVerifiedEmail(urls)}` : ''
+  const lacking = `The token lacks the scope ${scopes.join(' ')}.${more}`
   return {
+    /** Without a token. @param detail says all */
+    required: (detail: string) => refuse('token-required', detail),
     missing: (detail: string) => unauthorized(optional ? 'invalid-token' : 'token-required', detail),
     invalid: (detail: string) => unauthorized('invalid-token', detail, 'invalid_token'),
-    ambiguous: (detail: string) => refusal('invalid-request', detail, 'invalid_request'),
-    insufficient: () => refusal('insufficient-scope', lacking(urls, scopes), 'insufficient_scope'),
+    ambiguous: (detail: string) => refuse('invalid-request', detail, 'invalid_request'),
+    insufficient: (detail = lacking) => refuse('insufficient-scope', detail, 'insufficient_scope'),
   }
 }
 
@@ -128,20 +134,15 @@ export function verifiedPerson(deps: {
   now: () => Date
 }): VerifiedPerson {
   const { urls } = deps
-  const refusal = bearerRefusal(urls, [CONTACT_SCOPE])
+  const refuse = refusals(urls, [CONTACT_SCOPE])
   return async (request) => {
     const token = /^bearer +(ppt_[A-Za-z0-9_-]{43})$/i.exec(request.header('authorization'))?.[1]
-    if (token === undefined) throw refusal('token-required', needsVerifiedEmail(urls))
+    if (token === undefined) throw refuse.required(needsVerifiedEmail(urls))
     const answer = await deps.introspectWithEmail(token)
-    if (!answer.active || faultOf(answer, deps))
-      throw refusal(
-        'invalid-token',
-        `The token is unknown, expired or revoked. Get a token at ${urls.token}.`,
-        'invalid_token',
-      )
+    if (!answer.active || faultOf(answer, deps)) throw refuse.invalid(UNKNOWN)
     const { email, scopes, identityType } = answer
     if (!scopes.has(CONTACT_SCOPE) || identityType !== 'verified_email' || email === undefined)
-      throw refusal('insufficient-scope', needsVerifiedEmail(urls), 'insufficient_scope')
+      throw refuse.insufficient(needsVerifiedEmail(urls))
     return { registrationId: answer.registrationId ?? answer.clientId, email }
   }
 }
@@ -164,14 +165,6 @@ export function refuseTokenInQuery(urls: ServiceUrls) {
     await next()
   }
 }
-
-/** Problems with a challenge that names the scopes. */
-const bearerRefusal =
-  (urls: ServiceUrls, scope: readonly string[]) =>
-  (code: ProblemCode, detail: string, error?: Challenge['error']): Problem => {
-    const challenge = { scope, resourceMetadata: urls.protectedResource, ...(error && { error }) }
-    return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
-  }
 
 /** Parameters of a Bearer challenge (RFC 6750 §3, RFC 9728 §5.1). */
 interface Challenge {

@@ -1,10 +1,10 @@
 import { GuideSlug } from '@plainpath/domain'
 import { ATTORNEY_HEADING, type DatedGuide, withNumberedSources } from '@plainpath/guides'
-import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
-import { guidePage, type Html, renderPage } from '@plainpath/pages'
+import { defineRoute, type PreparedAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { guidePage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
 import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
-import { type GuidePagesDeps, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /** A guide for people; the same address gives its other forms to who asks for them. */
@@ -18,17 +18,13 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   const guideAsPage = preparedOnce<DatedGuide>((guide) => {
     const path = `/guides/${guide.slug}`
     const addresses = { apiUrl: `${urls.base}${path}`, markdownUrl: `${path}.md` }
-    return prepareAnswer(
-      PAGE_TYPE,
-      renderPage({
-        origin: urls.origin,
-        title: guide.title,
-        description: guide.summary,
-        lang: guide.language,
-        path,
-        body: guideArticle(guide, addresses),
-      }),
-    )
+    return preparePage(urls, {
+      title: guide.title,
+      description: guide.summary,
+      lang: guide.language,
+      path,
+      body: guideArticle(guide, addresses),
+    })
   })
   const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
     'text/html': guideAsPage,

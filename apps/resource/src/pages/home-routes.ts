@@ -1,10 +1,17 @@
 import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
 import { agentCommands, documentLinks, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
-import { homePage, renderPage } from '@plainpath/pages'
+import { homePage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { FEED_PATH } from '../guides/guide-feed.ts'
 import { homeMarkdown } from './home-markdown.ts'
-import { FORM_HEADERS, type GuidePagesDeps, MARKDOWN_TYPE, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import {
+  FORM_HEADERS,
+  type GuidePagesDeps,
+  MARKDOWN_TYPE,
+  PUBLIC_PAGE,
+  pageText,
+  preparePage,
+} from './page.ts'
 import { ReferralQuery } from './waitlist-page-routes.ts'
 
 const DESCRIPTION =
@@ -17,15 +24,13 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     commands: agentCommands(urls),
     links: linksForAgents(urls),
   })
-  const document = (catalog: GuideCatalog, referredBySlug?: string) =>
-    renderPage({
-      origin: urls.origin,
-      title: 'Plainpath: plain-English guides to U.S. immigration',
-      description: DESCRIPTION,
-      path: '/',
-      body: homePage({ ...partsOf(catalog), referredBySlug }),
-    })
-  const asPage = preparedOnce<GuideCatalog>((catalog) => prepareAnswer(PAGE_TYPE, document(catalog)))
+  const pageOf = (catalog: GuideCatalog, referredBySlug?: string) => ({
+    title: 'Plainpath: plain-English guides to U.S. immigration',
+    description: DESCRIPTION,
+    path: '/',
+    body: homePage({ ...partsOf(catalog), referredBySlug }),
+  })
+  const asPage = preparedOnce<GuideCatalog>((catalog) => preparePage(urls, pageOf(catalog)))
   const asMarkdown = preparedOnce<GuideCatalog>((catalog) =>
     prepareAnswer(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
   )
@@ -44,7 +49,7 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     handle({ query: { ref }, request }) {
       const form = forms[request.accepts(...Object.keys(forms)) ?? ''] ?? asPage
       return form === asPage && ref !== undefined
-        ? { status: 200, headers, text: { type: PAGE_TYPE, content: document(guides.current(), ref) } }
+        ? { status: 200, headers, text: pageText(urls, pageOf(guides.current(), ref)) }
         : { status: 200, headers, prepared: form(guides.current()) }
     },
   })

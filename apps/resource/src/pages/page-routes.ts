@@ -1,12 +1,12 @@
 import { defineRoute, PROBLEM_CODES, problemKind, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type Page, problemPage, renderPage, STYLESHEET } from '@plainpath/pages'
+import { problemPage, STYLESHEET } from '@plainpath/pages'
 import { z } from 'zod'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import { guidePageRoutes } from './guide-page-routes.ts'
 import { homeRoutes } from './home-routes.ts'
-import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { PUBLIC_PAGE, pageText } from './page.ts'
 import { policyPageRoutes } from './policy-page-routes.ts'
 import { referenceRoute } from './reference-route.ts'
 import { searchRoute } from './search-route.ts'
@@ -19,7 +19,6 @@ export function pageRoutes(deps: {
   urls: ServiceUrls
 }): Route[] {
   const { urls } = deps
-  const render = (content: Omit<Page, 'origin'>) => renderPage({ origin: urls.origin, ...content })
   const problem = defineRoute({
     ...PUBLIC_PAGE,
     path: '/problems/{code}',
@@ -29,8 +28,7 @@ export function pageRoutes(deps: {
     handle({ params: { code } }) {
       const kind = problemKind(code)
       const body = problemPage({ origin: urls.origin, code, ...kind })
-      const content = render({ title: kind.title, path: `/problems/${code}`, body })
-      return { status: 200, text: { type: PAGE_TYPE, content } }
+      return { status: 200, text: pageText(urls, { title: kind.title, path: `/problems/${code}`, body }) }
     },
   })
 

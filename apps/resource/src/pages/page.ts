@@ -1,10 +1,11 @@
+import { type PreparedAnswer, prepareAnswer } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { type Page, renderPage } from '@plainpath/pages'
 import { z } from 'zod'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { LIMITS } from '../limits.ts'
 
-export const PAGE_TYPE = 'text/html; charset=utf-8'
+const PAGE_TYPE = 'text/html; charset=utf-8'
 export const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
 /** What the routes of all pages have in common. */
@@ -29,11 +30,19 @@ export const answerForm = <Status extends number>(
   urls: ServiceUrls,
   status: Status,
   page: Omit<Page, 'origin'>,
-) => ({
-  status,
-  headers: FORM_HEADERS,
-  text: { type: PAGE_TYPE, content: renderPage({ origin: urls.origin, ...page }) },
+) => ({ status, headers: FORM_HEADERS, text: pageText(urls, page) })
+
+/** A page that is made for one request. */
+export const pageText = ({ origin }: ServiceUrls, page: Omit<Page, 'origin'>) => ({
+  type: PAGE_TYPE,
+  content: renderPage({ origin, ...page }),
 })
+
+/** A page that is made once and sent many times. */
+export function preparePage(urls: ServiceUrls, page: Omit<Page, 'origin'>): PreparedAnswer {
+  const { type, content } = pageText(urls, page)
+  return prepareAnswer(type, content)
+}
 
 /** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */
 export const FormText = z

@@ -1,13 +1,13 @@
-import { defineRoute, prepareAnswer, type Route } from '@plainpath/http'
+import { defineRoute, type Route } from '@plainpath/http'
 import { API_VERSION, OPERATIONS, RETENTION, type ServiceUrls } from '@plainpath/metadata'
-import { changelogPage, type Html, privacyPage, renderPage, termsPage } from '@plainpath/pages'
+import { changelogPage, type Html, privacyPage, termsPage } from '@plainpath/pages'
 import { RELEASES } from './changelog.ts'
-import { PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { PUBLIC_PAGE, preparePage } from './page.ts'
 
 /** What is kept, what is promised, and what changed: the same for everybody, made once. */
 export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
   const page = (path: `/${string}`, operationId: string, title: string, body: Html) => {
-    const prepared = prepareAnswer(PAGE_TYPE, renderPage({ origin: urls.origin, path, title, body }))
+    const prepared = preparePage(urls, { path, title, body })
     return defineRoute({
       ...PUBLIC_PAGE,
       path,
@@ -17,9 +17,9 @@ export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
     })
   }
   return [
-    page('/privacy', 'privacyPage', 'Privacy', privacyPage({ rows: RETENTION })),
-    page('/terms', 'termsPage', 'Terms', termsPage({ version: API_VERSION })),
-    page('/changelog', 'changelogPage', 'Changelog', changelogPage({ releases: describedReleases() })),
+    page('/privacy', 'privacyPage', 'Privacy', privacyPage(RETENTION)),
+    page('/terms', 'termsPage', 'Terms', termsPage(API_VERSION)),
+    page('/changelog', 'changelogPage', 'Changelog', changelogPage(describedReleases())),
   ]
 }
 

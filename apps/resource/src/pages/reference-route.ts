@@ -1,8 +1,8 @@
-import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { defineRoute, preparedOnce, type Route } from '@plainpath/http'
 import { openApiDescription } from '@plainpath/metadata'
-import { type Html, html, renderPage } from '@plainpath/pages'
+import { type Html, html } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { type GuidePagesDeps, PAGE_TYPE, PUBLIC_PAGE } from './page.ts'
+import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
@@ -11,8 +11,7 @@ export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   const document = JSON.parse(JSON.stringify(description)) as ApiDocument
   const asPage = preparedOnce<GuideCatalog>((catalog) => {
     const body = referencePage(document, catalog.list().guides[0]?.slug ?? 'work-permit')
-    const title = 'API reference'
-    return prepareAnswer(PAGE_TYPE, renderPage({ origin: urls.origin, path: '/docs', title, body }))
+    return preparePage(urls, { path: '/docs', title: 'API reference', body })
   })
   return defineRoute({
     ...PUBLIC_PAGE,

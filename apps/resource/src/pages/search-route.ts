@@ -1,8 +1,8 @@
 import { defineRoute, type Route } from '@plainpath/http'
 import { LONGEST_SEARCH } from '@plainpath/metadata'
-import { renderPage, searchPage } from '@plainpath/pages'
+import { searchPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { FormText, type GuidePagesDeps, PAGE, PAGE_TYPE } from './page.ts'
+import { FormText, type GuidePagesDeps, PAGE, pageText } from './page.ts'
 
 const MOST_RESULTS = 10
 
@@ -23,21 +23,9 @@ export function searchRoute({ guides, urls }: GuidePagesDeps): Route {
       const results = q === '' ? [] : guides.current().search(q, MOST_RESULTS)
       const body = searchPage({
         text: q,
-        results: results.map(({ guide: { slug, title, summary }, snippet }) => ({
-          slug,
-          title,
-          summary,
-          snippet,
-        })),
+        results: results.map(({ guide, snippet }) => ({ ...guide, snippet })),
       })
-      const content = renderPage({
-        origin: urls.origin,
-        title: 'Search',
-        path: '/search',
-        noindex: true,
-        body,
-      })
-      return { status: 200, text: { type: PAGE_TYPE, content } }
+      return { status: 200, text: pageText(urls, { title: 'Search', path: '/search', noindex: true, body }) }
     },
   })
 }
