@@ -72,9 +72,10 @@ const RULES = [
   })),
   {
     name: 'domain-knows-no-technology',
-    comment: 'the domain knows no technology but zod, and node:url for the names of hosts',
+    comment:
+      'the domain knows no technology but zod, the arithmetic of public keys, and node:url for the names of hosts',
     from: { path: '^packages/domain/', pathNot: TEST },
-    to: { pathNot: ['^packages/domain/', '^url$', named('zod')] },
+    to: { pathNot: ['^packages/domain/', '^url$', named('zod'), named('@noble/curves')] },
   },
   {
     name: 'packages-serve-apps',
