@@ -1,18 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import {
   HEAR,
-  Heard,
   JOIN,
-  Joined,
   LOOK,
-  Looked,
   PENDING,
-  Pending,
   RAISE,
-  Raised,
   readNotice,
   revocationKey,
   revocationNotices,
+  type Script,
   STRIKE_OFF,
 } from '@plainpath/revocation'
 import fc from 'fast-check'
@@ -74,7 +70,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { maxLength: 40 },
 )
 
-const run = (script: string, ...args: (string | number)[]) => redis.eval(script, 1, key, ...args)
+const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]) =>
+  reply.parse(await redis.eval(lua, 1, key, ...args))
 
 /** Marks are random in one and numbered in the other: the first one that each shows is called 1, and so on. */
 function naming() {
@@ -102,11 +99,11 @@ test('the scripts do in Redis what the model of the store does', async () => {
           ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
         const answers: unknown[] = []
         if (step.do === 'look') {
-          answers.push(real.name(Looked.parse(await run(LOOK, randomBytes(8).toString('hex')))))
+          answers.push(real.name(await run(LOOK, randomBytes(8).toString('hex'))))
           answers.push(modelled.name(model.look()))
         } else if (step.do === 'raise') {
-          const reply = await run(RAISE, randomBytes(8).toString('hex'), revocationNotices(name), 'client c')
-          const [mark, highest] = Raised.parse(reply)
+          const begun = randomBytes(8).toString('hex')
+          const [mark, highest] = await run(RAISE, begun, revocationNotices(name), 'client c')
           answers.push([real.name(mark), highest])
           const notice = model.raise({ kind: 'client', id: 'c' })
           answers.push([modelled.name(notice.mark), notice.number])
@@ -121,15 +118,15 @@ test('the scripts do in Redis what the model of the store does', async () => {
           if (await redis.exists(key)) await redis.hset(key, 'server', randomBytes(20).toString('hex'))
           model.restart(model.copy())
         } else if (step.do === 'join') {
-          const joined = Joined.parse(await run(JOIN, `m${step.member}`, `m${step.previous}`))
+          const joined = await run(JOIN, `m${step.member}`, `m${step.previous}`)
           answers.push(joined && [real.name(joined[0]), joined[1]])
           const granted = model.join(`m${step.member}`, `m${step.previous}`)
           answers.push(granted ? [modelled.name(granted.mark), granted.number] : null)
         } else if (step.do === 'hear') {
-          answers.push(Heard.parse(await run(HEAR, markOf(real), `m${step.member}`, step.seen)))
+          answers.push(await run(HEAR, markOf(real), `m${step.member}`, step.seen))
           answers.push(model.hear(markOf(modelled), `m${step.member}`, step.seen) ?? null)
         } else if (step.do === 'pending') {
-          const [mark, pending] = Pending.parse(await run(PENDING, step.number))
+          const [mark, pending] = await run(PENDING, step.number)
           answers.push([real.name(mark), pending])
           const found = model.pending(step.number)
           answers.push([modelled.name(found.mark), found.pending])

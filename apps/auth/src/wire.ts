@@ -167,7 +167,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     ...claimRoutes(routeDeps),
     ...claimPageRoutes(routeDeps),
     ...assertionRoutes(routeDeps),
-    ...documentRoutes(authDocuments(serviceUrls(config.origin)), { address: LIMITS.documents }),
+    ...documentRoutes(authDocuments(urls), { address: LIMITS.documents }),
   ]
   const oauth = {
     provider,

@@ -6,17 +6,4 @@ export {
   revocationKey,
   revocationNotices,
 } from './revocation-options.ts'
-export {
-  HEAR,
-  Heard,
-  JOIN,
-  Joined,
-  LEAVE,
-  LOOK,
-  Looked,
-  PENDING,
-  Pending,
-  RAISE,
-  Raised,
-  STRIKE_OFF,
-} from './scripts.ts'
+export { HEAR, JOIN, LEAVE, LOOK, PENDING, RAISE, type Script, STRIKE_OFF } from './scripts.ts'

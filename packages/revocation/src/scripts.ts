@@ -14,6 +14,12 @@ local found = redis.call('HMGET', KEYS[1], 'server', 'mark', 'number')
 local mark, number = found[2], tonumber(found[3])
 local alive = server and found[1] == server and mark and number`
 
+/** A script, and what it replies. */
+export interface Script<Reply> {
+  readonly lua: string
+  readonly reply: z.ZodType<Reply>
+}
+
 /** Only a revoker begins a life: where nobody revokes through this store, nobody may rely on being told. */
 const BEGIN = `${LIFE}
 if not alive then
@@ -34,46 +40,59 @@ for at = 1, #fields, 2 do
 end`
 
 /** ARGV: a new mark, should the store have none. @returns the mark */
-export const LOOK = `${BEGIN}
-return mark`
-export const Looked = z.string()
+export const LOOK = {
+  lua: `${BEGIN}
+return mark`,
+  reply: z.string(),
+}
 
 /** ARGV: a new mark, the channel, what ended. Raises the number and publishes it. @returns mark and number */
-export const RAISE = `${BEGIN}
+export const RAISE = {
+  lua: `${BEGIN}
 number = redis.call('HINCRBY', KEYS[1], 'number', 1)
 redis.call('PUBLISH', ARGV[2], mark .. ' ' .. number .. ' ' .. ARGV[3])
-return { mark, number }`
-export const Raised = z.tuple([z.string(), z.int()])
+return { mark, number }`,
+  reply: z.tuple([z.string(), z.int()]),
+}
 
 /** ARGV: a number. @returns the mark, empty for none, and how many members have not acknowledged the number */
-export const PENDING = `${LIFE}
+export const PENDING = {
+  lua: `${LIFE}
 local least = tonumber(ARGV[1])${laggards('')}
-return { alive and mark or '', pending }`
-export const Pending = z.tuple([z.string(), z.int()])
+return { alive and mark or '', pending }`,
+  reply: z.tuple([z.string(), z.int()]),
+}
 
 /** ARGV: mark, number. Takes off the list who has not acknowledged it. @returns how many those were */
-export const STRIKE_OFF = `${LIFE}
+export const STRIKE_OFF = {
+  lua: `${LIFE}
 if not alive or mark ~= ARGV[1] then return 0 end
 local least = tonumber(ARGV[2])${laggards(`redis.call('HDEL', KEYS[1], fields[at])`)}
-return pending`
+return pending`,
+  reply: z.int(),
+}
 
 /** ARGV: the member's new id, the one it had before. @returns mark and number, or null where nobody revokes */
-export const JOIN = `${LIFE}
+export const JOIN = {
+  lua: `${LIFE}
 if not alive then return false end
 redis.call('HDEL', KEYS[1], 'member ' .. ARGV[2])
 redis.call('HSET', KEYS[1], 'member ' .. ARGV[1], number)
-return { mark, number }`
-export const Joined = z.tuple([z.string(), z.int()]).nullable()
+return { mark, number }`,
+  reply: z.tuple([z.string(), z.int()]).nullable(),
+}
 
 /** ARGV: mark, id, number seen. Acknowledges. @returns the store's number, or null for one who is no member */
-export const HEAR = `${LIFE}
+export const HEAR = {
+  lua: `${LIFE}
 if not alive or mark ~= ARGV[1] then return false end
 local member, seen = 'member ' .. ARGV[2], tonumber(ARGV[3])
 local acknowledged = tonumber(redis.call('HGET', KEYS[1], member) or '')
 if not acknowledged then return false end
 if seen > acknowledged then redis.call('HSET', KEYS[1], member, seen) end
-return number`
-export const Heard = z.int().nullable()
+return number`,
+  reply: z.int().nullable(),
+}
 
 /** ARGV: the member's id. For one who uses nothing any more. */
-export const LEAVE = `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`
+export const LEAVE = { lua: `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`, reply: z.int() }

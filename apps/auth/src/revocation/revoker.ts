@@ -4,19 +4,16 @@ import { runRepeatedly } from '@plainpath/http'
 import {
   type Ended,
   LOOK,
-  Looked,
   PENDING,
-  Pending,
   RAISE,
-  Raised,
   type RevocationOptions,
   revocationKey,
   revocationNotices,
+  type Script,
   STRIKE_OFF,
   writeEnded,
 } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
-import { z } from 'zod'
 import type { AuthEvents } from '../events.ts'
 import { type KnownMark, knowMark, nextStep, type Seen } from './revocation-wait.ts'
 
@@ -56,31 +53,30 @@ export function redisRevoker(
   { name, intervals }: RevocationOptions,
   events: AuthEvents,
 ): Revoker {
-  const run = (script: string, ...args: (string | number)[]) =>
-    redis.eval(script, 1, revocationKey(name), ...args)
+  const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]): Promise<Reply> =>
+    reply.parse(await redis.eval(lua, 1, revocationKey(name), ...args))
   let known: KnownMark | undefined
 
   async function look(): Promise<void> {
-    const mark = Looked.parse(await run(LOOK, randomUUID()))
+    const mark = await run(LOOK, randomUUID())
     known = knowMark(known, mark, performance.now())
   }
 
   return {
     async announceEnd(ended) {
-      const reply = await run(RAISE, randomUUID(), revocationNotices(name), writeEnded(ended))
-      const [mark, number] = Raised.parse(reply)
+      const [mark, number] = await run(RAISE, randomUUID(), revocationNotices(name), writeEnded(ended))
       const raised = { mark, number, at: performance.now() }
       known = knowMark(known, mark, raised.at)
       let seen: Seen | undefined
       for (let looks = 0; ; looks += 1) {
         const step = nextStep(raised, { known, looks, seen }, performance.now(), intervals)
         if (step.do !== 'look') {
-          const struckOff = step.do === 'answer' ? 0 : z.int().parse(await run(STRIKE_OFF, mark, number))
+          const struckOff = step.do === 'answer' ? 0 : await run(STRIKE_OFF, mark, number)
           events.emit('end-announced', { seconds: (performance.now() - raised.at) / 1000, struckOff })
           return
         }
         await sleep(Math.max(1, Math.ceil(step.at - performance.now())))
-        const [markNow, pending] = Pending.parse(await run(PENDING, number))
+        const [markNow, pending] = await run(PENDING, number)
         seen = { mark: markNow, pending }
       }
     },

@@ -2,15 +2,14 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
 import {
   HEAR,
-  Heard,
   JOIN,
-  Joined,
   LEAVE,
   type Notice,
   type RevocationIntervals,
   readNotice,
   revocationKey,
   revocationNotices,
+  type Script,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import type { IntrospectionMetrics } from './introspection-client.ts'
@@ -138,8 +137,8 @@ function revocationConnection(url: string, name: string) {
     commandsQueueMaxLength: 1_000,
     socket: { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false },
   })
-  const run = (script: string, ...args: string[]) =>
-    client.eval(script, { keys: [revocationKey(name)], arguments: args })
+  const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: string[]): Promise<Reply> =>
+    reply.parse(await client.eval(lua, { keys: [revocationKey(name)], arguments: args }))
   return {
     /** Connects and listens. @param onNotice told of each notice; undefined for one that cannot be read */
     async open(onNotice: (notice: Notice | undefined) => void): Promise<void> {
@@ -153,12 +152,11 @@ function revocationConnection(url: string, name: string) {
     },
     /** @returns undefined where nobody revokes through this store */
     async join({ id, previous }: Join) {
-      const joined = Joined.parse(await run(JOIN, id, previous))
+      const joined = await run(JOIN, id, previous)
       return joined ? { mark: joined[0], number: joined[1] } : undefined
     },
     /** @returns the store's number; undefined for one who is no member */
-    hear: async ({ mark, id, seen }: Hear) =>
-      Heard.parse(await run(HEAR, mark, id, String(seen))) ?? undefined,
+    hear: async ({ mark, id, seen }: Hear) => (await run(HEAR, mark, id, String(seen))) ?? undefined,
     /** Takes the membership off the list, if that can be done. */
     async leave(id: string): Promise<void> {
       if (client.isReady) await run(LEAVE, id).catch(() => undefined)
