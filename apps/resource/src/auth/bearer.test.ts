@@ -1,6 +1,9 @@
+import { AgentId } from '@plainpath/domain'
+import { serviceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bearerChallenge, bearerToken } from './bearer.ts'
+import { bearerChallenge, bearerToken, knownBearer } from './bearer.ts'
+import type { ActiveAnswer } from './introspection.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
@@ -53,4 +56,34 @@ test('nothing breaks out of a parameter', () => {
       )
     }),
   )
+})
+
+describe('a token whose answer is in memory', () => {
+  const now = new Date('2026-11-20T09:00:00Z')
+  const urls = serviceUrls('https://plainpath.example')
+  const good: ActiveAnswer = {
+    active: true,
+    clientId: AgentId.parse(`agt_${'a'.repeat(22)}`),
+    scopes: new Set(['guides:read']),
+    audience: [urls.base],
+    expiresAt: new Date(now.getTime() + 1),
+    identityType: 'anonymous',
+  }
+  const callerOf = ({ isSound = true, answer = good }: { isSound?: boolean; answer?: ActiveAnswer }) => {
+    const clock = { isSound: () => isSound }
+    const find = knownBearer({ known: () => answer, urls, clock, now: () => now })
+    return find({ rawHeaders: ['Authorization', `Bearer ${TOKEN}`] })
+  }
+
+  test('names its caller', () => {
+    expect(callerOf({})).toEqual({ clientId: good.clientId, scopes: good.scopes })
+  })
+
+  test.for([
+    { why: 'by a wrong clock', isSound: false },
+    { why: 'once it has expired', answer: { ...good, expiresAt: now } },
+    { why: 'for another service', answer: { ...good, audience: ['https://other.example/api'] } },
+  ])('says nothing $why', (known) => {
+    expect(callerOf(known)).toBeUndefined()
+  })
 })

@@ -72,11 +72,12 @@ export function bearerCheck(deps: {
 export function knownBearer(deps: {
   known: (token: string) => ActiveAnswer | undefined
   urls: ServiceUrls
+  clock: Pick<WatchedClock, 'isSound'>
   now: () => Date
 }) {
-  return (request: IncomingMessage): Caller | undefined => {
+  return (request: Pick<IncomingMessage, 'rawHeaders'>): Caller | undefined => {
     const token = bearerToken(request)
-    const answer = token.ok ? deps.known(token.value) : undefined
+    const answer = token.ok && deps.clock.isSound() ? deps.known(token.value) : undefined
     return answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
 }

@@ -1,5 +1,4 @@
 import { randomUUID } from 'node:crypto'
-import type { WatchedClock } from '@plainpath/http'
 import type { RevocationOptions } from '@plainpath/revocation'
 import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts'
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
@@ -22,7 +21,7 @@ export const tokenMemory = ({ intervals }: RevocationOptions): RevocationMember 
     mostKept: MOST_KEPT,
   })
 
-/** Introspection, from memory where that is safe: with Redis, under a lease, and by a sound clock. */
+/** Introspection, from memory where that is safe: with Redis, under a lease. */
 export function createIntrospection(
   { clientId }: Config,
   deps: {
@@ -30,7 +29,6 @@ export function createIntrospection(
     issuer: string
     clientSecret: FollowedClientSecret
     member: RevocationMember | undefined
-    clock: Pick<WatchedClock, 'isSound'>
     metrics: IntrospectionMetrics
     now: () => Date
     timeoutMs: number | undefined
@@ -46,7 +44,7 @@ export function createIntrospection(
   return {
     introspect: cached?.introspect ?? introspect,
     introspectWithEmail,
-    /** What is in memory about a token, and may be used now. */
-    known: (token: string) => (deps.clock.isSound() ? cached?.known(token) : undefined),
+    /** What is in memory about a token, and may be used under the lease. */
+    known: cached?.known ?? (() => undefined),
   }
 }
