@@ -1,6 +1,6 @@
 import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } from '@plainpath/commands'
 import { createLog } from '@plainpath/http'
-import { ConfigError, type Environment } from '@plainpath/http/settings'
+import type { Environment } from '@plainpath/http/settings'
 import { isUnavailable, migrate } from '@plainpath/postgres'
 import { agentsCommands } from './commands/agents-command.ts'
 import { claimsCommands } from './commands/claims-command.ts'

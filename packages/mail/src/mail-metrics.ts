@@ -1,4 +1,3 @@
-import { SECOND_MS } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
