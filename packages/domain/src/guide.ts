@@ -12,15 +12,35 @@ const Reviewed = Day.nullable().meta({
   description: 'The day an attorney reviewed the guide; null until then.',
 })
 
+/** What a source is. Each kind has its own limit of age. */
+export const SourceKind = z
+  .enum(['statute', 'regulation', 'form-instructions', 'agency-page', 'contact'])
+  .meta({ description: 'What the source is; decides how many days a reading of it counts.' })
+export type SourceKind = z.infer<typeof SourceKind>
+
 /** An official page that a guide rests on. `checked` is the day of the copy that was read, never the day of writing. */
 export const GuideSource = z.object({
   title: z.string().min(1),
   url: z.url({ protocol: /^https$/ }).meta({ description: 'The official page.' }),
   agency: z.string().min(1).meta({ description: 'Who publishes the page.' }),
+  kind: SourceKind,
   checked: Day.meta({ description: 'The day of the copy that was read.' }),
-  checkedBy: z.string().min(1).meta({ description: 'Who read it.' }),
+  checkedBy: z.string().min(1).meta({ description: 'What kind of copy was read, and how its day is known.' }),
+  limitDays: z.int().min(1).meta({ description: 'For how many days after `checked` the reading counts.' }),
+  stale: z.boolean().meta({ description: 'True when it was checked more than `limitDays` ago.' }),
 })
 export type GuideSource = z.infer<typeof GuideSource>
+
+/** One change of a guide that a reader of an earlier version may have to know of. */
+export const GuideHistoryLine = z.object({
+  date: Day.meta({ description: 'The day the text changed.' }),
+  version: z.int().min(1).meta({ description: 'The version in which it changed.' }),
+  text: z
+    .string()
+    .regex(/^(Corrected|Added|Removed): ./, 'must begin with "Corrected: ", "Added: " or "Removed: "')
+    .meta({ description: 'Begins with `Corrected: `, `Added: ` or `Removed: `.' }),
+})
+export type GuideHistoryLine = z.infer<typeof GuideHistoryLine>
 
 /** A published guide as `GET /guides/{slug}` answers it. */
 export const Guide = z.object({
@@ -32,7 +52,17 @@ export const Guide = z.object({
   updated: Day.meta({ description: 'The day the text last changed.' }),
   reviewed: Reviewed,
   stale: z.boolean().meta({
-    description: 'True when a source was checked longer ago than the guide allows: look at the source first.',
+    description: 'True when at least one statement is stale: look at its sources first.',
+  }),
+  statements: z.int().min(0).meta({ description: 'How many sentences and list items state something.' }),
+  staleStatements: z.int().min(0).meta({
+    description: 'How many of them have only sources that are stale, or none.',
+  }),
+  notChecked: z.array(z.string()).meta({
+    description: 'Links and phone numbers in the text that no source supports: nobody checked them.',
+  }),
+  history: z.array(GuideHistoryLine).meta({
+    description: 'Newest first: what was corrected, added or removed. People may have acted on the old text.',
   }),
   version: z.int().min(1).meta({ description: 'Grows with every change of the text.' }),
   language: z.string().min(2).meta({ description: 'BCP 47.' }),

@@ -28,6 +28,11 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
     'a marker that is not at the end',
     body('You ask for it on a form. [^form]', 'You ask [^form] for it.'),
   ],
+  [
+    'marker-inside-text',
+    'a source of one sentence only',
+    body('You ask for it on a form. [^form]', 'You ask. [^form] You get it. [^form]'),
+  ],
   ['unknown-source', 'a marker that no source has', body('on a form. [^form]', 'on a form. [^form] [^frm]')],
   ['unused-source', 'a source that no paragraph names', unused],
   ['unofficial-source', 'another host', source({ url: 'https://usciss.us/i-90' })],

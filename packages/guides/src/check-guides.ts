@@ -10,6 +10,7 @@ import {
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { readingGrade, sentencesOf } from './reading-grade.ts'
+import { factBlocks, sourceIdsIn } from './statements.ts'
 
 interface CheckContext {
   /** All guides that are published together. */
@@ -22,29 +23,25 @@ type GuideCheck = (guide: PackagedGuide, context: CheckContext) => readonly stri
 
 const ENDS_IN_MARKERS = /(?:\[\^[a-z0-9-]+\])+$/
 
-/** The last two sections state no facts: they hold links and the list of triggers. */
-const statesFacts = ({ section }: Block) => section !== CHANGES_HEADING && section !== ATTORNEY_HEADING
-
 /** Every paragraph and list item ends in a marker, but for a line that introduces a list. */
-const paragraphsWithoutSource: GuideCheck = ({ body }) => {
-  const blocks = bodyBlocks(body)
-  const introduces = (index: number) =>
-    blocks[index]?.text.endsWith(':') && blocks[index + 1]?.kind === 'item'
-  return blocks
-    .filter((block, index) => block.kind !== 'heading' && statesFacts(block) && !introduces(index))
+const paragraphsWithoutSource: GuideCheck = ({ body }) =>
+  factBlocks(body)
     .filter(({ text }) => !ENDS_IN_MARKERS.test(text))
     .map(({ text }) => text)
-}
 
-const markersOf = (body: string) => [...body.matchAll(SOURCE_MARKER)].map(([, id]) => id)
+/** The sources of a paragraph support all of it, so one that is named earlier would seem to support what it does not. */
+const markersInsideText: GuideCheck = ({ body }) =>
+  bodyBlocks(body)
+    .filter(({ text }) => /\[\^[a-z0-9-]+\](?!\s*(?:\[\^|$))/.test(text))
+    .map(({ text }) => text)
 
 const unknownSources: GuideCheck = ({ body, sources }) =>
-  markersOf(body)
+  sourceIdsIn(body)
     .filter((id) => !sources.some((source) => source.id === id))
     .map((id) => `[^${id}]`)
 
 const unusedSources: GuideCheck = ({ body, sources }) => {
-  const used = new Set(markersOf(body))
+  const used = new Set(sourceIdsIn(body))
   return sources.map(({ id }) => id).filter((id) => !used.has(id))
 }
 
@@ -201,6 +198,7 @@ const impossibleReview: GuideCheck = ({ reviewed, updated }, { now }) => {
 /** Each check by the mistake it finds. */
 export const GUIDE_CHECKS = {
   'paragraph-without-source': paragraphsWithoutSource,
+  'marker-inside-text': markersInsideText,
   'unknown-source': unknownSources,
   'unused-source': unusedSources,
   'unofficial-source': unofficialSources,

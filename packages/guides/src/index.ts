@@ -1,5 +1,6 @@
 export { checkGuides } from './check-guides.ts'
+export { freshnessPeriod } from './freshness.ts'
 export { ATTORNEY_HEADING, ATTORNEY_LISTS, withNumberedSources } from './guide-body.ts'
 export { type GuideIndex, guideIndex } from './guide-index.ts'
 export { loadGuides } from './load-guides.ts'
-export { type DatedGuide, freshUntil, guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'
+export { type DatedGuide, guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'

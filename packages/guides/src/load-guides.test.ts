@@ -15,10 +15,9 @@ status: published
 version: 1
 updated: 2026-06-26
 reviewed: null
-maxAgeDays: 365
 talkToAnAttorneyWhen: [You have a hearing.]
 sources:
-  - { id: form, title: Form, url: 'https://www.uscis.gov/i-90', agency: USCIS, checked: 2026-06-26, checkedBy: a copy }`
+  - { id: form, title: Form, url: 'https://www.uscis.gov/i-90', agency: USCIS, kind: form-instructions, checked: 2026-06-26, checkedBy: a copy }`
 const file = (front: string, body = 'Text. [^form]') => `---\n${front}\n---\n\n${body}\n`
 
 function load(files: Record<string, string>) {
@@ -61,6 +60,8 @@ test.for([
     file(FRONT.replace('checkedBy: a copy', 'checkedBy: a copy, by: me')),
     'a.md: sources.0: ',
   ],
+  ['a source without a kind', file(FRONT.replace('kind: form-instructions, ', '')), 'a.md: sources.0.kind: '],
+  ['one limit for all sources', file(`${FRONT}\nmaxAgeDays: 365`), 'a.md: front matter: Unrecognized key'],
   ['a source without a day', file(FRONT.replace('checked: 2026-06-26, ', '')), 'a.md: sources.0.checked: '],
   [
     'two sources of one id',

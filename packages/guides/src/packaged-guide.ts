@@ -1,22 +1,13 @@
-import { DAY_MS, Guide, GuideSource } from '@plainpath/domain'
+import { Guide, GuideHistoryLine, GuideSource, type SourceKind } from '@plainpath/domain'
 import { z } from 'zod'
+import { isStale, LIMIT_DAYS, staleStatements } from './freshness.ts'
+import { statementsOf, uncheckedContacts } from './statements.ts'
 
 /** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
 const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
-  ...GuideSource.shape,
-  /** What the source is: decides how long a reading of it counts as fresh. */
-  kind: z.enum(['statute', 'regulation', 'form-instructions', 'agency-page', 'contact']).optional(),
-})
-
-/** One change that a reader may have to know of. */
-const HistoryLine = z.strictObject({
-  date: z.iso.date(),
-  /** The version of the guide in which the text changed. */
-  version: z.int().min(1),
-  text: z
-    .string()
-    .regex(/^(Corrected|Added|Removed): ./, 'must begin with "Corrected: ", "Added: " or "Removed: "'),
+  ...GuideSource.pick({ title: true, url: true, agency: true, kind: true, checked: true, checkedBy: true })
+    .shape,
 })
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
@@ -35,12 +26,10 @@ export const FrontMatter = z
     reviewed,
     /** The attorney who read this version; goes with `reviewed`. */
     reviewedBy: z.string().min(1).nullable().default(null),
-    /** A guide is stale when a source was checked more days ago than this. */
-    maxAgeDays: z.int().min(1).max(1000),
     talkToAnAttorneyWhen,
     sources: z.array(PackagedSource).min(1),
     /** Newest first. */
-    history: z.array(HistoryLine).default([]),
+    history: z.array(z.strictObject(GuideHistoryLine.shape)).default([]),
   })
   .refine((front) => (front.reviewed === null) === (front.reviewedBy === null), {
     path: ['reviewed'],
@@ -54,26 +43,61 @@ export const FrontMatter = z
   })
 
 /** A guide as it is kept once it was published: the file's front matter, its body and the disclaimer of that day. */
-export const KeptGuide = FrontMatter.safeExtend({
-  body: z.string().min(1),
-  disclaimer: z.string().min(1),
-})
+export const KeptGuide = z.preprocess(
+  fromEarlierRelease,
+  FrontMatter.safeExtend({ body: z.string().min(1), disclaimer: z.string().min(1) }),
+)
 
 /**
- * A guide as its file tells it: no clock has judged yet whether it is `stale` (`guideAsOf` does).
+ * Guides that release 0.1.0 published have one limit of age for all sources, `maxAgeDays`, and no kinds. The limit goes; the
+ * host of a source says whether it is law, and whatever else it is counts as a page of an agency.
+ */
+function fromEarlierRelease(kept: unknown): unknown {
+  const { success, data } = EarlierGuide.safeParse(kept)
+  if (!success) return kept
+  const { maxAgeDays: _, ...guide } = data
+  return { ...guide, sources: data.sources.map((source) => ({ kind: kindByHost(source.url), ...source })) }
+}
+
+const EarlierGuide = z.looseObject({
+  maxAgeDays: z.int(),
+  sources: z.array(z.looseObject({ url: z.url() })),
+})
+
+const LAW: Readonly<Record<string, SourceKind>> = {
+  'uscode.house.gov': 'statute',
+  'www.ecfr.gov': 'regulation',
+}
+
+const kindByHost = (url: string): SourceKind => LAW[new URL(url).host] ?? 'agency-page'
+
+/**
+ * A guide as its file tells it: no clock has judged yet what is stale (`guideAsOf` does).
  * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
  */
 export type PackagedGuide = Readonly<z.infer<typeof KeptGuide>>
 
-export type DatedGuide = PackagedGuide & { readonly stale: boolean }
+type PackagedSource = PackagedGuide['sources'][number]
+type DatedSource = PackagedSource & Pick<GuideSource, 'limitDays' | 'stale'>
 
-/** The guide as it is to be served at `now`: `stale` once any source was checked more than `maxAgeDays` ago. */
+export type DatedGuide = Omit<PackagedGuide, 'sources'> &
+  Readonly<Pick<Guide, 'stale' | 'statements' | 'staleStatements' | 'notChecked'>> & {
+    readonly sources: readonly DatedSource[]
+  }
+
+/** The guide as it is to be served at `now`, with what is stale then. */
 export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
-  return { ...guide, stale: now.getTime() > freshUntil(guide) }
-}
-
-/** The last moment at which it is not stale, in milliseconds since 1970. */
-export function freshUntil({ sources, maxAgeDays }: PackagedGuide): number {
-  const oldest = Math.min(...sources.map(({ checked }) => Date.parse(checked)))
-  return oldest + maxAgeDays * DAY_MS
+  const stale = staleStatements(guide, now).length
+  return {
+    ...guide,
+    sources: guide.sources.map((source) => ({
+      ...source,
+      limitDays: LIMIT_DAYS[source.kind],
+      stale: isStale(source, now),
+    })),
+    stale: stale > 0,
+    statements: statementsOf(guide.body).length,
+    staleStatements: stale,
+    notChecked: [...uncheckedContacts(guide.body)],
+  }
 }

@@ -65,11 +65,22 @@ describe('the catalog', () => {
 
   test('judges by the time of asking whether a guide is stale', () => {
     let today = new Date('2026-11-20T00:00:00Z')
-    const source = { ...sample.sources[0], checked: '2026-11-19' } as PackagedGuide['sources'][number]
-    const aging = guideCatalog(asPublished([guide('a', { sources: [source], maxAgeDays: 2 })]), () => today)
-    expect(aging.find('a')?.stale).toBe(false)
-    today = new Date('2026-11-22T00:00:00Z')
-    expect(aging.find('a')?.stale).toBe(true)
+    const checked = (id: string, day: string) =>
+      ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]
+    const sources = [checked('old', '2026-08-20'), checked('new', '2026-11-19')]
+    const aging = guideCatalog(
+      asPublished([guide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
+      () => today,
+    )
+    const staleAt = (moment: string) => {
+      today = new Date(moment)
+      expect(aging.find('a')).toBe(aging.find('a'))
+      return aging.find('a')?.staleStatements
+    }
+    expect(staleAt('2026-11-28T00:00:00Z')).toBe(0)
+    expect(staleAt('2026-11-28T00:00:00.001Z')).toBe(1)
     expect(aging.list({ limit: 1 }).guides[0]?.stale).toBe(true)
+    expect(staleAt('2027-02-27T00:00:00.001Z')).toBe(2)
+    expect(staleAt('2026-11-20T00:00:00Z')).toBe(0)
   })
 })

@@ -1,6 +1,6 @@
 import {
   type DatedGuide,
-  freshUntil,
+  freshnessPeriod,
   type GuideIndex,
   guideAsOf,
   guideIndex,
@@ -48,7 +48,7 @@ export function guideCatalog(published: PublishedGuides, now: () => Date) {
   const guides = published.guides.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
   const bySlug = new Map(guides.map((guide) => [guide.slug, guide]))
   let index: GuideIndex | undefined
-  /** The same guide is the same object in every answer, until it is stale. */
+  /** The same guide is the same object in every answer, until another of its sources becomes stale. */
   const find = (slug: string): DatedGuide | undefined => {
     const guide = bySlug.get(slug)
     return guide && dated(guide, now())
@@ -83,12 +83,16 @@ export function guideCatalog(published: PublishedGuides, now: () => Date) {
 export type GuideCatalog = ReturnType<typeof guideCatalog>
 
 /** The one object for each state of each guide, so that what is prepared from it is prepared once. */
-const DATED = new WeakMap<PackagedGuide, { readonly as: DatedGuide; readonly until: number }>()
+const DATED = new WeakMap<
+  PackagedGuide,
+  { readonly as: DatedGuide; readonly after: number; readonly until: number }
+>()
 
 function dated(guide: PackagedGuide, now: Date): DatedGuide {
   const known = DATED.get(guide)
-  if (known && known.as.stale === now.getTime() > known.until) return known.as
+  const at = now.getTime()
+  if (known && known.after < at && at <= known.until) return known.as
   const as = guideAsOf(guide, now)
-  DATED.set(guide, { as, until: freshUntil(guide) })
+  DATED.set(guide, { as, ...freshnessPeriod(guide.sources, now) })
   return as
 }

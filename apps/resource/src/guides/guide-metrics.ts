@@ -16,7 +16,7 @@ export function registerGuideMetrics(registry: Registry, guides: { current(): Gu
     )
   show(
     'guide_stale',
-    'Published guides of which a source was checked longer ago than the guide allows',
+    'Published guides with a statement whose sources were all checked too long ago',
     (catalog) => catalog.list().guides.filter(({ stale }) => stale).length,
   )
   show(

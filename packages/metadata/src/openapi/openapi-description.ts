@@ -6,6 +6,7 @@ import {
   CompleteClaimRequest,
   CompletedClaim,
   Guide,
+  GuideHistoryLine,
   GuideList,
   GuideListing,
   GuideSource,
@@ -29,6 +30,7 @@ import { ERROR_SCHEMAS, errorResponses, HEADERS } from './errors.ts'
 /** The names by which a generated client knows the schemas. */
 const SCHEMAS = {
   Guide,
+  GuideHistoryLine,
   GuideList,
   GuideListing,
   GuideSource,
