@@ -118,6 +118,7 @@ describe('the feed of changes', () => {
 
 test('guide_stale tells operators how many guides rest on old sources', async () => {
   const oldest = packaged.flatMap(({ sources }) => sources.map(({ checked }) => checked)).toSorted()[0] ?? ''
+  const [{ slug } = { slug: '' }] = packaged
   let today = new Date(oldest)
   await using api = await startResource({ now: () => today })
   const stale = async () => {
@@ -127,6 +128,61 @@ test('guide_stale tells operators how many guides rest on old sources', async ()
   expect(await stale()).toBe(0)
   today = new Date('2036-01-01T00:00:00Z')
   expect(await stale()).toBe(packaged.length)
-  expect((await ask(api.origin, { path: '/api/guides/work-permit' })).json()['stale']).toBe(true)
-  expect((await ask(api.origin, { path: '/guides/work-permit' })).body).toContain('checked long ago')
+  const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
+  expect(guide).toMatchObject({ stale: true, staleStatements: guide['statements'] })
+  for (const path of [`/guides/${slug}`, `/guides/${slug}.md`]) {
+    const { body } = await ask(api.origin, { path })
+    expect(body).toContain(
+      `${guide['statements']} of ${guide['statements']} statements below may be out of date`,
+    )
+    expect(body).toMatch(/We last read this rule as of \w+ \d+, 20\d\d\./)
+    expect(body).toContain('We have not checked the links and phone numbers here')
+  }
+})
+
+test('a guide that release 0.1.0 published is served, with the kinds that its hosts tell', async () => {
+  await using api = await startResource()
+  const [guide] = packaged
+  if (!guide) throw new Error('there are no guides')
+  const content = {
+    ...guide,
+    version: guide.version + 1,
+    history: undefined,
+    maxAgeDays: 365,
+    sources: guide.sources.map(({ kind: _, ...source }) => source),
+  }
+  await api.db.query(
+    'insert into guide_versions (slug, version, content, published_at) values ($1, $2, $3, $4)',
+    [guide.slug, content.version, JSON.stringify(content), NOW],
+  )
+  await api.db.query('insert into guides (slug, version) values ($1, $2)', [guide.slug, content.version])
+  await api.db.query("select pg_notify('plainpath_guides', '')")
+  const served = async () => (await ask(api.origin, { path: `/api/guides/${guide.slug}` })).json()
+  await expect
+    .poll(served, { interval: 20, timeout: 1000 })
+    .toMatchObject({ version: content.version, history: [] })
+  const { sources } = (await served()) as { sources: { url: string; kind: string; limitDays: number }[] }
+  for (const { url, kind, limitDays } of sources) {
+    if (url.startsWith('https://uscode.house.gov/')) expect([kind, limitDays]).toEqual(['statute', 400])
+    else if (url.startsWith('https://www.ecfr.gov/')) expect([kind, limitDays]).toEqual(['regulation', 400])
+    else expect([kind, limitDays]).toEqual(['agency-page', 200])
+  }
+})
+
+test('what was changed is said in JSON, in Markdown and on the page', async () => {
+  await using api = await startResource()
+  const [guide] = packaged
+  if (!guide) throw new Error('there are no guides')
+  const version = guide.version + 1
+  const text = 'Corrected: the court counts five days.'
+  const history = [{ date: '2026-11-23', version, text }]
+  await publishGuides(api.db, [{ ...guide, version, history }], NOW)
+  const get = (path: string) => ask(api.origin, { path: `${path}/${guide.slug}` })
+  const served = async () => (await get('/api/guides')).json()['history']
+  await expect.poll(served, { interval: 20, timeout: 1000 }).toEqual(history)
+  const markdown = await ask(api.origin, { path: `/guides/${guide.slug}.md` })
+  expect(markdown.body).toContain(
+    `## Changes to this guide\n\n- 2026-11-23, version ${version}. ${text}\n\n## Sources`,
+  )
+  expect((await get('/guides')).body).toContain(`November 23, 2026</time>, version ${version}. ${text}</li>`)
 })

@@ -136,6 +136,10 @@ describe('GET /api/guides/{slug}', () => {
           'updated',
           'reviewed',
           'stale',
+          'statements',
+          'staleStatements',
+          'notChecked',
+          'history',
           'version',
           'language',
           'disclaimer',
@@ -143,7 +147,16 @@ describe('GET /api/guides/{slug}', () => {
         ].sort(),
       )
       const sources = guide['sources'] as Record<string, unknown>[]
-      expect(Object.keys(sources[0] ?? {}).sort()).toEqual(['agency', 'checked', 'checkedBy', 'title', 'url'])
+      expect(Object.keys(sources[0] ?? {}).sort()).toEqual([
+        'agency',
+        'checked',
+        'checkedBy',
+        'kind',
+        'limitDays',
+        'stale',
+        'title',
+        'url',
+      ])
       const numbers = [...String(guide['body']).matchAll(/\[(\d+)\](?!\()/g)].map(([, number]) =>
         Number(number),
       )
@@ -158,7 +171,12 @@ describe('GET /api/guides/{slug}', () => {
     expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')
     expect(answered.headers['vary']).toMatch(/\bAccept\b/)
     expect(answered.body.startsWith(`# ${guide['title']}\n\n`)).toBe(true)
-    for (const part of [guide['summary'], guide['body'], guide['disclaimer'], '\n## Sources\n\n1. [']) {
+    for (const part of [
+      guide['summary'],
+      ...String(guide['body']).split('\n'),
+      guide['disclaimer'],
+      '\n## Sources\n\n1. [',
+    ]) {
       expect(answered.body).toContain(part)
     }
   })

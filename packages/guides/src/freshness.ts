@@ -25,7 +25,7 @@ export const freshUntil = ({ kind, checked }: ReadSource): number =>
 export const isStale = (source: ReadSource, now: Date): boolean => now.getTime() > freshUntil(source)
 
 /** True when all sources that support a statement are stale, and so when it has none: a citation that is taken away cannot help. */
-export const isStaleStatement = (statement: Statement, staleSources: ReadonlySet<string>): boolean =>
+const isStaleStatement = (statement: Statement, staleSources: ReadonlySet<string>): boolean =>
   statement.sources.every((id) => staleSources.has(id))
 
 interface CitedText {
@@ -33,7 +33,7 @@ interface CitedText {
   readonly sources: readonly (ReadSource & { readonly id: string })[]
 }
 
-export const staleSourceIds = ({ sources }: Pick<CitedText, 'sources'>, now: Date): ReadonlySet<string> =>
+const staleSourceIds = ({ sources }: Pick<CitedText, 'sources'>, now: Date): ReadonlySet<string> =>
   new Set(sources.filter((source) => isStale(source, now)).map(({ id }) => id))
 
 /** The statements of a text that are stale at `now`. */

@@ -3,6 +3,8 @@ export interface Block {
   readonly kind: 'heading' | 'paragraph' | 'item'
   readonly section: string | undefined
   readonly text: string
+  /** Where its last line is among the lines of the body, from 0. */
+  readonly lastLine: number
 }
 
 const HEADING = /^#{1,6} +/
@@ -13,16 +15,19 @@ export function bodyBlocks(body: string): readonly Block[] {
   const blocks: Block[] = []
   let section: string | undefined
   let open = false
-  for (const line of body.split('\n').map((raw) => raw.trim())) {
+  for (const [lastLine, line] of body
+    .split('\n')
+    .map((raw) => raw.trim())
+    .entries()) {
     const kind = HEADING.test(line) ? 'heading' : ITEM.test(line) ? 'item' : 'paragraph'
     const text = line.replace(HEADING, '').replace(ITEM, '')
     const last = blocks.at(-1)
     if (line === '') open = false
     else if (kind === 'paragraph' && open && last !== undefined)
-      blocks[blocks.length - 1] = { ...last, text: `${last.text} ${text}` }
+      blocks[blocks.length - 1] = { ...last, text: `${last.text} ${text}`, lastLine }
     else {
       if (line.startsWith('## ')) section = text
-      blocks.push({ kind, section, text })
+      blocks.push({ kind, section, text, lastLine })
       open = kind !== 'heading'
     }
   }

@@ -11,7 +11,7 @@ export interface Statement {
 export const statementsOf = (body: string): readonly Statement[] => factBlocks(body).flatMap(statementsIn)
 
 /** A list item is one statement, a paragraph one for each sentence. */
-export function statementsIn({ kind, text }: Block): readonly Statement[] {
+function statementsIn({ kind, text }: Block): readonly Statement[] {
   const sources = sourceIdsIn(text)
   const sentences = sentencesOf(text)
   return (kind === 'item' ? [sentences.join(' ')] : sentences).map((sentence) => ({
@@ -46,7 +46,7 @@ const EXTERNAL_LINK = /\]\((?<address>https:\/\/[^()\s]+)\)/g
 const PHONE_NUMBER = /(?<![\d-])(?:1-)?\d{3}-\d{3}-\d{4}(?![\d-])/g
 
 /** Links to other sites, and phone numbers. */
-export const contactsIn = (text: string): readonly string[] => [
+const contactsIn = (text: string): readonly string[] => [
   ...[...text.matchAll(EXTERNAL_LINK)].flatMap(({ groups }) => groups?.['address'] ?? []),
   ...[...text.replace(EXTERNAL_LINK, '').matchAll(PHONE_NUMBER)].map(([number]) => number),
 ]

@@ -7,17 +7,26 @@ const guide: GuideOnPage = {
   title: 'Renew your green card',
   summary: 'What to file before the card ends.',
   sources: [
-    { title: 'Form I-90', url: 'https://www.uscis.gov/i-90', agency: 'USCIS', checked: '2026-06-26' },
+    {
+      title: 'Form I-90',
+      url: 'https://www.uscis.gov/i-90',
+      agency: 'USCIS',
+      checked: '2026-06-26',
+      stale: false,
+    },
     {
       title: '8 CFR 264.5',
       url: 'https://www.ecfr.gov/current/title-8/section-264.5',
       agency: 'OFR',
       checked: '2026-03-01',
+      stale: false,
     },
   ],
   updated: '2026-11-20',
   reviewed: null,
-  stale: false,
+  statements: 40,
+  staleStatements: 0,
+  history: [],
   disclaimer: 'General information only.',
   talkToAnAttorneyWhen: ['You were arrested.'],
 }
@@ -77,9 +86,32 @@ describe('the page of a guide', () => {
     expect(markup()).not.toContain('lastReviewed')
   })
 
-  test('warns when its sources were checked too long ago, and only then', () => {
-    expect(markup({ stale: true })).toContain('checked long ago')
-    expect(markup()).not.toContain('checked long ago')
+  test.for([
+    [1, 'One statement below may be out of date'],
+    [7, '7 of 40 statements below may be out of date'],
+  ] as const)('warns of %i stale statements', ([staleStatements, words]) => {
+    expect(markup({ staleStatements })).toContain(`<p class="notice">${words}`)
+    expect(markup()).not.toContain('class="notice"')
+  })
+
+  test('says which source was checked too long ago', () => {
+    const sources = guide.sources.map((source, at) => ({ ...source, stale: at === 0 }))
+    expect(markup({ sources })).toContain('June 26, 2026</time>, too long ago.</li>')
+    expect(markup({ sources })).toContain('March 1, 2026</time>.</li>')
+  })
+
+  test('lists what was changed, and says at the top when something was corrected', () => {
+    const added = { date: '2026-11-24', version: 3, text: 'Added: a part on travel.' }
+    const corrected = { date: '2026-11-23', version: 2, text: 'Corrected: the court counts five days.' }
+    const page = markup({ history: [added, corrected] })
+    expect(page).toContain(
+      '<a href="#history">Corrected <time datetime="2026-11-23">November 23, 2026</time></a>.',
+    )
+    expect(page).toContain('<h2 id="history">Changes to this guide</h2>')
+    expect(page).toContain(', version 2. Corrected: the court counts five days.</li>')
+    expect(page.indexOf('version 3')).toBeLessThan(page.indexOf('version 2'))
+    expect(markup({ history: [added] })).not.toContain('<a href="#history">')
+    expect(markup()).not.toContain('id="history"')
   })
 })
 

@@ -10,8 +10,11 @@ export interface GuideOnPage {
   readonly updated: string
   /** Null until a named person reviewed the guide. */
   readonly reviewed: string | null
-  /** True when a source was checked too long ago. */
-  readonly stale: boolean
+  readonly statements: number
+  /** Those of which all sources were checked too long ago. */
+  readonly staleStatements: number
+  /** Newest first. */
+  readonly history: readonly { readonly date: string; readonly version: number; readonly text: string }[]
   readonly disclaimer: string
   readonly talkToAnAttorneyWhen: readonly string[]
 }
@@ -21,6 +24,8 @@ interface SourceOnPage {
   readonly url: string
   readonly agency: string
   readonly checked: string
+  /** True when it was checked too long ago. */
+  readonly stale: boolean
 }
 
 /**
@@ -42,12 +47,13 @@ export function guidePage(
 <meta itemprop="name" content="${guide.title}">
 <meta itemprop="dateModified" content="${guide.updated}">
 ${guide.reviewed !== null && html`<meta itemprop="lastReviewed" content="${guide.reviewed}">`}
-<p class="facts">${reviewedLine(guide.reviewed)} Updated ${calendarDay(guide.updated)}. <a href="#sources">${sourceCount(guide.sources.length)}</a>.</p>
-${guide.stale && html`<p class="notice">Some sources below were checked long ago. Look at the official page before you act.</p>`}
+<p class="facts">${reviewedLine(guide.reviewed)} Updated ${calendarDay(guide.updated)}. ${correctedLine(guide.history)}<a href="#sources">${sourceCount(guide.sources.length)}</a>.</p>
+${guide.staleStatements > 0 && html`<p class="notice">${staleNotice(guide)}</p>`}
 <div class="text">
 ${page.bodyHtml}
 </div>
 ${page.attorneyHtml ? html`<section class="attorney">\n${page.attorneyHtml}\n</section>` : attorneyHelp(guide.talkToAnAttorneyWhen)}
+${guide.history.length > 0 && historyOf(guide.history)}
 ${sourceList(guide.sources)}
 <p class="facts">${guide.disclaimer}</p>
 <section class="machines" aria-labelledby="machines">
@@ -63,6 +69,33 @@ const reviewedLine = (reviewed: string | null) =>
     ? html`<strong>Not yet reviewed by an attorney.</strong>`
     : html`<strong>Reviewed on ${calendarDay(reviewed)}.</strong>`
 
+/** Says how much of a guide is stale, for people. */
+export function staleNotice({
+  statements,
+  staleStatements,
+}: {
+  statements: number
+  staleStatements: number
+}): string {
+  const some = staleStatements === 1 ? 'One statement' : `${staleStatements} of ${statements} statements`
+  const each = staleStatements === 1 ? 'It says' : 'Each says'
+  return `${some} below may be out of date: we last read the official source too long ago. ${each} so. Look at the official page before you act.`
+}
+
+/** Who acted on a sentence that was wrong has to see at the top that it was. */
+function correctedLine(history: GuideOnPage['history']): Html | false {
+  const corrected = history.find(({ text }) => text.startsWith('Corrected: '))
+  return corrected !== undefined && html`<a href="#history">Corrected ${calendarDay(corrected.date)}</a>. `
+}
+
+function historyOf(history: GuideOnPage['history']): Html {
+  return html`<section aria-labelledby="history">
+<h2 id="history">Changes to this guide</h2>
+<ul>
+${history.map(({ date, version, text }) => html`<li>${calendarDay(date)}, version ${version}. ${text}</li>\n`)}</ul>
+</section>`
+}
+
 const sourceCount = (count: number) => (count === 1 ? 'One official source' : `${count} official sources`)
 
 function sourceList(sources: readonly SourceOnPage[]): Html {
@@ -70,8 +103,8 @@ function sourceList(sources: readonly SourceOnPage[]): Html {
 <h2 id="sources">Sources</h2>
 <ol class="sources">
 ${sources.map(
-  ({ title, url, agency, checked }, index) =>
-    html`<li id="source-${index + 1}"><a href="${url}">${title}</a>. ${agency}. Checked ${calendarDay(checked)}.</li>\n`,
+  ({ title, url, agency, checked, stale }, index) =>
+    html`<li id="source-${index + 1}"><a href="${url}">${title}</a>. ${agency}. Checked ${calendarDay(checked)}${stale && ', too long ago'}.</li>\n`,
 )}</ol>
 </section>`
 }

@@ -19,7 +19,7 @@ export {
   linkPage,
   waitlistPage,
 } from './form-pages.ts'
-export { guidePage } from './guide-page.ts'
+export { guidePage, staleNotice } from './guide-page.ts'
 export { type HomePage, homePage } from './home-page.ts'
 export { type Html, html, markupOf, rawHtml } from './html.ts'
 export { longDate } from './long-date.ts'

@@ -16,14 +16,16 @@ const origin = 'https://plainpath.example'
 /** One page of each kind, with `text` in every place that takes text. */
 function pagesWith(text: string): string[] {
   const page = { title: text, description: text, lang: text, origin, path: '/guides/x' }
-  const source = { title: text, url: text, agency: text, checked: '2026-06-26' }
+  const source = { title: text, url: text, agency: text, checked: '2026-06-26', stale: true }
   const guide = {
     title: text,
     summary: text,
     sources: [source, source],
     updated: '2026-11-20',
     reviewed: null,
-    stale: true,
+    statements: 4,
+    staleStatements: 2,
+    history: [{ date: '2026-11-23', version: 2, text: `Corrected: ${text}` }],
     disclaimer: text,
     talkToAnAttorneyWhen: [text, text],
   }

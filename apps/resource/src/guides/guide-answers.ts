@@ -1,8 +1,10 @@
 import { Guide } from '@plainpath/domain'
-import { type DatedGuide, guideAsOf, withNumberedSources } from '@plainpath/guides'
+import { type DatedGuide, guideAsOf, noteFreshness, withNumberedSources } from '@plainpath/guides'
 import { type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
+import { staleNotice } from '@plainpath/pages'
 import type { Database } from '@plainpath/postgres'
+import { FRESHNESS_NOTES } from './freshness-notes.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import { readGuideVersion } from './read-published-guides.ts'
 
@@ -12,19 +14,25 @@ const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 /** The guide as the API gives it: its body points at the n-th source as `[n]`. */
 export function guideDocument(guide: DatedGuide): Guide {
   const { body, sources } = withNumberedSources(guide.body, guide.sources)
-  return { ...guide, body, sources: [...sources], talkToAnAttorneyWhen: [...guide.talkToAnAttorneyWhen] }
+  return {
+    ...guide,
+    body,
+    sources: [...sources],
+    talkToAnAttorneyWhen: [...guide.talkToAnAttorneyWhen],
+    history: [...guide.history],
+  }
 }
 
 /** The same as one Markdown text. The body closes with when to talk to an attorney and with the disclaimer. */
-export function guideMarkdown(guide: Guide): string {
+export function guideMarkdown(guide: DatedGuide): string {
+  const { body, sources } = withNumberedSources(noteFreshness(guide, FRESHNESS_NOTES), guide.sources)
   const reviewed =
     guide.reviewed === null ? 'Not yet reviewed by an attorney.' : `Reviewed on ${guide.reviewed}.`
-  const stale = guide.stale
-    ? ' Some sources below were checked long ago: look at the official page before you act.'
-    : ''
-  const sources = guide.sources.map(
-    ({ title, url, agency, checked }, index) =>
-      `${index + 1}. [${title}](${url}). ${agency}. Checked ${checked}.`,
+  const stale = guide.stale ? ` ${staleNotice(guide)}` : ''
+  const history = guide.history.map(({ date, version, text }) => `- ${date}, version ${version}. ${text}`)
+  const listed = sources.map(
+    ({ title, url, agency, checked, stale: tooLongAgo }, index) =>
+      `${index + 1}. [${title}](${url}). ${agency}. Checked ${checked}${tooLongAgo ? ', too long ago' : ''}.`,
   )
   return `# ${guide.title}
 
@@ -32,11 +40,11 @@ ${guide.summary}
 
 ${reviewed} Updated ${guide.updated}.${stale}
 
-${guide.body}
+${body}
 
-## Sources
+${history.length > 0 ? `## Changes to this guide\n\n${history.join('\n')}\n\n` : ''}## Sources
 
-${sources.join('\n')}
+${listed.join('\n')}
 `
 }
 
@@ -47,7 +55,7 @@ export const guideAsJson = preparedOnce<DatedGuide>((guide) =>
 
 /** The same as Markdown. */
 export const guideAsMarkdown = preparedOnce<DatedGuide>((guide) =>
-  prepareAnswer(MARKDOWN_TYPE, guideMarkdown(guideDocument(guide))),
+  prepareAnswer(MARKDOWN_TYPE, guideMarkdown(guide)),
 )
 
 type Representation = (guide: DatedGuide) => PreparedAnswer

@@ -25,20 +25,23 @@ export interface GuideChange {
   readonly version: number
   readonly title: string
   readonly summary: string
+  /** What this version corrected, added or removed. */
+  readonly history: readonly string[]
   readonly at: Date
+}
+
+/** A version of a guide as a change that was published at a moment. */
+export const guideChange = (guide: PackagedGuide, at: Date): GuideChange => {
+  const { slug, version, title, summary } = guide
+  const history = guide.history.filter((line) => line.version === version).map(({ text }) => text)
+  return { slug, version, title, summary, history, at }
 }
 
 /** The guides of a release, for as long as nothing was published or the database did not answer since the start. */
 export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides {
   const guides = packaged.filter(({ status }) => status === 'published')
   const changes = guides
-    .map(({ slug, version, title, summary, updated }) => ({
-      slug,
-      version,
-      title,
-      summary,
-      at: new Date(updated),
-    }))
+    .map((guide) => guideChange(guide, new Date(guide.updated)))
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
   return { guides, retired: new Map(), changes, altered: [] }
 }

@@ -42,14 +42,15 @@ ${changes.map((change) => entry(change, urls)).join('\n')}
 `
 }
 
-function entry({ slug, version, title, summary, at }: GuideChange, urls: ServiceUrls): string {
+function entry({ slug, version, title, summary, history, at }: GuideChange, urls: ServiceUrls): string {
   const page = escapeXml(urls.guide(slug))
+  const changed = [version === 1 ? 'New guide.' : `Version ${version}.`, ...history, summary].join(' ')
   return `<entry>
 <id>${page}#version-${version}</id>
 <title>${escapeXml(title)}</title>
 <link rel="alternate" type="text/html" href="${page}"/>
 <updated>${at.toISOString()}</updated>
-<summary>${escapeXml(`${version === 1 ? 'New guide' : `Version ${version}`}. ${summary}`)}</summary>
+<summary>${escapeXml(changed)}</summary>
 </entry>`
 }
 

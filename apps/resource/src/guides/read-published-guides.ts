@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { guideAsOf, KeptGuide, type PackagedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import type { PublishedGuides } from './guide-catalog.ts'
+import { guideChange, type PublishedGuides } from './guide-catalog.ts'
 
 /** The channel on which every change of what is published is told. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
@@ -60,13 +60,9 @@ export async function readPublishedGuides(
         served && successor !== null ? [[slug, successor] as const] : [],
       ),
     ),
-    changes: versions.slice(0, NEWEST_CHANGES).map(({ slug, version, content, publishedAt }) => ({
-      slug,
-      version,
-      title: content.title,
-      summary: content.summary,
-      at: publishedAt,
-    })),
+    changes: versions
+      .slice(0, NEWEST_CHANGES)
+      .map(({ content, publishedAt }) => guideChange(content, publishedAt)),
     altered: kept.flatMap((row) => (row.served && textOfRelease(row) ? row.slug : [])),
   }
 }

@@ -37,8 +37,8 @@ export function mcpTools(deps: ToolDeps): Tools {
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
     async get_guide(asked) {
-      const guide = guideDocument(await guideVersion(deps, asked, place))
-      return { value: guide, text: guideMarkdown(guide) }
+      const guide = await guideVersion(deps, asked, place)
+      return { value: guideDocument(guide), text: guideMarkdown(guide) }
     },
     async join_waitlist(asked, request) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)

@@ -1,8 +1,9 @@
 import { GuideSlug } from '@plainpath/domain'
-import { ATTORNEY_HEADING, type DatedGuide, withNumberedSources } from '@plainpath/guides'
+import { ATTORNEY_HEADING, type DatedGuide, noteFreshness, withNumberedSources } from '@plainpath/guides'
 import { defineRoute, type PreparedAnswer, preparedOnce, type Route } from '@plainpath/http'
 import { guidePage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
+import { FRESHNESS_NOTES } from '../guides/freshness-notes.ts'
 import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
@@ -59,7 +60,7 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
 /** The page of a guide: its markers are links to the numbered sources, its last part stands in a box of its own. */
 function guideArticle(guide: DatedGuide, addresses: { apiUrl: string; markdownUrl: string }): Html {
   const { body, sources } = withNumberedSources(
-    guide.body,
+    noteFreshness(guide, FRESHNESS_NOTES),
     guide.sources,
     (n) => `[\\[${n}\\]](#source-${n})`,
   )

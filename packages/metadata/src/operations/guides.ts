@@ -50,7 +50,8 @@ const GetGuideQuery = z.object({
         delete jsonSchema.pattern
         Object.assign(jsonSchema, { type: 'integer', minimum: 1 })
       },
-      description: 'An earlier version of the guide; the one that is published unless given.',
+      description:
+        'An earlier version, with the text as it was served then; the one that is published unless given. What is stale is judged today.',
     }),
 })
 

@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
+import { noteFreshness } from './note-freshness.ts'
+import { guideAsOf } from './packaged-guide.ts'
+
+const [form] = EXAMPLE_GUIDE.sources
+const sources = [
+  { ...form!, id: 'old', checked: '2020-01-01' },
+  { ...form!, id: 'older', checked: '2019-01-01' },
+  { ...form!, id: 'new', checked: '2026-06-26' },
+]
+const noted = (body: string) =>
+  noteFreshness(guideAsOf({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
+    stale: (support) => `(${support.map(({ checked }) => checked).join(', ') || 'never'})`,
+    unchecked: 'Nobody checked these.',
+  })
+
+test.for([
+  ['a stale paragraph', 'It is so. [^old] [^older]', 'It is so. [^old] [^older] (2020-01-01, 2019-01-01)'],
+  [
+    'a paragraph of several lines',
+    'It is\nso. [^old]\n\nYes. [^new]',
+    'It is\nso. [^old] (2020-01-01)\n\nYes. [^new]',
+  ],
+  [
+    'a stale item',
+    'Look:\n\n- One. [^old]\n- Two. [^new]',
+    'Look:\n\n- One. [^old] (2020-01-01)\n- Two. [^new]',
+  ],
+  ['a statement without a source', 'It is so.', 'It is so. (never)'],
+  ['nothing, where one source is fresh', 'It is so. [^old] [^new]', 'It is so. [^old] [^new]'],
+] as const)('a note stands after %s', ([, body, expected]) => expect(noted(body)).toBe(expected))
+
+test('links without a source get one note, after the last of their section', () => {
+  const body = `Open [it](https://www.uscis.gov/i-90). [^new]
+
+## What changes often: check here
+
+- [One](https://www.uscis.gov/i-90)
+- Call 1-800-375-5283.
+
+End.
+
+## When to talk to an attorney
+
+- You have [a hearing](/guides/example).`
+  expect(noted(body)).toBe(body.replace('5283.', '5283.\n\nNobody checked these.'))
+})
