@@ -149,7 +149,7 @@ test('a guide that release 0.1.0 published is served, with the kinds that its ho
     version: guide.version + 1,
     history: undefined,
     maxAgeDays: 365,
-    sources: guide.sources.map(({ kind: _, ...source }) => source),
+    sources: guide.sources.map((source) => ({ ...source, kind: undefined })),
   }
   await api.db.query(
     'insert into guide_versions (slug, version, content, published_at) values ($1, $2, $3, $4)',

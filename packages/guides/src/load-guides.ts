@@ -4,7 +4,8 @@ import { parseDocument } from 'yaml'
 import { DISCLAIMER } from './guide-body.ts'
 import { FrontMatter, type PackagedGuide } from './packaged-guide.ts'
 
-const CONTENT = new URL('../content/', import.meta.url)
+/** The folder of the guides' files. */
+export const CONTENT = new URL('../content/', import.meta.url)
 
 let packaged: readonly PackagedGuide[] | undefined
 

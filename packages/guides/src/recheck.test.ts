@@ -1,0 +1,109 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { expect, onTestFinished, test } from 'vitest'
+import { readGuides } from './load-guides.ts'
+import { parseReadings, planRecheck, type Reading, writeRecheck } from './recheck.ts'
+
+const NOW = new Date('2026-11-20T12:00:00Z')
+const FILE = `---
+slug: a
+title: A
+summary: About a.
+audience: Anyone.
+language: en
+status: published
+version: 3
+updated: 2026-06-26
+reviewed: null
+talkToAnAttorneyWhen: [You have a hearing.]
+sources:
+  - id: law
+    title: The law
+    url: https://www.ecfr.gov/current/title-8/section-103.2
+    agency: The agency
+    kind: regulation
+    checked: 2022-01-01
+    checkedBy: an old copy
+  - id: page
+    title: The page
+    url: https://www.uscis.gov/i-90
+    agency: USCIS
+    kind: agency-page
+    checked: 2026-06-26
+    checkedBy: a copy
+---
+
+You have **ten** days. Count each day. [^law]
+
+- Send [the form](https://www.uscis.gov/i-90). [^law] [^page]
+`
+const reading = (change: Partial<Reading> = {}): Reading => ({
+  guide: 'a',
+  source: 'law',
+  url: 'https://www.ecfr.gov/current/title-8/section-103.2',
+  newest_copy_date: '2026-08-03',
+  how_dated: 'current through 2026-08-03, captured 2026-08-05',
+  checked_by: 'a copy: current through that day',
+  verdicts: [
+    { sentence_starts: 'You have ten days.', verdict: 'supported', quote: 'within ten days' },
+    { sentence_starts: 'Send the form.', verdict: 'supported', quote: 'on the form' },
+  ],
+  ...change,
+})
+
+function folderWith(text: string) {
+  const path = mkdtempSync(join(tmpdir(), 'plainpath-recheck-'))
+  onTestFinished(() => rmSync(path, { recursive: true }))
+  writeFileSync(join(path, 'a.md'), text)
+  return { folder: pathToFileURL(`${path}/`), read: () => readFileSync(join(path, 'a.md'), 'utf8') }
+}
+
+test('a reading writes the day, how it is known and the next version, and leaves every other line', () => {
+  const { folder, read } = folderWith(FILE)
+  const plan = planRecheck(readGuides(folder), [reading()], NOW)
+  expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], left: [] })
+  expect(writeRecheck(plan, folder)).toEqual(['a'])
+  expect(read()).toBe(
+    FILE.replace('version: 3', 'version: 4')
+      .replace('updated: 2026-06-26', 'updated: 2026-08-03')
+      .replace('2022-01-01', '2026-08-03')
+      .replace('checkedBy: an old copy', 'checkedBy: "a copy: current through that day"'),
+  )
+  expect(readGuides(folder)[0]?.sources[0]).toMatchObject({ checkedBy: 'a copy: current through that day' })
+  expect(planRecheck(readGuides(folder), [reading()], NOW).changes).toEqual([])
+})
+
+test.for([
+  ['no source of that name', { source: 'nothing' }, 'no such source'],
+  ['no guide of that name', { guide: 'nothing' }, 'no such source'],
+  [
+    'a copy that is not newer',
+    { source: 'page', newest_copy_date: '2026-06-26', how_dated: '' },
+    'not newer',
+  ],
+  ['a day that is yet to come', { newest_copy_date: '2026-11-21', how_dated: '' }, 'yet to come'],
+  ['two days, of which one is not newer', { how_dated: 'published 2021-12-31' }, 'the copy of 2021-12-31'],
+  ['a copy that others keep', { url: 'https://usciss.us/i-90' }, 'no official address'],
+  ['an item that nobody looked for', { verdicts: reading().verdicts.slice(0, 1) }, 'Send the form.'],
+  [
+    'a paragraph that the copy contradicts',
+    { verdicts: reading().verdicts.map((verdict) => ({ ...verdict, verdict: 'changed' })) },
+    'not found in the copy: You have ten days.',
+  ],
+] as const)('a source keeps its day for %s', ([, change, why]) => {
+  const { folder } = folderWith(FILE)
+  const plan = planRecheck(readGuides(folder), [reading(change as Partial<Reading>)], NOW)
+  expect(plan.changes).toEqual([])
+  expect(plan.left[0]?.why).toContain(why)
+})
+
+test('a file of readings is parsed as a whole, or every mistake is named', () => {
+  const line = JSON.stringify({ ...reading(), more: 'for people' })
+  expect(parseReadings(`${line}\n\n${line}\n`)).toMatchObject({ ok: true, value: [reading(), reading()] })
+  expect(parseReadings(`${line}\n{\n{"guide": "a"}`)).toMatchObject({
+    ok: false,
+    error: [expect.stringMatching(/^line 2: /), expect.stringMatching(/^line 3: .*source/s)],
+  })
+})
