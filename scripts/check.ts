@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process'
 import path from 'node:path'
 import { checkDocs } from './check-docs.ts'
 import { checkLicences } from './check-licences.ts'
@@ -16,7 +17,17 @@ function check(): boolean {
     report('docs', () => checkDocs(openRepository(root))),
     report('licences', () => checkLicences(root)),
   ]
+  warnOfDueSources()
   return results.every(Boolean)
+}
+
+/** Sources of the guides that become stale within 30 days: somebody has to read them, and no change of the code is wrong. */
+function warnOfDueSources(): void {
+  const script = path.join(root, 'packages/guides/src/print-due-sources.ts')
+  const due = execFileSync(process.execPath, [script], { encoding: 'utf8' }).trim()
+  if (due === '') return
+  console.log('WARN   sources of guides (npm run resource -- guides status)')
+  for (const line of due.split('\n')) console.log(`    ${line}`)
 }
 
 function report(name: string, find: () => string[]): boolean {

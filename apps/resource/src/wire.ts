@@ -1,3 +1,4 @@
+import { describeStatus, freshnessStatus } from '@plainpath/guides'
 import {
   createLimiter,
   createMetrics,
@@ -145,7 +146,13 @@ export async function openResource(
       log,
     }),
     surface: surfaceOf(routes),
-    operationsApp: operationsApp({ readiness, registry: metrics.registry }),
+    operationsApp: operationsApp({
+      readiness,
+      registry: metrics.registry,
+      pages: {
+        '/guides': () => `${describeStatus(freshnessStatus(guides.current().list().guides, now()))}\n`,
+      },
+    }),
     readiness,
     mailer,
     retention,

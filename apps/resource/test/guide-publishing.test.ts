@@ -196,6 +196,19 @@ describe('a review', () => {
     expect(await guide(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
   })
 
+  test('can be of an earlier version, and says nothing of the one that is served', async () => {
+    await using api = await startResource()
+    await publish(api, packaged)
+    await publish(api, changed({ version: first.version + 1, title: 'Changed' }))
+    const review = { slug: first.slug, by: 'A. Attorney', version: first.version }
+    expect(await reviewGuide(api.db, review, NOW)).toMatchObject({ value: { version: first.version } })
+    await reaches(async () => expect(await guide(api)).toMatchObject({ title: 'Changed', reviewed: null }))
+    expect(await guide(api, `?version=${first.version}`)).toMatchObject({ reviewed: '2026-11-20' })
+    expect(await reviewGuide(api.db, { ...review, version: 999 }, NOW)).toMatchObject({
+      error: 'no-such-version',
+    })
+  })
+
   test('cannot be older than the text, nor of a guide that is not published', async () => {
     await using api = await startResource()
     await publish(api, packaged.slice(0, 1))

@@ -128,6 +128,8 @@ test('guide_stale tells operators how many guides rest on old sources', async ()
   expect(await stale()).toBe(0)
   today = new Date('2036-01-01T00:00:00Z')
   expect(await stale()).toBe(packaged.length)
+  const status = await (await fetch(`${api.operations.url}/guides`)).text()
+  expect(status).toContain(`in ${packaged.length} of ${packaged.length} guides.`)
   const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
   expect(guide).toMatchObject({ stale: true, staleStatements: guide['statements'] })
   for (const path of [`/guides/${slug}`, `/guides/${slug}.md`]) {

@@ -1,6 +1,9 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { loadGuides } from '@plainpath/guides'
 import { openTestDatabase, type TestDatabase } from '@plainpath/postgres/testing'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { publishFirstGuides } from '../src/guides/publish-guides.ts'
 import { MIGRATIONS } from '../src/migrations.ts'
 import { runResource } from './run-resource.ts'
@@ -52,10 +55,58 @@ test.for([
   [['retire', 'work-permit', '--successor', 'find-legal-help'], 'work-permit is retired already.'],
   [['review', 'nothing', '--by', 'A. Attorney'], 'nothing is not published.'],
   [['review', 'find-legal-help', '--by', ' '], '--by must be a name'],
+  [['review', 'find-legal-help', '--by', 'A. Attorney', '--version', '999'], 'was never published'],
+  [['recheck', '/nothing.jsonl'], '/nothing.jsonl cannot be read.'],
+  [['recheck', import.meta.filename], 'line 1: '],
 ] as const)('guides %j is refused in words', async ([args, words]) => {
   const { code, out, errors } = await run(...args)
   expect([code, out]).toEqual([1, ''])
   expect(errors).toContain(words)
+})
+
+test('the status needs no database', async () => {
+  const { code, out } = await run('status')
+  expect(code).toBe(0)
+  expect(out).toMatch(/^\d+ of \d+ statements are stale, in \d+ of \d+ guides\.$/m)
+  expect(out).toMatch(/^work-permit {2}.*\d/m)
+  const { guides, sources } = JSON.parse((await run('status', '--json')).out)
+  expect(guides).toHaveLength(all)
+  expect(sources[0]).toMatchObject({ checked: expect.any(String), owner: expect.any(String) })
+})
+
+test('a recheck shows what it would write, and writes nothing unless told to', async () => {
+  const [guide] = loadGuides()
+  const [source] = guide?.sources ?? []
+  const folder = mkdtempSync(path.join(tmpdir(), 'plainpath-readings-'))
+  onTestFinished(() => rmSync(folder, { recursive: true }))
+  const file = path.join(folder, 'readings.jsonl')
+  const reading = {
+    guide: guide?.slug,
+    source: source?.id,
+    url: source?.url,
+    newest_copy_date: new Date().toISOString().slice(0, 10),
+    how_dated: 'opened that day',
+    checked_by: 'the live page',
+    verdicts: (guide?.body.split('\n') ?? []).flatMap((line) =>
+      line.includes(`[^${source?.id}]`)
+        ? {
+            sentence_starts: line
+              .replace(/^(?:-|\d+\.) /, '')
+              .replaceAll('*', '')
+              .slice(0, 12),
+            verdict: 'supported',
+          }
+        : [],
+    ),
+  }
+  writeFileSync(file, JSON.stringify(reading))
+  const shown = await run('recheck', file)
+  expect(shown.code).toBe(1)
+  expect(shown.out).toContain(`- checked: ${source?.checked}\n+ checked: ${reading.newest_copy_date}`)
+  expect(shown.errors).toContain('Nothing was written')
+  writeFileSync(file, JSON.stringify({ ...reading, verdicts: [] }))
+  const refused = await run('recheck', file, '--yes')
+  expect(refused).toMatchObject({ code: 0, out: expect.stringContaining('stays: not found in the copy') })
 })
 
 test('the first start publishes the guides of the release, later ones nothing', async () => {

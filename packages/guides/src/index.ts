@@ -5,3 +5,11 @@ export { type GuideIndex, guideIndex } from './guide-index.ts'
 export { loadGuides } from './load-guides.ts'
 export { type FreshnessNotes, noteFreshness } from './note-freshness.ts'
 export { type DatedGuide, guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'
+export {
+  parseReadings,
+  planRecheck,
+  type RecheckedSource,
+  type RecheckPlan,
+  writeRecheck,
+} from './recheck.ts'
+export { describeStatus, freshnessStatus } from './source-status.ts'

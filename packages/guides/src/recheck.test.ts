@@ -94,7 +94,7 @@ test.for([
   ],
 ] as const)('a source keeps its day for %s', ([, change, why]) => {
   const { folder } = folderWith(FILE)
-  const plan = planRecheck(readGuides(folder), [reading(change as Partial<Reading>)], NOW)
+  const plan = planRecheck(readGuides(folder), [reading(change)], NOW)
   expect(plan.changes).toEqual([])
   expect(plan.left[0]?.why).toContain(why)
 })

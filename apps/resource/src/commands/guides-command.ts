@@ -1,5 +1,16 @@
-import { argument, option, Refusal } from '@plainpath/commands'
-import { checkGuides, loadGuides } from '@plainpath/guides'
+import { readFileSync } from 'node:fs'
+import { argument, flag, option, Refusal, wholeNumber } from '@plainpath/commands'
+import {
+  checkGuides,
+  describeStatus,
+  freshnessStatus,
+  loadGuides,
+  parseReadings,
+  planRecheck,
+  type RecheckedSource,
+  type RecheckPlan,
+  writeRecheck,
+} from '@plainpath/guides'
 import { planPublishing, publishGuides, retireGuide, reviewGuide } from '../guides/publish-guides.ts'
 import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
 import { listGuides } from '../guides/read-published-guides.ts'
@@ -28,6 +39,32 @@ export const guidesCommands = [
         text: findings.map(({ slug, check, detail }) => `${slug}: ${check}: ${detail}`).join('\n'),
         refusal: `${findings.length} mistakes in ${guides.length} guides.`,
       }
+    },
+  }),
+  defineCommand({
+    name: 'guides status',
+    summary: 'what is stale or due in the guides of this release: by guide, and every source by age',
+    run({ now }) {
+      const status = freshnessStatus(loadGuides(), now())
+      return { json: status, text: describeStatus(status) }
+    },
+  }),
+  defineCommand({
+    name: 'guides recheck',
+    summary:
+      'show which days a file of readings changes, and write them into the files of a clone with --yes',
+    parameters: {
+      file: argument('<file>', 'JSON lines; packages/guides/README.md describes their members'),
+      yes: flag('--yes', 'write the days, and the next version of each guide'),
+    },
+    run({ args: { file, yes }, now }) {
+      const readings = parseReadings(readReadings(file))
+      if (!readings.ok) throw new Refusal([`${file} cannot be used.`, ...readings.error].join('\n'))
+      const plan = planRecheck(loadGuides(), readings.value, now())
+      const written = yes ? writeRecheck(plan) : []
+      const refusal =
+        yes || plan.changes.length === 0 ? undefined : 'Nothing was written: look, then add --yes.'
+      return { json: { ...plan, written }, text: describeRecheck(plan, written), refusal }
     },
   }),
   defineCommand({
@@ -70,14 +107,17 @@ export const guidesCommands = [
   }),
   defineCommand({
     name: 'guides review',
-    summary: 'record that an attorney read the published version of a guide today',
+    summary: 'record that a named attorney read a version of a guide today',
     parameters: {
       slug: argument('<slug>', 'of a published guide'),
       by: option('--by <name>', 'who read it', { parse: attorneyName, required: true }),
+      version: option('--version <number>', 'which version; the published one unless given', {
+        parse: wholeNumber(1, 999_999_999),
+      }),
     },
     opens: 'database',
-    async run({ db, args: { slug, by }, now }) {
-      const review = await reviewGuide(db, { slug, by }, now())
+    async run({ db, args: { slug, by, version: asked }, now }) {
+      const review = await reviewGuide(db, { slug, by, version: asked }, now())
       if (!review.ok) throw new Refusal(REVIEW_REFUSALS[review.error](slug))
       const { version, day } = review.value
       return {
@@ -97,6 +137,7 @@ const RETIRE_REFUSALS = {
 
 const REVIEW_REFUSALS = {
   'not-published': (slug: string) => `${slug} is not published.`,
+  'no-such-version': (slug: string) => `That version of ${slug} was never published.`,
   'before-the-text': (slug: string) => `Today is before the day of the text of ${slug}: look at the clock.`,
 }
 
@@ -105,6 +146,33 @@ function attorneyName(text: string): string {
   if (name === '' || name.length > 200 || /\p{C}/u.test(name))
     throw new Refusal('--by must be a name of 1 to 200 characters.')
   return name
+}
+
+function readReadings(file: string): string {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    throw new Refusal(`${file} cannot be read.`)
+  }
+}
+
+/** A line for each source that changes, then for each that does not, then a sum. */
+function describeRecheck({ changes, left }: RecheckPlan, written: readonly string[]): string {
+  const sum = `${changes.length} sources get a new day, ${left.length} keep theirs.`
+  return [
+    ...changes.map(describeRechecked),
+    ...left.map(({ guide, source, why }) => `  ${guide}  ${source}  stays: ${why}`),
+    written.length > 0 ? `${sum} ${written.length} guides were written.` : sum,
+  ].join('\n')
+}
+
+function describeRechecked({ guide, source, before, after }: RecheckedSource): string {
+  const members = ['checked', 'checkedBy', 'url'] as const
+  const differing = members.filter((member) => before[member] !== after[member])
+  return [
+    `${guide}  ${source}`,
+    ...differing.flatMap((member) => [`- ${member}: ${before[member]}`, `+ ${member}: ${after[member]}`]),
+  ].join('\n')
 }
 
 type Listed = Awaited<ReturnType<typeof listGuides>>[number]

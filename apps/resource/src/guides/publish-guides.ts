@@ -88,26 +88,29 @@ export async function retireGuide(
 }
 
 /**
- * Records that a named attorney read the version of a guide that is served, today (UTC). A later version has no
- * review until it gets its own.
+ * Records that a named attorney read a version of a guide, the served one unless named, today (UTC). Each version needs a
+ * review of its own.
  *
  * @returns the version and the day
  */
 export async function reviewGuide(
   pool: Pool,
-  review: { slug: string; by: string },
+  review: { slug: string; by: string; version?: number | undefined },
   now: Date,
-): Promise<Result<{ version: number; day: string }, 'not-published' | 'before-the-text'>> {
+): Promise<
+  Result<{ version: number; day: string }, 'not-published' | 'no-such-version' | 'before-the-text'>
+> {
   const day = now.toISOString().slice(0, 10)
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
     const { rows } = await tx.query(
-      `select v.content from guides g join guide_versions v on v.slug = g.slug and v.version = g.version
+      `select v.content from guides g left join guide_versions v on v.slug = g.slug and v.version = coalesce($2, g.version)
       where g.slug = $1 and g.retired_at is null`,
-      [review.slug],
+      [review.slug, review.version ?? null],
     )
     const [row] = rows
     if (!row) return err('not-published')
+    if (row['content'] === null) return err('no-such-version')
     const { version, updated } = KeptGuide.parse(row['content'])
     if (day < updated) return err('before-the-text')
     await tx.query(

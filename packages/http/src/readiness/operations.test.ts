@@ -6,7 +6,8 @@ import { createReadiness, operationsApp, type ReadinessChecks } from './readines
 async function start(checks: ReadinessChecks) {
   const readiness = createReadiness(checks)
   const metrics = createMetrics('test')
-  const app = operationsApp({ readiness, registry: metrics.registry })
+  const pages = { '/own': () => 'made for operators' }
+  const app = operationsApp({ readiness, registry: metrics.registry, pages })
   const server = await serve(app.callback(), { port: 0, host: '127.0.0.1', drainSeconds: 0 })
   const get = async (path: string, method = 'GET') => {
     const response = await fetch(`${server.url}${path}`, { method })
@@ -120,6 +121,18 @@ test('what limits decided is counted once, however often it is read', async () =
     'limit_decisions_total{policy="reads",decision="allowed",service="test"} 3',
     'limit_decisions_total{policy="reads",decision="uncounted",service="test"} 1',
   ])
+})
+
+test('the pages of an app are plain text', async () => {
+  await using app = await start({})
+  const { status, headers, body } = await app.get('/own')
+  expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
+    200,
+    'text/plain; charset=utf-8',
+    'no-store',
+  ])
+  expect(body).toBe('made for operators')
+  expect((await app.get('/toString')).status).toBe(404)
 })
 
 test('nothing else is there, and nothing can be changed', async () => {

@@ -69,10 +69,12 @@ async function outcome(check: () => Promise<Finding>): Promise<Finding> {
 const inTime = (finding: Promise<Finding>): Promise<Finding> =>
   Promise.race([finding, sleep(CHECK_TIMEOUT_MS, false, { ref: false })])
 
-/** `/live`, `/ready` and `/metrics`, for a listener that only operators reach. */
+/** `/live`, `/ready`, `/metrics` and the app's own pages, for a listener that only operators reach. */
 export function operationsApp(deps: {
   readiness: Readiness
   registry: Registry
+  /** Pages of plain text, by path. */
+  pages?: Readonly<Record<string, () => string>>
   /** What `/ready` says beside its checks. */
   details?: () => Record<string, unknown>
 }): Koa {
@@ -90,6 +92,9 @@ export function operationsApp(deps: {
     } else if (ctx.path === '/metrics') {
       ctx.type = deps.registry.contentType
       ctx.body = await deps.registry.metrics()
+    } else if (deps.pages && Object.hasOwn(deps.pages, ctx.path)) {
+      ctx.type = 'text/plain'
+      ctx.body = deps.pages[ctx.path]?.()
     }
   })
   return app

@@ -1,0 +1,50 @@
+import { expect, test } from 'vitest'
+import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
+import { describeStatus, freshnessStatus } from './source-status.ts'
+
+const [form] = EXAMPLE_GUIDE.sources
+const phone = { ...form!, id: 'phone', kind: 'contact', url: 'https://www.usa.gov/', agency: 'GSA' } as const
+const guides = [
+  {
+    ...EXAMPLE_GUIDE,
+    slug: 'one',
+    body: 'Call. [^phone]\n\nSend it. [^form]\n\nNobody read this.',
+    sources: [form!, { ...phone, checked: '2026-01-01' }],
+  },
+  { ...EXAMPLE_GUIDE, slug: 'two', body: 'Send it. [^form]', sources: [form!] },
+]
+const at = (day: string) => freshnessStatus(guides, new Date(day))
+
+test('guides come with what their stale statements rest on', () => {
+  expect(at('2026-06-30').guides).toEqual([
+    { slug: 'one', statements: 3, staleStatements: 2, why: ['phone (2026-01-01)', 'no source'] },
+    { slug: 'two', statements: 1, staleStatements: 0, why: [] },
+  ])
+})
+
+test('sources come oldest first, each once for all guides that read it on one day', () => {
+  const { sources } = at('2026-06-30')
+  expect(
+    sources.map(({ checked, guides: slugs, owner, freshUntil }) => [checked, slugs, owner, freshUntil]),
+  ).toEqual([
+    ['2026-01-01', ['one'], 'support desk', '2026-04-11'],
+    ['2026-06-26', ['one', 'two'], 'content editor', '2027-01-12'],
+  ])
+})
+
+test.for([
+  ['2026-03-12T00:00:00Z', 'fresh'],
+  ['2026-03-12T00:00:00.001Z', 'due'],
+  ['2026-04-11T00:00:00Z', 'due'],
+  ['2026-04-11T00:00:00.001Z', 'stale'],
+] as const)('at %s a source that counts until April 11 is %s', ([day, state]) => {
+  expect(at(day).sources[0]?.state).toBe(state)
+})
+
+test('the text has what is to be read, by agency and kind, then guides and sources', () => {
+  const text = describeStatus(at('2026-06-30'))
+  expect(text).toMatch(/^2 of 4 statements are stale, in 1 of 2 guides\.\n/)
+  expect(text).toMatch(/^1 {6}0 {4}1 {3}contact {2}support desk {2}GSA$/m)
+  expect(text).toMatch(/^one {4}3 {11}2 {6}phone \(2026-01-01\), no source$/m)
+  expect(text).toMatch(/^2026-01-01 {2}2026-04-11 {3}stale {2}contact .* one$/m)
+})
