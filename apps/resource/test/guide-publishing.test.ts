@@ -113,13 +113,38 @@ test('the store lets nobody change or remove what was published', async () => {
 })
 
 describe('?version=', () => {
+  test('is the text as it was served then, in every form', async () => {
+    await using api = await startResource()
+    await publish(api, packaged)
+    const forms = [
+      ['', { accept: 'application/json' }],
+      ['', { accept: 'text/markdown' }],
+      ['.md', {}],
+    ] as const
+    const path = (form: string, query = '') => `/api/guides/${first.slug}${form}${query}`
+    const then = await Promise.all(
+      forms.map(async ([form, headers]) => (await get(api, path(form), headers)).body),
+    )
+    const version = first.version + 1
+    const body = first.body.replace('[^', 'Corrected. [^')
+    const history = [{ date: '2026-11-20', version, text: 'Corrected: all of it.' }, ...first.history]
+    await publish(api, changed({ version, title: 'Another', summary: 'Other.', body, history }))
+    await reaches(async () => expect(await guide(api)).toMatchObject({ version, history }))
+    for (const [at, [form, headers]] of forms.entries()) {
+      expect((await get(api, path(form), headers)).body).not.toBe(then[at])
+      const earlier = await get(api, path(form, `?version=${first.version}`), headers)
+      expect([earlier.status, earlier.body]).toEqual([200, then[at]])
+    }
+  })
+
   test('of none is 404, and of nonsense 400', async () => {
     await using api = await startResource()
     const { slug, version } = first
-    expectProblem(await get(api, `/api/guides/${slug}?version=${version + 7}`), {
-      status: 404,
-      code: 'not-found',
-    })
+    for (const form of ['', '.md'])
+      expectProblem(await get(api, `/api/guides/${slug}${form}?version=${version + 7}`), {
+        status: 404,
+        code: 'not-found',
+      })
     for (const bad of ['0', '-1', 'x', '1.5', '', '9'.repeat(12)])
       expectProblem(await get(api, `/api/guides/${slug}?version=${bad}`), {
         status: 400,

@@ -25,15 +25,19 @@ export interface GuideChange {
   readonly version: number
   readonly title: string
   readonly summary: string
-  /** What this version corrected, added or removed. */
+  /** What was corrected, added or removed since the version before it that was published. */
   readonly history: readonly string[]
   readonly at: Date
 }
 
-/** A version of a guide as a change that was published at a moment. */
-export const guideChange = (guide: PackagedGuide, at: Date): GuideChange => {
+/**
+ * A version of a guide as a change that was published at a moment.
+ *
+ * @param since the version that was published before it; 0 for none
+ */
+export function guideChange(guide: PackagedGuide, at: Date, since: number): GuideChange {
   const { slug, version, title, summary } = guide
-  const history = guide.history.filter((line) => line.version === version).map(({ text }) => text)
+  const history = guide.history.filter((line) => line.version > since).map(({ text }) => text)
   return { slug, version, title, summary, history, at }
 }
 
@@ -41,7 +45,7 @@ export const guideChange = (guide: PackagedGuide, at: Date): GuideChange => {
 export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides {
   const guides = packaged.filter(({ status }) => status === 'published')
   const changes = guides
-    .map((guide) => guideChange(guide, new Date(guide.updated)))
+    .map((guide) => guideChange(guide, new Date(guide.updated), 0))
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
   return { guides, retired: new Map(), changes, altered: [] }
 }

@@ -1,4 +1,4 @@
-import { GuideList, GuideSlug } from '@plainpath/domain'
+import { GuideList } from '@plainpath/domain'
 import {
   defineRoute,
   type PreparedAnswer,
@@ -9,7 +9,6 @@ import {
   type Route,
 } from '@plainpath/http'
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
-import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
 import {
   type EarlierGuide,
@@ -18,7 +17,6 @@ import {
   guideVersion,
   JSON_TYPE,
   plainlyAccepted,
-  publishedGuide,
 } from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideLister } from './guide-listing.ts'
@@ -94,16 +92,15 @@ function guideRoute({ guides, earlier, urls }: GuideDeps): Route {
 }
 
 /** The same address with `.md` for who cannot send `Accept`. */
-function markdownRoute({ guides, urls }: GuideDeps): Route {
+function markdownRoute({ guides, earlier, urls }: GuideDeps): Route {
   return defineRoute({
     ...GUIDE,
     path: '/api/guides/{slug}.md',
     operationId: 'getGuideAsMarkdown',
-    request: { params: z.object({ slug: GuideSlug }) },
-    handle: ({ params: { slug } }) => ({
-      status: 200,
-      prepared: guideAsMarkdown(publishedGuide(guides.current(), slug, inApi(urls))),
-    }),
+    async handle({ params: { slug }, query: { version } }) {
+      const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
+      return { status: 200, prepared: guideAsMarkdown(guide) }
+    },
   })
 }
 

@@ -14,6 +14,7 @@ const Row = z.object({
   version: z.int(),
   content: KeptGuide,
   publishedAt: z.date(),
+  before: z.int(),
   served: z.boolean(),
   successor: z.string().nullable(),
   reviewedOn: z.string().nullable(),
@@ -28,6 +29,7 @@ const LATEST_REVIEW = `left join lateral (
 
 const ROWS = `
   select v.slug, v.version, v.content, v.published_at as "publishedAt", v.version = g.version as served,
+    (select coalesce(max(version), 0) from guide_versions where slug = v.slug and version < v.version) as before,
     g.successor, r.reviewed_on as "reviewedOn", r.reviewed_by as "reviewedBy"
   from guide_versions v
   join guides g on g.slug = v.slug
@@ -62,7 +64,7 @@ export async function readPublishedGuides(
     ),
     changes: versions
       .slice(0, NEWEST_CHANGES)
-      .map(({ content, publishedAt }) => guideChange(content, publishedAt)),
+      .map(({ content, publishedAt, before }) => guideChange(content, publishedAt, before)),
     altered: kept.flatMap((row) => (row.served && textOfRelease(row) ? row.slug : [])),
   }
 }
