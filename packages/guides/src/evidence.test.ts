@@ -1,0 +1,58 @@
+import { expect, test } from 'vitest'
+import { checkEvidence, type Evidence, type Exception, loadEvidence } from '../test/check-evidence.ts'
+import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
+import { loadGuides } from './load-guides.ts'
+
+const guide = {
+  ...EXAMPLE_GUIDE,
+  body: 'Send **Form I-90** within ten days. You have one year. One of you signs. [^form]\n\n- H-1B status, 221(g). [^form]',
+}
+const line = (change: Partial<Evidence> = {}): Evidence => ({
+  guide: 'example',
+  sentence: 'Send Form I-90 within ten days.',
+  source: 'form',
+  quote: 'file the I-90 not later than 10 days after',
+  copy: 'a copy',
+  date: '2026-06-26',
+  ...change,
+})
+const found = (change: Partial<Evidence>, exceptions: Exception[] = []) =>
+  checkEvidence([guide], [line(change)], exceptions)
+
+test.for([
+  ['a number in words and in digits', {}],
+  ['two sentences in a row', { sentence: 'You have one year. One of you signs.', quote: 'within 1 year' }],
+  ['"one" that is no count', { sentence: 'One of you signs.', quote: 'the applicant shall sign' }],
+  ['names of visas and sections', { sentence: 'H-1B status, 221(g).', quote: 'that status' }],
+  ['a newer copy than the source needs', { date: '2026-09-01' }],
+] as const)('nothing is found in %s', ([, change]) => expect(found(change)).toEqual([]))
+
+test.for([
+  ['a guide that is not there', { guide: 'nothing' }, 'there is no guide nothing'],
+  ['a sentence that is not there', { sentence: 'Send Form I-90 within ten' }, 'the guide does not say this'],
+  ['a source that the sentence does not cite', { source: 'other' }, 'it does not cite other'],
+  ['a long quote', { quote: `I-90 10 ${'word '.repeat(24)}` }, 'the quote has 26 words, at most 25'],
+  ['a copy that is older than the day of the source', { date: '2026-06-25' }, 'as of 2026-06-25'],
+  ['a form name', { quote: 'within ten days' }, 'no quote has "I-90"'],
+  ['a number', { quote: 'the I-90 within 100 days' }, 'no quote has "10"'],
+  ['a period of one year', { sentence: 'You have one year.', quote: 'within a time' }, 'no quote has "1"'],
+] as const)('%s is found', ([, change, mistake]) => {
+  expect(found(change)).toEqual([expect.stringContaining(mistake)])
+})
+
+test('quotes of one sentence count together', () => {
+  const quotes = ['the I-90', 'within ten days'].map((quote) => line({ quote }))
+  expect(checkEvidence([guide], quotes, [])).toEqual([])
+})
+
+test('an exception excuses what it names, and has to be needed', () => {
+  const { sentence } = line()
+  const exception = { guide: 'example', sentence, missing: '10', reason: 'counted from two rules' }
+  expect(found({ quote: 'the I-90' }, [exception])).toEqual([])
+  expect(found({}, [exception])).toEqual([expect.stringContaining('no such exception is needed')])
+})
+
+test('each sentence that has evidence in this package is carried by it', () => {
+  const { evidence, exceptions } = loadEvidence()
+  expect(checkEvidence(loadGuides(), evidence, exceptions)).toEqual([])
+})
