@@ -1,7 +1,5 @@
-import type { SourceKind } from '@plainpath/domain'
+import { DAY_MS, type SourceKind } from '@plainpath/domain'
 import { type Statement, statementsOf } from './statements.ts'
-
-const DAY_MS = 86_400_000
 
 /** For how many days a reading of a source counts; docs/decisions/0030-freshness-is-judged-by-statement.md says why. */
 export const LIMIT_DAYS = {
