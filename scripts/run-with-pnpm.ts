@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
-import { readFileSync } from 'node:fs'
 import path from 'node:path'
+import { pnpmProgram } from './bootstrap/pnpm.mjs'
 
 const LIMIT_MS = 5 * 60_000
 
@@ -10,12 +10,11 @@ const LIMIT_MS = 5 * 60_000
  * @returns what it printed, and what went wrong: '' when it ended with 0
  */
 export function runWithPnpm(root: string, command: readonly string[]): { stdout: string; failure: string } {
-  const { packageManager } = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
-    packageManager: string
-  }
-  const npx = ['--yes', '--prefer-offline', `--package=${packageManager}`, '--', ...command]
-  const { status, error, stdout, stderr } = spawnSync('npx', npx, {
+  const [program = '', ...args] = command
+  const PATH = [path.dirname(pnpmProgram(root)), process.env['PATH']].join(path.delimiter)
+  const { status, error, stdout, stderr } = spawnSync(program, args, {
     cwd: root,
+    env: { ...process.env, PATH },
     encoding: 'utf8',
     maxBuffer: 64 * 1024 * 1024,
     timeout: LIMIT_MS,

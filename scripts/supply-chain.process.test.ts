@@ -53,17 +53,19 @@ test('versions are exact, and stand in the catalog or in the manifest of the roo
   expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
   expect(named.length).toBeGreaterThan(100)
   const wrong = named.filter(({ file, kind, version }) =>
-    file === 'package.json' || (kind === 'optionalDependencies' && EXACT.test(version))
+    file === 'package.json' ||
+    file === 'scripts/bootstrap/pnpm/package.json' ||
+    (kind === 'optionalDependencies' && EXACT.test(version))
       ? !EXACT.test(version)
       : !['catalog:', 'workspace:*'].includes(version),
   )
   expect(wrong).toEqual([])
 })
 
-test('pnpm-lock.yaml is the only lockfile, and says nothing of the server that packages come from', () => {
+test('pnpm-lock.yaml is the only lockfile but that of pnpm itself, and names no server that packages come from', () => {
   expect(
     files.filter((file) => /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock)$/.test(file)),
-  ).toEqual([])
+  ).toEqual(['scripts/bootstrap/pnpm/package-lock.json'])
   expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\//)
 })
 
@@ -74,4 +76,25 @@ test('docs/dependencies.md says why for each package that a manifest names, and 
     ([, name]) => name,
   )
   expect(rows.toSorted()).toEqual([...new Set(ours)].sort())
+})
+
+test('pnpm is the version that the root manifest names, with a SHA-512 for each platform', () => {
+  const folder = 'scripts/bootstrap/pnpm'
+  const { optionalDependencies: programs } = JSON.parse(read(`${folder}/package.json`)) as {
+    optionalDependencies: Record<string, string>
+  }
+  const { packages } = JSON.parse(read(`${folder}/package-lock.json`)) as {
+    packages: Record<string, { version?: string; integrity?: string; resolved?: string }>
+  }
+  const [, pinned] = (JSON.parse(read('package.json')) as { packageManager: string }).packageManager.split(
+    '@',
+  )
+  expect(Object.keys(programs)).toEqual(['@pnpm/exe.linux-arm64', '@pnpm/exe.linux-x64'])
+  for (const [name, version] of Object.entries(programs)) {
+    expect(version, name).toBe(pinned)
+    const locked = packages[`node_modules/${name}`]
+    expect(locked, name).toMatchObject({ version, integrity: expect.stringMatching(/^sha512-.{86}==$/) })
+    // The registry of whoever installs is asked.
+    expect(locked?.resolved, name).toBeUndefined()
+  }
 })

@@ -2,10 +2,18 @@ import { type ChildProcess, spawn } from 'node:child_process'
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import os from 'node:os'
 import path from 'node:path'
+import { pnpmProgram } from './pnpm.mjs'
 
-const FAKE_NPX = `#!/bin/sh
-echo "npx $*" >> "$CALLS"
-test -z "$NPX_SAYS" || { echo "$NPX_SAYS" >&2; exit 1; }
+/** Brings a pnpm that only makes the folders that an installation makes. */
+const FAKE_NPM = `#!/bin/sh
+echo "npm $*" >> "$CALLS"
+test -z "$NPM_SAYS" || { echo "$NPM_SAYS" >&2; exit 1; }
+mkdir -p "$(dirname "$PNPM")"
+cp "$FAKE_PNPM" "$PNPM"
+`
+const FAKE_PNPM = `#!/bin/sh
+echo "pnpm $*" >> "$CALLS"
+test -z "$PNPM_SAYS" || { echo "$PNPM_SAYS" >&2; exit 1; }
 mkdir -p node_modules/.bin packages/one/node_modules
 ln -sf "$REAL_NODE" node_modules/.bin/node
 `
@@ -14,7 +22,7 @@ export interface Checkout extends Disposable {
   readonly root: string
   write(file: string, content: string): void
   read(file: string): string
-  /** The calls of npx, one a line: a stand-in that only makes the folders that an installation makes. */
+  /** The calls of npm and pnpm, one a line. */
   calls(): string[]
   start(args: readonly string[], env?: Record<string, string>): Started
 }
@@ -36,9 +44,13 @@ export function openCheckout(): Checkout {
   write('pnpm-workspace.yaml', "packages:\n  - 'packages/*'\n  - e2e\n\nnodeVersion: 24.0.0\n")
   write('pnpm-lock.yaml', '')
   write('packages/one/package.json', JSON.stringify({ dependencies: { two: '1.0.0' } }))
-  write('fake/npx', FAKE_NPX)
+  write('fake/npm', FAKE_NPM)
+  write('fake/pnpm', FAKE_PNPM)
   write('calls', '')
-  cpSync(import.meta.dirname, path.join(root, 'scripts/bootstrap'), { recursive: true })
+  cpSync(import.meta.dirname, path.join(root, 'scripts/bootstrap'), {
+    recursive: true,
+    filter: (source) => !source.includes('node_modules'),
+  })
   cpSync(path.join(import.meta.dirname, '../bootstrap.mjs'), path.join(root, 'scripts/bootstrap.mjs'))
   return {
     root,
@@ -54,6 +66,8 @@ export function openCheckout(): Checkout {
 const environment = (root: string) => ({
   PATH: [path.join(root, 'fake'), process.env['PATH']].join(path.delimiter),
   CALLS: path.join(root, 'calls'),
+  PNPM: pnpmProgram(root),
+  FAKE_PNPM: path.join(root, 'fake/pnpm'),
   REAL_NODE: process.execPath,
 })
 

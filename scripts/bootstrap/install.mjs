@@ -6,6 +6,7 @@ import path from 'node:path'
 import process from 'node:process'
 import { takeLock } from './lock.mjs'
 import { checkLibrary, Refusal } from './machine.mjs'
+import { PNPM_FOLDER, pnpmPackage, pnpmProgram } from './pnpm.mjs'
 
 const INSTALL_LIMIT_SECONDS = 900
 const QUIET_SECONDS = 30
@@ -14,6 +15,8 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 const NETWORK_FAILURE =
   /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|E?TIMEDOUT|ENETUNREACH|EHOSTUNREACH|CERT_|ERR_PNPM_META_FETCH_FAIL|ENOTCACHED/
+/** What npm and pnpm say of a package that has not the SHA-512 of the lockfile. */
+const INTEGRITY_FAILURE = /EINTEGRITY|ERR_PNPM_TARBALL_INTEGRITY/
 
 /**
  * Installs the pinned dependencies, the pinned Node among them, unless they are there. Two calls at once take turns.
@@ -58,16 +61,13 @@ async function install(root) {
   const stamp = path.join(root, 'node_modules', '.bootstrap')
   rmSync(stamp, { force: true })
   rmSync(npmTrace(root), { force: true })
-  const { packageManager } = /** @type {{ packageManager: string }} */ (
-    JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8'))
-  )
   const wanted = wantedInstallation(root)
   const started = Date.now()
   const seconds = () => ((Date.now() - started) / 1000).toFixed(1)
 
   process.stderr.write('Installing pinned dependencies … ')
-  const { code, output, shown } = await runInstaller(root, packageManager)
-  if (code === 0 && existsSync(path.join(root, 'node_modules', '.bin', 'node'))) {
+  const { failure, output, shown } = await runInstallers(root)
+  if (failure === undefined && existsSync(path.join(root, 'node_modules', '.bin', 'node'))) {
     console.error(`${seconds()} s`)
     writeFileSync(stamp, wanted)
     return
@@ -75,7 +75,9 @@ async function install(root) {
   console.error(shown ? '' : `failed\n\n${output.trimEnd()}\n`)
   const reason = NETWORK_FAILURE.test(output)
     ? 'the package registry does not answer. Check the network and `npm config get registry`, then run the command again.'
-    : `${packageManager} ended with ${code} and says why above.`
+    : INTEGRITY_FAILURE.test(output + failure)
+      ? 'the registry gave something else than the lockfile names, and nothing of it was run. Check `npm config get registry`.'
+      : `${failure ?? 'pnpm installed no Node'}, and says why above.`
   throw new Refusal(`Could not install the pinned dependencies (${seconds()} s): ${reason}`)
 }
 
@@ -85,69 +87,98 @@ function glibcVersion() {
 }
 
 /**
- * Runs the pinned pnpm, brought by npx. Its output is shown from `QUIET_SECONDS` on: then somebody wonders what it does.
+ * Brings the pinned pnpm with npm, which holds it to the SHA-512 in `pnpm/package-lock.json` and runs no script of it, then
+ * lets it install. Output is shown from `QUIET_SECONDS` on: then somebody wonders what takes so long.
  *
  * @param {string} root
- * @param {string} packageManager such as `pnpm@12.21.0`
- * @returns {Promise<{ code: number | string, output: string, shown: boolean }>} `code` may be the name of a signal
- * @throws {Refusal} when npx cannot be started, or a signal asks us to stop.
+ * @returns {Promise<{ failure?: string, output: string, shown: boolean }>} `failure` says which program ended, and how
+ * @throws {Refusal} when npm cannot be started, or a signal asks us to stop.
  */
-function runInstaller(root, packageManager) {
-  const npx = ['--yes', '--prefer-offline', '--fetch-retries=1', `--package=${packageManager}`, '--', 'pnpm']
-  const pnpm = [
-    'install',
-    '--frozen-lockfile',
-    '--reporter=append-only',
-    '--config.confirmModulesPurge=false',
-  ]
+async function runInstallers(root) {
+  const transcript = newTranscript()
+  const showing = setTimeout(transcript.show, QUIET_SECONDS * 1000)
+  try {
+    const failure = await bringPnpm(root, transcript)
+    if (failure !== undefined) return { failure, ...transcript.end() }
+    const options = ['--frozen-lockfile', '--reporter=append-only', '--config.confirmModulesPurge=false']
+    const code = await runInstaller(pnpmProgram(root), ['install', ...options], { cwd: root, transcript })
+    return { ...(code !== 0 && { failure: `pnpm ended with ${code}` }), ...transcript.end() }
+  } finally {
+    clearTimeout(showing)
+  }
+}
+
+/**
+ * @param {string} root
+ * @param {Transcript} transcript
+ * @returns {Promise<string | undefined>} what failed
+ */
+async function bringPnpm(root, transcript) {
+  const options = ['--ignore-scripts', '--prefer-offline', '--fetch-retries=1', '--no-audit', '--no-fund']
+  const code = await runInstaller('npm', ['ci', ...options], {
+    cwd: path.join(root, PNPM_FOLDER),
+    transcript,
+  })
+  if (code !== 0) return `npm ended with ${code}`
+  // To npm it is an optional package, as every one for a single platform: it leaves out one that does not match.
+  return existsSync(pnpmProgram(root)) ? undefined : `npm left out ${pnpmPackage()}: EINTEGRITY`
+}
+
+/**
+ * @param {string} program
+ * @param {string[]} args
+ * @param {{ cwd: string, transcript: Transcript }} options
+ * @returns {Promise<number | string>} the exit code, or the name of the signal that ended it
+ * @throws {Refusal} when it cannot be started, or a signal asks us to stop.
+ */
+function runInstaller(program, args, { cwd, transcript }) {
   let end = () => {}
   // Before there is a child: a signal that came right after would end us and leave it running.
   const stopListening = onFirstSignal(() => end())
-  // A group of its own, so that it can be ended whole: npx does not pass every signal on.
-  const child = spawn('npx', [...npx, ...pnpm], {
-    cwd: root,
+  // A group of its own, so that it can be ended whole: npm does not pass every signal on.
+  const child = spawn(program, args, {
+    cwd,
     env: { ...process.env, npm_config_update_notifier: 'false' },
     stdio: ['ignore', 'pipe', 'pipe'],
     detached: true,
   })
   return new Promise((resolve, reject) => {
-    const transcript = collect([child.stdout, child.stderr])
+    for (const stream of [child.stdout, child.stderr]) stream.setEncoding('utf8').on('data', transcript.add)
     end = () => {
       killGroup(child.pid, 'SIGTERM')
       setTimeout(() => killGroup(child.pid, 'SIGKILL'), KILL_AFTER_SECONDS * 1000).unref()
     }
-    const timers = [
-      setTimeout(transcript.show, QUIET_SECONDS * 1000),
-      setTimeout(end, INSTALL_LIMIT_SECONDS * 1000),
-    ]
-    child.on('error', () =>
-      reject(new Refusal('\nPlainpath needs npm: its program `npx` could not be started.')),
-    )
+    const limit = setTimeout(end, INSTALL_LIMIT_SECONDS * 1000)
+    child.on('error', () => {
+      clearTimeout(limit)
+      stopListening()
+      reject(new Refusal(`\nPlainpath needs npm: the program \`${program}\` could not be started.`))
+    })
     child.on('close', (code, killedBy) => {
-      for (const timer of timers) clearTimeout(timer)
+      clearTimeout(limit)
       const signal = stopListening()
       if (signal) reject(new Refusal('stopped.', 128 + os.constants.signals[signal]))
-      else resolve({ code: code ?? String(killedBy), output: transcript.text(), shown: transcript.isShown() })
+      else resolve(code ?? String(killedBy))
     })
   })
 }
 
-/** @param {import('node:stream').Readable[]} streams */
-function collect(streams) {
-  let text = ''
+/** @typedef {ReturnType<typeof newTranscript>} Transcript */
+
+/** What installers print; kept until `show` is called, and shown from then on. */
+function newTranscript() {
+  let output = ''
   let shown = false
-  for (const stream of streams)
-    stream.setEncoding('utf8').on('data', (/** @type {string} */ chunk) => {
-      text += chunk
-      if (shown) process.stderr.write(chunk)
-    })
   return {
-    text: () => text,
-    isShown: () => shown,
+    add(/** @type {string} */ chunk) {
+      output += chunk
+      if (shown) process.stderr.write(chunk)
+    },
     show() {
       shown = true
-      process.stderr.write(`\n${text}`)
+      process.stderr.write(`\n${output}`)
     },
+    end: () => ({ output, shown }),
   }
 }
 
@@ -214,7 +245,8 @@ function foldersWithDependencies(root) {
 function wantedInstallation(root) {
   const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
   const manifests = workspaceFolders(root).map((folder) => path.join(folder, 'package.json'))
-  for (const name of ['pnpm-lock.yaml', 'pnpm-workspace.yaml']) manifests.push(path.join(root, name))
+  for (const name of ['pnpm-lock.yaml', 'pnpm-workspace.yaml', path.join(PNPM_FOLDER, 'package-lock.json')])
+    manifests.push(path.join(root, name))
   for (const manifest of manifests)
     hash.update(`\0${path.relative(root, manifest)}\0`).update(readFileSync(manifest))
   return hash.digest('hex')

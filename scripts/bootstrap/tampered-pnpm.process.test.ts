@@ -1,0 +1,82 @@
+import { execFileSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import os from 'node:os'
+import path from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { openCheckout } from './checkout.fixture.ts'
+import { PNPM_FOLDER, pnpmPackage } from './pnpm.mjs'
+
+const PACKAGE = pnpmPackage()
+const VERSION = '12.21.0'
+/** A pnpm that says that it ran, and installs nothing of its own. */
+const PROGRAM = `#!/bin/sh
+echo "pnpm $*" >> "$CALLS"
+mkdir -p node_modules/.bin packages/one/node_modules
+ln -sf "$REAL_NODE" node_modules/.bin/node
+`
+
+const folder = mkdtempSync(path.join(os.tmpdir(), 'tampered-pnpm-'))
+let tarball: Buffer
+/** A registry that has this pnpm under the pinned version, and vouches for it. */
+const registry = createServer((request, response) => {
+  if (request.url?.endsWith('.tgz')) return response.end(tarball)
+  const { port } = registry.address() as AddressInfo
+  const dist = { tarball: `http://127.0.0.1:${port}/pnpm.tgz`, integrity: integrityOf(tarball) }
+  const manifest = { name: PACKAGE, version: VERSION, dist }
+  const document = { name: PACKAGE, 'dist-tags': { latest: VERSION }, versions: { [VERSION]: manifest } }
+  return response.setHeader('content-type', 'application/json').end(JSON.stringify(document))
+})
+const integrityOf = (bytes: Buffer) => `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+
+beforeAll(async () => {
+  mkdirSync(path.join(folder, 'package'))
+  writeFileSync(
+    path.join(folder, 'package/package.json'),
+    JSON.stringify({ name: PACKAGE, version: VERSION }),
+  )
+  writeFileSync(path.join(folder, 'package/pnpm'), PROGRAM, { mode: 0o755 })
+  execFileSync('tar', ['--create', '--gzip', '--file=pnpm.tgz', 'package'], { cwd: folder })
+  tarball = readFileSync(path.join(folder, 'pnpm.tgz'))
+  registry.listen(0, '127.0.0.1')
+  await once(registry, 'listening')
+})
+afterAll(() => {
+  registry.close()
+  rmSync(folder, { recursive: true })
+})
+
+/** Runs a program of a checkout whose npm asks this registry. @param lockfile of pnpm, as it is to be */
+async function start(lockfile: (text: string) => string) {
+  using checkout = openCheckout()
+  checkout.write('hello.mjs', 'console.log("started")')
+  rmSync(path.join(checkout.root, 'fake'), { recursive: true })
+  const file = path.join(PNPM_FOLDER, 'package-lock.json')
+  checkout.write(file, lockfile(checkout.read(file)))
+  const { port } = registry.address() as AddressInfo
+  const ended = await checkout.start(['hello.mjs'], {
+    npm_config_registry: `http://127.0.0.1:${port}`,
+    npm_config_cache: path.join(checkout.root, 'cache'),
+  }).ended
+  return { ...ended, calls: checkout.calls() }
+}
+
+test('runs nothing of a pnpm that has another SHA-512 than the lockfile', async () => {
+  const { code, stdout, stderr, calls } = await start((lockfile) => lockfile)
+  expect({ code, stdout, calls }).toEqual({ code: 1, stdout: '', calls: [] })
+  expect(stderr).toMatch(
+    /the registry gave something else than the lockfile names, and nothing of it was run/,
+  )
+})
+
+test('runs the same one when the lockfile has its SHA-512', async () => {
+  const { code, stdout, calls } = await start((text) => {
+    const lockfile = JSON.parse(text) as { packages: Record<string, { integrity: string }> }
+    lockfile.packages[`node_modules/${PACKAGE}`]!.integrity = integrityOf(tarball)
+    return JSON.stringify(lockfile)
+  })
+  expect({ code, stdout, calls: calls.length }).toEqual({ code: 0, stdout: 'started\n', calls: 1 })
+})
