@@ -39,12 +39,12 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
       expect(variables[setting.name], setting.name).toBe(setting.default)
   })
 
-  test('are asked whether they live on the operations listener, and whether they take requests as a gateway asks it', () => {
+  test('are asked on the operations listener whether they live, and whether they take requests', () => {
     const [container] = pod().containers
     expect(container?.livenessProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     expect(container?.startupProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     const httpHeaders = [{ name: 'Host', value: GATEWAY_CHECK_HOST }]
-    expect(container?.readinessProbe?.httpGet).toEqual({ path: '/', port: 'public', httpHeaders })
+    expect(container?.readinessProbe?.httpGet).toEqual({ path: '/', port: 'operations', httpHeaders })
     const bound = Object.entries(variables).filter(([name]) => /_(OPERATIONS|INTERNAL)_HOST$/.test(name))
     expect(bound.map(([, value]) => value)).toEqual(bound.map(() => '0.0.0.0'))
     expect(bound.length).toBe(pod().containers[0]!.ports.length - 1)

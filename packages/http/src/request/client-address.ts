@@ -49,7 +49,7 @@ const MOST_KNOWN = 1_000
  * them. What a client wrote further left is never believed; a hop that is no address ends the search.
  */
 export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
-  let address = plainAddress(request.socket.remoteAddress ?? '') ?? '0.0.0.0'
+  let address = socketAddress(request.socket)
   const forwarded = request.headers['x-forwarded-for']
   if (forwarded === undefined) return address
   const hops = forwarded.toString().split(',').slice(-MAX_HOPS)
@@ -60,6 +60,10 @@ export function clientAddress(request: IncomingMessage, trusted: TrustedProxies)
   }
   return address
 }
+
+/** Who opened the connection, which may be a proxy. */
+export const socketAddress = (socket: { readonly remoteAddress?: string | undefined }): string =>
+  plainAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
 
 /** Without port, brackets and zone; IPv4-mapped IPv6 as IPv4. Undefined when it is no address. */
 function plainAddress(written: string): string | undefined {

@@ -1,26 +1,46 @@
 import { expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
+import { parseTrustedProxies } from '../request/client-address.ts'
 import { answerGatewayCheck, GATEWAY_CHECK_HOST } from './run-app.ts'
-import { serve } from './server.ts'
+import { type RequestHandler, serve } from './server.ts'
 
-test('a gateway hears whether requests are taken, without a handler; every other request reaches it', async () => {
-  let taking = true
-  const handler = answerGatewayCheck(
-    (_request, response) => response.end('handled'),
-    () => taking,
-  )
+const handled: RequestHandler = (_request, response) => response.end('handled')
+
+async function ask(handler: RequestHandler, line: string, host: string, ...more: string[]) {
   await using server = await serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
-  const ask = async (line: string, host: string) => {
-    const { answers } = await converse(server.port, head(line, `Host: ${host}`, 'Connection: close'))
-    return answers[0]
-  }
-  expect(await ask('GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status: 204 })
-  taking = false
-  expect(await ask('GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status: 503 })
-  for (const [line, host] of [
-    ['GET / HTTP/1.1', 'plainpath.example'],
-    ['GET /api/health HTTP/1.1', GATEWAY_CHECK_HOST],
-    ['POST / HTTP/1.1', GATEWAY_CHECK_HOST],
-  ] as const)
-    expect(await ask(line, host)).toMatchObject({ status: 200, body: 'handled' })
+  const { answers } = await converse(server.port, head(line, `Host: ${host}`, 'Connection: close', ...more))
+  return answers[0]
+}
+
+test.for([
+  [true, 204],
+  [false, 503],
+] as const)('tells a trusted proxy whether requests are taken: %s is %i', async ([taking, status]) => {
+  const trustedProxies = parseTrustedProxies('127.0.0.1')
+  const handler = answerGatewayCheck(handled, { isTaking: () => taking, trustedProxies })
+  expect(await ask(handler, 'GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status })
+})
+
+test('tells everybody on a listener that names no trusted proxies', async () => {
+  const handler = answerGatewayCheck(handled, { isTaking: () => true })
+  expect(await ask(handler, 'GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status: 204 })
+})
+
+test.for<{ title: string; proxies?: string; line?: string; host?: string; more?: string }>([
+  { title: 'an address that is not a trusted proxy', proxies: '192.0.2.1' },
+  { title: 'an address, where no proxy is trusted', proxies: '' },
+  { title: 'a request that a proxy passed on', more: 'X-Forwarded-For: 192.0.2.7' },
+  { title: 'another host', host: 'plainpath.example' },
+  { title: 'another path', line: 'GET /api/health HTTP/1.1' },
+  { title: 'another method', line: 'POST / HTTP/1.1' },
+])('leaves to the handler: $title', async ({ proxies, line, host, more }) => {
+  const trustedProxies = parseTrustedProxies(proxies ?? '127.0.0.1')
+  const handler = answerGatewayCheck(handled, { isTaking: () => true, trustedProxies })
+  const answer = await ask(
+    handler,
+    line ?? 'GET / HTTP/1.1',
+    host ?? GATEWAY_CHECK_HOST,
+    ...(more === undefined ? [] : [more]),
+  )
+  expect(answer).toMatchObject({ status: 200, body: 'handled' })
 })

@@ -1,8 +1,10 @@
+import type { IncomingMessage } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type Koa from 'koa'
 import { Gauge, Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 import { openWhenReady, operationsApp, type Readiness, type ReadinessChecks } from '../readiness/readiness.ts'
+import { socketAddress, type TrustedProxies } from '../request/client-address.ts'
 import type { RequestHandler } from '../request/request-context.ts'
 import { type RunningServer, serve, shutdownSignal } from './server.ts'
 
@@ -27,6 +29,8 @@ interface RunAppOptions<App extends OpenedApp> {
   readonly operations: Place
   /** The listeners beside the one for operators, by name; the log says `<name>_port`, or `port` for `public`. */
   readonly listeners: (app: App) => Readonly<Record<string, Place & { readonly handler: RequestHandler }>>
+  /** Who may ask the gateway's check on these listeners. On the one for operators anybody may. */
+  readonly trustedProxies: TrustedProxies
   /** How long requests are still taken, unready, after the signal: until everybody who sends them has looked away. */
   readonly drainDelaySeconds: number
   /** How long those in flight may take after that. */
@@ -44,7 +48,9 @@ interface RunAppOptions<App extends OpenedApp> {
 export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>): Promise<void> {
   const { log, drainSeconds } = options
   const stopping = new AbortController()
+  let isTaking = false
   const signalled = shutdownSignal().then((signal) => {
+    isTaking = false
     stopping.abort()
     return signal
   })
@@ -55,7 +61,10 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   const waiting = openWhenReady(options)
   let operators: RequestHandler = operationsApp({ ...waiting, registry: registryWhileWaiting() }).callback()
   const operations = resources.use(
-    await serve((request, response) => operators(request, response), { ...options.operations, drainSeconds }),
+    await serve(
+      answerGatewayCheck((request, response) => operators(request, response), { isTaking: () => isTaking }),
+      { ...options.operations, drainSeconds },
+    ),
   )
   const app = await waiting.openAtLast(stopping.signal)
   if (!app) return log.info('stopping', { signal: await signalled })
@@ -63,12 +72,14 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   const servers: RunningServer[] = []
   const ports: Record<string, number> = {}
   for (const [name, { handler: own, ...place }] of Object.entries(options.listeners(app))) {
-    const handler = answerGatewayCheck(own, () => !stopping.signal.aborted)
+    const { trustedProxies } = options
+    const handler = answerGatewayCheck(own, { isTaking: () => isTaking, trustedProxies })
     const server = resources.use(await serve(handler, { ...place, drainSeconds }))
     servers.push(server)
     ports[name === 'public' ? 'port' : `${name}_port`] = server.port
   }
   operators = app.operationsApp.callback()
+  isTaking = !stopping.signal.aborted
   log.info('listening', { ...ports, operations_port: operations.port })
 
   const signal = await signalled
@@ -91,13 +102,24 @@ function registryWhileWaiting(): Registry {
 export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
 
 /**
- * Answers a gateway that asks `GET /` under `GATEWAY_CHECK_HOST` whether to send requests here: 204, or 503 once this
- * instance drains. That a shared store is away is no reason to send them elsewhere, so this is not `/ready`.
+ * Answers a gateway that asks `GET /` under `GATEWAY_CHECK_HOST` whether to send requests here: 204, or 503 until this
+ * instance listens and once it drains. That a shared store is away is no reason to send them elsewhere, so this is not
+ * `/ready`. A request that a proxy passed on, and any from an address that is not a trusted proxy's, goes to `handler`.
+ *
+ * @param options.trustedProxies may ask; everybody may when absent
  */
-export function answerGatewayCheck(handler: RequestHandler, isTaking: () => boolean): RequestHandler {
+export function answerGatewayCheck(
+  handler: RequestHandler,
+  { isTaking, trustedProxies }: { isTaking: () => boolean; trustedProxies?: TrustedProxies },
+): RequestHandler {
+  const isCheck = ({ url, method, headers, socket }: IncomingMessage) =>
+    url === '/' &&
+    method === 'GET' &&
+    headers.host === GATEWAY_CHECK_HOST &&
+    headers['x-forwarded-for'] === undefined &&
+    (trustedProxies?.has(socketAddress(socket)) ?? true)
   return (request, response) => {
-    if (request.url !== '/' || request.method !== 'GET' || request.headers.host !== GATEWAY_CHECK_HOST)
-      return handler(request, response)
+    if (!isCheck(request)) return handler(request, response)
     // The next question may be for another instance at the same address.
     return response
       .writeHead(isTaking() ? 204 : 503, { 'cache-control': 'no-store', connection: 'close' })
