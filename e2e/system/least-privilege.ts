@@ -12,6 +12,22 @@ export function describeLeastPrivilege(running: () => System): void {
   const databaseUrl = (app: (typeof APPS)[number]) =>
     running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
 
+  /** Sends one command to Redis as the user of an app. @returns `done`, or the first word of the refusal */
+  const say = async (app: (typeof APPS)[number], ...words: [string, ...string[]]) => {
+    const redis = new Redis(running().stack.redis.urls[app], { lazyConnect: true, retryStrategy: () => null })
+    redis.on('error', () => {})
+    try {
+      await redis.connect()
+      const [command, ...args] = words
+      await redis.call(command, ...args)
+      return 'done'
+    } catch (error) {
+      return (error as Error).message.split(' ')[0]
+    } finally {
+      redis.disconnect()
+    }
+  }
+
   describe.for(APPS)('in PostgreSQL, the role of %s', (app) => {
     const codeOf = async (sql: string, url = databaseUrl(app)) => {
       await using db = openPool(url, { max: 1 })
@@ -57,9 +73,9 @@ export function describeLeastPrivilege(running: () => System): void {
       expect(await codeOf(sql)).toBe('42501')
     })
 
-    test('may not connect to the database of the other app', async () => {
+    test.for([`plainpath_${OTHER[app]}`, 'postgres', 'template1'])('may not connect to %s', async (name) => {
       const url = new URL(databaseUrl(app))
-      url.pathname = `/plainpath_${OTHER[app]}`
+      url.pathname = `/${name}`
       expect(await codeOf('select 1', url.href)).toBe('42501')
     })
 
@@ -93,39 +109,22 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 
   describe.for(APPS)('in Redis, the user of %s', (app) => {
-    const say = async (...words: [string, ...string[]]) => {
-      const redis = new Redis(running().stack.redis.urls[app], {
-        lazyConnect: true,
-        retryStrategy: () => null,
-      })
-      redis.on('error', () => {})
-      try {
-        await redis.connect()
-        const [command, ...args] = words
-        await redis.call(command, ...args)
-        return 'done'
-      } catch (error) {
-        return (error as Error).message.split(' ')[0]
-      } finally {
-        redis.disconnect()
-      }
-    }
     const other = OTHER[app]
 
     test('keeps keys and hears channels of its own', async () => {
-      expect(await say('SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
-      expect(await say('GET', `${app}:planted`)).toBe('done')
-      expect(await say('DEL', `${app}:planted`)).toBe('done')
-      expect(await say('PUBLISH', `${app}:planted`, '1')).toBe('done')
-      expect(await say('EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
+      expect(await say(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
+      expect(await say(app, 'GET', `${app}:planted`)).toBe('done')
+      expect(await say(app, 'DEL', `${app}:planted`)).toBe('done')
+      expect(await say(app, 'PUBLISH', `${app}:planted`, '1')).toBe('done')
+      expect(await say(app, 'EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
     })
 
     test('shares the hash and the channel of revocations, and no more', async () => {
-      expect(await say('HGET', 'revocation:state', 'number')).toBe('done')
-      expect(await say('HSET', 'revocation:state', 'member planted', '0')).toBe('done')
-      expect(await say('HDEL', 'revocation:state', 'member planted')).toBe('done')
-      expect(await say('SUBSCRIBE', 'revocation:notices')).toBe('done')
-      expect(await say('PUBLISH', 'revocation:notices', 'planted')).toBe('done')
+      expect(await say(app, 'HGET', 'revocation:state', 'number')).toBe('done')
+      expect(await say(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
+      expect(await say(app, 'HDEL', 'revocation:state', 'member planted')).toBe('done')
+      expect(await say(app, 'SUBSCRIBE', 'revocation:notices')).toBe('done')
+      expect(await say(app, 'PUBLISH', 'revocation:notices', 'planted')).toBe('done')
     })
 
     test.for<[string, ...string[]]>([
@@ -147,6 +146,18 @@ export function describeLeastPrivilege(running: () => System): void {
       ['SUBSCRIBE', `${other}:planted`],
       ['PSUBSCRIBE', '*'],
       ['KEYS', '*'],
+      ['RANDOMKEY'],
+      ['DBSIZE'],
+      ['SORT', `${app}:planted`],
+      ['OBJECT', 'ENCODING', `${app}:planted`],
+      ['FUNCTION', 'FLUSH'],
+      ['FUNCTION', 'LIST'],
+      ['FCALL', 'planted', '0'],
+      ['SCRIPT', 'FLUSH'],
+      ['SCRIPT', 'KILL'],
+      ['PUBSUB', 'CHANNELS'],
+      ['MULTI'],
+      ['SWAPDB', '0', '1'],
       ['FLUSHALL'],
       ['FLUSHDB'],
       ['CONFIG', 'GET', '*'],
@@ -160,11 +171,17 @@ export function describeLeastPrivilege(running: () => System): void {
       ['MODULE', 'LIST'],
       ['SAVE'],
     ])('may not: %s %s %s', async (words) => {
-      const said = await say(...words)
+      const said = await say(app, ...words)
       // A script that names a key it was not given is refused in the words of the script.
       expect(['NOPERM', 'ERR']).toContain(said)
       if (words[0] !== 'EVAL') expect(said).toBe('NOPERM')
     })
+  })
+
+  test('in Redis, only auth may list keys: it counts the tokens that it ended', async () => {
+    expect(await say('auth', 'SCAN', '0', 'MATCH', 'auth:*')).toBe('done')
+    expect(await say('resource', 'SCAN', '0')).toBe('NOPERM')
+    expect(await say('resource', 'MGET', 'resource:planted')).toBe('NOPERM')
   })
 
   test('nobody is let into Redis without a name and a password', async () => {

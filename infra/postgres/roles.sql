@@ -7,6 +7,9 @@ create role plainpath_auth_app login password :'auth_app';
 create role plainpath_resource_owner login password :'resource_owner';
 create role plainpath_resource_app login password :'resource_app';
 
+-- Every role may otherwise connect to these two, and make temporary tables there.
+revoke all on database postgres, template1 from public;
+
 create database plainpath_auth owner plainpath_auth_owner;
 revoke all on database plainpath_auth from public;
 grant connect on database plainpath_auth to plainpath_auth_app;

@@ -2,6 +2,7 @@ import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { type CommandIo, TERMINAL } from '@plainpath/commands'
 import { serviceUrls } from '@plainpath/metadata'
 import {
+  closeServerDatabases,
   type EmbeddedPostgres,
   ensureRolesAndDatabases,
   migrate,
@@ -77,6 +78,7 @@ export async function embeddedDatabases(server: EmbeddedPostgres, passwords: Dat
     { name: 'plainpath_resource', owner: role('resource_owner'), app: role('resource_app') },
   ])
   if (!auth || !resource) throw new Error('the databases were not made')
+  await closeServerDatabases(server.url)
   return {
     AUTH_DATABASE_URL: auth.appUrl,
     AUTH_MIGRATION_DATABASE_URL: auth.ownerUrl,

@@ -47,9 +47,15 @@ export async function startRedis(options: {
 /** What auth and the API share: the list of members, and the channel of revocation notices. */
 const SHARED = '~revocation:state &revocation:notices'
 
-/** What an app needs: its own keys and channels, scripts and their clock, and `INFO` to see how the server is set up. */
-const rights = (app: string) =>
-  `~${app}:* &${app}:* ${SHARED} -@all +@read +@write +@scripting +@connection +@transaction +@pubsub -@dangerous -@admin +time +info`
+const CONNECTION = '+@connection -@dangerous -@admin'
+/** What scripts and their callers use. Both apps keep limits and read the list of members. */
+const COMMON = '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
+/** Beyond that: both follow the channel of notices, and `auth stop` counts the tokens that it ended. */
+const OWN = { auth: '+subscribe +unsubscribe +scan +mget', resource: '+subscribe +unsubscribe' } as const
+
+/** The commands that an app sends, on its own keys and channels and on what both share. Everything else is denied. */
+const rights = (app: keyof typeof OWN) =>
+  `~${app}:* &${app}:* ${SHARED} -@all ${CONNECTION} ${COMMON} ${OWN[app]}`
 
 /** The ACL file of Redis: a user for each app, who may touch the keys and channels of that app only; no default user. */
 export const redisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>

@@ -133,6 +133,8 @@ test('roles.sql makes an app role that can work with the tables and cannot chang
     .replaceAll(/^--.*$/gm, '')
     .replaceAll(/:'(\w+)'/g, (_, name: string) => `'${passwords.get(name)}'`)
     .replaceAll(/plainpath_/g, prefix)
+    // The server may be shared with other tests: a database of this one stands for those that every server has.
+    .replace('database postgres, template1', `database "${server.name}"`)
   const urlOf = (database: string) => server.adminUrl.replace(/\/[^/]+$/, `/${database}`)
   const sections = sql.split(/^\\connect /m)
   for (const [index, section] of sections.entries()) {
@@ -163,8 +165,10 @@ test('roles.sql makes an app role that can work with the tables and cannot chang
   expect(await codeOf('select from agents')).toBe('done')
   expect(await codeOf('alter table agents add column more text')).toBe('42501')
   expect(await codeOf('create table mine (id int)')).toBe('42501')
-  const elsewhere = new URL(url('auth-database.env', server.adminUrl))
-  elsewhere.pathname = `/${prefix}resource`
-  await using other = openPool(elsewhere.href, { max: 1 })
-  await expect(other.query('select 1')).rejects.toMatchObject({ code: '42501' })
+  for (const database of [`${prefix}resource`, server.name]) {
+    const elsewhere = new URL(url('auth-database.env', server.adminUrl))
+    elsewhere.pathname = `/${database}`
+    await using other = openPool(elsewhere.href, { max: 1 })
+    await expect(other.query('select 1'), database).rejects.toMatchObject({ code: '42501' })
+  }
 })

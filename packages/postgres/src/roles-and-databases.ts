@@ -48,6 +48,20 @@ export async function ensureRolesAndDatabases(
   return addresses
 }
 
+/**
+ * Closes the databases that every server has to everybody but superusers. Only for a server that nobody else uses.
+ *
+ * @param adminUrl a superuser
+ */
+export async function closeServerDatabases(adminUrl: string): Promise<void> {
+  const admin = await connect(adminUrl, { applicationName: 'plainpath roles' })
+  try {
+    await admin.query('revoke all on database postgres, template1 from public')
+  } finally {
+    await disconnect(admin)
+  }
+}
+
 /** @returns `url` with another database, and another user if one is given. */
 export function databaseUrl(url: string, database: string, user?: RoleSpec): string {
   const changed = new URL(url)
