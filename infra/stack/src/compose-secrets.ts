@@ -65,6 +65,7 @@ export async function makeComposeSecrets(folder: string, origin: string): Promis
       JSON.stringify({ auth: newPassword(), resource: newPassword() }),
     ),
   ) as Record<AppName, string>
+  await once('grafana-password', newPassword)
   await once('redis.acl', () => redisAcl(redis))
   for (const { file, variable, url } of ENV_FILES)
     await once(file, () => `${variable}=${url(passwords, redis)}\n`)
