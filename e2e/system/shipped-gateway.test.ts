@@ -6,6 +6,7 @@ import path from 'node:path'
 import { text } from 'node:stream/consumers'
 import { connect } from 'node:tls'
 import type { ErrorForm } from '@plainpath/http'
+import { GATEWAY_CHECK_HOST } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
 import { expectSoundAnswer } from '@plainpath/http/testing'
 import type { AppName } from '@plainpath/metadata'
@@ -22,7 +23,7 @@ import {
 const { host } = new URL(origin)
 /** Mails wait. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
-const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1']
+const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
 /** An id that was made. */
 const MADE = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 const REQUEST_ID = 'an-id.of_the-client'
