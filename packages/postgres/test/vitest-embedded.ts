@@ -4,9 +4,9 @@ import { readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import type { TestProject } from 'vitest/node'
-import { serverUser } from '../src/embedded/binaries.ts'
 import { stopAbandonedServer, useEmbeddedPostgres } from '../src/embedded/embedded-postgres.ts'
 import { abortServer, POLL_MS, runningServer } from '../src/embedded/postmaster.ts'
+import { serverUser } from '../src/embedded/server-user.ts'
 import { beginTestRun } from './test-run.ts'
 
 const FOLDER = /^plainpath-test-[0-9a-f]{8}(?:\.new-\w+)?$/

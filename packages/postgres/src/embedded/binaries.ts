@@ -2,19 +2,14 @@ import fs from 'node:fs'
 import { createRequire } from 'node:module'
 import path from 'node:path'
 import { z } from 'zod'
+import { serverUser } from './server-user.ts'
 
 /** Why the embedded server cannot be used here, in one line for the person who started the program. */
 export class EmbeddedPostgresError extends Error {
   override readonly name = 'EmbeddedPostgresError'
 }
 
-const NOBODY = 65_534
 const OTHERS_MAY_PASS = 0o001
-
-/** The user the server runs as: ours, or `nobody` when we are root, which PostgreSQL refuses to run as. */
-export function serverUser(): { uid: number; gid: number } | undefined {
-  return process.getuid?.() === 0 ? { uid: NOBODY, gid: NOBODY } : undefined
-}
 
 export function giveToServerUser(file: string): void {
   const user = serverUser()

@@ -4,7 +4,9 @@ import fs from 'node:fs'
 import path from 'node:path'
 import { getSystemErrorMessage, promisify } from 'node:util'
 import type { Binaries } from './binaries.ts'
-import { EmbeddedPostgresError, giveToServerUser, serverUser, serverUserReaches } from './binaries.ts'
+import { EmbeddedPostgresError, giveToServerUser, serverUserReaches } from './binaries.ts'
+import { runningServer } from './postmaster.ts'
+import { NOBODY, serverUser } from './server-user.ts'
 
 /** A data directory, ready to be served. */
 export interface Cluster {
@@ -37,6 +39,7 @@ export async function openCluster(
   try {
     const dir = reachableFolder(path.resolve(wanted))
     if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await makeCluster(binaries, dir, options)
+    takeFromNobody(dir)
     checkCluster(binaries, dir)
     return { dir: fs.realpathSync(dir), password: fs.readFileSync(path.join(dir, PASSWORD_FILE), 'utf8') }
   } catch (error) {
@@ -55,10 +58,21 @@ function reachableFolder(dir: string): string {
   return path.join('/var/tmp', `plainpath-postgres-data-${name}`)
 }
 
+/** Servers that root started ran as `nobody` once. One that still runs is left as it is. */
+function takeFromNobody(dir: string): void {
+  const user = serverUser()
+  if (!user || user.uid === NOBODY.uid || fs.lstatSync(dir).uid !== NOBODY.uid || runningServer(dir)) return
+  const inside = fs
+    .readdirSync(dir, { recursive: true, encoding: 'utf8' })
+    .map((name) => path.join(dir, name))
+  // The folder last: until it is done, the next start does it again.
+  for (const file of [...inside, dir]) fs.lchownSync(file, user.uid, user.gid)
+}
+
 function checkCluster(binaries: Binaries, dir: string): void {
   const owner = fs.lstatSync(dir).uid
   const user = serverUser()?.uid ?? process.getuid?.()
-  if (owner !== user) {
+  if (owner !== user && !runningServer(dir)) {
     throw new EmbeddedPostgresError(
       `the database in ${dir} belongs to user ${owner}, and would be run by user ${user}`,
     )

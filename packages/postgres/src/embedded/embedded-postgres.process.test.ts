@@ -12,6 +12,7 @@ import { openPool } from '../database.ts'
 import { ensureRolesAndDatabases } from '../roles-and-databases.ts'
 import { IN_USE, useEmbeddedPostgres } from './embedded-postgres.ts'
 import { runningServer, stopServer } from './postmaster.ts'
+import { NOBODY } from './server-user.ts'
 
 const FAST = { fsync: 'off' }
 /** Lets those who are connected finish. */
@@ -274,6 +275,32 @@ describe('refuses in one line', () => {
       'PostgreSQL does not start: invalid value for parameter "shared_buffers": "many"',
     )
   })
+})
+
+/** Who reads the password of a server, other than root. */
+const ownerOf = (folder: string) => fs.statSync(path.join(folder, 'superuser.secret')).uid
+
+test('runs as us, or as a user that exists for this alone when we are root', async () => {
+  await using server = await use()
+  const { mode } = fs.statSync(path.join(server.dir, 'superuser.secret'))
+  expect(mode & 0o777).toBe(0o600)
+  const ours = process.getuid?.()
+  if (ours !== 0) return expect(ownerOf(server.dir)).toBe(ours)
+  const name = execFileSync('getent', ['passwd', String(ownerOf(server.dir))], { encoding: 'utf8' })
+  return expect(name).toMatch(
+    /^plainpath-postgres:.*:embedded PostgreSQL of Plainpath:\/:\/usr\/sbin\/nologin\n$/,
+  )
+})
+
+test('takes over data that a server of nobody left, when root starts it', async () => {
+  const before = await use()
+  await before[Symbol.asyncDispose]()
+  const user = ownerOf(before.dir)
+  const files = [before.dir, ...fs.readdirSync(before.dir, { recursive: true, encoding: 'utf8' })]
+  const asRoot = process.getuid?.() === 0
+  if (asRoot) for (const file of files) fs.chownSync(path.resolve(before.dir, file), NOBODY.uid, NOBODY.gid)
+  await using after = await use()
+  expect([after.started, ownerOf(after.dir)]).toEqual([true, user])
 })
 
 test('a folder that the server cannot reach gives way to one in /var/tmp, which is told', async () => {

@@ -23,7 +23,7 @@ const RESTART_MS = 100
 
 /**
  * Uses the PostgreSQL server on the data directory `dir`: makes the directory, starts the server or adopts the one that
- * runs, whichever it takes. Any number of processes may do so at once. As root the server runs as user `nobody`.
+ * runs, whichever it takes. Any number of processes may do so at once. As root the server runs as a user of its own.
  * It listens on loopback alone, at a free port, and asks for a password (SCRAM) that is kept in the data directory.
  *
  * @param options.settings server settings beside or instead of the lasting defaults; an adopted server keeps its own.

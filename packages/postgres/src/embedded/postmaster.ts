@@ -5,7 +5,8 @@ import { type AddressInfo, createServer, Socket } from 'node:net'
 import path from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Binaries } from './binaries.ts'
-import { EmbeddedPostgresError, serverUser } from './binaries.ts'
+import { EmbeddedPostgresError } from './binaries.ts'
+import { serverUser } from './server-user.ts'
 
 export interface RunningServer {
   pid: number
