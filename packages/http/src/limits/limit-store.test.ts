@@ -13,13 +13,24 @@ limitStoreContract('memory', async () => {
   }
 })
 
-test('memory is bounded: past 100 000 keys the one used longest ago begins again', async () => {
+const policy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
+const MAX_KEYS = 50_000
+
+test('memory is bounded: past 50 000 keys of a policy, the one used longest ago begins again', async () => {
   const store = memoryLimitStore(() => new Date(0))
-  const once = { name: 'once', quota: 1, windowSeconds: 60 }
+  const once = policy('once')
   await store.take('first', once)
   await store.take('second', once)
-  for (let index = 0; index < 99_998; index += 1) await store.take(`key ${index}`, once)
+  for (let index = 0; index < MAX_KEYS - 2; index += 1) await store.take(`key ${index}`, once)
   expect((await store.take('first', once)).allowed).toBe(false)
   await store.take('one more', once)
   expect((await store.take('second', once)).allowed).toBe(true)
+})
+
+test('a flood of addresses under one policy makes no other forget its counts', async () => {
+  const store = memoryLimitStore(() => new Date(0))
+  const credentials = policy('client-authentication')
+  await store.take('a refused credential', credentials)
+  for (let index = 0; index < 2 * MAX_KEYS; index += 1) await store.take(`address ${index}`, policy('reads'))
+  expect((await store.take('a refused credential', credentials)).allowed).toBe(false)
 })

@@ -44,17 +44,31 @@ interface LimitsHere {
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-const MAX_KEYS = 100_000
+const MAX_KEYS = 50_000
 
-/** Counts in this process only. Past 100 000 keys the ones used longest ago are forgotten. */
+/**
+ * Counts in this process only. Past 50 000 keys of a policy, the ones used longest ago are forgotten; no policy takes
+ * the room of another, so a flood of reads makes nobody forget refused credentials.
+ */
 export function memoryLimitStore(now: () => Date): LimitStore {
-  const windows = new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })
+  const policies = new Map<string, LRUCache<string, readonly Part[]>>()
+  function windowsOf({ name }: LimitPolicy) {
+    const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })
+    policies.set(name, windows)
+    return windows
+  }
   // A window of a whole day asks for the day before last: with room for two, midnight would forget yesterday.
   const keys = new LRUCache<string, Buffer>({ max: 3 })
-  const taken = (key: string, { quota, windowSeconds }: LimitPolicy, earlier: readonly Part[] = []) => {
-    const window = { quota, windowMs: windowSeconds * 1000, earlier }
+  const taken = (key: string, policy: LimitPolicy, before?: string) => {
+    const { quota, windowSeconds } = policy
+    const windows = windowsOf(policy)
+    const earlier = before === undefined ? [] : windows.get(before)
+    const window = { quota, windowMs: windowSeconds * 1000, ...(earlier && { earlier }) }
     const { allowed, parts, used, resetMs } = takeFromWindow(windows.get(key) ?? [], now().getTime(), window)
-    return { parts, count: limitCount(allowed, quota - used, resetMs) }
+    return {
+      count: limitCount(allowed, quota - used, resetMs),
+      remember: () => windows.set(key, parts),
+    }
   }
   function keyOf(day: string): Buffer {
     const key = keys.get(day) ?? randomBytes(32)
@@ -63,18 +77,18 @@ export function memoryLimitStore(now: () => Date): LimitStore {
   }
   return {
     async take(key, policy, before) {
-      const { parts, count } = taken(key, policy, before === undefined ? [] : windows.get(before))
-      windows.set(key, parts)
+      const { count, remember } = taken(key, policy, before)
+      remember()
       return count
     },
     dailyKey: async (day) => keyOf(day),
     here: {
       key: keyOf,
       offer(key, policy) {
-        const { parts, count } = taken(key, policy)
+        const { count, remember } = taken(key, policy)
         if (!count.allowed) return undefined
         return () => {
-          windows.set(key, parts)
+          remember()
           return count
         }
       },
