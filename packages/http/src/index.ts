@@ -1,5 +1,5 @@
-export { type LimitPolicy, type LimitStore, memoryLimitStore } from './limits/limit-store.ts'
-export { createLimiter, type Limiter, spendLimits } from './limits/limiter.ts'
+export { type LimitPolicy, type LimitState, type LimitStore, memoryLimitStore } from './limits/limit-store.ts'
+export { createLimiter, type Limiter, rateLimited, spendLimits } from './limits/limiter.ts'
 export { redisLimitStore, runScript } from './limits/redis-limit-store.ts'
 export { type SharedLimitStore, takeAhead } from './limits/take-ahead.ts'
 export { describeError } from './observability/describe-error.ts'

@@ -7,11 +7,13 @@ import {
   Problem,
   type ProblemCode,
   type RequestFacts,
+  rateLimited,
   type WatchedClock,
 } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
-import type { ActiveAnswer, Introspect } from './introspection.ts'
+import { IntrospectionLimited } from './guard-introspection.ts'
+import type { ActiveAnswer, Introspect, IntrospectFor } from './introspection.ts'
 
 /** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
@@ -30,6 +32,8 @@ export function bearerToken(request: Pick<IncomingMessage, 'rawHeaders'>): Resul
 }
 
 const UNKNOWN = 'The token is unknown, expired or revoked.'
+const LIMITED =
+  'Too many tokens from this address were unknown, expired or revoked, or are being checked now.'
 const OPTIONAL = 'This operation works without Authorization.'
 
 /**
@@ -37,15 +41,24 @@ const OPTIONAL = 'This operation works without Authorization.'
  *
  * @param deps.clock by a wrong one nothing is said of tokens
  * @param deps.now an answer that says `active` is not believed past its `exp`
- * @throws {Problem} 401 or 403 with a challenge, 400 for several Authorization headers; and what `introspect` throws
+ * @throws {Problem} 401 or 403 with a challenge, 400 for several Authorization headers, 429 where a limit keeps the token
+ *   from being checked; and what `introspect` throws
  *   when the authorization server gives no usable answer
  */
 export function bearerCheck(deps: {
-  introspect: Introspect
+  introspect: IntrospectFor
   urls: ServiceUrls
   clock: Pick<WatchedClock, 'requireSound'>
   now: () => Date
 }) {
+  const introspectFor = async (ctx: Context, token: string) => {
+    try {
+      return await deps.introspect(token, String(ctx.state['address']))
+    } catch (error) {
+      if (error instanceof IntrospectionLimited) throw rateLimited(error.state, LIMITED)
+      throw error
+    }
+  }
   const check = async (ctx: Context, scopes: readonly string[]): Promise<Caller> => {
     const refuse = refusals(deps.urls, scopes)
     const token = bearerToken(ctx.req)
@@ -55,7 +68,7 @@ export function bearerCheck(deps: {
       if (token.error === 'several') throw refuse.ambiguous('Send one Authorization header.')
       throw refuse.invalid('The token does not look like one of ours: ppt_ and 43 more characters.')
     }
-    const answer = await deps.introspect(token.value)
+    const answer = await introspectFor(ctx, token.value)
     if (!answer.active) throw refuse.invalid(UNKNOWN)
     const fault = faultOf(answer, deps)
     if (fault) throw refuse.invalid(fault)

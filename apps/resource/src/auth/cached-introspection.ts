@@ -1,5 +1,5 @@
 import { sha256 } from '@plainpath/sealing'
-import type { ActiveAnswer, Introspect, Introspection } from './introspection.ts'
+import type { ActiveAnswer, Introspection, IntrospectFor } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { LookUp, RevocationMember } from './revocation-member.ts'
 
@@ -10,18 +10,18 @@ import type { LookUp, RevocationMember } from './revocation-member.ts'
  * @param deps.clock the member's: milliseconds that only rise
  */
 export function cachedIntrospection(deps: {
-  introspect: Introspect
+  introspect: IntrospectFor
   member: Pick<RevocationMember, 'ask' | 'answered' | 'find'>
   clock: { now(): number }
   metrics: Pick<IntrospectionMetrics, 'asked'>
-}): { introspect: Introspect; known: (token: string) => ActiveAnswer | undefined } {
+}): { introspect: IntrospectFor; known: (token: string) => ActiveAnswer | undefined } {
   const { introspect, member, clock, metrics } = deps
   const underWay = new WeakMap<LookUp, Promise<Introspection>>()
 
-  async function lookUp(token: string, asked: LookUp): Promise<Introspection> {
+  async function lookUp(token: string, address: string, asked: LookUp): Promise<Introspection> {
     let answer: Introspection | undefined
     try {
-      answer = await introspect(token)
+      answer = await introspect(token, address)
       return answer
     } finally {
       member.answered(asked, answer, clock.now())
@@ -30,14 +30,14 @@ export function cachedIntrospection(deps: {
 
   const hashOf = (token: string) => sha256(token).toString('base64url')
 
-  async function introspectOrRemember(token: string): Promise<Introspection> {
+  async function introspectOrRemember(token: string, address: string): Promise<Introspection> {
     const asked = member.ask(hashOf(token), clock.now())
     metrics.asked(asked.how)
     if (asked.how === 'kept') return asked.answer
-    if (asked.how === 'alone') return introspect(token)
+    if (asked.how === 'alone') return introspect(token, address)
     const known = underWay.get(asked.lookUp)
     if (known) return known
-    const found = lookUp(token, asked.lookUp)
+    const found = lookUp(token, address, asked.lookUp)
     underWay.set(asked.lookUp, found)
     return found
   }

@@ -29,6 +29,13 @@ export type ActiveAnswer = Extract<Introspection, { active: true }>
  */
 export type Introspect = (token: string) => Promise<Introspection>
 
+/**
+ * The same for a request from an address, as `clientAddress` gives it.
+ *
+ * @throws {IntrospectionLimited} where a limit of the address keeps the token from being introspected
+ */
+export type IntrospectFor = (token: string, address: string) => Promise<Introspection>
+
 /** The authorization server did not answer, or not as agreed: 503, never an allow and never a 401. */
 export class AuthorizationServerFailure extends Error {
   override readonly name = 'AuthorizationServerFailure'

@@ -4,6 +4,7 @@ import type { AskAuthorizationServer } from '../auth/ask-authorization-server.ts
 import { authorizationServerKeys } from '../auth/authorization-server-keys.ts'
 import { cachedIntrospection } from '../auth/cached-introspection.ts'
 import type { FollowedClientSecret } from '../auth/client-secret.ts'
+import { guardIntrospection } from '../auth/guard-introspection.ts'
 import { type IntrospectionMetrics, introspectionClient } from '../auth/introspection-client.ts'
 import { type RevocationMember, revocationMember } from '../auth/revocation-member.ts'
 import type { Config } from '../config.ts'
@@ -23,7 +24,7 @@ export const tokenMemory = ({ intervals }: RevocationOptions): RevocationMember 
 
 /** Introspection, from memory where that is safe: with Redis, under a lease. */
 export function createIntrospection(
-  { clientId }: Config,
+  { clientId, limitsFactor }: Config,
   deps: {
     askServer: AskAuthorizationServer
     issuer: string
@@ -37,7 +38,11 @@ export function createIntrospection(
   const { askServer, issuer, clientSecret, member, metrics, now, timeoutMs } = deps
   const keys = authorizationServerKeys(askServer, { timeoutMs })
   const asking = { askServer, issuer, clientId, clientSecret, keys, metrics, now, timeoutMs }
-  const introspect = introspectionClient(asking)
+  const introspect = guardIntrospection({
+    introspect: introspectionClient(asking),
+    factor: limitsFactor,
+    now,
+  })
   /** Never from memory. */
   const introspectWithEmail = introspectionClient({ ...asking, claims: 'email' })
   const cached = member && cachedIntrospection({ introspect, member, clock: performance, metrics })

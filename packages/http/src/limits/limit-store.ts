@@ -50,7 +50,7 @@ const MAX_KEYS = 50_000
  * Counts in this process only. Past 50 000 keys of a policy, the ones used longest ago are forgotten; no policy takes
  * the room of another, so a flood of reads makes nobody forget refused credentials.
  */
-export function memoryLimitStore(now: () => Date): LimitStore {
+export function memoryLimitStore(now: () => Date): LimitStore & { readonly here: LimitsHere } {
   const policies = new Map<string, LRUCache<string, readonly Part[]>>()
   function windowsOf({ name }: LimitPolicy) {
     const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })

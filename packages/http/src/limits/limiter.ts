@@ -262,9 +262,14 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
   ctx.set(limitFields(spent))
   const refusing = states.find((state) => !state.allowed)
   if (!refusing) return
-  const { policy, resetSeconds } = refusing
-  throw new Problem('rate-limited', {
-    detail: `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds. Try again in ${resetSeconds} seconds.`,
+  throw rateLimited(refusing)
+}
+
+/** @param detail what else the caller has to know */
+export function rateLimited({ policy, resetSeconds }: LimitState, detail = ''): Problem {
+  const limit = `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds.`
+  return new Problem('rate-limited', {
+    detail: [limit, `Try again in ${resetSeconds} seconds.`, detail].filter(Boolean).join(' '),
     headers: { 'retry-after': String(resetSeconds) },
     extensions: { policy: policy.name },
   })

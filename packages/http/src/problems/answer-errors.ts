@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa'
+import { failureLog } from '../observability/failure-log.ts'
 import type { Log } from '../observability/log.ts'
 import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDocument } from './problem.ts'
 
@@ -26,12 +27,13 @@ const OF_THE_ANSWER = ['etag', 'last-modified', 'location', 'content-encoding', 
  * answered is `not-found`, unless `ctx.respond` is false because somebody wrote to the response directly.
  */
 export function answerErrors(options: AnswerErrorsOptions): Middleware {
+  const logFailure = failureLog(options.log)
   return async (ctx, next) => {
     try {
       await next()
       if (ctx.status === 404 && ctx.body == null && ctx.respond !== false) throw new Problem('not-found')
     } catch (thrown) {
-      answer(ctx, asProblem(thrown, options), options)
+      answer(ctx, asProblem(thrown, options), { ...options, logFailure })
     }
   }
 }
@@ -42,18 +44,19 @@ function asProblem(thrown: unknown, options: AnswerErrorsOptions): Problem {
   return new Problem('internal-error', { cause: thrown })
 }
 
-function answer(ctx: Context, problem: Problem, options: AnswerErrorsOptions): void {
+function answer(
+  ctx: Context,
+  problem: Problem,
+  options: AnswerErrorsOptions & { logFailure: ReturnType<typeof failureLog> },
+): void {
   const document = problemDocument(problem, {
     origin: options.origin,
     path: ctx.path,
     requestId: String(ctx.state['requestId'] ?? ''),
   })
   if (document.status >= 500) {
-    options.log.error(document.title, {
-      request_id: document.request_id,
-      code: problem.code,
-      error: problem.cause,
-    })
+    const { code, cause: error } = problem
+    options.logFailure(document.title, { request_id: document.request_id, code, error })
   }
   // Half an answer cannot be taken back; cutting the connection tells the client that it is not whole.
   if (ctx.headerSent) return void ctx.res.destroy()

@@ -26,8 +26,8 @@ export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH',
 /**
  * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
  * (`ctx.originalUrl` is what was sent), the headers every answer has, and a log line without path, query or address:
- * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred. Metrics count all of them. Register
- * it first.
+ * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred; of requests that were refused with 401,
+ * 429 or 503 at most 20 a second. Metrics count all of them. Register it first.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
   const headers = headersOfEveryAnswer(options.origin)
@@ -65,8 +65,10 @@ interface ToldAnswer {
 /** Counts each answer, and logs those that say something. */
 export function answerTeller({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
   let reads = 0
+  const refusals = refusalsLogged(log)
   function saysSomething(method: string, status: number, seconds: number): boolean {
     const isRead = method === 'GET' || method === 'HEAD'
+    if (REFUSED.has(status)) return refusals.hasRoom()
     if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.everyRead) return true
     reads += 1
     return reads % SAMPLED_READS === 1
@@ -77,6 +79,31 @@ export function answerTeller({ log, onAnswer }: Pick<RequestContextOptions, 'log
     if (!saysSomething(method, status, seconds)) return
     const ms = Math.round(seconds * 10_000) / 10
     log.info('request', { request_id: requestId, method, route, status, ms })
+  }
+}
+
+/** What a flood is answered with. */
+const REFUSED = new Set([401, 429, 503])
+const MOST_REFUSED_A_SECOND = 20
+
+/** Bounds the lines about requests that were refused: how many had none is logged with the first of a later second. */
+function refusalsLogged(log: Pick<Log, 'info'>) {
+  let second = 0
+  let logged = 0
+  let left = 0
+  return {
+    hasRoom(): boolean {
+      const now = Math.floor(performance.now() / 1000)
+      if (now !== second) {
+        if (left > 0) log.info('refused requests were not logged one by one', { requests: left })
+        second = now
+        logged = 0
+        left = 0
+      }
+      if (logged < MOST_REFUSED_A_SECOND) logged += 1
+      else left += 1
+      return left === 0
+    },
   }
 }
 

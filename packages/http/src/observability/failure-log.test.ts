@@ -1,0 +1,53 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { failureLog } from './failure-log.ts'
+
+beforeEach(() => void vi.useFakeTimers())
+afterEach(() => void vi.useRealTimers())
+
+function start() {
+  const lines: { title: string; [field: string]: unknown }[] = []
+  const log = failureLog({ error: (title, fields) => void lines.push({ title, ...fields }) })
+  let request = 0
+  const fail = (error: unknown, code = 'unavailable') =>
+    log('A part is not answering', { request_id: `request-${(request += 1)}`, code, error })
+  return { lines, fail }
+}
+
+test('logs a failure at once, and those that are the same within ten seconds as one line', () => {
+  const { lines, fail } = start()
+  for (let index = 0; index < 1_000; index += 1) fail(new Error('no answer', { cause: new Error('timeout') }))
+  expect(lines).toEqual([expect.objectContaining({ request_id: 'request-1' })])
+  vi.advanceTimersByTime(10_000)
+  expect(lines).toHaveLength(2)
+  expect(lines[1]).toMatchObject({ title: 'A part is not answering', code: 'unavailable', repeated: 999 })
+  fail(new Error('no answer', { cause: new Error('timeout') }))
+  expect(lines[2]).toMatchObject({ request_id: 'request-1001' })
+})
+
+test('says nothing more of a failure that stays alone', () => {
+  const { lines, fail } = start()
+  fail(new Error('no answer'))
+  vi.advanceTimersByTime(60_000)
+  expect(lines).toHaveLength(1)
+})
+
+test.for([
+  ['another text', new Error('refused'), 'unavailable'],
+  ['another kind', new RangeError('no answer'), 'unavailable'],
+  ['another cause', new Error('no answer', { cause: new Error('refused') }), 'unavailable'],
+  ['another code', new Error('no answer'), 'internal-error'],
+  ['no error', undefined, 'unavailable'],
+] as const)('tells apart a failure with %s', ([, error, code]) => {
+  const { lines, fail } = start()
+  fail(new Error('no answer'))
+  fail(error, code)
+  expect(lines).toHaveLength(2)
+})
+
+test('remembers 100 kinds at most, and logs the number of the one that it forgets', () => {
+  const { lines, fail } = start()
+  fail(new Error('first'))
+  fail(new Error('first'))
+  for (let index = 0; index < 100; index += 1) fail(new Error(`other ${index}`))
+  expect(lines.filter(({ repeated }) => repeated === 1)).toHaveLength(1)
+})
