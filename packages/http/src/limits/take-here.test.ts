@@ -12,7 +12,7 @@ function start() {
   const now = () => new Date(clock.at)
   const store = memoryLimitStore(now)
   const offered: string[] = []
-  const { key, offer } = store.here!
+  const { key, offer } = store.here
   const here = { key, offer: (hash: string, of: LimitPolicy) => (offered.push(hash), offer(hash, of)) }
   return { clock, offered, take: takeHere({ store: { ...store, here }, factor: 1, now }) }
 }
