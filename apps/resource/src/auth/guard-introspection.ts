@@ -4,10 +4,10 @@ import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
 /** Tokens that turned out to be unknown, expired or revoked, counted for each network of an address. */
-export const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
+const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
 /** Of tokens that were not verified lately. As many places are left to those that were. */
-export const UNVERIFIED_AT_ONCE = 128
+const UNVERIFIED_AT_ONCE = 128
 const UNVERIFIED_AT_ONCE_FROM_NETWORK: LimitPolicy = {
   name: 'introspections-at-once',
   quota: 16,
