@@ -21,6 +21,7 @@ test('an image is built from what the apps need', () => {
   for (const needed of [
     'pnpm-lock.yaml',
     'pnpm-workspace.yaml',
+    'scripts/bootstrap/pnpm/package-lock.json',
     'apps/auth/src/main.ts',
     'apps/auth/migrations/0001-agents.sql',
     'apps/resource/src/main.ts',
@@ -44,7 +45,7 @@ test('an image has every text that the apps fill in', () => {
 test('nothing that is for tests, people or this machine is sent', () => {
   const sent = files.filter(isSent)
   const unwanted =
-    /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra|scripts|apps\/local|\.git)|^\.|README/
+    /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra|scripts(?!\/bootstrap\/pnpm\/)|apps\/local|\.git)|^\.|README/
   expect(sent.filter((file) => unwanted.test(file))).toEqual([])
   for (const never of [
     '.data/auth-kek',

@@ -54,12 +54,9 @@ export async function ensureRolesAndDatabases(
  * @param adminUrl a superuser
  */
 export async function closeServerDatabases(adminUrl: string): Promise<void> {
-  const admin = await connect(adminUrl, { applicationName: 'plainpath roles' })
-  try {
-    await admin.query('revoke all on database postgres, template1 from public')
-  } finally {
-    await disconnect(admin)
-  }
+  await using admin = await connect(adminUrl, { applicationName: 'plainpath roles' })
+  await takeLock(admin, 'plainpath roles and databases', LOCK_SECONDS)
+  await admin.query('revoke all on database postgres, template1 from public')
 }
 
 /** @returns `url` with another database, and another user if one is given. */
@@ -104,8 +101,15 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
   await closeDatabase(admin, name, app.name)
 }
 
+/** Changes nothing where it is closed already: a migration may be granting rights to the same schema now. */
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
+  const { rows } = await owner.query<{ closed: boolean }>(
+    `select has_schema_privilege($1, 'public', 'usage')
+       and not has_schema_privilege('public', 'public', 'usage, create') as closed`,
+    [app],
+  )
+  if (rows[0]?.closed === true) return
   await owner.query(`revoke all on schema public from public`)
   await owner.query(`grant usage on schema public to ${id(app)}`)
 }

@@ -1,5 +1,5 @@
 import { sha256 } from '@plainpath/sealing'
-import type { ActiveAnswer, Introspection, IntrospectFor } from './introspection.ts'
+import type { ActiveAnswer, IntrospectFor, Introspection } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
 import type { LookUp, RevocationMember } from './revocation-member.ts'
 

@@ -1,8 +1,9 @@
 import { expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { parseTrustedProxies } from '../request/client-address.ts'
+import type { RequestHandler } from '../request/request-context.ts'
 import { answerGatewayCheck, GATEWAY_CHECK_HOST } from './run-app.ts'
-import { type RequestHandler, serve } from './server.ts'
+import { serve } from './server.ts'
 
 const handled: RequestHandler = (_request, response) => response.end('handled')
 
