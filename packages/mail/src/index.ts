@@ -4,4 +4,4 @@ export { insertMail, type MailQueue, type MailTeller, mailQueue, tellMails } fro
 export { MailFrom, mailSettings, mailTransport, SmtpUrl, smtpMistake } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'
 export type { MailHandler } from './send-mail.ts'
-export { eraseMails } from './stored-mail.ts'
+export { eraseMails, isBeingSent } from './stored-mail.ts'

@@ -32,7 +32,7 @@ export function mailMetrics(
   const registers = [registry]
   const oldest = new Gauge({
     name: 'mails_oldest_queued_seconds',
-    help: 'Age of the oldest mail that waits, by kind',
+    help: 'Age of the oldest mail that waits, by kind; a mail that is to be sent later has none until then',
     labelNames: ['kind'],
     registers,
   })
@@ -52,7 +52,7 @@ export function mailMetrics(
       }
       for (const { kind, count, oldest: createdAt } of waiting) {
         this.set({ kind }, count)
-        oldest.set({ kind }, (now().getTime() - createdAt.getTime()) / 1_000)
+        oldest.set({ kind }, Math.max(0, now().getTime() - createdAt.getTime()) / 1_000)
       }
     },
   })

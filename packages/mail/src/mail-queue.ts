@@ -12,11 +12,12 @@ export interface MailQueue {
   /**
    * Keeps a mail in the caller's transaction and notifies the mailers when that commits.
    *
+   * @param dueAt when the mail is to be sent, at the earliest; its age and its `Date` count from then. `now` when absent
    * @returns the mail's id, a UUID.
    * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, a text
    *   over 20 000 characters; its messages quote nothing.
    */
-  add(tx: Database, mail: Mail, now: Date): Promise<string>
+  add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
    * A mail for a statement of the caller's own, of which `insertMail` is a part. It is due once that commits; `tellMails`
    * notifies the mailers.
@@ -59,15 +60,15 @@ export function insertMail({ first, from }: { first: number; from?: string }): s
 const ADD = `with mail as (${insertMail({ first: 1 })}) ${NOTIFY_MAILERS}`
 
 export function mailQueue(sealingKeys: SealingKeys): MailQueue {
-  function seal({ kind, about, ...content }: Mail, now: Date): SealedMail {
+  function seal({ kind, about, ...content }: Mail, dueAt: Date): SealedMail {
     const id = randomUUID()
     const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
-    return { id, values: [id, kind, about, sealed, randomUUID(), now, now] }
+    return { id, values: [id, kind, about, sealed, randomUUID(), dueAt, dueAt] }
   }
   return {
     seal,
-    async add(tx, mail, now) {
-      const { id, values } = seal(mail, now)
+    async add(tx, mail, now, dueAt = now) {
+      const { id, values } = seal(mail, dueAt)
       await tx.query(ADD, values)
       return id
     },

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
-import { eraseMails } from './stored-mail.ts'
+import { eraseMails, isBeingSent, leaseNextMail } from './stored-mail.ts'
 
 test('what waits about something is dropped and says nothing any more, and what was given up neither', async () => {
   await using mailing = await startMailing()
@@ -20,4 +20,40 @@ test('what waits about something is dropped and says nothing any more, and what 
     ['sent', null],
   ])
   expect(await mailing.state(other)).toMatchObject({ state: 'queued', mail_sealed: expect.any(Buffer) })
+})
+
+test('a mail that is to be sent later has no age until then, and is not sent before', async () => {
+  await using mailing = await startMailing()
+  const dueAt = new Date(mailing.clock.now.getTime() + 600_000)
+  const held = await mailing.add({}, dueAt)
+  await using _mailer = mailing.start()
+  const age = async () => {
+    // The age is what the reading before found.
+    await mailing.registry.metrics()
+    const metrics = await mailing.registry.metrics()
+    return Number(/^mails_oldest_queued_seconds\{kind="note"\} (\S+)$/m.exec(metrics)?.[1])
+  }
+  mailing.clock.now = new Date(dueAt.getTime() - 1)
+  // The mailer that sends this one found no other.
+  await mailing.becomes(await mailing.add({ to: 'ben@example.org' }), 'sent')
+  expect(await mailing.state(held)).toMatchObject({ state: 'queued', attempts: 0 })
+  expect(await age()).toBe(0)
+  mailing.clock.now = dueAt
+  await mailing.becomes(held, 'sent')
+})
+
+test('a mail is being sent while a worker has its lease, and nobody can lease it while that is asked', async () => {
+  await using mailing = await startMailing()
+  const { db, clock } = mailing
+  const held = { kind: 'note', about: 'note-1' }
+  const lease = () => leaseNextMail(db, 'plainpath.example', clock.now)
+  await mailing.add()
+  await db.transaction(async (tx) => {
+    expect(await isBeingSent(tx, held, clock.now)).toBe(false)
+    expect(await lease()).toBeUndefined()
+  })
+  expect(await lease()).toMatchObject(held)
+  expect(await db.transaction((tx) => isBeingSent(tx, held, clock.now))).toBe(true)
+  clock.now = new Date(clock.now.getTime() + 80_000)
+  expect(await db.transaction((tx) => isBeingSent(tx, held, clock.now))).toBe(false)
 })

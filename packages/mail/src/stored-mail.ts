@@ -133,3 +133,19 @@ export async function eraseMails(tx: Database, about: string, now: Date): Promis
     [about, now, new Date(now.getTime() - DEAD_CONTENT_MS - DAY_MS)],
   )
 }
+
+/**
+ * Whether a worker holds the lease of such a mail, and may have handed it to the mail server. Until `tx` ends, no worker can
+ * lease it.
+ */
+export async function isBeingSent(
+  tx: Database,
+  { kind, about }: { kind: string; about: string },
+  now: Date,
+): Promise<boolean> {
+  const { rows } = await tx.query<{ leased_until: Date | null }>(
+    `select leased_until from mails where about = $1 and kind = $2 and state = 'queued' for update`,
+    [about, kind],
+  )
+  return rows.some(({ leased_until: leasedUntil }) => leasedUntil !== null && leasedUntil > now)
+}

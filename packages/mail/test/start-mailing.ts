@@ -29,7 +29,7 @@ export interface Mailing extends AsyncDisposable {
   readonly registry: Registry
   /** May be moved. */
   clock: { now: Date }
-  add(change?: Partial<Mail>): Promise<string>
+  add(change?: Partial<Mail>, dueAt?: Date): Promise<string>
   /** The first one counts in `registry`. */
   start(change?: Partial<MailerOptions>): Mailer
   state(id: string): Promise<Record<string, unknown>>
@@ -59,7 +59,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   let started = 0
   const mailing: Mailing = {
     ...{ database, db, server, sealingKeys, hashKey, logged, registry, clock },
-    add: (change) =>
+    add: (change, dueAt) =>
       db.transaction((tx) =>
         queue.add(
           tx,
@@ -72,6 +72,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
             ...change,
           },
           mailing.clock.now,
+          dueAt,
         ),
       ),
     start(change) {
