@@ -1,0 +1,30 @@
+import { expect, test } from 'vitest'
+import { HandOff } from './contact.ts'
+import { highestUrgency, orderTriggers, TriggerId, urgencyOf } from './trigger.ts'
+
+test('there are 26 triggers: six urgent ones first, then seven of high urgency', () => {
+  const urgencies = TriggerId.options.map(urgencyOf)
+  expect(urgencies).toEqual([
+    ...Array.from({ length: 6 }, () => 'urgent'),
+    ...Array.from({ length: 7 }, () => 'high'),
+    ...Array.from({ length: 13 }, () => 'normal'),
+  ])
+})
+
+test('triggers come once each, the most pressing first', () => {
+  const sent: TriggerId[] = ['smuggling', 'asylum-fear', 'missed-hearing', 'smuggling']
+  expect(orderTriggers(sent)).toEqual(['missed-hearing', 'asylum-fear', 'smuggling'])
+  expect(HandOff.parse({ triggers: sent })).toEqual({
+    triggers: ['missed-hearing', 'asylum-fear', 'smuggling'],
+  })
+})
+
+test.for([
+  [[], undefined],
+  [['smuggling'], 'normal'],
+  [['smuggling', 'asylum-fear'], 'high'],
+  [['asylum-fear', 'missed-hearing'], 'urgent'],
+  [['of-another-release'], 'normal'],
+] as const)('of %j the highest urgency is %s', ([triggers, urgency]) => {
+  expect(highestUrgency(triggers)).toBe(urgency)
+})

@@ -1,0 +1,52 @@
+import { z } from 'zod'
+
+/** How soon a person needs a lawyer, the soonest first. */
+export const URGENCIES = ['urgent', 'high', 'normal'] as const
+export type Urgency = (typeof URGENCIES)[number]
+
+/** The hand-off triggers: why a question needs a lawyer. The most pressing come first. */
+const URGENCY_OF = {
+  'detention-ice': 'urgent',
+  'missed-hearing': 'urgent',
+  'abuse-victim': 'urgent',
+  'crime-or-trafficking-victim': 'urgent',
+  'asylum-deadline': 'urgent',
+  'missed-deadline': 'urgent',
+  'child-alone': 'high',
+  'removal-order': 'high',
+  'removal-proceedings': 'high',
+  'asylum-fear': 'high',
+  'risky-travel': 'high',
+  'aging-out-child': 'high',
+  'denial-or-appeal': 'high',
+  'criminal-history': 'normal',
+  'unlawful-presence': 'normal',
+  'misrepresentation-fraud': 'normal',
+  'false-citizenship-or-voting': 'normal',
+  'relationship-changed': 'normal',
+  'status-violation': 'normal',
+  'long-absence': 'normal',
+  'security-or-persecutor': 'normal',
+  smuggling: 'normal',
+  'scam-victim': 'normal',
+  'waiver-needed': 'normal',
+  'public-charge': 'normal',
+  'citizenship-dispute': 'normal',
+} as const satisfies Record<string, Urgency>
+
+const URGENCY_BY_ID = new Map<string, Urgency>(Object.entries(URGENCY_OF))
+const IDS = Object.keys(URGENCY_OF) as [keyof typeof URGENCY_OF, ...(keyof typeof URGENCY_OF)[]]
+
+export const TriggerId = z.enum(IDS)
+export type TriggerId = z.infer<typeof TriggerId>
+
+/** @returns each once, the most pressing first */
+export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
+  IDS.filter((id) => triggers.includes(id))
+
+/** @param trigger an id; one that this release does not know counts as normal */
+export const urgencyOf = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
+
+/** @returns the highest urgency of the triggers; undefined where there are none */
+export const highestUrgency = (triggers: readonly string[]): Urgency | undefined =>
+  URGENCIES.find((urgency) => triggers.some((trigger) => urgencyOf(trigger) === urgency))
