@@ -12,13 +12,14 @@ export const DESK = 'desk@answers.example.org'
 
 const MAILED_MS = 20_000
 
-/** Of both apps, which send to it; messages go to `DESK`. */
+/** Of both apps, which send to it; messages go to `DESK`, at once. */
 export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,
   AUTH_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_DESK_ADDRESS: DESK,
+  RESOURCE_CONTACT_HOLD: '0',
 })
 
 type Fields = Record<string, unknown>

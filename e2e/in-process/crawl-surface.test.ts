@@ -27,7 +27,13 @@ const CONVENTIONAL = '/robots.txt'
 const REFUSES_EVERYBODY = '/oauth/authorize'
 
 /** Pages that only the links of mails lead to. */
-const MAILED = new Set(['/claim', '/waitlist/confirm', '/waitlist/remove', '/contact/confirm'])
+const MAILED = new Set([
+  '/claim',
+  '/waitlist/confirm',
+  '/waitlist/remove',
+  '/contact/confirm',
+  '/contact/withdraw',
+])
 
 test('nothing public works that is not named', async () => {
   const unnamed: string[] = []

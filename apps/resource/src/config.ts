@@ -38,6 +38,7 @@ export function loadConfig(env: Environment) {
       outboxDirectory: read.RESOURCE_OUTBOX_DIR,
     }),
     deskAddress: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
+    contactHoldMs: read.RESOURCE_CONTACT_HOLD * 60_000,
     trustedProxies: read.RESOURCE_TRUSTED_PROXIES,
     corsOrigins: read.RESOURCE_CORS_ORIGINS,
     alsoAcceptHosts: read.RESOURCE_ALSO_ACCEPT_HOSTS,

@@ -3,7 +3,13 @@ import type { Database } from '@plainpath/postgres'
 interface DeskAct {
   /** Who did it: the user of the machine where the command ran. */
   readonly actor: string
-  readonly action: 'waitlist export' | 'waitlist forget' | 'contact show' | 'contact erase' | 'replay'
+  readonly action:
+    | 'waitlist export'
+    | 'waitlist forget'
+    | 'contact list'
+    | 'contact show'
+    | 'contact erase'
+    | 'replay'
   /** Ids and numbers; never an address. */
   readonly about: string
 }

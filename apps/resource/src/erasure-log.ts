@@ -1,6 +1,7 @@
 import type { Log } from '@plainpath/http'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
+import { ERASE_CONTENT } from './contact/contact-message.ts'
 import { auditDesk } from './desk-audit.ts'
 
 /** What a person had erased; a log names it by its id. */
@@ -51,8 +52,7 @@ const ERASE = {
     links as (delete from waitlist_links where email_hash in (select email_hash from gone))
     select id from gone`,
   messages: `
-    update contact_messages set state = 'erased', erased_at = now(), link_hash = null,
-      message_sealed = null, reply_sealed = null
+    update contact_messages set ${ERASE_CONTENT}, erased_at = now()
     where id = any ($1) and state <> 'erased' returning id`,
 }
 

@@ -16,10 +16,11 @@ export async function rewrapSealed(db: Database, keys: SealingKeys, options: { t
   const addresses = await rewrap('waitlist_entries', 'email_sealed', emailPlace)
   const texts = await rewrap('contact_messages', 'message_sealed', (id) => messagePlace(id, 'message'))
   const replies = await rewrap('contact_messages', 'reply_sealed', (id) => messagePlace(id, 'reply'))
+  const handOffs = await rewrap('contact_messages', 'hand_off_sealed', (id) => messagePlace(id, 'hand-off'))
   return {
     /** Of the waitlist. */
     addresses,
-    /** Texts and addresses. */
-    messages: texts + replies,
+    /** Texts, addresses and triggers. */
+    messages: texts + replies + handOffs,
   }
 }

@@ -117,6 +117,12 @@ export const SETTINGS = {
     description:
       'Mailbox of the people who answer messages. Without it: `desk@` the host of RESOURCE_ORIGIN.',
   },
+  RESOURCE_CONTACT_HOLD: {
+    schema: wholeNumber(0, 60),
+    description:
+      'How many minutes a message waits before it goes to that mailbox; until then it can be withdrawn. One with an urgent hand-off trigger waits a minute at most.',
+    default: '10',
+  },
   RESOURCE_TRUSTED_PROXIES: {
     schema: trustedProxies,
     description:

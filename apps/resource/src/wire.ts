@@ -177,7 +177,7 @@ function otherRoutes(
   const { guides, urls } = guideDeps
   const join = joinWaitlist({ waitlist, urls, now })
   const person = verifiedPerson({ introspectWithEmail, urls, now })
-  const send = sendMessage({ contact, verifiedPerson: person, urls, now })
+  const send = sendMessage({ contact, verifiedPerson: person, now })
   return [
     ...healthRoutes({
       publishedGuides: () => guides.current().size,

@@ -15,14 +15,24 @@ export interface ContactApi extends AsyncDisposable {
   becomes(id: unknown, state: string): Promise<void>
 }
 
-/** The API and the mail server of its desk. */
+let written = 0
+
+/** A message that nobody wrote before. */
+export const newMessage = () => ({ topic: 'question', message: `When do I renew? ${(written += 1)}` })
+
+/** The API and the mail server of its desk. Messages are not held unless the environment says so. */
 export async function startContact(options: StartOptions = {}): Promise<ContactApi> {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await startMailServer())
   const api = opening.use(
     await startResource({
       ...options,
-      env: { RESOURCE_SMTP_URL: server.url, RESOURCE_DESK_ADDRESS: DESK, ...options.env },
+      env: {
+        RESOURCE_SMTP_URL: server.url,
+        RESOURCE_DESK_ADDRESS: DESK,
+        RESOURCE_CONTACT_HOLD: '0',
+        ...options.env,
+      },
     }),
   )
   const resources = opening.move()

@@ -4,7 +4,7 @@ import { DAY_MS } from '@plainpath/domain'
 import { parseHashKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem, posting } from './ask.ts'
-import { type ContactApi, DESK, startContact } from './contact-client.ts'
+import { type ContactApi, DESK, newMessage, startContact } from './contact-client.ts'
 
 let contact: ContactApi
 let now = new Date()
@@ -90,33 +90,8 @@ describe('Idempotency-Key', () => {
   })
 })
 
-describe('DELETE', () => {
-  test('before delivery erases the text and address, and nothing goes to the desk', async () => {
-    const waiting = () => rows(`select count(*)::int as waiting from mails where state = 'queued'`)
-    await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ waiting: 0 }])
-    contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
-    const { id } = (await contact.send(tokenOf('reg_d'), good)).json()
-    for (const _time of [1, 2]) expect((await at('DELETE', id, 'reg_d')).status).toBe(204)
-    expect((await at('GET', id, 'reg_d')).json()).toEqual({ id, status: 'erased' })
-    expect(
-      await rows('select message_sealed, reply_sealed from contact_messages where id = $1', [id]),
-    ).toEqual([{ message_sealed: null, reply_sealed: null }])
-    expect(await rows('select distinct state, mail_sealed from mails where about = $1', [id])).toEqual([
-      { state: 'dropped', mail_sealed: null },
-    ])
-    expect(contact.server.received.filter(({ subject }) => subject.includes(String(id)))).toEqual([])
-  })
-
-  test('after delivery is 409', async () => {
-    const { id } = (await contact.send(tokenOf('reg_d'), good)).json()
-    await contact.becomes(id, 'delivered')
-    expectProblem(await at('DELETE', id, 'reg_d'), { status: 409, code: 'already-delivered' })
-    expect((await at('GET', id, 'reg_d')).json()['status']).toBe('delivered')
-  })
-})
-
 test('90 days after delivery a message is erased, and not a day before', async () => {
-  const { id } = (await contact.send(tokenOf('reg_e'), good)).json()
+  const { id } = (await contact.send(tokenOf('reg_e'), newMessage())).json()
   await contact.becomes(id, 'delivered')
   const delivered = now
   now = new Date(delivered.getTime() + 90 * DAY_MS - 1)
@@ -148,8 +123,8 @@ test('when what is over was last erased is shown, and is not later when it could
 test('ten an hour for a registration, however many clients and addresses', async () => {
   await using limited = await startContact({ env: { RESOURCE_LIMITS_FACTOR: '1' } })
   const token = limited.tokenOf('ana@example.org', 'reg_x')
-  for (let time = 0; time < 10; time++) expect((await limited.send(token, good)).status).toBe(202)
-  expectProblem(await limited.send(token, good), { status: 429, code: 'rate-limited' })
+  for (let time = 0; time < 10; time++) expect((await limited.send(token, newMessage())).status).toBe(202)
+  expectProblem(await limited.send(token, newMessage()), { status: 429, code: 'rate-limited' })
   expect((await limited.send(limited.tokenOf('ana@example.org', 'reg_y'), good)).status).toBe(202)
 })
 

@@ -1,6 +1,7 @@
+import { TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
-import { type ContactApi, DESK, startContact } from './contact-client.ts'
+import { type ContactApi, DESK, newMessage, startContact } from './contact-client.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -22,10 +23,10 @@ describe('a message', () => {
   test('goes to the desk as text that is marked as theirs, and a receipt to the verified address', async () => {
     const message = '<img src=https://evil.example>\r\n\r\nTopic: attorney\nDear desk'
     const sent = await contact.send(ana(), { ...good, message })
-    expect([sent.status, sent.json()]).toEqual([202, { id: sent.json()['id'], status: 'received' }])
+    expect([sent.status, sent.json()]).toMatchObject([202, { status: 'received' }])
     const { id } = sent.json()
     await contact.becomes(id, 'delivered')
-    expect((await at('GET', id)).json()).toEqual({ id, status: 'delivered' })
+    expect((await at('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
     const desk = (await contact.server.mails(1, DESK)).find(({ subject }) => subject.includes(String(id)))
     expect(desk).toMatchObject({
       to: [DESK],
@@ -51,11 +52,35 @@ describe('a message', () => {
   test('asks the authorization server for the address each time, and only then', async () => {
     const before = contact.api.auth.askedClaims.length
     const token = ana()
-    await contact.send(token, good)
+    await contact.send(token, newMessage())
     await at('GET', '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', token)
     expect(contact.api.auth.askedClaims.slice(before)).toEqual(['', 'email', ''])
   })
 })
+
+const handOff = (...triggers: unknown[]) => ({ ...good, handOff: { triggers } })
+const IDS = TriggerId.options
+const HAND_OFFS = [
+  {
+    why: 'an unknown trigger',
+    body: handOff('smuggling', 'toothache'),
+    twin: handOff('smuggling'),
+    pointer: '#/handOff/triggers/1',
+  },
+  { why: 'no trigger', body: handOff(), twin: handOff('public-charge'), pointer: '#/handOff/triggers' },
+  {
+    why: 'eleven triggers',
+    body: handOff(...IDS.slice(0, 11)),
+    twin: handOff(...IDS.slice(0, 10)),
+    pointer: '#/handOff/triggers',
+  },
+  {
+    why: 'more beside the triggers',
+    body: { ...good, handOff: { triggers: ['waiver-needed'], question: 'Canary.' } },
+    twin: handOff('waiver-needed'),
+    pointer: '#/handOff/question',
+  },
+]
 
 describe('a message is refused, nothing is kept, and its twin is taken:', () => {
   test.for([
@@ -70,6 +95,7 @@ describe('a message is refused, nothing is kept, and its twin is taken:', () => 
     { why: 'another topic', body: { ...good, topic: 'spam' }, twin: { ...good, topic: 'other' } },
     { why: 'no guide', body: { ...good, guideSlug: '../x' }, twin: { ...good, guideSlug: null } },
     { why: 'an unknown member', body: { ...good, email: 'eve@example.org' }, twin: good, pointer: '#/email' },
+    ...HAND_OFFS,
   ])('$why', async ({ body, twin, pointer }) => {
     const before = await contact.kept()
     const refused = await contact.send(ana(), body)
@@ -132,7 +158,7 @@ describe('a token is refused, and nothing is kept:', () => {
   })
 
   test('a message of another registration is 404, like one that never was', async () => {
-    const { id } = (await contact.send(ana(), good)).json()
+    const { id } = (await contact.send(ana(), newMessage())).json()
     const eve = contact.tokenOf('eve@example.org', 'reg_eve')
     const strange = ['6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10', id]
     for (const method of ['GET', 'DELETE']) {

@@ -7,7 +7,7 @@ import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, posting } from './ask.ts'
-import { type ContactApi, startContact } from './contact-client.ts'
+import { type ContactApi, newMessage, startContact } from './contact-client.ts'
 import { runResource } from './run-resource.ts'
 
 const resources = new AsyncDisposableStack()
@@ -122,8 +122,35 @@ describe('messages', () => {
     expect((await audit()).at(-1)).toBe(`contact show: ${String(id)}`)
   })
 
+  test('are listed by urgency, with age and triggers, and opening triggers is audited', async () => {
+    const token = contact.tokenOf('ana@example.org', 'reg_list')
+    const triggers = [['risky-travel'], ['smuggling', 'missed-hearing'], [], ['public-charge']]
+    const ids: unknown[] = []
+    for (const named of triggers) {
+      const handOff = named.length > 0 ? { triggers: named } : null
+      ids.push((await contact.send(token, { ...newMessage(), handOff })).json()['id'])
+    }
+    await contact.api.db.query(
+      `update contact_messages set created_at = created_at - interval '125 minutes' where id = $1`,
+      [ids[1]],
+    )
+    const listed = JSON.parse((await run('contact', 'list', '--json')).out).messages
+    expect(listed.slice(0, 4)).toMatchObject([
+      { id: ids[1], urgency: 'urgent', triggers: ['missed-hearing', 'smuggling'], ageMinutes: 125 },
+      { id: ids[0], urgency: 'high', triggers: ['risky-travel'], ageMinutes: 0 },
+      { id: ids[3], urgency: 'normal', triggers: ['public-charge'] },
+      { id: ids[2], urgency: null, triggers: [] },
+    ])
+    expect((await run('contact', 'list')).out.split('\n')[0]).toMatch(
+      /  2 h  question, (received|delivered)  urgent: missed-hearing, smuggling$/,
+    )
+    expect((await audit()).at(-1)).toBe('contact list: triggers of 3 messages')
+    const shown = await run('contact', 'show', String(ids[1]))
+    expect(shown.out).toContain('Needs a lawyer: missed-hearing, smuggling\n')
+  })
+
   test('are erased, also after delivery, and that is audited', async () => {
-    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), good)).json()
+    const { id } = (await contact.send(contact.tokenOf('ana@example.org', 'reg_a'), newMessage())).json()
     await contact.becomes(id, 'delivered')
     expect(await run('contact', 'erase', String(id), '--json')).toMatchObject({ code: 0 })
     expect((await audit()).at(-1)).toBe(`contact erase: ${String(id)}`)

@@ -12,6 +12,7 @@ export function exampleMails() {
     topic: 'question',
     text: 'When do I renew it?',
     guideSlug: null,
+    triggers: ['detention-ice', 'criminal-history'],
     replyTo: ADDRESS,
     createdAt: new Date('2026-11-20T12:00:00Z'),
   } as const
@@ -24,7 +25,9 @@ export function exampleMails() {
     }),
     forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
     deskMail('desk@plainpath.example', message, 'person'),
-    receiptMail(urls, message),
+    ...(['agent', 'person'] as const).map((writer) =>
+      receiptMail(urls, { ...message, heldUntil: message.createdAt, secret: 'secret', writer }),
+    ),
     confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]
 }

@@ -62,6 +62,13 @@ test('P-2 what people had erased since the backup is erased again after a restor
   await expect.poll(waiting, { timeout: 10_000 }).toEqual([{ waiting: 0 }])
   contact.server.refuseNext({ at: 'rcpt', code: 450 }, { at: 'rcpt', code: 450 })
   const takenBack = await send('reg_taken')
+  const refused = () =>
+    rows(
+      `select kind from mails where state = 'queued' and attempts = 1 and leased_until is null order by kind`,
+    )
+  await expect
+    .poll(refused, { timeout: 10_000 })
+    .toEqual([{ kind: 'contact-desk' }, { kind: 'contact-receipt' }])
   const delivered = await send('reg_delivered')
   await contact.becomes(delivered.id, 'delivered')
   const restore = await backUp(contact.api.adminUrl ?? '')

@@ -27,7 +27,8 @@ test('addresses and messages move to the newest key-encryption key, after which 
   for (const email of ['Ana@example.org', 'ben@example.org'])
     expect((await ask(contact.api.origin, { path: '/api/waitlist', ...posting({ email }) })).status).toBe(201)
   const token = contact.tokenOf('cleo@example.org', 'reg_a')
-  const asked = { topic: 'question', message: 'May I renew it from abroad?' }
+  const handOff = { triggers: ['risky-travel'] }
+  const asked = { topic: 'question', message: 'May I renew it from abroad?', handOff }
   const sent = await contact.send(token, asked)
   expect(sent.status).toBe(202)
   const { id } = sent.json()
@@ -35,7 +36,7 @@ test('addresses and messages move to the newest key-encryption key, after which 
   const young = `${newKeyEncryptionKey()}\n`
 
   await writeFile(kekFile, young + old)
-  const counts = { ok: true, addresses: 2, messages: 2 }
+  const counts = { ok: true, addresses: 2, messages: 3 }
   expect(await rewrap('--dry-run')).toEqual({ ...counts, done: false })
   expect(await rewrap()).toEqual({ ...counts, done: true })
   expect(await run('rewrap')).toEqual({
@@ -46,7 +47,11 @@ test('addresses and messages move to the newest key-encryption key, after which 
 
   await writeFile(kekFile, young)
   const shown = await run('contact', 'show', String(id), '--json')
-  expect(JSON.parse(shown.out)).toMatchObject({ text: asked.message, replyTo: 'cleo@example.org' })
+  expect(JSON.parse(shown.out)).toMatchObject({
+    text: asked.message,
+    replyTo: 'cleo@example.org',
+    triggers: handOff.triggers,
+  })
   const file = path.join(contact.api.keys, 'exported')
   expect((await run('waitlist', 'export', '--file', file)).code).toBe(0)
   expect(await readFile(file, 'utf8')).toMatch(/(Ana|ben)@example\.org[\s\S]*(Ana|ben)@example\.org/)
@@ -68,6 +73,7 @@ test('every column of sealed values is one of those, but that of mails, which ar
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,
   )
   expect(rows.map(({ column }) => column)).toEqual([
+    'contact_messages.hand_off_sealed',
     'contact_messages.message_sealed',
     'contact_messages.reply_sealed',
     'mails.mail_sealed',

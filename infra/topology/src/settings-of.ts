@@ -37,6 +37,7 @@ export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
   AUTH_LIMITS_FACTOR: 'the limits as they are announced',
   RESOURCE_LIMITS_FACTOR: 'the limits as they are announced',
   RESOURCE_SECURITY_CONTACT: 'security@ the host of the origin; the overlay may name another',
+  RESOURCE_CONTACT_HOLD: 'ten minutes, long enough to think again; the overlay may name another',
   AUTH_OTLP_URL: 'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',
   RESOURCE_OTLP_URL:
     'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',

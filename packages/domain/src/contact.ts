@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { GuideSlug } from './guide.ts'
 import { RULES } from './rules.ts'
+import { orderTriggers, TriggerId } from './trigger.ts'
 
 export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
 export type ContactTopic = z.infer<typeof ContactTopic>
@@ -17,6 +18,16 @@ export const ContactText = z
   .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
   .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
 
+/** Why the person was told to talk to a lawyer. Each trigger counts once. */
+export const HandOff = z.strictObject({
+  triggers: z
+    .array(TriggerId)
+    .min(1)
+    .max(RULES.handOffTriggers)
+    .transform(orderTriggers)
+    .meta({ description: `The ids of 1 to ${RULES.handOffTriggers} hand-off triggers.` }),
+})
+
 /** The body of `POST /contact`. */
 export const ContactRequest = z.strictObject({
   topic: ContactTopic.meta({
@@ -28,6 +39,10 @@ export const ContactRequest = z.strictObject({
     description: `What the person wants to say, 1 to ${RULES.messageCharacters} characters. Leave out numbers of documents.`,
   }),
   guideSlug: GuideSlug.nullish().meta({ description: 'The guide that the message is about.' }),
+  handOff: HandOff.nullish().meta({
+    description:
+      'Why the person needs a lawyer. Send it only if the person agrees: staff read it, and answer the most urgent messages first.',
+  }),
 })
 export type ContactRequest = z.output<typeof ContactRequest>
 
@@ -38,10 +53,21 @@ export type ContactStatus = z.infer<typeof ContactStatus>
 export const ContactId = z.uuid()
 
 const OfficialList = z.object({ title: z.string(), url: z.url(), about: z.string() })
+const HeldUntil = z.iso.datetime().meta({
+  description: 'When the message goes to staff. Until then it can be withdrawn.',
+})
+/** Where to find help without waiting for an answer. */
+const Help = z.object({ title: z.string(), phone: z.string().optional(), url: z.url().optional() })
 
 export const ContactReceived = z.object({
   id: ContactId,
   status: z.literal('received'),
+  heldUntil: HeldUntil,
+  reply: z
+    .object({ expected: z.string(), ifYouCannotWait: z.string(), findHelp: z.array(Help) })
+    .meta({
+      description: 'When the person can expect an answer, and what to do until then. Show it to them.',
+    }),
   prepare: z
     .array(z.string())
     .optional()
@@ -52,4 +78,4 @@ export const ContactReceived = z.object({
     .meta({ description: 'Only for the topic `attorney`: the official lists.' }),
 })
 
-export const ContactState = z.object({ id: ContactId, status: ContactStatus })
+export const ContactState = z.object({ id: ContactId, status: ContactStatus, heldUntil: HeldUntil })

@@ -48,6 +48,13 @@ export const RULES = {
   messageCharacters: 5_000,
   idempotencyKeyCharacters: 200,
   idempotencyMs: DAY_MS,
+  /** How long the same message without an Idempotency-Key is refused. */
+  duplicateMessageMs: DAY_MS,
+  /** The longest that a message with an urgent trigger waits before it goes to staff. */
+  urgentHoldMs: MINUTE_MS,
+  replyWorkingDays: 5,
+  /** The most triggers that a message names. */
+  handOffTriggers: 10,
   /** How long a message from the page waits for its confirmation. */
   unconfirmedMessageMs: DAY_MS,
   deliveredMessageMs: 90 * DAY_MS,

@@ -82,6 +82,7 @@ function expectSoundRefusal({ status, headers, text }: AnswerFacts, form: ErrorF
     errors: _mistakes,
     policy: _policy,
     successor: _guide,
+    first: _message,
     attempts_remaining: _left,
     ...members
   } = body

@@ -48,9 +48,9 @@ const OF_CLAIMS: readonly RetentionRow[] = [
 
 const CONTACT: readonly RetentionRow[] = [
   {
-    what: 'A message that you wrote to us, and the address for the answer',
+    what: 'A message that you wrote to us, the address for the answer, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
-    until: `Until ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy. A message from our page that you do not confirm goes after ${durationIn('hour', RULES.unconfirmedMessageMs)}.`,
+    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes after ${durationIn('hour', RULES.unconfirmedMessageMs)}.`,
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
@@ -61,6 +61,11 @@ const CONTACT: readonly RetentionRow[] = [
     what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message goes once',
     how: 'Only keyed hashes.',
     until: `For ${durationIn('hour', RULES.idempotencyMs)}, and at most a few minutes more.`,
+  },
+  {
+    what: 'Whether you sent the same message before',
+    how: 'Only a keyed hash of it and of who wrote it.',
+    until: `For ${durationIn('hour', RULES.duplicateMessageMs)}, and at most a few minutes more.`,
   },
 ]
 
@@ -77,9 +82,9 @@ export const RETENTION: readonly RetentionRow[] = [
     until: 'As long as the two entries.',
   },
   {
-    what: 'The links in our mails about the waitlist',
+    what: 'The links in our mails about the waitlist and about your message',
     how: 'Only a hash.',
-    until: `As long as your place on the list. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
+    until: `As long as your place on the list, or the message. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
     what: 'A mail to you, until it is sent: your address and the text',

@@ -1,3 +1,4 @@
+import { numberInWords, RULES } from '@plainpath/domain'
 import { type Html, html } from './html.ts'
 
 /** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
@@ -24,6 +25,45 @@ export const PREPARE_FOR_ATTORNEY = [
   'Papers of every arrest and every court case, also old or closed ones.',
   'Your questions, in writing.',
 ] as const
+
+/** A place or a line that helps. */
+interface Help {
+  readonly title: string
+  readonly phone?: string
+  readonly url?: string
+}
+
+/** When a person who wrote to us can expect an answer, and where to find help that cannot wait for it. */
+export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
+  expected: `People read every message. They answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. They cannot give legal advice.`,
+  ifYouCannotWait:
+    'Do not wait for our answer if somebody is in danger or detained, or if a hearing or a deadline is near. Do not miss a hearing. Get help now:',
+  findHelp: [
+    { title: 'If you are in danger now', phone: '911' },
+    { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
+    { title: 'National Human Trafficking Hotline', phone: '1-888-373-7888' },
+    {
+      title: 'ICE detention reporting and information line',
+      phone: '1-888-351-4024',
+      url: 'https://www.ice.gov/contact/ero',
+    },
+    {
+      title: 'Immigration court case information',
+      phone: '1-800-898-7180',
+      url: 'https://acis.eoir.justice.gov/en/',
+    },
+    ...OFFICIAL_LISTS.map(({ title, url }) => ({ title, url })),
+  ],
+}
+
+/** The same as the end of a page. */
+export const replyHelp = (): Html => html`<p>${REPLY.expected}</p>
+<h2>If you cannot wait</h2>
+<p>${REPLY.ifYouCannotWait}</p>
+<ul>
+${REPLY.findHelp.map((help) => html`<li>${helpLink(help)}${help.phone !== undefined && html`: <a href="${`tel:${help.phone}`}">${help.phone}</a>`}</li>\n`)}</ul>`
+
+const helpLink = ({ title, url }: Help) => (url === undefined ? title : html`<a href="${url}">${title}</a>`)
 
 /** The warm block: when to talk to an attorney, and where the official lists are. */
 export function attorneyHelp(reasons: readonly string[]): Html {

@@ -66,11 +66,13 @@ interface ContactForm {
   readonly topic?: string
   readonly message?: string
   readonly email?: string
+  /** Ids of hand-off triggers that an answer named, and whether staff are told them. */
+  readonly handOff?: { readonly triggers: readonly string[]; readonly isTold: boolean } | undefined
   /** By field: what is wrong, and what to do. */
   readonly mistakes?: Readonly<Partial<Record<ContactField, string>>>
 }
 
-export type ContactField = 'topic' | 'message' | 'email'
+export type ContactField = 'topic' | 'message' | 'email' | 'handOff'
 
 const TOPICS = [
   ['question', 'A question about a guide'],
@@ -80,14 +82,25 @@ const TOPICS = [
 ] as const
 
 /** The body of `/contact`: the lists of attorneys first, then the form. */
-export function contactPage({ topic = '', message = '', email = '', mistakes = {} }: ContactForm = {}): Html {
-  return html`${mistakeSummary(mistakes)}
+export function contactPage(form: ContactForm = {}): Html {
+  return html`${mistakeSummary(form.mistakes ?? {})}
 <h1>Write to us</h1>
 <p>We read every message. We cannot give legal advice, and we are not the government.</p>
 <h2>If you need an attorney</h2>
 ${officialLists()}
 <h2>Your message</h2>
-<form class="form" action="/contact" method="post" novalidate>
+${contactForm(form)}`
+}
+
+/** The form of `/contact`, for any page: it posts there. */
+export function contactForm({
+  topic = '',
+  message = '',
+  email = '',
+  handOff,
+  mistakes = {},
+}: ContactForm = {}): Html {
+  return html`<form class="form" action="/contact" method="post" novalidate>
 <label for="topic">What is it about?</label>
 ${mistakeAt('topic', mistakes.topic)}
 <select id="topic" name="topic">
@@ -99,10 +112,19 @@ ${mistakeAt('message', mistakes.message)}
 <label for="email">Your e-mail address, for our answer</label>
 ${mistakeAt('email', mistakes.email)}
 <input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}">
+${handOff && handOffField(handOff)}
 <p><strong>What happens next:</strong> we send you a mail with a link. Open it and press the button: only then we get your message. <a href="/privacy">What we keep</a></p>
 <button type="submit">Send me the link</button>
 </form>`
 }
+
+/** Staff learn the triggers only when the person ticks the box. */
+const handOffField = ({ triggers, isTold }: NonNullable<ContactForm['handOff']>) =>
+  html`${triggers.map((trigger) => html`<input name="trigger" type="hidden" value="${trigger}">\n`)}<p><label>${
+    isTold
+      ? html`<input name="handOff" type="checkbox" value="yes" checked>`
+      : html`<input name="handOff" type="checkbox" value="yes">`
+  } Tell the staff why the answer sent me to a lawyer. They answer urgent messages first.</label></p>`
 
 /** After the form was sent. It says the same for every address. */
 export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>
@@ -142,8 +164,17 @@ export const linkPage = ({
 <p>${otherwise}</p>`
 
 /** What the button did. */
-export const linkDonePage = ({ title, text }: { title: string; text: string }): Html => html`<h1>${title}</h1>
+export const linkDonePage = ({
+  title,
+  text,
+  more,
+}: {
+  title: string
+  text: string
+  more?: Html | undefined
+}): Html => html`<h1>${title}</h1>
 <p>${text}</p>
+${more}
 <p><a href="/">Back to the guides</a></p>`
 
 /** What is wrong, on top of a page; `autofocus` moves a reader, and a screen reader, here without a script. */

@@ -1,4 +1,4 @@
-export { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY } from './attorney-help.ts'
+export { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
   claimCodePage,

@@ -13,11 +13,18 @@ const messageId = argument('<id>', 'of a message', (text) => {
 export const contactCommands = [
   defineCommand({
     name: 'contact list',
-    summary: 'the newest messages, without texts and addresses',
+    summary:
+      'the newest messages, urgent ones first, without texts and addresses; opening triggers is audited',
     parameters: { limit },
+    settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
-    async run({ db, args }) {
-      const messages = await listMessages(db, args.limit)
+    async run({ db, settings, args, operator, now }) {
+      const messages = await listMessages(db, {
+        sealingKeys: settings.RESOURCE_KEK_FILE,
+        limit: args.limit,
+        actor: operator.user,
+        now: now(),
+      })
       return { json: { messages }, text: messages.map(describeListed).join('\n') || 'There are no messages.' }
     },
   }),
@@ -52,13 +59,25 @@ export const contactCommands = [
   }),
 ]
 
-const describeListed = ({ id, topic, state, createdAt }: ListedMessage) =>
-  `${id}  ${createdAt.toISOString()}  ${topic}, ${state}`
+const describeListed = ({ id, topic, state, createdAt, ageMinutes, urgency, triggers }: ListedMessage) =>
+  [
+    id,
+    createdAt.toISOString(),
+    describeAge(ageMinutes),
+    `${topic}, ${state}`,
+    ...(urgency === null ? [] : [`${urgency}: ${triggers.join(', ')}`]),
+  ].join('  ')
+
+function describeAge(minutes: number): string {
+  if (minutes < 60) return `${minutes} min`
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
+}
 
 /** What the person wrote cannot move the cursor: it has no control characters. Marked lines are theirs. */
 const describeOpened = (message: OpenedMessage) =>
   [
     `Message ${message.id}, ${message.topic}, ${message.state}`,
+    ...(message.triggers.length > 0 ? [`Needs a lawyer: ${message.triggers.join(', ')}`] : []),
     `Answer to ${message.replyTo}`,
     message.text.replaceAll(/^/gm, '| '),
   ].join('\n')

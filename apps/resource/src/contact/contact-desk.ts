@@ -1,29 +1,58 @@
-import { ContactTopic } from '@plainpath/domain'
+import { ContactTopic, highestUrgency, URGENCIES, type Urgency } from '@plainpath/domain'
 import { eraseMails } from '@plainpath/mail'
-import type { Database, Pool } from '@plainpath/postgres'
+import type { Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { auditDesk } from '../desk-audit.ts'
-import { type OpenedMessage, openMessage } from './contact-message.ts'
+import { ERASE_CONTENT, type OpenedMessage, openMessage, openTriggers } from './contact-message.ts'
 
-const Listed = z.object({
+const Row = z.object({
   id: z.uuid(),
   topic: ContactTopic,
   state: z.string(),
   createdAt: z.date(),
   deliveredAt: z.date().nullable(),
+  handOff: z.instanceof(Buffer).nullable(),
 })
-export type ListedMessage = z.infer<typeof Listed>
-
-/** The newest messages, without texts and addresses. */
-export async function listMessages(db: Database, limit: number): Promise<ListedMessage[]> {
-  const { rows } = await db.query(
-    `select id, topic, state, created_at as "createdAt", delivered_at as "deliveredAt"
-     from contact_messages order by created_at desc, id limit $1`,
-    [limit],
-  )
-  return z.array(Listed).parse(rows)
+export interface ListedMessage extends Omit<z.infer<typeof Row>, 'handOff'> {
+  readonly ageMinutes: number
+  /** Why the person needs a lawyer, the most pressing first. */
+  readonly triggers: readonly string[]
+  readonly urgency: Urgency | null
 }
+
+/**
+ * The newest messages, without texts and addresses: those with urgent triggers first. Where triggers are opened, it writes
+ * down who did.
+ */
+export const listMessages = (
+  db: Pool,
+  { sealingKeys, limit, actor, now }: { sealingKeys: SealingKeys; limit: number; actor: string; now: Date },
+): Promise<ListedMessage[]> =>
+  db.transaction(async (tx) => {
+    const { rows } = await tx.query(
+      `select id, topic, state, created_at as "createdAt", delivered_at as "deliveredAt", hand_off_sealed as "handOff"
+       from contact_messages order by created_at desc, id limit $1`,
+      [limit],
+    )
+    const messages = z
+      .array(Row)
+      .parse(rows)
+      .map(({ handOff, ...message }) => {
+        const triggers = openTriggers(sealingKeys, message.id, handOff)
+        const ageMinutes = Math.floor((now.getTime() - message.createdAt.getTime()) / MINUTE_MS)
+        return { ...message, ageMinutes, triggers, urgency: highestUrgency(triggers) ?? null }
+      })
+    const opened = messages.filter(({ urgency }) => urgency !== null).length
+    if (opened > 0)
+      await auditDesk(tx, { actor, action: 'contact list', about: `triggers of ${opened} messages` }, now)
+    return messages.toSorted((one, other) => rankOf(one) - rankOf(other))
+  })
+
+const MINUTE_MS = 60_000
+
+const rankOf = ({ urgency }: ListedMessage) =>
+  urgency === null ? URGENCIES.length : URGENCIES.indexOf(urgency)
 
 /** Opens a message, and writes down who did. @returns undefined for one that is not there, or erased */
 export const showMessage = (
@@ -47,9 +76,7 @@ export const eraseMessage = (
   db.transaction(async (tx) => {
     await eraseMails(tx, id, now)
     const { rowCount } = await tx.query(
-      `update contact_messages set state = 'erased', erased_at = $2, link_hash = null,
-         message_sealed = null, reply_sealed = null
-       where id = $1 and state <> 'erased'`,
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2 where id = $1 and state <> 'erased'`,
       [id, now],
     )
     if (rowCount === 0) return false

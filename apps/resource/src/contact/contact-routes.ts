@@ -2,6 +2,7 @@ import { RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
+import { notWithdrawn } from './contact-problems.ts'
 import type { ContactStore } from './contact-store.ts'
 import type { SendMessage } from './send-message.ts'
 
@@ -22,21 +23,22 @@ export function contactRoutes(deps: {
     ...operations.getContactMessage,
     limits: LIMITS.reads,
     async handle({ params: { id }, caller }) {
-      const status = await deps.contact.find(id, caller.registrationId ?? caller.clientId)
-      if (status === undefined) throw unknownMessage()
-      return { status: 200, body: { id, status } }
+      const state = await deps.contact.find(id, caller.registrationId ?? caller.clientId)
+      if (state === undefined) throw unknownMessage()
+      return { status: 200, body: { id, ...state, heldUntil: state.heldUntil.toISOString() } }
     },
   })
-  const takeBack = defineRoute({
+  const withdraw = defineRoute({
     ...operations.deleteContactMessage,
     limits: LIMITS.contact,
     async handle({ params: { id }, caller }) {
-      const erased = await deps.contact.takeBack(id, caller.registrationId ?? caller.clientId, deps.now())
-      if (erased.ok) return { status: 204 }
-      throw erased.error === 'not-found' ? unknownMessage() : new Problem('already-delivered')
+      const registrationId = caller.registrationId ?? caller.clientId
+      const withdrawn = await deps.contact.withdraw({ id, registrationId }, deps.now())
+      if (withdrawn.ok) return { status: 204 }
+      throw withdrawn.error === 'not-found' ? unknownMessage() : notWithdrawn(withdrawn.error)
     },
   })
-  return [send, get, takeBack]
+  return [send, get, withdraw]
 }
 
 const unknownMessage = () =>

@@ -1,20 +1,38 @@
-import { ContactStatus, err, ok, type Result, RULES } from '@plainpath/domain'
-import { eraseMails, type MailContent, type MailHandler, type MailQueue } from '@plainpath/mail'
+import { ContactStatus, canonicalEmail, err, ok, type Result, RULES } from '@plainpath/domain'
+import { eraseMails, isBeingSent, type MailContent, type MailHandler, type MailQueue } from '@plainpath/mail'
+import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { TellErased } from '../erasure-log.ts'
-import type { StoredLink } from '../link-secret.ts'
-import { deskMail } from './contact-mails.ts'
-import { type NewMessage, openMessage, sealMessage } from './contact-message.ts'
+import { newLink, type StoredLink } from '../link-secret.ts'
+import { deskMail, receiptMail, type Writer } from './contact-mails.ts'
+import { ERASE_CONTENT, holdEnd, type NewMessage, openMessage, sealMessage } from './contact-message.ts'
+import {
+  contentHash,
+  findByKey,
+  findDuplicate,
+  idempotencyColumns,
+  type KeyRefusal,
+  type ReceivedMessage,
+} from './earlier-message.ts'
 
 /** A message from an agent. */
 interface AgentMessage extends NewMessage {
   readonly registrationId: string
-  /** The same key with the same request is the same message, for 24 hours. */
-  readonly idempotency?: { readonly key: string; readonly request: string }
-  readonly receipt: MailContent
+  /** The same key with the same content is the same message, for 24 hours. */
+  readonly idempotencyKey?: string | undefined
 }
+
+interface Duplicate {
+  readonly duplicateOf: string
+}
+
+/** Which message to withdraw: the one that a registration sent, or the one that a link is about. */
+type Withdrawn = { readonly id: string; readonly registrationId: string } | { readonly linkHash: Buffer }
+
+/** Why a message is not withdrawn. */
+export type WithdrawRefusal = 'not-found' | 'being-delivered' | 'delivered'
 
 /** The kinds of mail; each is about its message's id. */
 const CONTACT_MAIL = {
@@ -25,81 +43,100 @@ const CONTACT_MAIL = {
 
 const ERASED_AT_ONCE = 1000
 
-const Status = z.object({ state: ContactStatus })
+const State = z.object({ status: ContactStatus, heldUntil: z.date() })
 
-/** Texts and addresses are sealed for their row; keys of idempotency are hashes. */
+/** Texts, addresses and triggers are sealed for their row; keys of idempotency and contents are keyed hashes. */
 export function contactStore(deps: {
   db: Pool
   sealingKeys: SealingKeys
   hashKey: HashKey
   mails: MailQueue
+  urls: ServiceUrls
   /** Where the people who answer read. */
   deskAddress: string
+  /** How long a message can be withdrawn before it goes there. */
+  holdMs: number
   tellErased: TellErased
 }) {
-  const { db, sealingKeys, hashKey, mails, deskAddress, tellErased } = deps
-  const toDesk = async (tx: Database, message: NewMessage, now: Date, writtenBy: 'agent' | 'person') => {
-    const mail = deskMail(deskAddress, message, writtenBy)
-    await mails.add(tx, { kind: CONTACT_MAIL.desk, about: message.id, ...mail }, now)
+  const { db, sealingKeys, hashKey, mails, urls, deskAddress, holdMs, tellErased } = deps
+
+  /** Adds the receipt, and the mail to staff that waits until the hold ends. @returns columns of the message */
+  async function addMails(tx: Database, message: NewMessage, written: { by: Writer; at: Date }) {
+    const heldUntil = holdEnd(written.at, message.triggers, holdMs)
+    const { secret, stored } = newLink()
+    const about = message.id
+    const receipt = receiptMail(urls, { ...message, heldUntil, secret, writer: written.by })
+    const desk = deskMail(deskAddress, message, written.by)
+    await mails.add(tx, { kind: CONTACT_MAIL.receipt, about, ...receipt }, written.at)
+    await mails.add(tx, { kind: CONTACT_MAIL.desk, about, ...desk }, written.at, heldUntil)
+    return { state: 'received', held_until: heldUntil, withdraw_hash: stored.secretHash }
   }
+
   return {
     /**
-     * Keeps a message with its mails to the desk and to the person.
+     * Keeps a message with its mails to staff and to the person.
      *
-     * @returns the id, of the earlier message where the key was used with the same request
+     * @returns what was received: the earlier message where the key was used with the same content
      */
-    receive: (message: AgentMessage): Promise<Result<{ id: string }, 'in-progress' | 'other-request'>> =>
+    receive: (message: AgentMessage): Promise<Result<ReceivedMessage, KeyRefusal | Duplicate>> =>
       db.transaction(async (tx) => {
-        const idempotency = idempotencyOf(hashKey, message)
-        const earlier = idempotency && (await earlierMessage(tx, idempotency, message.createdAt))
+        const { id, registrationId, createdAt, idempotencyKey: key } = message
+        const byKey = key === undefined ? undefined : idempotencyColumns(hashKey, { ...message, key })
+        const hash = contentHash(hashKey, { registrationId }, message)
+        const earlier = byKey && (await findByKey(tx, byKey, createdAt))
         if (earlier) return earlier
-        const { id, registrationId, createdAt } = message
-        const more = { registration_id: registrationId, state: 'received', ...idempotency }
+        const first = byKey ? undefined : await findDuplicate(tx, hash, createdAt)
+        if (first !== undefined) return err({ duplicateOf: first })
+        const received = await addMails(tx, message, { by: 'agent', at: createdAt })
+        const more = { registration_id: registrationId, content_hash: hash, ...byKey, ...received }
         await insertMessage(tx, sealingKeys, message, more)
-        await toDesk(tx, message, createdAt, 'agent')
-        await mails.add(tx, { kind: CONTACT_MAIL.receipt, about: id, ...message.receipt }, createdAt)
-        return ok({ id })
+        return ok({ id, heldUntil: received.held_until })
       }),
 
     /** Keeps a message from the page, with the mail whose link sends it. */
     keepUnconfirmed: (message: NewMessage, link: StoredLink, mail: MailContent): Promise<void> =>
       db.transaction(async (tx) => {
-        const more = { state: 'unconfirmed', link_hash: link.secretHash }
+        const author = { address: canonicalEmail(message.replyTo) ?? message.replyTo }
+        const hash = contentHash(hashKey, author, message)
+        const more = { state: 'unconfirmed', link_hash: link.secretHash, content_hash: hash }
         await insertMessage(tx, sealingKeys, message, more)
         await mails.add(tx, { kind: CONTACT_MAIL.confirm, about: message.id, ...mail }, message.createdAt)
       }),
 
-    /** @returns false for a link that sends nothing any more */
-    confirm: (linkHash: Buffer, now: Date): Promise<boolean> =>
+    /** Takes a message from the page, whose hold begins now. */
+    confirm: (linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>> =>
       db.transaction(async (tx) => {
-        const { rows } = await tx.query(
-          `update contact_messages set state = 'received', link_hash = null
-           where link_hash = $1 and created_at > $2 returning *`,
+        const { rows } = await tx.query<{ content_hash: Buffer | null }>(
+          'select * from contact_messages where link_hash = $1 and created_at > $2 for update',
           [linkHash, new Date(now.getTime() - RULES.unconfirmedMessageMs)],
         )
-        if (!rows[0]) return false
-        await toDesk(tx, openMessage(sealingKeys, rows[0]), now, 'person')
-        return true
+        if (!rows[0]) return err('not-found')
+        const message = openMessage(sealingKeys, rows[0])
+        const hash = rows[0].content_hash
+        const first = hash && (await findDuplicate(tx, hash, now))
+        if (first) return err({ duplicateOf: first })
+        const received = await addMails(tx, message, { by: 'person', at: now })
+        await tx.query(
+          'update contact_messages set state = $2, held_until = $3, withdraw_hash = $4, link_hash = null where id = $1',
+          [message.id, received.state, received.held_until, received.withdraw_hash],
+        )
+        return ok({ id: message.id, heldUntil: received.held_until })
       }),
 
-    async find(id: string, registrationId: string): Promise<ContactStatus | undefined> {
+    async find(id: string, registrationId: string): Promise<z.infer<typeof State> | undefined> {
       const { rows } = await db.query(
-        'select state from contact_messages where id = $1 and registration_id = $2',
+        `select state as status, coalesce(held_until, created_at) as "heldUntil"
+         from contact_messages where id = $1 and registration_id = $2`,
         [id, registrationId],
       )
-      return rows[0] && Status.parse(rows[0]).state
+      return rows[0] && State.parse(rows[0])
     },
 
-    /** Erasing what is erased already is fine. */
-    async takeBack(
-      id: string,
-      registrationId: string,
-      now: Date,
-    ): Promise<Result<void, 'not-found' | 'delivered'>> {
-      const state = await db.transaction((tx) => takeBackIn(tx, { id, registrationId, now }))
-      if (state === undefined) return err('not-found')
-      if (state === 'delivered') return err('delivered')
-      tellErased('message', id)
+    /** Erases a message that was not delivered, and its mails. Withdrawing again is fine, for the registration. */
+    async withdraw(which: Withdrawn, now: Date): Promise<Result<void, WithdrawRefusal>> {
+      const withdrawn = await db.transaction((tx) => withdrawIn(tx, which, now))
+      if (!withdrawn.ok) return withdrawn
+      tellErased('message', withdrawn.value)
       return ok(undefined)
     },
 
@@ -119,43 +156,42 @@ export function contactStore(deps: {
       )
     },
 
-    /** Unconfirmed after 24 hours, all 90 days after delivery, idempotency keys after 24 hours. @returns how many rows it changed */
+    /**
+     * Unconfirmed after 24 hours, all 90 days after delivery, keys of idempotency and hashes of contents after 24 hours.
+     *
+     * @returns how many rows it changed
+     */
     eraseOld: (now: Date): Promise<number> => eraseOldMessages(db, now),
   }
 }
 
 export type ContactStore = ReturnType<typeof contactStore>
 
-/**
- * Erases what was not delivered, its mails first: who delivers one locks them in that order, too.
- *
- * @returns what it is now; undefined for one that is not there
- */
-async function takeBackIn(
+/** Locks the mails first: who delivers one locks them in that order, too. @returns the id of the message */
+async function withdrawIn(
   tx: Database,
-  { id, registrationId, now }: { id: string; registrationId: string; now: Date },
-): Promise<ContactStatus | undefined> {
-  const known = await tx.query('select state from contact_messages where id = $1 and registration_id = $2', [
-    id,
-    registrationId,
-  ])
-  if (!known.rows[0]) return undefined
-  if (Status.parse(known.rows[0]).state !== 'delivered') await eraseMails(tx, id, now)
-  const { rows } = await tx.query(
-    `update contact_messages set
-       state = case when state = 'delivered' then state else 'erased' end,
-       message_sealed = case when state = 'delivered' then message_sealed end,
-       reply_sealed = case when state = 'delivered' then reply_sealed end,
-       erased_at = case when state <> 'delivered' then coalesce(erased_at, $3) end
-     where id = $1 and registration_id = $2 returning state`,
-    [id, registrationId, now],
+  which: Withdrawn,
+  now: Date,
+): Promise<Result<string, WithdrawRefusal>> {
+  const [condition, values] =
+    'linkHash' in which
+      ? ['withdraw_hash = $1', [which.linkHash]]
+      : ['id = $1 and registration_id = $2', [which.id, which.registrationId]]
+  const { rows } = await tx.query<{ id: string }>(
+    `select id from contact_messages where ${condition} and state <> 'unconfirmed'`,
+    values,
   )
-  return Status.parse(rows[0]).state
-}
-
-interface Idempotency {
-  readonly idempotency_hash: Buffer
-  readonly request_hash: Buffer
+  if (!rows[0]) return err('not-found')
+  const { id } = rows[0]
+  if (await isBeingSent(tx, { kind: CONTACT_MAIL.desk, about: id }, now)) return err('being-delivered')
+  const { rowCount } = await tx.query(
+    `update contact_messages set ${ERASE_CONTENT}, erased_at = coalesce(erased_at, $2)
+     where id = $1 and state <> 'delivered'`,
+    [id, now],
+  )
+  if (rowCount === 0) return err('delivered')
+  await eraseMails(tx, id, now)
+  return ok(id)
 }
 
 /** @param more columns beside those of every message */
@@ -181,70 +217,41 @@ async function insertMessage(
   )
 }
 
-const idempotencyOf = (hashKey: HashKey, message: AgentMessage): Idempotency | undefined =>
-  message.idempotency && {
-    idempotency_hash: hashKey.hash(
-      'idempotency/contact',
-      `${message.registrationId}\n${message.idempotency.key}`,
-    ),
-    request_hash: hashKey.hash('idempotency-request/contact', message.idempotency.request),
-  }
-
-const IdempotentMessage = z.object({ id: z.uuid(), request_hash: z.instanceof(Buffer) })
-
-/**
- * Holds an idempotency key until the transaction ends.
- *
- * @returns the message that the key was used for in the last 24 hours, or why there is none to take; undefined for a
- *   key that was not used
- */
-async function earlierMessage(
-  tx: Database,
-  { idempotency_hash: hash, request_hash: request }: Idempotency,
-  now: Date,
-): Promise<Result<{ id: string }, 'in-progress' | 'other-request'> | undefined> {
-  const { rows: locks } = await tx.query<{ held: boolean }>(
-    'select pg_try_advisory_xact_lock($1::bigint) as held',
-    [hash.readBigInt64BE().toString()],
-  )
-  if (locks[0]?.held !== true) return err('in-progress')
-  await tx.query(
-    `update contact_messages set idempotency_hash = null, request_hash = null
-     where idempotency_hash = $1 and created_at <= $2`,
-    [hash, new Date(now.getTime() - RULES.idempotencyMs)],
-  )
-  const { rows } = await tx.query(
-    'select id, request_hash from contact_messages where idempotency_hash = $1',
-    [hash],
-  )
-  if (!rows[0]) return undefined
-  const earlier = IdempotentMessage.parse(rows[0])
-  return earlier.request_hash.equals(request) ? ok({ id: earlier.id }) : err('other-request')
-}
-
 /** A message that never reached the desk goes 90 days after it came. @returns how many rows were changed */
 async function eraseOldMessages(db: Database, now: Date): Promise<number> {
   const ago = (ms: number) => new Date(now.getTime() - ms)
-  const unconfirmed = await db.query(
-    `delete from contact_messages where id in
-       (select id from contact_messages where state = 'unconfirmed' and created_at <= $1 limit ${ERASED_AT_ONCE})`,
-    [ago(RULES.unconfirmedMessageMs)],
-  )
-  const keys = await db.query(
-    `update contact_messages set idempotency_hash = null, request_hash = null where id in
-       (select id from contact_messages where idempotency_hash is not null and created_at <= $1 limit ${ERASED_AT_ONCE})`,
-    [ago(RULES.idempotencyMs)],
-  )
-  const old = await db.query(
-    `update contact_messages set state = 'erased', erased_at = $2, message_sealed = null, reply_sealed = null where id in
-       (select id from contact_messages
-        where state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1 limit ${ERASED_AT_ONCE})`,
-    [ago(RULES.deliveredMessageMs), now],
-  )
-  return [unconfirmed, keys, old].reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
+  const some = (condition: string) =>
+    `(select id from contact_messages where ${condition} limit ${ERASED_AT_ONCE})`
+  const erased = [
+    await db.query(
+      `delete from contact_messages where id in ${some(`state = 'unconfirmed' and created_at <= $1`)}`,
+      [ago(RULES.unconfirmedMessageMs)],
+    ),
+    await db.query(
+      `update contact_messages set idempotency_hash = null, request_hash = null
+       where id in ${some('idempotency_hash is not null and created_at <= $1')}`,
+      [ago(RULES.idempotencyMs)],
+    ),
+    await db.query(
+      `update contact_messages set content_hash = null
+       where id in ${some('content_hash is not null and created_at <= $1')}`,
+      [ago(RULES.duplicateMessageMs)],
+    ),
+    await db.query(
+      `update contact_messages set ${ERASE_CONTENT}, erased_at = $2
+       where id in ${some(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
+      [ago(RULES.deliveredMessageMs), now],
+    ),
+    // The release before, which may run beside this one, erases a message without the columns that it does not know.
+    await db.query(
+      `update contact_messages set ${ERASE_CONTENT}
+       where id in ${some(`state = 'erased' and num_nonnulls(hand_off_sealed, withdraw_hash, content_hash) > 0`)}`,
+    ),
+  ]
+  return erased.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
 }
 
-/** What was taken back is not sent; what the desk's mail server took is delivered. */
+/** What was withdrawn is not sent; what the desk's mail server took is delivered. */
 export const contactMailHandlers = (contact: ContactStore): Record<string, MailHandler> => ({
   [CONTACT_MAIL.desk]: {
     capped: false,

@@ -1,22 +1,22 @@
 import { randomUUID } from 'node:crypto'
 import type { ContactRequest } from '@plainpath/domain'
 import { Problem, type RequestFacts } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
-import { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY } from '@plainpath/pages'
+import { mailboxOf } from '@plainpath/mail'
+import { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY, REPLY } from '@plainpath/pages'
 import type { VerifiedPerson } from '../auth/bearer.ts'
-import { CONTACT_REGISTRATION } from '../limits.ts'
-import { receiptMail } from './contact-mails.ts'
+import { CONTACT_MAILBOX, CONTACT_REGISTRATION } from '../limits.ts'
+import { duplicateMessage } from './contact-problems.ts'
 import type { ContactStore } from './contact-store.ts'
 
 /**
  * Takes a message of a person whose address is verified, by the route and by the tool alike; mail takes it to the desk.
  *
- * @throws {Problem} 401 and 403 with a challenge, 409 and 422 for the key, 429; and what the store throws
+ * @throws {Problem} 401 and 403 with a challenge, 409 and 422 for the key, 409 for the same message again, 429; and what
+ *   the store throws
  */
 export function sendMessage(deps: {
   contact: Pick<ContactStore, 'receive'>
   verifiedPerson: VerifiedPerson
-  urls: ServiceUrls
   now: () => Date
 }) {
   return async (
@@ -26,29 +26,40 @@ export function sendMessage(deps: {
   ) => {
     const { registrationId, email } = await deps.verifiedPerson(request)
     await request.take(CONTACT_REGISTRATION, registrationId)
-    const id = randomUUID()
-    const guideSlug = asked.guideSlug ?? null
-    const sameRequest = JSON.stringify([asked.topic, asked.message, guideSlug])
+    await request.take(CONTACT_MAILBOX, mailboxOf(email).mailbox)
     const received = await deps.contact.receive({
-      id,
+      id: randomUUID(),
       registrationId,
       topic: asked.topic,
       text: asked.message,
-      guideSlug,
+      guideSlug: asked.guideSlug ?? null,
+      triggers: asked.handOff?.triggers ?? [],
       replyTo: email,
       createdAt: deps.now(),
-      ...(idempotencyKey !== undefined && { idempotency: { key: idempotencyKey, request: sameRequest } }),
-      receipt: receiptMail(deps.urls, { id, replyTo: email }),
+      idempotencyKey,
     })
-    if (!received.ok) throw new Problem(PROBLEM_OF[received.error])
+    if (!received.ok) {
+      if (typeof received.error === 'object') throw duplicateMessage(received.error.duplicateOf)
+      throw new Problem(PROBLEM_OF[received.error])
+    }
+    const { id, heldUntil } = received.value
     const help = { prepare: [...PREPARE_FOR_ATTORNEY], attorneyLists: [...OFFICIAL_LISTS] }
-    return { id: received.value.id, status: 'received', ...(asked.topic === 'attorney' && help) } as const
+    return {
+      id,
+      status: 'received',
+      heldUntil: heldUntil.toISOString(),
+      reply: REPLY_BODY,
+      ...(asked.topic === 'attorney' && help),
+    } as const
   }
 }
 
 export type SendMessage = ReturnType<typeof sendMessage>
 
+const REPLY_BODY = { ...REPLY, findHelp: [...REPLY.findHelp] }
+
 const PROBLEM_OF = {
   'in-progress': 'idempotency-in-progress',
   'other-request': 'idempotency-key-reused',
+  withdrawn: 'message-withdrawn',
 } as const

@@ -45,7 +45,6 @@ export function mcpTools(deps: ToolDeps): Tools {
       return { value: await joinAs(asked, request) }
     },
     async send_contact_message(asked, request) {
-      for (const policy of LIMITS.contact.address) await request.takeForAddress(policy)
       return { value: await deps.sendMessage(asked, request) }
     },
   }

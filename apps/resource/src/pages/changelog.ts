@@ -34,6 +34,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: ['sendContactMessage', 'getContactMessage', 'deleteContactMessage'],
       },
       {
+        text: 'A message waits some minutes before it goes to our staff, and can be withdrawn until then, by the agent or by the link in the receipt. It can say why the person needs a lawyer, so that urgent messages are read first. The same message is not sent twice within a day. The answer says when to expect a reply, and where to get help that cannot wait.',
+        operations: [],
+      },
+      {
         text: 'Guides, search, the waitlist and messages as tools of the Model Context Protocol, at /api/mcp.',
         operations: [],
       },

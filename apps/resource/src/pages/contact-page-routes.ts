@@ -1,29 +1,43 @@
 import { randomUUID } from 'node:crypto'
-import { ContactText, ContactTopic, canonicalEmail, EmailAddress, RULES } from '@plainpath/domain'
+import { ContactText, ContactTopic, canonicalEmail, EmailAddress, HandOff, RULES } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type ContactField, contactMailedPage, contactPage, type Html } from '@plainpath/pages'
+import { type ContactField, contactMailedPage, contactPage, type Html, replyHelp } from '@plainpath/pages'
 import { z } from 'zod'
 import { confirmMail } from '../contact/contact-mails.ts'
+import { duplicateMessage, notWithdrawn } from '../contact/contact-problems.ts'
 import type { ContactStore } from '../contact/contact-store.ts'
 import { CONTACT_EMAIL, LIMITS } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
 import { linkPageRoutes } from './link-page-routes.ts'
 import { answerForm, FormText, PAGE } from './page.ts'
 
-const Typed = z.object({ topic: FormText, message: FormText, email: FormText })
-const Sent = z.object({ topic: ContactTopic, message: ContactText, email: EmailAddress })
+const Typed = z.object({
+  topic: FormText,
+  message: FormText,
+  email: FormText,
+  /** Hidden fields of a form that follows an answer. */
+  trigger: z.union([z.string().transform((trigger) => [trigger]), z.array(z.string())]).default([]),
+  handOff: FormText,
+})
+const Sent = z.object({
+  topic: ContactTopic,
+  message: ContactText,
+  email: EmailAddress,
+  handOff: HandOff.optional(),
+})
 
 const TITLE = 'Write to us'
 const MISTAKES: Readonly<Record<ContactField, string>> = {
   topic: 'Choose what your message is about.',
   message: `Write a message of at most ${RULES.messageCharacters} characters.`,
   email: 'Type your e-mail address, such as ana@example.org.',
+  handOff: 'Your answer came without its reasons. Send your message without them.',
 }
 
 /** The page to write to the desk, and the one that its mailed link opens. A message is sent only from there. */
 export function contactPageRoutes(deps: {
-  contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm'>
+  contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm' | 'withdraw'>
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
@@ -43,18 +57,21 @@ export function contactPageRoutes(deps: {
     path: '/contact',
     operationId: 'writeByForm',
     summary: 'Takes the form, and mails a link that sends the message',
-    limits: LIMITS.contact,
+    limits: LIMITS.contactForm,
     form: true,
     request: { body: Typed },
     responses: { 202: z.string(), 400: z.string() },
-    async handle({ body: typed, request }) {
-      const sent = Sent.safeParse(typed)
+    async handle({ body: { trigger: triggers, ...typed }, request }) {
+      const isTold = typed.handOff !== ''
+      const sent = Sent.safeParse({ ...typed, handOff: isTold ? { triggers } : undefined })
       if (!sent.success) {
         const fields = new Set(sent.error.issues.map(({ path }) => path[0]))
         const mistakes = Object.fromEntries(Object.entries(MISTAKES).filter(([field]) => fields.has(field)))
-        return answer(400, 'Mistake: write to us', contactPage({ ...typed, mistakes }))
+        const known = HandOff.safeParse({ triggers }).data
+        const form = { ...typed, handOff: known && { ...known, isTold }, mistakes }
+        return answer(400, 'Mistake: write to us', contactPage(form))
       }
-      const { topic, message, email } = sent.data
+      const { topic, message, email, handOff } = sent.data
       await request.take(CONTACT_EMAIL, canonicalEmail(email) ?? email)
       const link = newLink()
       const kept = {
@@ -62,6 +79,7 @@ export function contactPageRoutes(deps: {
         topic,
         text: message,
         guideSlug: null,
+        triggers: handOff?.triggers ?? [],
         replyTo: email,
         createdAt: now(),
       }
@@ -82,10 +100,39 @@ export function contactPageRoutes(deps: {
         text: 'Press the button to send the message that you wrote on our page.',
         button: 'Send my message',
       },
-      done: { title: 'Your message is sent', text: 'We answer to the address that you gave.' },
-      act: (linkHash) => contact.confirm(linkHash, now()),
+      done: {
+        title: 'Your message is sent',
+        text: 'It goes to our staff soon. The mail that we send you now says when, and has a link that takes your message back until then.',
+        more: replyHelp(),
+      },
+      async act(linkHash) {
+        const confirmed = await contact.confirm(linkHash, now())
+        if (confirmed.ok) return true
+        if (confirmed.error === 'not-found') return false
+        throw duplicateMessage(confirmed.error.duplicateOf)
+      },
     },
     urls,
   )
-  return [page, write, ...confirm]
+  const withdraw = linkPageRoutes(
+    {
+      path: '/contact/withdraw',
+      operationId: 'withdrawMessagePage',
+      ask: {
+        title: 'Take your message back',
+        text: 'Press the button, and we erase the message. It does not go to our staff.',
+        button: 'Take it back',
+        otherwise: 'If you do nothing, the message goes to our staff at the time that the mail says.',
+      },
+      done: { title: 'Your message is erased', text: 'It did not go to our staff.' },
+      async act(linkHash) {
+        const withdrawn = await contact.withdraw({ linkHash }, now())
+        if (withdrawn.ok) return true
+        if (withdrawn.error === 'not-found') return false
+        throw notWithdrawn(withdrawn.error)
+      },
+    },
+    urls,
+  )
+  return [page, write, ...confirm, ...withdraw]
 }

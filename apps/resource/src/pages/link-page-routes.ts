@@ -17,8 +17,8 @@ interface LinkPageSpec {
     readonly button: string
     readonly otherwise?: string
   }
-  readonly done: { readonly title: string; readonly text: string }
-  /** @returns false when the link does nothing any more */
+  readonly done: { readonly title: string; readonly text: string; readonly more?: Html }
+  /** @returns false when the link does nothing any more @throws {Problem} that says why it cannot now */
   act(secretHash: Buffer): Promise<boolean>
 }
 

@@ -1,5 +1,6 @@
 import { type LimitStore, type Log, memoryLimitStore } from '@plainpath/http'
 import { mailQueue, tellMails } from '@plainpath/mail'
+import { serviceUrls } from '@plainpath/metadata'
 import type { Pool } from '@plainpath/postgres'
 import type { Config } from '../config.ts'
 import { type ContactStore, contactStore } from '../contact/contact-store.ts'
@@ -16,16 +17,17 @@ export interface Stores {
 
 /** Opens them without waiting for PostgreSQL or Redis. */
 export function openStores(
-  { redisUrl, sealingKeys, hashKey, deskAddress }: Config,
+  { origin, redisUrl, sealingKeys, hashKey, deskAddress, contactHoldMs: holdMs }: Config,
   { db, log, now }: { db: Pool; log: Log; now: () => Date },
   opening: AsyncDisposableStack,
 ): Stores {
   const mails = mailQueue(sealingKeys)
   const mailTeller = opening.use(tellMails({ db, log }))
   const tellErased = erasureTeller(log)
+  const urls = serviceUrls(origin)
   return {
     limits: redisUrl ? opening.use(openLimitStore(redisUrl, { log, now })) : memoryLimitStore(now),
     waitlist: waitlistStore({ db, sealingKeys, hashKey, mails, mailTeller, tellErased }),
-    contact: contactStore({ db, sealingKeys, hashKey, mails, deskAddress, tellErased }),
+    contact: contactStore({ db, sealingKeys, hashKey, mails, urls, deskAddress, holdMs, tellErased }),
   }
 }

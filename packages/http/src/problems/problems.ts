@@ -190,8 +190,30 @@ const PROBLEMS = {
   'already-delivered': {
     status: 409,
     title: 'The message was delivered already',
-    meaning: 'Only a message that is not delivered yet can be taken back.',
-    remedy: `Nothing is left to do: its text and your address are erased ${durationIn('day', RULES.deliveredMessageMs)} after delivery. Its id, topic, guide, state and times stay.`,
+    meaning:
+      'The mail with the message has reached our staff. Only a message that was not delivered can be withdrawn.',
+    remedy: `The person who wrote can ask our staff to erase the message: by another message, or by an answer to their mail, that names its id. They then erase its text, its address and its reasons to see a lawyer from this service, and delete the mail from their mailbox by hand. If nobody asks, this service erases them ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message stay.`,
+  },
+  'message-being-delivered': {
+    status: 409,
+    title: 'The message is being delivered',
+    meaning: 'A mail server is being handed the message at this moment. Nothing was done.',
+    remedy:
+      'Wait a minute or two, and try again: the message is withdrawn if the mail server did not take it.',
+  },
+  'message-withdrawn': {
+    status: 409,
+    title: 'The message was withdrawn',
+    meaning:
+      'This Idempotency-Key was used for a message that was withdrawn or erased since. Nothing was sent.',
+    remedy: 'To send the message after all, ask the person, then send it with a new Idempotency-Key.',
+  },
+  'duplicate-message': {
+    status: 409,
+    title: 'The same message was sent before',
+    meaning: `The same message came within the last ${durationIn('hour', RULES.duplicateMessageMs)} and was not withdrawn. Nothing was sent again.`,
+    remedy:
+      'You do not need to do anything: we have the message. To say something else, write another text. To send the same text again, withdraw the first message before, or send an Idempotency-Key with it.',
   },
   'idempotency-in-progress': {
     status: 409,

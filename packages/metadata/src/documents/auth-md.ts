@@ -66,6 +66,9 @@ const fillIn = readTemplate(
     claimLasts: durationIn('day', RULES.claimMs),
     messageCharacters: RULES.messageCharacters,
     idempotencyLasts: durationIn('hour', RULES.idempotencyMs),
+    duplicateLasts: durationIn('hour', RULES.duplicateMessageMs),
+    urgentHold: durationInWords('minute', RULES.urgentHoldMs),
+    handOffTriggers: RULES.handOffTriggers,
   },
 )
 

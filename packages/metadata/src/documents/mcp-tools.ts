@@ -106,7 +106,8 @@ export const MCP_TOOLS = {
     title: 'Send a message',
     description:
       'Send a message to the people behind Plainpath, for a person who verified their e-mail address with you. ' +
-      'Needs a token with contact:write. Ask the person before you send; leave out numbers of documents.',
+      'Needs a token with contact:write. Ask the person before you send; leave out numbers of documents. ' +
+      'Show them `reply`. The message can be withdrawn until `heldUntil`.',
     inputSchema: ContactRequest,
     outputSchema: ContactReceived,
     annotations: { ...ADDS, idempotentHint: false },

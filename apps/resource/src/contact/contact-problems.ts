@@ -1,0 +1,13 @@
+import { durationIn, RULES } from '@plainpath/domain'
+import { Problem } from '@plainpath/http'
+import type { WithdrawRefusal } from './contact-store.ts'
+
+/** @param first the id of the message that says the same */
+export const duplicateMessage = (first: string): Problem =>
+  new Problem('duplicate-message', {
+    detail: `Message ${first} says the same, and was sent within the last ${durationIn('hour', RULES.duplicateMessageMs)}. Nothing was sent again.`,
+    extensions: { first },
+  })
+
+export const notWithdrawn = (refusal: Exclude<WithdrawRefusal, 'not-found'>): Problem =>
+  new Problem(refusal === 'delivered' ? 'already-delivered' : 'message-being-delivered')
