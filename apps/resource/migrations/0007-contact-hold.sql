@@ -1,8 +1,7 @@
-alter table contact_messages
-  add column held_until timestamptz,
-  add column hand_off_sealed bytea,
-  add column content_hash bytea,
-  add column withdraw_hash bytea;
+alter table contact_messages add column held_until timestamptz;
+alter table contact_messages add column hand_off_sealed bytea;
+alter table contact_messages add column content_hash bytea;
+alter table contact_messages add column withdraw_hash bytea;
 
 comment on column contact_messages.held_until is 'when its mail to staff falls due; null for a message from the page that is not confirmed, and for one of a release that held none';
 comment on column contact_messages.hand_off_sealed is 'ids of hand-off triggers, as JSON, AES-256-GCM, context contact_messages/<id>/hand-off; null where there are none';

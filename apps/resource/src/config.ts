@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '@plainpath/domain'
 import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
 import { mailSettings, smtpMistake } from '@plainpath/mail'
 import { isLoopback } from '@plainpath/metadata'
@@ -38,7 +39,7 @@ export function loadConfig(env: Environment) {
       outboxDirectory: read.RESOURCE_OUTBOX_DIR,
     }),
     deskAddress: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
-    contactHoldMs: read.RESOURCE_CONTACT_HOLD * 60_000,
+    contactHoldMs: read.RESOURCE_CONTACT_HOLD * MINUTE_MS,
     trustedProxies: read.RESOURCE_TRUSTED_PROXIES,
     corsOrigins: read.RESOURCE_CORS_ORIGINS,
     alsoAcceptHosts: read.RESOURCE_ALSO_ACCEPT_HOSTS,

@@ -63,11 +63,9 @@ export const ContactReceived = z.object({
   id: ContactId,
   status: z.literal('received'),
   heldUntil: HeldUntil,
-  reply: z
-    .object({ expected: z.string(), ifYouCannotWait: z.string(), findHelp: z.array(Help) })
-    .meta({
-      description: 'When the person can expect an answer, and what to do until then. Show it to them.',
-    }),
+  reply: z.object({ expected: z.string(), ifYouCannotWait: z.string(), findHelp: z.array(Help) }).meta({
+    description: 'When the person can expect an answer, and what to do until then. Show it to them.',
+  }),
   prepare: z
     .array(z.string())
     .optional()

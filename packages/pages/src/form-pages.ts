@@ -92,8 +92,8 @@ ${officialLists()}
 ${contactForm(form)}`
 }
 
-/** The form of `/contact`, for any page: it posts there. */
-export function contactForm({
+/** It posts to `/contact`, from whichever page. */
+function contactForm({
   topic = '',
   message = '',
   email = '',

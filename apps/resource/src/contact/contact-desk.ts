@@ -1,4 +1,4 @@
-import { ContactTopic, highestUrgency, URGENCIES, type Urgency } from '@plainpath/domain'
+import { ContactTopic, highestUrgency, MINUTE_MS, URGENCIES, type Urgency } from '@plainpath/domain'
 import { eraseMails } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
@@ -48,8 +48,6 @@ export const listMessages = (
       await auditDesk(tx, { actor, action: 'contact list', about: `triggers of ${opened} messages` }, now)
     return messages.toSorted((one, other) => rankOf(one) - rankOf(other))
   })
-
-const MINUTE_MS = 60_000
 
 const rankOf = ({ urgency }: ListedMessage) =>
   urgency === null ? URGENCIES.length : URGENCIES.indexOf(urgency)

@@ -1,5 +1,6 @@
 import { durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { CLAIM_PROBLEMS } from './claim-problems.ts'
+import { CONTACT_PROBLEMS } from './contact-problems.ts'
 
 /** What one kind of failure means. `oauth` is its code in RFC 6749 bodies, where it is not `invalid_request`. */
 interface ProblemKind {
@@ -187,47 +188,8 @@ const PROBLEMS = {
     meaning: 'The headers or the body were not complete in time. Nothing was done.',
     remedy: 'Send the request again on a new connection.',
   },
-  'already-delivered': {
-    status: 409,
-    title: 'The message was delivered already',
-    meaning:
-      'The mail with the message has reached our staff. Only a message that was not delivered can be withdrawn.',
-    remedy: `The person who wrote can ask our staff to erase the message: by another message, or by an answer to their mail, that names its id. They then erase its text, its address and its reasons to see a lawyer from this service, and delete the mail from their mailbox by hand. If nobody asks, this service erases them ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The id, topic, guide, state and times of the message stay.`,
-  },
-  'message-being-delivered': {
-    status: 409,
-    title: 'The message is being delivered',
-    meaning: 'A mail server is being handed the message at this moment. Nothing was done.',
-    remedy:
-      'Wait a minute or two, and try again: the message is withdrawn if the mail server did not take it.',
-  },
-  'message-withdrawn': {
-    status: 409,
-    title: 'The message was withdrawn',
-    meaning:
-      'This Idempotency-Key was used for a message that was withdrawn or erased since. Nothing was sent.',
-    remedy: 'To send the message after all, ask the person, then send it with a new Idempotency-Key.',
-  },
-  'duplicate-message': {
-    status: 409,
-    title: 'The same message was sent before',
-    meaning: `The same message came within the last ${durationIn('hour', RULES.duplicateMessageMs)} and was not withdrawn. Nothing was sent again.`,
-    remedy:
-      'You do not need to do anything: we have the message. To say something else, write another text. To send the same text again, withdraw the first message before, or send an Idempotency-Key with it.',
-  },
-  'idempotency-in-progress': {
-    status: 409,
-    title: 'A request with this key is under way',
-    meaning: 'The first request with this Idempotency-Key is not answered yet.',
-    remedy: 'Wait a second and send the same request again.',
-  },
-  'idempotency-key-reused': {
-    status: 422,
-    title: 'The key was used for another request',
-    meaning: `This Idempotency-Key came with another body within ${durationIn('hour', RULES.idempotencyMs)}. Nothing was done.`,
-    remedy: 'Send each new request with a new key.',
-  },
   ...CLAIM_PROBLEMS,
+  ...CONTACT_PROBLEMS,
   'guide-retired': {
     status: 410,
     title: 'This guide was retired',

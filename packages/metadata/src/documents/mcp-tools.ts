@@ -107,7 +107,7 @@ export const MCP_TOOLS = {
     description:
       'Send a message to the people behind Plainpath, for a person who verified their e-mail address with you. ' +
       'Needs a token with contact:write. Ask the person before you send; leave out numbers of documents. ' +
-      'Show them `reply`. The message can be withdrawn until `heldUntil`.',
+      'Show them `reply`.',
     inputSchema: ContactRequest,
     outputSchema: ContactReceived,
     annotations: { ...ADDS, idempotentHint: false },
