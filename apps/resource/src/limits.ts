@@ -25,8 +25,9 @@ export const LIMITS = {
   links: { address: [{ name: 'links-address', quota: 100, windowSeconds: FIVE_MINUTES }] },
   /**
    * Messages of agents. No address is counted for a request with a token: a person had to verify a mailbox for it, so the
-   * registration and the mailbox are counted instead, and nobody else at the address can use that up. Without a token
-   * all that is used up is how often such requests are refused.
+   * registration and the mailbox are counted instead, and nobody else at the address can use that up. What unknown tokens
+   * of an address cost is bounded where they are introspected (`guardIntrospection`). Without a token all that is used up
+   * is how often such requests are refused.
    */
   contact: {
     anonymous: [{ name: 'contact-anonymous', quota: 60, windowSeconds: FIVE_MINUTES }],
