@@ -1,1 +1,8 @@
-export {}
+export type { Clause } from './language/clauses.ts'
+export {
+  readTriggers,
+  type SuggestedCheck,
+  type TriggerMatch,
+  type TriggerReading,
+} from './triggers/match-triggers.ts'
+export { loadTriggers, TriggerFile } from './triggers/trigger-file.ts'

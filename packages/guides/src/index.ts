@@ -13,3 +13,4 @@ export {
   writeRecheck,
 } from './recheck.ts'
 export { describeStatus, freshnessStatus } from './source-status.ts'
+export { TRIGGERS_FOLDER } from './triggers-folder.ts'

@@ -1,0 +1,98 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { TRIGGERS_FOLDER } from '@plainpath/guides'
+import { parseDocument } from 'yaml'
+import { z } from 'zod'
+
+const Id = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens')
+
+/** Slots in the notation of `pattern-expression.ts`, which all have to be found near each other, in any order. */
+const Slots = z.array(z.string().min(1)).min(1).max(5)
+
+const Event = z.strictObject({
+  id: Id,
+  slots: Slots,
+  /** `denied`: the event has to be negated. `any`: negation does not matter. */
+  polarity: z.enum(['affirmed', 'denied', 'any']).default('affirmed'),
+  /** The most words between two neighbouring slots. A comma or a conjunction counts as three words. */
+  window: z.int().min(0).max(60).default(8),
+  /** How far the slots may be apart: `sentence` does not go past a full stop, `question` does. */
+  within: z.enum(['sentence', 'question']).default('sentence'),
+})
+
+const Pattern = Event.extend({
+  /** General defusers (`defusers.yaml`) that do not defuse this pattern. */
+  despite: z.array(Id).default([]),
+  /** Questions that this pattern, and no weaker sign, has to match. */
+  matches: z.array(z.string().min(1)).min(1),
+  /** Questions that look like a match and are none. */
+  spares: z.array(z.string().min(1)).default([]),
+})
+
+/** A sign that makes a trigger likely: it brings the check question up and never hands off. */
+const WeakPattern = Event.extend({ score: z.number().gt(0).lt(1).default(0.5) })
+
+/** Words that defuse this trigger's patterns: near the event (`sentence`), or anywhere (`question`). */
+const Defuser = z.strictObject({
+  id: Id,
+  words: z.string().min(1),
+  within: z.enum(['clause', 'sentence', 'question']).default('sentence'),
+  /** Patterns that it defuses; all of the trigger's if none is named. */
+  of: z.array(Id).optional(),
+  spares: z.array(z.string().min(1)).min(1),
+})
+
+export const URGENCIES = ['urgent', 'high', 'normal'] as const
+
+export const TriggerFile = z.strictObject({
+  id: Id,
+  title: z.string().min(1).max(100),
+  urgency: z.enum(URGENCIES),
+  /** The place among all triggers, from 1: urgent ones first, then in the order in which they are shown. */
+  precedence: z.int().min(1),
+  /** One sentence that says why a lawyer is needed. */
+  why: z.string().min(1).max(300),
+  source: z.strictObject({ title: z.string().min(1), url: z.url() }),
+  /** The question, answered with yes or no, that decides whether the trigger applies. */
+  ask: z.string().min(1).max(300).endsWith('?'),
+  /** Sentences that may be shown with the hand-off. */
+  doNow: z.array(z.string().min(1).max(300)),
+  /** Sections that may be shown with the hand-off, as `guide#anchor`. */
+  mayStillSay: z.array(z.string().regex(/^[a-z0-9-]+#[a-z0-9-]+$/)),
+  patterns: z.array(Pattern).min(1),
+  defusers: z.array(Defuser).default([]),
+  weak: z.array(WeakPattern).default([]),
+})
+export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
+
+let packaged: readonly TriggerFile[] | undefined
+
+/** The triggers of the guides' package in the order in which they are reported; read once. */
+export function loadTriggers(): readonly TriggerFile[] {
+  packaged ??= readTriggerFiles(TRIGGERS_FOLDER)
+  return packaged
+}
+
+/**
+ * The triggers of a folder, in the order in which they are reported.
+ *
+ * @param folder has `<id>.yaml` files; its URL ends in a slash.
+ * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
+ */
+export function readTriggerFiles(folder: URL): readonly TriggerFile[] {
+  const triggers: TriggerFile[] = []
+  const mistakes: string[] = []
+  for (const name of readdirSync(folder).toSorted()) {
+    if (!name.endsWith('.yaml')) continue
+    const yaml = parseDocument(readFileSync(new URL(name, folder), 'utf8'))
+    const parsed = TriggerFile.safeParse(yaml.errors.length > 0 ? undefined : yaml.toJS())
+    mistakes.push(...yaml.errors.map(({ message }) => `${name}: ${message.trim()}`))
+    if (!parsed.success)
+      mistakes.push(
+        ...parsed.error.issues.map(({ path, message }) => `${name}: ${path.join('.')}: ${message}`),
+      )
+    else if (`${parsed.data.id}.yaml` !== name) mistakes.push(`${name}: id: must be the name of the file`)
+    else triggers.push(parsed.data)
+  }
+  if (mistakes.length > 0) throw new Error(`triggers with mistakes\n${mistakes.join('\n')}`)
+  return triggers.toSorted((a, b) => a.precedence - b.precedence)
+}
