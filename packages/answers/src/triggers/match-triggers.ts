@@ -1,5 +1,13 @@
-import type { Clause } from '../language/clauses.ts'
-import { splitClauses } from '../language/clauses.ts'
+import { type Clause, clausesOf, type Place, placesOf } from '../language/clauses.ts'
+import { readQuantities } from '../language/quantities.ts'
+import { readTokens, type Token } from '../language/tokens.ts'
+import {
+  type CompiledDefuser,
+  type CompiledEvent,
+  type CompiledTriggers,
+  compileTriggers,
+} from './compile-triggers.ts'
+import { findPhrases, type Hit } from './phrase-table.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 /** A trigger that the question states. */
@@ -31,9 +39,193 @@ export interface TriggerReading {
   readonly dangerStated: boolean
 }
 
-/** Reads which triggers a question states. */
-export function readTriggers(question: string, triggers: readonly TriggerFile[], today: Date): TriggerReading {
-  void triggers
-  void today
-  return { matches: [], weak: [], clauses: splitClauses(question), dangerStated: false }
+const LONGEST_QUESTION = 1000
+/** Numbers of persons and cards: seven digits and more, but for two years. */
+const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
+/** How many words before an event can negate it. */
+const NEGATION_REACH = 4
+
+/**
+ * Reads which triggers a question states.
+ *
+ * @param question beyond 1000 characters, the rest is not read.
+ * @param triggers in the order of their precedence; prepared once for each list.
+ */
+export function readTriggers(
+  question: string,
+  triggers: readonly TriggerFile[],
+  today: Date,
+): TriggerReading {
+  const text = question.slice(0, LONGEST_QUESTION).replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
+  const compiled = compileTriggers(triggers)
+  const tokens = readTokens(text, compiled.spelling)
+  const reading: Reading = {
+    compiled,
+    text,
+    tokens,
+    places: placesOf(tokens),
+    hits: findPhrases(compiled.table, tokens, readQuantities(tokens, today)),
+  }
+  const negated = negatedTokens(reading)
+  const found = compiled.events.map((event) => readEvent(event, reading, negated))
+  const matches: TriggerMatch[] = []
+  const weak: SuggestedCheck[] = []
+  for (const trigger of triggers) {
+    const own = found.filter((one) => one !== undefined && one.event.trigger === trigger)
+    const certain = own.filter(({ score }) => score === 1)
+    if (certain.length > 0) matches.push(matchOf(trigger.id, certain, reading))
+    else if (own.length > 0) weak.push(checkOf(trigger.id, own))
+  }
+  const danger = new Set(triggers.filter((trigger) => trigger.danger).map(({ id }) => id))
+  return {
+    matches,
+    weak: weak.toSorted((a, b) => b.score - a.score),
+    clauses: clausesOf(text, tokens, reading.places),
+    dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
+  }
+}
+
+interface Reading {
+  readonly compiled: CompiledTriggers
+  readonly text: string
+  readonly tokens: readonly Token[]
+  readonly places: readonly Place[]
+  readonly hits: ReadonlyMap<number, readonly Hit[]>
+}
+
+/** An event that the question states, and how certainly: 1 is certain. */
+interface FoundEvent {
+  readonly event: CompiledEvent
+  readonly score: number
+  readonly hits: readonly Hit[]
+  /** The defusers that took its certainty away. */
+  readonly defused: readonly string[]
+}
+
+/** The most certain place at which the question states the event. */
+function readEvent(
+  event: CompiledEvent,
+  reading: Reading,
+  negators: ReadonlySet<number>,
+): FoundEvent | undefined {
+  const slots = event.slots.map((slot) => reading.hits.get(slot) ?? [])
+  if (slots.some((hits) => hits.length === 0)) return undefined
+  let best: FoundEvent | undefined
+  for (const anchor of slots[0] ?? []) {
+    const hits = [anchor]
+    for (const others of slots.slice(1)) {
+      const near = nearest(others, hits, event, reading)
+      if (!near) break
+      hits.push(near)
+    }
+    if (hits.length < slots.length) continue
+    const isNegated = negates(anchor, hits, reading, negators)
+    if (event.polarity !== 'any' && isNegated !== (event.polarity === 'denied')) continue
+    const defusers = event.defusers.filter((defuser) => defuses(defuser, hits, reading))
+    const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
+    if (score > (best?.score ?? 0)) best = { event, score, hits, defused: defusers.map(({ id }) => id) }
+    if (best?.score === (event.score ?? 1)) return best
+  }
+  return best
+}
+
+/** The hit that is nearest to the event and within its window, without words that are taken already. */
+function nearest(
+  candidates: readonly Hit[],
+  taken: readonly Hit[],
+  { window, within }: CompiledEvent,
+  { places }: Reading,
+): Hit | undefined {
+  const [anchor] = taken as [Hit]
+  let [best, least] = [undefined as Hit | undefined, within === 'question' ? Infinity : window]
+  for (const hit of firstWithin(candidates, anchor, window, within)) {
+    if (taken.some(({ start, end }) => hit.start < end && start < hit.end)) continue
+    const [left, right] = hit.start < anchor.start ? [hit, anchor] : [anchor, hit]
+    const [from, to] = [places[left.end - 1], places[right.start]]
+    if (!from || !to || (within === 'sentence' && from.sentence !== to.sentence)) continue
+    const distance = to.position - from.position - 1
+    if (distance <= least && (best === undefined || distance < least)) [best, least] = [hit, distance]
+  }
+  return best
+}
+
+/** The candidates that can be near the event: a window's worth on either side. */
+function firstWithin(
+  candidates: readonly Hit[],
+  anchor: Hit,
+  window: number,
+  within: CompiledEvent['within'],
+): readonly Hit[] {
+  if (within === 'question') return candidates
+  const longest = 12
+  return candidates.filter(
+    ({ start, end }) => start <= anchor.end + window && end + longest >= anchor.start - window,
+  )
+}
+
+/** The tokens that negate what follows them. */
+function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> {
+  const excepted = hits.get(compiled.notNegators) ?? []
+  return new Set(
+    (hits.get(compiled.negators) ?? [])
+      .map(({ end }) => end - 1)
+      .filter((at) => !excepted.some(({ start, end }) => start <= at && at < end)),
+  )
+}
+
+function negates(
+  { start }: Hit,
+  hits: readonly Hit[],
+  { places }: Reading,
+  negators: ReadonlySet<number>,
+): boolean {
+  const clause = places[start]?.clause
+  for (let at = start - 1; at >= start - NEGATION_REACH && places[at]?.clause === clause; at -= 1) {
+    if (negators.has(at) && !hits.some((hit) => hit.start <= at && at < hit.end)) return true
+  }
+  return false
+}
+
+function defuses(
+  { words, within, unless }: CompiledDefuser,
+  hits: readonly Hit[],
+  { hits: all, places }: Reading,
+): boolean {
+  const found = all.get(words) ?? []
+  if (found.length === 0) return false
+  const [event] = hits as [Hit]
+  const { clause, sentence } = places[event.start] as Place
+  const isNear = ({ start }: Hit) => {
+    if (within === 'question') return true
+    if (within === 'sentence') return places[start]?.sentence === sentence
+    return places[start]?.clause === clause && (within === 'clause' || start <= event.start)
+  }
+  if (!found.some(isNear)) return false
+  if (unless === undefined) return true
+  const clauses = new Set(hits.map(({ start }) => places[start]?.clause))
+  return !(all.get(unless) ?? []).some(({ start }) => clauses.has(places[start]?.clause))
+}
+
+function matchOf(trigger: string, found: readonly FoundEvent[], { text, tokens, places }: Reading): TriggerMatch {
+  const words = new Set<string>()
+  const clauses = new Set<number>()
+  for (const { start, end } of found.flatMap(({ hits }) => hits)) {
+    const said = text.slice(tokens[start]?.start, tokens[end - 1]?.end)
+    if (!said.includes('#')) words.add(said)
+    for (let at = start; at < end; at += 1) clauses.add(places[at]?.clause ?? 0)
+  }
+  return {
+    trigger,
+    matched: [...words],
+    patterns: found.map(({ event }) => event.id),
+    clauses: [...clauses].toSorted((a, b) => a - b),
+  }
+}
+
+function checkOf(trigger: string, found: readonly FoundEvent[]): SuggestedCheck {
+  return {
+    trigger,
+    score: Math.max(...found.map(({ score }) => score)),
+    patterns: found.map(({ event, defused }) => [event.id, ...defused].join('/')),
+  }
 }

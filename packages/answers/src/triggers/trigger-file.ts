@@ -51,6 +51,8 @@ export const TriggerFile = z.strictObject({
   precedence: z.int().min(1),
   /** One sentence that says why a lawyer is needed. */
   why: z.string().min(1).max(300),
+  /** Whether it states a danger to a person. */
+  danger: z.boolean().default(false),
   source: z.strictObject({ title: z.string().min(1), url: z.url() }),
   /** The question, answered with yes or no, that decides whether the trigger applies. */
   ask: z.string().min(1).max(300).endsWith('?'),

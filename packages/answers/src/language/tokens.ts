@@ -1,0 +1,79 @@
+import { CONTRACTIONS, EVERYDAY_WORDS } from './everyday-words.ts'
+import { lemmasOf } from './lemmas.ts'
+
+/** A word of a question, spelled in the one way that patterns know. */
+export interface Token {
+  readonly word: string
+  /** Forms under which patterns may name it: the word itself and `lemma~` for each verb or noun that it may be a form of. */
+  readonly keys: readonly string[]
+  /** Offsets in the question, in UTF-16 units. */
+  readonly start: number
+  readonly end: number
+  /** What parts it from the word before: nothing, a comma or a conjunction, or the end of a sentence. */
+  readonly breakBefore: 0 | 1 | 2
+}
+
+/** Corrects a misspelled word; gives any other one back. */
+export type Spelling = (word: string) => string
+
+const NOT_CORRECTED: Spelling = (word) => word
+
+// Each alternative reads every character once: `I-751`, `h1b` | `4` | `don't` | any sign.
+const PART =
+  /(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
+const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
+const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
+
+/** Words that begin a clause. */
+const CONJUNCTIONS = new Set(['but', 'because', 'also', 'so', 'then', 'if', 'when', 'while', 'although', 'since'])
+/** Words that begin one when the subject of a new clause follows. */
+const JOINING = new Set(['and', 'or', 'now', 'that'])
+const SUBJECTS = new Set(
+  'i we he she they it my our his her the this that you now there somebody someone nobody who what how can do does is will am are then want'.split(
+    ' ',
+  ),
+)
+
+/** Reads the words of a question. Linear in its length. */
+export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED): readonly Token[] {
+  const tokens: Token[] = []
+  let pending: 0 | 1 | 2 = 0
+  let last = 0
+  for (const { 0: raw, index: start } of question.matchAll(PART)) {
+    if (question.slice(last, start).includes('\n')) pending = 2
+    const end = start + raw.length
+    last = end
+    if (/[\p{L}\p{N}]/u.test(raw)) {
+      for (const word of wordsOf(raw, spelling)) {
+        tokens.push({ word, keys: keysOf(word), start, end, breakBefore: pending })
+        pending = 0
+      }
+    } else if (SENTENCE_ENDS.has(raw) || /\p{Extended_Pictographic}/u.test(raw)) pending = 2
+    else if (CLAUSE_ENDS.has(raw) && pending < 2) pending = 1
+  }
+  return tokens.map((token, index) => ({ ...token, breakBefore: breakBefore(tokens, index) }))
+}
+
+function breakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
+  const { word, breakBefore: punctuation } = tokens[index] as Token
+  if (index === 0) return 2
+  if (punctuation > 0) return punctuation
+  if (CONJUNCTIONS.has(word)) return 1
+  return JOINING.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
+}
+
+function wordsOf(raw: string, spelling: Spelling): readonly string[] {
+  const plain = raw
+    .normalize('NFKD')
+    .replace(/\p{M}/gu, '')
+    .toLowerCase()
+    .replace(/['’´`-]/g, '')
+  const said = CONTRACTIONS.get(plain) ?? [EVERYDAY_WORDS.get(plain) ?? plain]
+  if (said.length > 1 || said[0] !== plain) return said.flatMap((words) => words.split(' '))
+  const corrected = spelling(plain)
+  return (EVERYDAY_WORDS.get(corrected) ?? corrected).split(' ')
+}
+
+function keysOf(word: string): readonly string[] {
+  return [word, ...lemmasOf(word).map((lemma) => `${lemma}~`)]
+}

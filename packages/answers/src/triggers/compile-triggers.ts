@@ -1,0 +1,112 @@
+import { loadGuides } from '@plainpath/guides'
+import { spellingOf } from '../language/spelling.ts'
+import type { Spelling } from '../language/tokens.ts'
+import { type PhraseTable, phraseTable } from './phrase-table.ts'
+import { type GeneralDefuser, loadSharedWords } from './shared-words.ts'
+import type { TriggerFile } from './trigger-file.ts'
+
+type Pattern = TriggerFile['patterns'][number]
+type Defuser = TriggerFile['defusers'][number]
+
+export interface CompiledEvent {
+  readonly id: string
+  readonly trigger: TriggerFile
+  /** Symbols of the phrase table; the first is the event itself. */
+  readonly slots: readonly number[]
+  readonly polarity: Pattern['polarity']
+  readonly window: number
+  readonly within: Pattern['within']
+  /** Absent for a pattern, which is certain. */
+  readonly score?: number
+  readonly defusers: readonly CompiledDefuser[]
+}
+
+export interface CompiledDefuser {
+  readonly id: string
+  readonly words: number
+  readonly within: GeneralDefuser['within']
+  readonly unless?: number
+  readonly leaves: number
+}
+
+export interface CompiledTriggers {
+  readonly table: PhraseTable
+  readonly spelling: Spelling
+  readonly events: readonly CompiledEvent[]
+  readonly negators: number
+  readonly notNegators: number
+}
+
+const NEGATORS = '{negator}'
+const NOT_NEGATORS = '{not-a-negation}'
+
+const compiled = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
+
+/** Prepares triggers for matching, once for each list. @throws Error if an expression is wrong. */
+export function compileTriggers(triggers: readonly TriggerFile[]): CompiledTriggers {
+  const known = compiled.get(triggers)
+  if (known) return known
+  const fresh = compile(triggers)
+  compiled.set(triggers, fresh)
+  return fresh
+}
+
+function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
+  const shared = loadSharedWords()
+  const expressions = triggers.flatMap(({ patterns, weak, defusers }) => [
+    ...[...patterns, ...weak].flatMap(({ slots }) => slots),
+    ...defusers.map(({ words }) => words),
+  ])
+  const general = shared.defusers.flatMap(({ words, unless }) => (unless ? [words, unless] : [words]))
+  const table = phraseTable(shared.classes, [...expressions, ...general, NEGATORS, NOT_NEGATORS])
+  const symbol = (text: string) => table.symbols.get(text) ?? -1
+  const generalDefusers = shared.defusers.map(
+    ({ id, words, within, unless, leaves }): CompiledDefuser => ({
+      id,
+      words: symbol(words),
+      within,
+      leaves,
+      ...(unless && { unless: symbol(unless) }),
+    }),
+  )
+  const ownDefuser = ({ id, words, within }: Defuser): CompiledDefuser => ({
+    id,
+    words: symbol(words),
+    within,
+    leaves: 0,
+  })
+  const events = triggers.flatMap((trigger): CompiledEvent[] => [
+    ...trigger.patterns.map(({ id, slots, polarity, window, within, despite }) => ({
+      id,
+      trigger,
+      slots: slots.map(symbol),
+      polarity,
+      window,
+      within,
+      defusers: [
+        ...generalDefusers.filter((defuser) => !despite.includes(defuser.id)),
+        ...trigger.defusers.filter((defuser) => defuser.of?.includes(id) ?? true).map(ownDefuser),
+      ],
+    })),
+    ...trigger.weak.map(({ id, slots, polarity, window, within, score }) => ({
+      id,
+      trigger,
+      slots: slots.map(symbol),
+      polarity,
+      window,
+      within,
+      score,
+      defusers: [],
+    })),
+  ])
+  const spelling = spellingOf(table.vocabulary, wordsOfGuides())
+  return { table, spelling, events, negators: symbol(NEGATORS), notNegators: symbol(NOT_NEGATORS) }
+}
+
+/** Words that are spelled right although no pattern has them. */
+function wordsOfGuides(): ReadonlySet<string> {
+  const text = loadGuides()
+    .map(({ body }) => body)
+    .join(' ')
+  return new Set(text.toLowerCase().match(/[a-z]+/g))
+}

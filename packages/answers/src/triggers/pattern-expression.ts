@@ -1,0 +1,72 @@
+/**
+ * What a slot of a pattern may look for, in the words of `README.md`:
+ *
+ * - `court`: that word. `arrest*`: words that begin so. `take~`: any form of a verb or noun.
+ * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: perhaps.
+ * - `..`: up to three words between, `...`: up to six.
+ * - `<span 12m->`, `<ago -1y>`, `<age 20-21>`, `<in 0-7d>`, `<money>`, `<n 2->`: a quantity between two bounds.
+ */
+export type Expression = readonly Sequence[]
+export type Sequence = readonly Atom[]
+export type Atom =
+  | { readonly kind: 'word'; readonly key: string }
+  | { readonly kind: 'class'; readonly name: string }
+  | { readonly kind: 'gap'; readonly most: number }
+  | { readonly kind: 'quantity'; readonly of: string; readonly least: number; readonly most: number }
+  | { readonly kind: 'group'; readonly expression: Expression }
+
+const PART =
+  /\s*(?:(?<word>[\p{L}\p{N}]+[*~]?)|\{(?<name>[a-z-]+)\}|(?<gap>\.{2,3})|<(?<of>[a-z]+)(?: (?<least>\d+)?(?<unit>[dwmy])?(?<dash>-)?(?:(?<most>\d+)(?<unit2>[dwmy])?)?)?>|(?<sign>[()|?]))/uy
+const UNIT_DAYS: Record<string, number> = { d: 1, w: 7, m: 30.44, y: 365.25 }
+
+/** @throws Error that names the place, if it is no expression. */
+export function parseExpression(text: string): Expression {
+  const parts: RegExpExecArray[] = []
+  const pattern = new RegExp(PART)
+  while (pattern.lastIndex < text.trimEnd().length) {
+    const at = pattern.lastIndex
+    const part = pattern.exec(text)
+    if (!part) throw new Error(`"${text}" cannot be read at "${text.slice(at)}"`)
+    parts.push(part)
+  }
+  const [expression, end] = readAlternatives(parts, 0)
+  if (end < parts.length) throw new Error(`"${text}" closes a parenthesis that is not open`)
+  return expression
+}
+
+function readAlternatives(parts: readonly RegExpExecArray[], from: number): [Expression, number] {
+  let sequences: Sequence[] = [[]]
+  const finished: Sequence[] = []
+  let at = from
+  for (; at < parts.length; at += 1) {
+    const { word, name, gap, of, least, unit, dash, most, unit2, sign } = parts[at]?.groups ?? {}
+    if (sign === ')') break
+    if (sign === '|') {
+      finished.push(...sequences)
+      sequences = [[]]
+      continue
+    }
+    let atom: Atom
+    if (sign === '(') {
+      const [expression, end] = readAlternatives(parts, at + 1)
+      if (parts[end]?.groups?.['sign'] !== ')') throw new Error('a parenthesis is not closed')
+      atom = { kind: 'group', expression }
+      at = end
+    } else if (name !== undefined) atom = { kind: 'class', name }
+    else if (gap !== undefined) atom = { kind: 'gap', most: gap.length === 2 ? 3 : 6 }
+    else if (of !== undefined) {
+      const factor = UNIT_DAYS[unit2 ?? unit ?? ''] ?? 1
+      const low = least === undefined ? 0 : Number(least) * (UNIT_DAYS[unit ?? unit2 ?? ''] ?? 1)
+      const high = most === undefined ? (dash || least === undefined ? Infinity : low) : Number(most) * factor
+      atom = { kind: 'quantity', of, least: low, most: high }
+    } else if (word !== undefined) atom = { kind: 'word', key: word.toLowerCase() }
+    else throw new Error('a sign stands where a word belongs')
+    const optional = parts[at + 1]?.groups?.['sign'] === '?'
+    if (optional) at += 1
+    const longer = sequences.map((sequence) => [...sequence, atom])
+    sequences = optional ? [...sequences, ...longer] : longer
+  }
+  finished.push(...sequences)
+  if (finished.some((sequence) => sequence.length === 0)) throw new Error('an alternative is empty')
+  return [finished, at]
+}
