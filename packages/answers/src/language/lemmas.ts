@@ -99,13 +99,12 @@ export function lemmasOf(word: string): readonly string[] {
   const irregular = BY_FORM.get(word)
   if (irregular) return irregular
   const lemmas = [word]
-  const stem = /^(.{2,}?)(?:s|es|d|ed|ing)$/.exec(word)
-  if (!stem) return lemmas
-  for (const ending of ['s', 'es', 'd', 'ed', 'ing']) {
+  for (const ending of ['s', 'es', 'ed', 'ing']) {
     if (!word.endsWith(ending)) continue
     const rest = word.slice(0, -ending.length)
     if (rest.length < 2) continue
     lemmas.push(rest)
+    if (ending === 'ed') lemmas.push(`${rest}e`)
     if (ending === 'ing') lemmas.push(`${rest}e`)
     if ((ending === 'ed' || ending === 'ing') && rest.at(-1) === rest.at(-2)) lemmas.push(rest.slice(0, -1))
     if ((ending === 'ed' || ending === 'es') && rest.endsWith('i')) lemmas.push(`${rest.slice(0, -1)}y`)

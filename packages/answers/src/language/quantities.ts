@@ -172,7 +172,16 @@ function readDay(words: readonly string[], at: number, today: Date, add: Add): v
     if (distance >= 0) add('in', distance, at, end)
   }
   const year = today.getUTCFullYear()
-  if (word === 'yesterday') add('ago', 1, at, at + 1)
+  const iso = /^(\d{4})-(\d\d)-(\d\d)$/.exec(word)
+  const slashed = /^(\d{1,2})\/(\d{1,2})(?:\/(\d{2,4}))?$/.exec(word)
+  if (iso) days(Date.UTC(Number(iso[1]), Number(iso[2]) - 1, Number(iso[3])), at + 1)
+  else if (slashed) {
+    const [first, second] = [Number(slashed[1]), Number(slashed[2])]
+    const [month, day] = first > 12 ? [second, first] : [first, second]
+    const inYear = Number(slashed[3] ?? 0)
+    if (inYear === 0) days(nearest(month - 1, day, today), at + 1)
+    else days(Date.UTC(inYear < 100 ? 2000 + inYear : inYear, month - 1, day), at + 1)
+  } else if (word === 'yesterday') add('ago', 1, at, at + 1)
   else if (word === 'today' || word === 'tonight') add('in', 0, at, at + 1)
   else if (word === 'tomorrow') add('in', 1, at, at + 1)
   else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(next)) add('ago', UNIT_DAYS.get(next) ?? 0, at, at + 2)

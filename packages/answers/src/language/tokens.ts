@@ -18,9 +18,9 @@ export type Spelling = (word: string) => string
 
 const NOT_CORRECTED: Spelling = (word) => word
 
-// Each alternative reads every character once: `I-751`, `h1b` | `4` | `don't` | any sign.
+// Each alternative reads every character once: `2026-11-23` | `11/23` | `I-751`, `h1b` | `4` | `don't` | any sign.
 const PART =
-  /(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
+  /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
 const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
 const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
 
@@ -63,6 +63,7 @@ function breakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
 }
 
 function wordsOf(raw: string, spelling: Spelling): readonly string[] {
+  if (/^\d+[-/]\d/.test(raw)) return [raw]
   const plain = raw
     .normalize('NFKD')
     .replace(/\p{M}/gu, '')

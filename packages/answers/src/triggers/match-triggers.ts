@@ -44,6 +44,8 @@ const LONGEST_QUESTION = 1000
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 /** How many words before an event can negate it. */
 const NEGATION_REACH = 4
+/** How many words before anything else that a pattern needs. */
+const NEAR_REACH = 2
 
 /**
  * Reads which triggers a question states.
@@ -119,8 +121,12 @@ function readEvent(
       hits.push(near)
     }
     if (hits.length < slots.length) continue
-    const isNegated = negates(anchor, hits, reading, negators)
-    if (event.polarity !== 'any' && isNegated !== (event.polarity === 'denied')) continue
+    const isDenied = negates(anchor, hits, reading, { negators, reach: NEGATION_REACH })
+    if (event.polarity === 'denied' && !isDenied) continue
+    if (event.polarity === 'affirmed') {
+      const isSlotDenied = hits.some((hit) => negates(hit, hits, reading, { negators, reach: NEAR_REACH }))
+      if (isDenied || isSlotDenied) continue
+    }
     const defusers = event.defusers.filter((defuser) => defuses(defuser, hits, reading))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
     if (score > (best?.score ?? 0)) best = { event, score, hits, defused: defusers.map(({ id }) => id) }
@@ -177,10 +183,10 @@ function negates(
   { start }: Hit,
   hits: readonly Hit[],
   { places }: Reading,
-  negators: ReadonlySet<number>,
+  { negators, reach }: { negators: ReadonlySet<number>; reach: number },
 ): boolean {
   const clause = places[start]?.clause
-  for (let at = start - 1; at >= start - NEGATION_REACH && places[at]?.clause === clause; at -= 1) {
+  for (let at = start - 1; at >= start - reach && places[at]?.clause === clause; at -= 1) {
     if (negators.has(at) && !hits.some((hit) => hit.start <= at && at < hit.end)) return true
   }
   return false
