@@ -1,5 +1,5 @@
 import { type Clause, clausesOf, type Place, placesOf } from '../language/clauses.ts'
-import { readQuantities } from '../language/quantities.ts'
+import { type Quantity, readQuantities } from '../language/quantities.ts'
 import { readTokens, type Token } from '../language/tokens.ts'
 import {
   type CompiledDefuser,
@@ -7,7 +7,9 @@ import {
   type CompiledTriggers,
   compileTriggers,
 } from './compile-triggers.ts'
+import { type LikelyTrigger, likelyTriggers, loadTriggerModel } from './likely-triggers.ts'
 import { findPhrases, type Hit } from './phrase-table.ts'
+import { questionFeatures } from './question-features.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 /** A trigger that the question states. */
@@ -47,6 +49,12 @@ const NEGATION_REACH = 4
 /** How many words before anything else that a pattern needs. */
 const NEAR_REACH = 2
 
+/** From here the model alone hands off. Urgent triggers are missed at a higher price. */
+const LIKELY_ENOUGH = { urgent: 0.5, high: 0.6, normal: 0.6 }
+/** How much a weak sign counts beside the model. */
+const SIGN_WEIGHT = 0.3
+const LEAST_SUGGESTED = 0.02
+
 /**
  * Reads which triggers a question states.
  *
@@ -58,39 +66,89 @@ export function readTriggers(
   triggers: readonly TriggerFile[],
   today: Date,
 ): TriggerReading {
-  const text = question.slice(0, LONGEST_QUESTION).replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
-  const compiled = compileTriggers(triggers)
-  const tokens = readTokens(text, compiled.spelling)
-  const reading: Reading = {
-    compiled,
-    text,
-    tokens,
-    places: placesOf(tokens),
-    hits: findPhrases(compiled.table, tokens, readQuantities(tokens, today)),
-  }
-  const negated = negatedTokens(reading)
-  const found = compiled.events.map((event) => readEvent(event, reading, negated))
+  const reading = readQuestion(question, compileTriggers(triggers), today)
+  const { stated, signs } = readEvents(triggers, reading)
+  const likely = likelyTriggers(loadTriggerModel(), featuresOf(reading, signs))
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
   for (const trigger of triggers) {
-    const own = found.filter((one) => one !== undefined && one.event.trigger === trigger)
-    const certain = own.filter(({ score }) => score === 1)
-    if (certain.length > 0) matches.push(matchOf(trigger.id, certain, reading))
-    else if (own.length > 0) weak.push(checkOf(trigger.id, own))
+    const own = stated.get(trigger.id)
+    const sign = signs.get(trigger.id)
+    const guess = likely.find((one) => one.trigger === trigger.id)
+    if (own) matches.push(matchOf(trigger.id, own, reading))
+    else if (guess && handsOff(guess, likely, trigger, sign)) matches.push(guessedMatch(guess, reading))
+    else {
+      const check = checkOf(trigger.id, sign, guess)
+      if (check.score >= LEAST_SUGGESTED) weak.push(check)
+    }
   }
   const danger = new Set(triggers.filter((trigger) => trigger.danger).map(({ id }) => id))
   return {
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
-    clauses: clausesOf(text, tokens, reading.places),
-    dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
+    clauses: clausesOf(reading.text, reading.tokens, reading.places),
+    dangerStated: [...stated.keys()].some((trigger) => danger.has(trigger)),
   }
+}
+
+function readQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
+  const text = question.slice(0, LONGEST_QUESTION).replace(LONG_NUMBER, (digits) => '#'.repeat(digits.length))
+  const tokens = readTokens(text, compiled.spelling)
+  const quantities = readQuantities(tokens, today)
+  const hits = findPhrases(compiled.table, tokens, quantities)
+  return { compiled, text, tokens, quantities, places: placesOf(tokens), hits }
+}
+
+/** The events that a question states for certain, and those of which it has a sign, by trigger. */
+function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
+  const negators = negatedTokens(reading)
+  const byTrigger = Map.groupBy(
+    reading.compiled.events.flatMap((event) => readEvent(event, reading, negators) ?? []),
+    ({ event }) => event.trigger.id,
+  )
+  const stated = new Map<string, readonly FoundEvent[]>()
+  const signs = new Map<string, readonly FoundEvent[]>()
+  for (const { id } of triggers) {
+    const found = byTrigger.get(id) ?? []
+    const certain = found.filter(({ score }) => score === 1)
+    if (certain.length > 0) stated.set(id, certain)
+    else if (found.length > 0) signs.set(id, found)
+  }
+  return { stated, signs }
+}
+
+/** What the model knows a question by. */
+function featuresOf(reading: Reading, signs: ReadonlyMap<string, unknown>) {
+  const { compiled, tokens, quantities, hits } = reading
+  return questionFeatures({ table: compiled.table, tokens, quantities, hits, signs: [...signs.keys()] })
+}
+
+/** The features of a question, for training. */
+export function readFeatures(
+  question: string,
+  triggers: readonly TriggerFile[],
+  today: Date,
+): readonly string[] {
+  const reading = readQuestion(question, compileTriggers(triggers), today)
+  return featuresOf(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
+}
+
+/** The model hands off where it is sure of one trigger and nothing in the question took the certainty away. */
+function handsOff(
+  guess: LikelyTrigger,
+  likely: readonly LikelyTrigger[],
+  { urgency }: TriggerFile,
+  sign: readonly FoundEvent[] | undefined,
+): boolean {
+  if (guess !== likely[0] || guess.probability < LIKELY_ENOUGH[urgency]) return false
+  return !(sign ?? []).some(({ defused }) => defused.length > 0)
 }
 
 interface Reading {
   readonly compiled: CompiledTriggers
   readonly text: string
   readonly tokens: readonly Token[]
+  readonly quantities: readonly (readonly Quantity[])[]
   readonly places: readonly Place[]
   readonly hits: ReadonlyMap<number, readonly Hit[]>
 }
@@ -228,10 +286,23 @@ function matchOf(trigger: string, found: readonly FoundEvent[], { text, tokens, 
   }
 }
 
-function checkOf(trigger: string, found: readonly FoundEvent[]): SuggestedCheck {
+function guessedMatch({ trigger, tokens }: LikelyTrigger, { text, tokens: all, places }: Reading): TriggerMatch {
+  const said = tokens.map((at) => text.slice(all[at]?.start, all[at]?.end)).filter((words) => !words.includes('#'))
   return {
     trigger,
-    score: Math.max(...found.map(({ score }) => score)),
-    patterns: found.map(({ event, defused }) => [event.id, ...defused].join('/')),
+    matched: [...new Set(said)],
+    patterns: ['likely'],
+    clauses: [...new Set(tokens.map((at) => places[at]?.clause ?? 0))],
   }
+}
+
+function checkOf(
+  trigger: string,
+  signs: readonly FoundEvent[] = [],
+  guess: LikelyTrigger | undefined,
+): SuggestedCheck {
+  const sign = Math.max(0, ...signs.map(({ score }) => score))
+  const score = Math.min(0.99, (guess?.probability ?? 0) + SIGN_WEIGHT * sign)
+  const patterns = signs.map(({ event, defused }) => [event.id, ...defused].join('/'))
+  return { trigger, score, patterns: patterns.length > 0 ? patterns : ['likely'] }
 }

@@ -1,0 +1,44 @@
+import type { Quantity } from '../language/quantities.ts'
+import type { Token } from '../language/tokens.ts'
+import type { Feature } from './likely-triggers.ts'
+import type { Hit, PhraseTable } from './phrase-table.ts'
+
+interface ReadQuestion {
+  readonly table: PhraseTable
+  readonly tokens: readonly Token[]
+  readonly quantities: readonly (readonly Quantity[])[]
+  readonly hits: ReadonlyMap<number, readonly Hit[]>
+  /** Triggers of which the question has a weak sign. */
+  readonly signs: readonly string[]
+}
+
+const CLASS = /^\{[a-z-]+\}$/
+
+/** The features by which the model of likely triggers knows a question: words, pairs of words, classes, quantities, weak signs. */
+export function questionFeatures({
+  table,
+  tokens,
+  quantities,
+  hits,
+  signs,
+}: ReadQuestion): readonly Feature[] {
+  const features = new Map<string, number[]>()
+  const add = (name: string, ...at: number[]) => {
+    const known = features.get(name)
+    if (known) known.push(...at)
+    else features.set(name, at)
+  }
+  const stems = tokens.map(({ keys }) => keys.at(-1)?.replace('~', '') ?? '')
+  for (const [at, stem] of stems.entries()) {
+    add(`w ${stem}`, at)
+    if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
+  }
+  for (const [name, symbol] of table.symbols) {
+    if (CLASS.test(name) && hits.has(symbol)) add(`c ${name.slice(1, -1)}`)
+  }
+  for (const { kind, value } of quantities.flat()) {
+    add(kind === 'n' ? 'q n' : `q ${kind} ${Math.round(Math.log2(value + 1))}`)
+  }
+  for (const trigger of signs) add(`k ${trigger}`)
+  return [...features].map(([name, at]) => ({ name, tokens: at }))
+}
