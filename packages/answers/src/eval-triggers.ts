@@ -42,12 +42,18 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
   const checks = weak.slice(0, 3).map(({ trigger }) => trigger)
   const show = (what: string) => {
     if (!values.misses) return
-    const explained = matches.map(({ trigger, patterns, matched }) => `${trigger}/${patterns.join('+')}[${matched.join(' ~ ')}]`)
-    console.log(`${what}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explained.join(' ') || '-'}\tweak: ${weak.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`)
+    const explained = matches.map(
+      ({ trigger, patterns, matched }) => `${trigger}/${patterns.join('+')}[${matched.join(' ~ ')}]`,
+    )
+    console.log(
+      `${what}\t${id}\t${expected} ${alsoOk.join(' ')}\t${explained.join(' ') || '-'}\tweak: ${weak.map(({ trigger, score, patterns }) => `${trigger} ${score.toFixed(2)} ${patterns.join('+')}`).join(', ')}\n\t${question}`,
+    )
   }
   if (expected.startsWith('handoff:')) {
     const right = expected.slice('handoff:'.length)
-    const accepted = [expected, ...alsoOk].filter((label) => label.startsWith('handoff:')).map((label) => label.slice('handoff:'.length))
+    const accepted = [expected, ...alsoOk]
+      .filter((label) => label.startsWith('handoff:'))
+      .map((label) => label.slice('handoff:'.length))
     const lenient = accepted.some((label) => found.includes(label))
     const covered = lenient || accepted.some((label) => checks.includes(label))
     for (const name of [hand, urgencies.get(right) ?? 'unknown', 'all']) {
@@ -59,7 +65,9 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
     }
     if (!lenient) show(found.length > 0 ? 'OTHER' : covered ? 'CHECKED' : 'MISSED')
   } else if (expected.startsWith('answer:')) {
-    const accepted = alsoOk.filter((label) => label.startsWith('handoff:')).map((label) => label.slice('handoff:'.length))
+    const accepted = alsoOk
+      .filter((label) => label.startsWith('handoff:'))
+      .map((label) => label.slice('handoff:'.length))
     const isFalse = found.some((trigger) => !accepted.includes(trigger))
     for (const name of new Set([hand, 'all'])) count(`${name}: false hand-offs`, isFalse)
     if (isFalse) show('FALSE')
@@ -77,5 +85,8 @@ for (const [name, [hits, all]] of [...counts].toSorted(([a], [b]) => (a < b ? -1
 
 const rounds = 5
 const begun = performance.now()
-for (let round = 0; round < rounds; round += 1) for (const { question } of questions) readTriggers(question, triggers, today)
-console.log(`${(((performance.now() - begun) * 1000) / rounds / questions.length).toFixed(0)} µs per question`)
+for (let round = 0; round < rounds; round += 1)
+  for (const { question } of questions) readTriggers(question, triggers, today)
+console.log(
+  `${(((performance.now() - begun) * 1000) / rounds / questions.length).toFixed(0)} µs per question`,
+)

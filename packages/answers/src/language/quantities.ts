@@ -71,7 +71,8 @@ export function readQuantities(tokens: readonly Token[], today: Date): readonly 
     const number = readNumber(words, at)
     if (!number) continue
     add('n', number.value, at, number.end)
-    if (/^(?:dollars?|usd|bucks)$/.test(words[number.end] ?? '')) add('money', number.value, at, number.end + 1)
+    if (/^(?:dollars?|usd|bucks)$/.test(words[number.end] ?? ''))
+      add('money', number.value, at, number.end + 1)
     else if (number.value >= 150 && number.value % 10 === 0 && !isYear(number.value, today))
       add('money', number.value, at, number.end)
     readAge(words, at, number, add)
@@ -90,7 +91,9 @@ interface Read {
 function readNumber(words: readonly string[], at: number): Read | undefined {
   const word = words[at] ?? ''
   const digits = /^\d+(?:[.,]\d+)*$/.test(word)
-  let value = digits ? Number(word.replaceAll(/,(?=\d{3})/g, '').replaceAll(',', '.')) : NUMBER_WORDS.get(word)
+  let value = digits
+    ? Number(word.replaceAll(/,(?=\d{3})/g, '').replaceAll(',', '.'))
+    : NUMBER_WORDS.get(word)
   if (word === 'a' || word === 'an') {
     if (NUMBER_WORDS.has(words[at + 1] ?? '')) {
       const next = readNumber(words, at + 1)
@@ -108,7 +111,8 @@ function readNumber(words: readonly string[], at: number): Read | undefined {
   if (words[end] === 'hundred') [value, end] = [value * 100, end + 1]
   if (words[end] === 'thousand' || words[end] === 'k' || words[end] === 'mil' || words[end] === 'grand')
     [value, end] = [value * 1000, end + 1]
-  if (words[end] === 'and' && words[end + 1] === 'a' && words[end + 2] === 'half') [value, end] = [value + 0.5, end + 3]
+  if (words[end] === 'and' && words[end + 1] === 'a' && words[end + 2] === 'half')
+    [value, end] = [value + 0.5, end + 3]
   else if (words[end] === 'and' && words[end + 1] === 'half') [value, end] = [value + 0.5, end + 2]
   if (words[end] === 'of' && value < 5 && !digits) end += 1
   return { value, end }
@@ -119,7 +123,8 @@ function readSpan(words: readonly string[], at: number): Read | undefined {
   const number = readNumber(words, at)
   if (!number) return undefined
   let end = number.end
-  while (words[end] === 'full' || words[end] === 'whole' || words[end] === 'more' || words[end] === 'long') end += 1
+  while (words[end] === 'full' || words[end] === 'whole' || words[end] === 'more' || words[end] === 'long')
+    end += 1
   const unit = UNIT_DAYS.get(words[end] ?? '')
   if (unit === undefined) return undefined
   let value = number.value * unit
@@ -131,7 +136,8 @@ function readSpan(words: readonly string[], at: number): Read | undefined {
   const joined = words[end] === 'and' || words[end] === 'y' ? end + 1 : end
   const more = readNumber(words, joined)
   const moreUnit = more && UNIT_DAYS.get(words[more.end] ?? '')
-  if (more && moreUnit !== undefined && moreUnit < unit) [value, end] = [value + more.value * moreUnit, more.end + 1]
+  if (more && moreUnit !== undefined && moreUnit < unit)
+    [value, end] = [value + more.value * moreUnit, more.end + 1]
   return { value, end }
 }
 
@@ -148,16 +154,23 @@ function readTime(words: readonly string[], at: number, span: Read, add: Add): v
     add('age', Math.round(value / 365.25), at - 1, end)
 }
 
-const KIN_WORD = /^(?:son|daughter|child|kid|brother|sister|nephew|niece|cousin|girl|boy|he|she|i|oldest|youngest|who)$/
+const KIN_WORD =
+  /^(?:son|daughter|child|kid|brother|sister|nephew|niece|cousin|girl|boy|he|she|i|oldest|youngest|who)$/
 function readAge(words: readonly string[], at: number, number: Read, add: Add): void {
   const { value, end } = number
   if (value > 110) return
   const [before = '', after = ''] = [words[at - 1], words[end]]
   if (UNIT_DAYS.has(after)) return
-  if (after === 'yo' || (after === 'y' && words[end + 1] === 'o')) add('age', value, at, end + (after === 'yo' ? 1 : 2))
-  else if (/^(?:turn|turns|turned|turning|age|aged|am|is|be|was|becomes|became|reach|reaches|almost|nearly|only|just)$/.test(before))
+  if (after === 'yo' || (after === 'y' && words[end + 1] === 'o'))
+    add('age', value, at, end + (after === 'yo' ? 1 : 2))
+  else if (
+    /^(?:turn|turns|turned|turning|age|aged|am|is|be|was|becomes|became|reach|reaches|almost|nearly|only|just)$/.test(
+      before,
+    )
+  )
     add('age', value, at - 1, end)
-  else if (KIN_WORD.test(before) || (before === 'has' && KIN_WORD.test(words[at - 2] ?? ''))) add('age', value, at, end)
+  else if (KIN_WORD.test(before) || (before === 'has' && KIN_WORD.test(words[at - 2] ?? '')))
+    add('age', value, at, end)
 }
 
 const isYear = (value: number, today: Date) =>
@@ -184,7 +197,8 @@ function readDay(words: readonly string[], at: number, today: Date, add: Add): v
   } else if (word === 'yesterday') add('ago', 1, at, at + 1)
   else if (word === 'today' || word === 'tonight') add('in', 0, at, at + 1)
   else if (word === 'tomorrow') add('in', 1, at, at + 1)
-  else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(next)) add('ago', UNIT_DAYS.get(next) ?? 0, at, at + 2)
+  else if (/^(?:last|past)$/.test(word) && UNIT_DAYS.has(next))
+    add('ago', UNIT_DAYS.get(next) ?? 0, at, at + 2)
   else if (/^(?:next|this)$/.test(word) && UNIT_DAYS.has(next))
     add('in', (UNIT_DAYS.get(next) ?? 0) * (word === 'next' ? 1 : 0.5), at, at + 2)
   else if (/^(?:last|past)$/.test(word) && WEEKDAYS.includes(next)) add('ago', 4, at, at + 2)
@@ -192,7 +206,8 @@ function readDay(words: readonly string[], at: number, today: Date, add: Add): v
     const ahead = (WEEKDAYS.indexOf(word) - today.getUTCDay() + 7) % 7
     add('in', ahead, at, at + 1)
   } else if (/^(?:19|20)\d\d$/.test(word) && isYear(Number(word), today)) {
-    if (Number(word) <= year) add('ago', Math.max(0, (today.getTime() - Date.UTC(Number(word), 11, 31)) / DAY_MS), at, at + 1)
+    if (Number(word) <= year)
+      add('ago', Math.max(0, (today.getTime() - Date.UTC(Number(word), 11, 31)) / DAY_MS), at, at + 1)
     else add('in', (Date.UTC(Number(word), 0, 1) - today.getTime()) / DAY_MS, at, at + 1)
   } else if (MONTH_NAMES.test(word)) {
     const month = MONTHS.indexOf(word.slice(0, 3))

@@ -1,4 +1,4 @@
-import { CONTRACTIONS, EVERYDAY_WORDS } from './everyday-words.ts'
+import { EVERYDAY_WORDS } from './everyday-words.ts'
 import { lemmasOf } from './lemmas.ts'
 
 /** A word of a question, spelled in the one way that patterns know. */
@@ -25,7 +25,18 @@ const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'
 const CLAUSE_ENDS = new Set([',', ':', '(', ')', '[', ']', '-', '–', '—', '/', '"', '“', '”', '*'])
 
 /** Words that begin a clause. */
-const CONJUNCTIONS = new Set(['but', 'because', 'also', 'so', 'then', 'if', 'when', 'while', 'although', 'since'])
+const CONJUNCTIONS = new Set([
+  'but',
+  'because',
+  'also',
+  'so',
+  'then',
+  'if',
+  'when',
+  'while',
+  'although',
+  'since',
+])
 /** Words that begin one when the subject of a new clause follows. */
 const JOINING = new Set(['and', 'or', 'now', 'that'])
 const SUBJECTS = new Set(
@@ -69,10 +80,8 @@ function wordsOf(raw: string, spelling: Spelling): readonly string[] {
     .replace(/\p{M}/gu, '')
     .toLowerCase()
     .replace(/['’´`-]/g, '')
-  const said = CONTRACTIONS.get(plain) ?? [EVERYDAY_WORDS.get(plain) ?? plain]
-  if (said.length > 1 || said[0] !== plain) return said.flatMap((words) => words.split(' '))
-  const corrected = spelling(plain)
-  return (EVERYDAY_WORDS.get(corrected) ?? corrected).split(' ')
+  const word = EVERYDAY_WORDS.has(plain) ? plain : spelling(plain)
+  return (EVERYDAY_WORDS.get(word) ?? word).split(' ')
 }
 
 function keysOf(word: string): readonly string[] {

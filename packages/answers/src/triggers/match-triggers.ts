@@ -1,15 +1,11 @@
-import { type Clause, clausesOf, type Place, placesOf } from '../language/clauses.ts'
-import { type Quantity, readQuantities } from '../language/quantities.ts'
-import { readTokens, type Token } from '../language/tokens.ts'
-import {
-  type CompiledDefuser,
-  type CompiledEvent,
-  type CompiledTriggers,
-  compileTriggers,
-} from './compile-triggers.ts'
+import { type Clause, clausesOf, placesOf } from '../language/clauses.ts'
+import { readQuantities } from '../language/quantities.ts'
+import { readTokens } from '../language/tokens.ts'
+import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
 import { type LikelyTrigger, likelyTriggers, loadTriggerModel } from './likely-triggers.ts'
-import { findPhrases, type Hit } from './phrase-table.ts'
+import { findPhrases } from './phrase-table.ts'
 import { questionFeatures } from './question-features.ts'
+import { type FoundEvent, negatedTokens, type Reading, readEvent } from './read-event.ts'
 import type { TriggerFile } from './trigger-file.ts'
 
 /** A trigger that the question states. */
@@ -44,10 +40,6 @@ export interface TriggerReading {
 const LONGEST_QUESTION = 1000
 /** Numbers of persons and cards: seven digits and more, but for two years. */
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
-/** How many words before an event can negate it. */
-const NEGATION_REACH = 4
-/** How many words before anything else that a pattern needs. */
-const NEAR_REACH = 2
 
 /** From here the model alone hands off. Urgent triggers are missed at a higher price. */
 const LIKELY_ENOUGH = { urgent: 0.5, high: 0.6, normal: 0.6 }
@@ -144,133 +136,11 @@ function handsOff(
   return !(sign ?? []).some(({ defused }) => defused.length > 0)
 }
 
-interface Reading {
-  readonly compiled: CompiledTriggers
-  readonly text: string
-  readonly tokens: readonly Token[]
-  readonly quantities: readonly (readonly Quantity[])[]
-  readonly places: readonly Place[]
-  readonly hits: ReadonlyMap<number, readonly Hit[]>
-}
-
-/** An event that the question states, and how certainly: 1 is certain. */
-interface FoundEvent {
-  readonly event: CompiledEvent
-  readonly score: number
-  readonly hits: readonly Hit[]
-  /** The defusers that took its certainty away. */
-  readonly defused: readonly string[]
-}
-
-/** The most certain place at which the question states the event. */
-function readEvent(
-  event: CompiledEvent,
-  reading: Reading,
-  negators: ReadonlySet<number>,
-): FoundEvent | undefined {
-  const slots = event.slots.map((slot) => reading.hits.get(slot) ?? [])
-  if (slots.some((hits) => hits.length === 0)) return undefined
-  let best: FoundEvent | undefined
-  for (const anchor of slots[0] ?? []) {
-    const hits = [anchor]
-    for (const others of slots.slice(1)) {
-      const near = nearest(others, hits, event, reading)
-      if (!near) break
-      hits.push(near)
-    }
-    if (hits.length < slots.length) continue
-    const isDenied = negates(anchor, hits, reading, { negators, reach: NEGATION_REACH })
-    if (event.polarity === 'denied' && !isDenied) continue
-    if (event.polarity === 'affirmed') {
-      const isSlotDenied = hits.some((hit) => negates(hit, hits, reading, { negators, reach: NEAR_REACH }))
-      if (isDenied || isSlotDenied) continue
-    }
-    const defusers = event.defusers.filter((defuser) => defuses(defuser, hits, reading))
-    const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
-    if (score > (best?.score ?? 0)) best = { event, score, hits, defused: defusers.map(({ id }) => id) }
-    if (best?.score === (event.score ?? 1)) return best
-  }
-  return best
-}
-
-/** The hit that is nearest to the event and within its window, without words that are taken already. */
-function nearest(
-  candidates: readonly Hit[],
-  taken: readonly Hit[],
-  { window, within }: CompiledEvent,
-  { places }: Reading,
-): Hit | undefined {
-  const [anchor] = taken as [Hit]
-  let [best, least] = [undefined as Hit | undefined, within === 'question' ? Infinity : window]
-  for (const hit of firstWithin(candidates, anchor, window, within)) {
-    if (taken.some(({ start, end }) => hit.start < end && start < hit.end)) continue
-    const [left, right] = hit.start < anchor.start ? [hit, anchor] : [anchor, hit]
-    const [from, to] = [places[left.end - 1], places[right.start]]
-    if (!from || !to || (within === 'sentence' && from.sentence !== to.sentence)) continue
-    const distance = to.position - from.position - 1
-    if (distance <= least && (best === undefined || distance < least)) [best, least] = [hit, distance]
-  }
-  return best
-}
-
-/** The candidates that can be near the event: a window's worth on either side. */
-function firstWithin(
-  candidates: readonly Hit[],
-  anchor: Hit,
-  window: number,
-  within: CompiledEvent['within'],
-): readonly Hit[] {
-  if (within === 'question') return candidates
-  const longest = 12
-  return candidates.filter(
-    ({ start, end }) => start <= anchor.end + window && end + longest >= anchor.start - window,
-  )
-}
-
-/** The tokens that negate what follows them. */
-function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> {
-  const excepted = hits.get(compiled.notNegators) ?? []
-  return new Set(
-    (hits.get(compiled.negators) ?? [])
-      .map(({ end }) => end - 1)
-      .filter((at) => !excepted.some(({ start, end }) => start <= at && at < end)),
-  )
-}
-
-function negates(
-  { start }: Hit,
-  hits: readonly Hit[],
-  { places }: Reading,
-  { negators, reach }: { negators: ReadonlySet<number>; reach: number },
-): boolean {
-  const clause = places[start]?.clause
-  for (let at = start - 1; at >= start - reach && places[at]?.clause === clause; at -= 1) {
-    if (negators.has(at) && !hits.some((hit) => hit.start <= at && at < hit.end)) return true
-  }
-  return false
-}
-
-function defuses(
-  { words, within, unless }: CompiledDefuser,
-  hits: readonly Hit[],
-  { hits: all, places }: Reading,
-): boolean {
-  const found = all.get(words) ?? []
-  if (found.length === 0) return false
-  const [event] = hits as [Hit]
-  const { clause, sentence } = places[event.start] as Place
-  const isNear = ({ start }: Hit) => {
-    if (within === 'question') return true
-    if (within === 'sentence') return places[start]?.sentence === sentence
-    return places[start]?.clause === clause && (within === 'clause' || start <= event.start)
-  }
-  if (!found.some(isNear)) return false
-  if (unless === undefined) return true
-  const clauses = new Set(hits.map(({ start }) => places[start]?.clause))
-  return !(all.get(unless) ?? []).some(({ start }) => clauses.has(places[start]?.clause))
-}
-
-function matchOf(trigger: string, found: readonly FoundEvent[], { text, tokens, places }: Reading): TriggerMatch {
+function matchOf(
+  trigger: string,
+  found: readonly FoundEvent[],
+  { text, tokens, places }: Reading,
+): TriggerMatch {
   const words = new Set<string>()
   const clauses = new Set<number>()
   for (const { start, end } of found.flatMap(({ hits }) => hits)) {
@@ -286,8 +156,13 @@ function matchOf(trigger: string, found: readonly FoundEvent[], { text, tokens, 
   }
 }
 
-function guessedMatch({ trigger, tokens }: LikelyTrigger, { text, tokens: all, places }: Reading): TriggerMatch {
-  const said = tokens.map((at) => text.slice(all[at]?.start, all[at]?.end)).filter((words) => !words.includes('#'))
+function guessedMatch(
+  { trigger, tokens }: LikelyTrigger,
+  { text, tokens: all, places }: Reading,
+): TriggerMatch {
+  const said = tokens
+    .map((at) => text.slice(all[at]?.start, all[at]?.end))
+    .filter((words) => !words.includes('#'))
   return {
     trigger,
     matched: [...new Set(said)],

@@ -15,7 +15,7 @@ interface Alternative {
 }
 
 interface QuantityAlternative extends Alternative {
-  readonly first: Atom & { kind: 'quantity' }
+  readonly first: QuantityAtom
 }
 
 /** All phrases that are looked for, by their first atom, so that one pass over a question finds all of them. */
@@ -35,10 +35,7 @@ export interface PhraseTable {
  * @param slots further expressions, found under their own text
  * @throws Error if an expression cannot be read or refers to an unknown class
  */
-export function phraseTable(
-  classes: ReadonlyMap<string, string>,
-  slots: Iterable<string>,
-): PhraseTable {
+export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterable<string>): PhraseTable {
   const symbols = new Map<string, number>()
   const byKey = new Map<string, Alternative[]>()
   const bySymbol = new Map<number, Alternative[]>()
@@ -97,83 +94,90 @@ export function findPhrases(
   tokens: readonly Token[],
   quantities: readonly (readonly Quantity[])[],
 ): ReadonlyMap<number, readonly Hit[]> {
-  const ends: Map<number, Set<number>>[] = tokens.map(() => new Map())
-  for (let at = tokens.length - 1; at >= 0; at -= 1) {
-    const here = ends[at] as Map<number, Set<number>>
-    const waiting: { symbol: number; end: number }[] = []
-    const add = (symbol: number, end: number) => {
-      const known = here.get(symbol)
-      if (known?.has(end)) return
-      if (known) known.add(end)
-      else here.set(symbol, new Set([end]))
-      waiting.push({ symbol, end })
-    }
-    const follow = ({ symbol, rest }: Alternative, from: number) => {
-      for (const end of endsAfter(rest, from, { table, tokens, quantities, ends })) add(symbol, end)
-    }
-    for (const key of keysAt(table, tokens[at] as Token)) {
-      for (const alternative of table.byKey.get(key) ?? []) follow(alternative, at + 1)
-    }
-    for (const { kind, value, end } of quantities[at] ?? []) {
-      for (const alternative of table.byQuantity.get(kind) ?? []) {
-        const { least, most } = alternative.first
-        if (value >= least - 0.01 && value <= most + 0.01) follow(alternative, end)
-      }
-    }
-    for (let next = waiting.pop(); next; next = waiting.pop()) {
-      for (const alternative of table.bySymbol.get(next.symbol) ?? []) follow(alternative, next.end)
-    }
-  }
+  const ends = tokens.map(() => new Map<number, Set<number>>())
+  const found: Found = { table, tokens, keys: tokens.map((token) => keysAt(table, token)), quantities, ends }
+  for (let at = tokens.length - 1; at >= 0; at -= 1) findAt(at, found)
   const hits = new Map<number, Hit[]>()
   for (const [start, here] of ends.entries()) {
-    for (const [symbol, found] of here) {
-      const known = hits.get(symbol) ?? []
-      for (const end of found) known.push({ start, end })
-      hits.set(symbol, known)
+    for (const [symbol, known] of here) {
+      const hitsOfSymbol = hits.get(symbol) ?? []
+      hitsOfSymbol.push(...[...known].map((end) => ({ start, end })))
+      hits.set(symbol, hitsOfSymbol)
     }
   }
   return hits
 }
 
-function keysAt(table: PhraseTable, { word, keys }: Token): readonly string[] {
-  const prefixes = table.prefixLengths
-    .filter((length) => length <= word.length)
-    .map((length) => `${word.slice(0, length)}*`)
-  return [...keys, ...prefixes]
-}
-
 interface Found {
   readonly table: PhraseTable
   readonly tokens: readonly Token[]
+  /** Under which names phrases may look for each token. */
+  readonly keys: readonly ReadonlySet<string>[]
   readonly quantities: readonly (readonly Quantity[])[]
-  readonly ends: readonly ReadonlyMap<number, ReadonlySet<number>>[]
+  /** Where the hits end that begin at each token, by symbol. */
+  readonly ends: readonly Map<number, Set<number>>[]
 }
 
+function keysAt(table: PhraseTable, { word, keys }: Token): ReadonlySet<string> {
+  const prefixes = table.prefixLengths
+    .filter((length) => length <= word.length)
+    .map((length) => `${word.slice(0, length)}*`)
+  return new Set([...keys, ...prefixes])
+}
+
+/** Finds what begins at one token. What begins at later ones is known. */
+function findAt(at: number, found: Found): void {
+  const { table, quantities, keys, ends } = found
+  const here = ends[at] as Map<number, Set<number>>
+  const waiting: { symbol: number; end: number }[] = []
+  const follow = ({ symbol, rest }: Alternative, from: number) => {
+    const known = here.get(symbol) ?? new Set()
+    here.set(symbol, known)
+    for (const end of endsAfter(rest, from, found)) {
+      if (known.has(end)) continue
+      known.add(end)
+      waiting.push({ symbol, end })
+    }
+    if (known.size === 0) here.delete(symbol)
+  }
+  for (const key of keys[at] ?? [])
+    for (const alternative of table.byKey.get(key) ?? []) follow(alternative, at + 1)
+  for (const quantity of quantities[at] ?? []) {
+    const fitting = (table.byQuantity.get(quantity.kind) ?? []).filter(({ first }) => fits(quantity, first))
+    for (const alternative of fitting) follow(alternative, quantity.end)
+  }
+  for (let next = waiting.pop(); next; next = waiting.pop())
+    for (const alternative of table.bySymbol.get(next.symbol) ?? []) follow(alternative, next.end)
+}
+
+type QuantityAtom = Atom & { kind: 'quantity' }
+
+const fits = ({ kind, value }: Quantity, { of, least, most }: QuantityAtom) =>
+  kind === of && value >= least - 0.01 && value <= most + 0.01
+
+/** Where a phrase can end whose rest begins at a token. Only a gap or the end of the phrase may pass a full stop. */
 function endsAfter(rest: Sequence, from: number, found: Found): ReadonlySet<number> {
   let reached = new Set([from])
   for (const atom of rest) {
     const next = new Set<number>()
-    for (const at of reached) {
-      if (atom.kind === 'gap') {
-        for (let skipped = 0; skipped <= atom.most; skipped += 1) {
-          next.add(at + skipped)
-          if (found.tokens[at + skipped]?.breakBefore === 2) break
-        }
-      } else if (at < found.tokens.length && found.tokens[at]?.breakBefore !== 2) {
-        for (const end of endsOf(atom, at, found)) next.add(end)
-      }
-    }
-    if (next.size === 0) return next
+    for (const at of reached) for (const end of endsOf(atom, at, found)) next.add(end)
     reached = next
   }
   return reached
 }
 
-function endsOf(atom: Atom, at: number, { table, tokens, quantities, ends }: Found): Iterable<number> {
-  if (atom.kind === 'word') return keysAt(table, tokens[at] as Token).includes(atom.key) ? [at + 1] : []
+function endsOf(atom: Atom, at: number, found: Found): Iterable<number> {
+  const { table, tokens, keys, quantities, ends } = found
+  if (atom.kind === 'gap') return endsOfGap(atom.most, at, tokens)
+  if (tokens[at] === undefined || tokens[at].breakBefore === 2) return []
+  if (atom.kind === 'word') return keys[at]?.has(atom.key) ? [at + 1] : []
   if (atom.kind === 'class') return ends[at]?.get(table.symbols.get(`{${atom.name}}`) ?? -1) ?? []
   if (atom.kind !== 'quantity') return []
-  return (quantities[at] ?? [])
-    .filter(({ kind, value }) => kind === atom.of && value >= atom.least - 0.01 && value <= atom.most + 0.01)
-    .map(({ end }) => end)
+  return (quantities[at] ?? []).filter((quantity) => fits(quantity, atom)).map(({ end }) => end)
+}
+
+function endsOfGap(most: number, at: number, tokens: readonly Token[]): readonly number[] {
+  const reached = [at]
+  for (let end = at + 1; end <= at + most && tokens[end - 1]?.breakBefore !== 2; end += 1) reached.push(end)
+  return reached
 }

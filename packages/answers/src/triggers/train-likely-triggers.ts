@@ -88,7 +88,8 @@ function learn(at: readonly number[], shares: readonly number[]): void {
   const valueOf = (place: number) => ((rarity[place] ?? 0) / length) * FEATURE_LENGTH
   const sums = Array.from(bias)
   for (const place of at)
-    for (let k = 0; k < classes; k += 1) sums[k] = (sums[k] ?? 0) + (weights[place]?.[k] ?? 0) * valueOf(place)
+    for (let k = 0; k < classes; k += 1)
+      sums[k] = (sums[k] ?? 0) + (weights[place]?.[k] ?? 0) * valueOf(place)
   const most = Math.max(...sums)
   const powers = sums.map((sum) => Math.exp(sum - most))
   const total = powers.reduce((sum, power) => sum + power, 0)
