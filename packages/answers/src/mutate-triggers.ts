@@ -26,7 +26,10 @@ function changes(trigger: TriggerFile, mutant: TriggerFile, examples: readonly s
   const mutants = [mutant]
   let [patterns, outcomes] = [0, 0]
   for (const question of examples) {
-    const [before, after] = [patternsOf(question, trigger.id, files), patternsOf(question, trigger.id, mutants)]
+    const [before, after] = [
+      patternsOf(question, trigger.id, files),
+      patternsOf(question, trigger.id, mutants),
+    ]
     if (before.join() !== after.join()) patterns += 1
     if ((before.length === 0) !== (after.length === 0)) outcomes += 1
   }
@@ -40,7 +43,8 @@ for (const trigger of triggers) {
     ...trigger.defusers.flatMap(({ spares }) => spares),
   ]
   const examples = [...own, ...questions]
-  const without = <T extends { id: string }>(all: readonly T[], id: string) => all.filter((one) => one.id !== id)
+  const without = <T extends { id: string }>(all: readonly T[], id: string) =>
+    all.filter((one) => one.id !== id)
   const mutants = [
     ...trigger.patterns.map(({ id }) => ({
       id,

@@ -13,6 +13,8 @@ export interface CompiledEvent {
   readonly trigger: TriggerFile
   /** Symbols of the phrase table; the first is the event itself. */
   readonly slots: readonly number[]
+  /** Whether words of negation are part of what the first slot looks for. */
+  readonly saysNot: boolean
   readonly polarity: Pattern['polarity']
   readonly window: number
   readonly within: Pattern['within']
@@ -38,6 +40,7 @@ export interface CompiledTriggers {
 }
 
 const NEGATORS = '{negator}'
+const NEGATION = /\b(?:not|never|no|nobody|nothing|without|nor|none)\b/
 const NOT_NEGATORS = '{not-a-negation}'
 
 const compiled = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
@@ -80,6 +83,7 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       id,
       trigger,
       slots: slots.map(symbol),
+      saysNot: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
       within,
@@ -92,6 +96,7 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       id,
       trigger,
       slots: slots.map(symbol),
+      saysNot: NEGATION.test(slots[0] ?? ''),
       polarity,
       window,
       within,

@@ -31,7 +31,9 @@ test('any text is read, always alike, in the words of the person', () => {
         }
         for (const clause of clauses) expect(reading.clauses[clause]).toBeDefined()
       }
-      for (const { text, start, end } of reading.clauses) expect(question.slice(start, end)).toBe(text)
+      for (const { text, start, end } of reading.clauses) {
+        expect(question.slice(start, end).replaceAll(/\d/g, '#')).toBe(text.replaceAll(/\d/g, '#'))
+      }
       const checks = reading.weak.map(({ trigger }) => trigger)
       expect(new Set([...checks, ...reading.matches.map(({ trigger }) => trigger)]).size).toBe(
         checks.length + reading.matches.length,
@@ -81,7 +83,9 @@ test('what comes after 1000 characters is not read', () => {
 
 test('more than one trigger is reported, the most urgent first', () => {
   expect(
-    matched('I was arrested for a DUI in 2019. Now my husband hits me and I missed my hearing with the judge.'),
+    matched(
+      'I was arrested for a DUI in 2019. Now my husband hits me and I missed my hearing with the judge.',
+    ),
   ).toEqual(expect.arrayContaining(['missed-hearing', 'abuse-victim', 'criminal-history']))
 })
 

@@ -24,7 +24,7 @@ export interface FoundEvent {
 }
 
 /** How many words before an event can negate it. */
-const NEGATION_REACH = 4
+const NEGATION_REACH = 5
 /** How many words before anything else that a pattern needs. */
 const NEAR_REACH = 2
 
@@ -49,7 +49,7 @@ export function readEvent(
     if (event.polarity === 'denied' && !isDenied) continue
     if (event.polarity === 'affirmed') {
       const isSlotDenied = hits.some((hit) => negates(hit, hits, reading, { negators, reach: NEAR_REACH }))
-      if (isDenied || isSlotDenied) continue
+      if (isDenied || isSlotDenied || (!event.saysNot && hasNegator(anchor, negators))) continue
     }
     const defusers = event.defusers.filter((defuser) => defuses(defuser, hits, reading))
     const score = Math.min(event.score ?? 1, ...defusers.map(({ leaves }) => leaves))
@@ -101,6 +101,12 @@ export function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> 
       .map(({ end }) => end - 1)
       .filter((at) => !excepted.some(({ start, end }) => start <= at && at < end)),
   )
+}
+
+/** Whether a word of negation fell into a gap: "I never paid anybody". */
+function hasNegator({ start, end }: Hit, negators: ReadonlySet<number>): boolean {
+  for (let at = start; at < end; at += 1) if (negators.has(at)) return true
+  return false
 }
 
 function negates(

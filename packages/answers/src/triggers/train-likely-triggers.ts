@@ -1,6 +1,7 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { parse } from 'yaml'
 import { FEATURE_LENGTH, type TriggerModel } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
@@ -52,7 +53,17 @@ const own = triggers.flatMap(({ id, patterns, defusers }): Example[] => [
     spares.map((question) => ({ id: '', question, expected: 'answer' })),
   ),
 ])
-const examples = [...questions, ...own].map(
+const minimalPairs = parse(
+  readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
+) as Record<string, Record<string, string>>
+const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
+  Object.entries(forms).map(([form, question]) => ({
+    id: '',
+    question,
+    expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
+  })),
+)
+const examples = [...questions, ...own, ...pairs].map(
   ({ question, expected, also_ok: alsoOk = [] }): Labelled => ({
     features: readFeatures(question, triggers, today),
     shares: sharesOf(expected, alsoOk),

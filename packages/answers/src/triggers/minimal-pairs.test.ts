@@ -1,0 +1,40 @@
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { z } from 'zod'
+import { readTriggers } from './match-triggers.ts'
+import { loadTriggers } from './trigger-file.ts'
+
+const HANDS_OFF = {
+  affirmed: true,
+  denied: false,
+  informational: false,
+  relative: true,
+  past: true,
+  mixed: true,
+} as const
+const Pairs = z.record(
+  z.string(),
+  z.record(z.enum(Object.keys(HANDS_OFF) as [keyof typeof HANDS_OFF]), z.string()),
+)
+const pairs = Pairs.parse(
+  parse(readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8')),
+)
+const triggers = loadTriggers()
+const rows = Object.entries(pairs).flatMap(([trigger, forms]) =>
+  Object.entries(forms).map(
+    ([form, question]) => [trigger, form as keyof typeof HANDS_OFF, question] as const,
+  ),
+)
+
+test('every trigger has all forms', () => {
+  expect(Object.keys(pairs).toSorted()).toEqual(triggers.map(({ id }) => id).toSorted())
+  expect(rows).toHaveLength(triggers.length * Object.keys(HANDS_OFF).length)
+})
+
+test.for(rows)('%s, %s: %s', ([trigger, form, question]) => {
+  const { matches } = readTriggers(question, triggers, new Date('2026-11-23'))
+  const found = matches.map((match) => match.trigger)
+  if (HANDS_OFF[form]) expect(found).toContain(trigger)
+  else expect(found).toEqual([])
+})
