@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { GuideSlug } from '@plainpath/domain'
+import { parse } from 'yaml'
+import { z } from 'zod'
+
+/** What a question wants to know. A section names those that it answers. */
+export const QUESTION_TYPES = [
+  'amount',
+  'contact',
+  'consequence',
+  'cost',
+  'definition',
+  'duration',
+  'form',
+  'how',
+  'latest',
+  'may',
+  'proof',
+  'reason',
+  'validity',
+  'when',
+  'where',
+  'who',
+] as const
+export type QuestionType = (typeof QUESTION_TYPES)[number]
+
+const Phrase = z.string().min(1).max(200)
+
+const SectionAsks = z.strictObject({
+  types: z.array(z.enum(QUESTION_TYPES)).min(1),
+  /** Questions that the section answers, in people's words. They are indexed and never shown. */
+  asks: z.array(Phrase).min(3).max(12),
+})
+export type SectionAsks = Readonly<z.infer<typeof SectionAsks>>
+
+const GuideAsks = z.strictObject({
+  guide: GuideSlug,
+  /** What people call the guide's subject. */
+  names: z.array(Phrase).min(1),
+  /** The triggers that would change the answer, the likeliest first. */
+  check: z.array(z.string()).min(1).max(6),
+  /** Subjects that another guide answers, though their words are near. */
+  notFor: z.array(Phrase).default([]),
+  /** By the anchor of the section's heading, or `intro`. */
+  sections: z.record(z.string(), SectionAsks),
+})
+export type GuideAsks = Readonly<z.infer<typeof GuideAsks>>
+
+const FOLDER = new URL('../sections/', import.meta.url)
+
+let read: readonly GuideAsks[] | undefined
+
+/**
+ * The files of `sections/`, by slug; read once.
+ *
+ * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
+ */
+export function loadSectionAsks(): readonly GuideAsks[] {
+  read ??= readSectionAsks(FOLDER)
+  return read
+}
+
+function readSectionAsks(folder: URL): readonly GuideAsks[] {
+  const mistakes: string[] = []
+  const files = readdirSync(folder).filter((name) => name.endsWith('.yaml'))
+  const asks = files.toSorted().flatMap((file) => {
+    const parsed = GuideAsks.safeParse(parse(readFileSync(new URL(file, folder), 'utf8')))
+    if (parsed.success && `${parsed.data.guide}.yaml` === file) return [parsed.data]
+    if (parsed.success) mistakes.push(`${file}: guide: must be the name of the file`)
+    for (const { path, message } of parsed.error?.issues ?? [])
+      mistakes.push(`${file}: ${path.join('.')}: ${message}`)
+    return []
+  })
+  if (mistakes.length > 0) throw new Error(`sections with mistakes\n${mistakes.join('\n')}`)
+  return asks
+}
