@@ -16,5 +16,6 @@ export {
 export { describeStatus, freshnessStatus } from './source-status.ts'
 export { isOfficial } from './official-hosts.ts'
 export { SYNONYM_WORDS, spellingOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+export { SYNONYM_WORDS, spellingOf, stemOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
 export { type GuideAsks, loadSectionAsks, QUESTION_TYPES, type QuestionType } from './section-asks.ts'
 export { TRIGGERS_FOLDER } from './triggers-folder.ts'

@@ -1,0 +1,45 @@
+import type { QuestionType } from '@plainpath/guides'
+
+/** How people ask for each kind of thing. Read without accents and apostrophes, in lower case. */
+const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
+  ['cost', /\b(?:how much (?:is|does|do|it|will|are|for|to|the)|costs?|fees?|price|cuanto cuesta|expensive|pay for it)\b/],
+  ['amount', /\b(?:how many|how much (?:money|income|english|do (?:i|we|you) (?:need|have to) (?:make|earn))|amount|minimum|maximum)\b/],
+  [
+    'duration',
+    /\b(?:how long (?:does|do|is|are|will|until|it|to|for|before|b4|after|can|would|must|the)|how many (?:days|weeks|months|years)|processing time|takes? (?:so |too )?long|how much (?:longer|time)|waiting time|wait time)\b/,
+  ],
+  ['validity', /\b(?:expire[sd]?|valid|still good|good for|good until|extension|extended|runs? out|cuanto dura)\b/],
+  ['when', /\b(?:when|how (?:soon|early|late)|deadline|what (?:day|date)|too (?:early|late|soon)|by when|cuando)\b/],
+  ['where', /\b(?:where|which (?:office|website|page|site|agency|court)|what (?:address|website|site|office)|website|donde)\b/],
+  ['form', /\b(?:(?:which|what) (?:is the )?(?:forms?|application|paper)|form number|what forma?)\b/],
+  [
+    'proof',
+    /\b(?:proofs?|evidence|documents? (?:do|does|to|i|we|should)|what (?:papers|documents|docs|paperwork)|which (?:papers|documents)|prove|need to (?:bring|send|show)|(?:do|should|to|i) (?:i )?bring)\b/,
+  ],
+  ['who', /\b(?:who|eligible|eligibility|qualif(?:y|ies)|requirements?|require|exempt|allowed)\b/],
+  [
+    'may',
+    /\b(?:can (?:i|we|he|she|they|my|a|an|the|you|it|someone|somebody|people|her|his|u)|may (?:i|we|he|she)|(?:am|is|are) (?:i|he|she|we|they|it) (?:allowed|able|ok|okay)|is it (?:ok|okay|possible|legal|safe|allowed|true|real|fine)|could (?:i|we|he|she)|puedo)\b/,
+  ],
+  [
+    'consequence',
+    /\b(?:what (?:happens?|will happen|would happen|if)|what s next|happens (?:if|when|after)|(?:is it|be) a problem|in trouble|lose|denied|will (?:it|this|that|they|i|he|she) (?:hurt|affect|lose|deny|cancel)|affect|hurt my|que pasa)\b/,
+  ],
+  ['reason', /\b(?:why|how come|porque|for what reason)\b/],
+  ['definition', /\b(?:what (?:is|s|are|does|do (?:they|you) mean)|meaning|means?|explain|difference|stands? for|que es)\b/],
+  ['latest', /\b(?:new (?:rules?|law|fees?|test|edition)|still|this (?:year|month|week)|these days|news|changed|latest|currently|right now|anymore)\b/],
+  ['contact', /\b(?:phone|number to call|call|hotline|talk to (?:a|some)|contact|reach)\b/],
+  ['how', /\b(?:how (?:do|does|can|to|should|would|did|i|we|is|are)|steps?|process|what (?:do|should|can|must) (?:i|we|he|she|they|you) (?:do|need|file)|way to|como)\b/],
+]
+
+/** What a question wants to know; several at once, or nothing. */
+export function questionTypes(question: string): ReadonlySet<QuestionType> {
+  const plain = question
+    .normalize('NFKD')
+    .replace(/[\u0300-\u036f]/g, '')
+    .toLowerCase()
+    .replace(/['’´`]/g, '')
+    .replace(/\bwhats\b/g, 'what s')
+    .replace(/\s+/g, ' ')
+  return new Set(WORDINGS.filter(([, wording]) => wording.test(plain)).map(([type]) => type))
+}

@@ -1,0 +1,154 @@
+import {
+  type GuideAsks,
+  type GuideSection,
+  guideSections,
+  type PackagedGuide,
+  type QuestionType,
+  SYNONYM_WORDS,
+  spellingOf,
+  termsOf,
+  termsOfQuestion,
+  wordsOf,
+} from '@plainpath/guides'
+import MiniSearch from 'minisearch'
+import { askIndex } from './ask-index.ts'
+import { guideWordsFor } from './everyday-names.ts'
+import { questionTypes } from './question-types.ts'
+
+/** A section with what is known of the questions that it answers. */
+export interface IndexedSection extends GuideSection {
+  readonly types: ReadonlySet<QuestionType>
+}
+
+export interface SectionHit {
+  readonly section: IndexedSection
+  /** Higher is better; comparable within one question only. */
+  readonly score: number
+  readonly parts: { readonly section: number; readonly ask: number; readonly guide: number }
+  /** The share of the nearest ask's information that the question has, from 0 to 1. */
+  readonly askShare: number
+  /** Whether the section answers the kind of question that was asked. */
+  readonly typeMatches: boolean
+}
+
+export interface SectionReading {
+  /** Best first. */
+  readonly hits: readonly SectionHit[]
+  readonly types: ReadonlySet<QuestionType>
+  readonly terms: readonly string[]
+  /** From 0 to 1: how fully the question holds the best ask of all sections. */
+  readonly nearest: number
+}
+
+export interface SectionIndex {
+  find(question: string): SectionReading
+}
+
+const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
+const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
+export const WEIGHTS = { section: 1, ask: 30, guide: 0.7, names: 1, type: 0.2, minShared: 0, mode: 0 }
+const MOST_WORDS = 200
+
+const termsIn = (text: string) => termsOf(wordsOf(text))
+const terms = (text: string) => termsIn(text).join(' ')
+
+const searchOf = (fields: string[]) =>
+  new MiniSearch({
+    idField: 'id',
+    fields,
+    storeFields: [],
+    tokenize: (text) => text.split(' '),
+    processTerm: (term) => term,
+  })
+
+export function sectionIndex(
+  guides: readonly PackagedGuide[],
+  asksOfGuides: readonly GuideAsks[],
+): SectionIndex {
+  const asksBySlug = new Map(asksOfGuides.map((asks) => [asks.guide, asks]))
+  const sections = new Map<string, IndexedSection>()
+  const bySection = searchOf(Object.keys(BOOST))
+  const byGuide = searchOf(Object.keys(GUIDE_BOOST))
+  const vocabulary: string[] = [...SYNONYM_WORDS]
+  const allAsks: { section: string; ask: number; terms: ReadonlySet<string> }[] = []
+  const frequency = new Map<string, number>()
+  for (const guide of guides) {
+    const known = asksBySlug.get(guide.slug)
+    const names = [guide.title, guide.summary, ...(known?.names ?? [])].join('\n')
+    const parts = guideSections(guide)
+    for (const part of parts) {
+      const { asks = [], types = [] } = known?.sections[part.key] ?? {}
+      sections.set(part.id, { ...part, types: new Set(types) })
+      vocabulary.push(...wordsOf(part.text), ...asks.flatMap(wordsOf))
+      const fields = {
+        asks: termsIn(asks.join('\n')),
+        heading: termsIn(part.heading),
+        text: termsIn(part.text),
+        guide: termsIn(names),
+      }
+      for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
+        frequency.set(term, (frequency.get(term) ?? 0) + 1)
+      bySection.add({
+        id: part.id,
+        ...Object.fromEntries(Object.entries(fields).map(([field, held]) => [field, held.join(' ')])),
+      })
+      for (const [at, ask] of asks.entries())
+        allAsks.push({ section: part.id, ask: at, terms: new Set(termsIn(ask)) })
+    }
+    vocabulary.push(...wordsOf(names))
+    byGuide.add({
+      id: guide.slug,
+      names: terms(names),
+      asks: terms(
+        Object.values(known?.sections ?? {})
+          .flatMap(({ asks }) => asks)
+          .join('\n'),
+      ),
+      text: terms(parts.map(({ text }) => text).join('\n')),
+    })
+  }
+  const weightOf = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
+  const byAsk = askIndex(allAsks, weightOf)
+  const spelling = spellingOf(vocabulary)
+  return {
+    find(question) {
+      const words = wordsOf(question).slice(0, MOST_WORDS).map(spelling.correct)
+      const own = termsOfQuestion(words)
+      const asked = [...new Set([...own, ...(WEIGHTS.names ? termsIn(guideWordsFor(words).join(' ')) : [])])]
+      const types = questionTypes(question)
+      const query = asked.join(' ')
+      const askMatches = byAsk.match(asked)
+      const guideScores = new Map(
+        byGuide.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
+      )
+      const n = asked.length || 1
+      const hits = bySection.search(query, { boost: BOOST }).map(({ id, score }): SectionHit => {
+        const section = sections.get(String(id))
+        if (section === undefined) throw new Error(`no section ${id}`)
+        const ask = askMatches.get(section.id)
+        const parts = {
+          section: score / n,
+          ask: ask?.score ?? 0,
+          guide: (guideScores.get(section.guide) ?? 0) / n,
+        }
+        const typeMatches = [...types].some((type) => section.types.has(type))
+        const sum = parts.section * WEIGHTS.section + parts.ask * WEIGHTS.ask + parts.guide * WEIGHTS.guide
+        return {
+          section,
+          score: sum * (typeMatches ? 1 + WEIGHTS.type : 1),
+          parts,
+          askShare: ask?.share ?? 0,
+          typeMatches,
+        }
+      })
+      let nearest = 0
+      for (const { share } of askMatches.values()) nearest = Math.max(nearest, share)
+      return {
+        hits: hits.toSorted((a, b) => b.score - a.score || (a.section.id < b.section.id ? -1 : 1)),
+        types,
+        terms: asked,
+        nearest,
+      }
+    },
+  }
+}
