@@ -46,6 +46,7 @@ export const RULES = {
   endedClaimKeptMs: 30 * DAY_MS,
   identityAssertionMs: DAY_MS,
   messageCharacters: 5_000,
+  questionCharacters: 1_000,
   idempotencyKeyCharacters: 200,
   idempotencyMs: DAY_MS,
   /** How long the same message without an Idempotency-Key is refused. */

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { wordsOf } from '@plainpath/guides'
+import { stemOf, wordsOf } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -15,12 +15,20 @@ const ScopeFile = z.strictObject({
       link: z.string().optional(),
       /** The rule does not hold once this guide is published. */
       unlessGuide: z.string().optional(),
+      /** Its words are common ones: it holds only where nothing else places the question in US immigration. */
+      weak: z.boolean().default(false),
       says: Phrases,
       with: z.array(Phrases).default([]),
       unless: Phrases.optional(),
     }),
   ),
 })
+
+/** Words of each subject, parted by spaces. */
+const Topics = z.record(z.string(), z.string())
+
+const dataFile = (name: string): unknown =>
+  parse(readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8'))
 
 export type OutOfScopeReason = z.infer<typeof ScopeFile>['rules'][number]['reason'] | 'not-understood'
 
@@ -29,14 +37,19 @@ export interface ScopeRule {
   readonly reason: Exclude<OutOfScopeReason, 'not-understood'>
   readonly link: string | undefined
   readonly unlessGuide: string | undefined
+  readonly weak: boolean
   /** Whether the rule holds for words joined by one space, with one before and one after. */
   readonly holds: (words: string) => boolean
 }
 
 export interface ScopeRules {
   readonly rules: readonly ScopeRule[]
-  /** Whether the words place a question in US immigration. */
-  readonly isImmigration: (words: string) => boolean
+  /** How many different phrases place the words in US immigration. */
+  readonly immigrationPhrases: (words: string) => number
+  /** How many different phrases are common in questions about immigration and elsewhere. */
+  readonly nearPhrases: (words: string) => number
+  /** The most words of one subject that no guide is about. */
+  readonly otherTopic: (words: string) => { readonly topic: string; readonly words: number }
 }
 
 /** A question as rules compare it: words of one space each, with one before and one after. */
@@ -47,11 +60,28 @@ let read: ScopeRules | undefined
 /** The rules of `data/scope.yaml`; read once. */
 export function loadScopeRules(): ScopeRules {
   if (read !== undefined) return read
-  const file = ScopeFile.parse(parse(readFileSync(new URL('../../data/scope.yaml', import.meta.url), 'utf8')))
+  const file = ScopeFile.parse(dataFile('scope.yaml'))
   const matcher = (phrases: readonly string[]) => anyOf(phrases, file.groups)
   const immigration = matcher(file.groups['immigration'] ?? [])
+  const near = matcher(file.groups['near'] ?? [])
+  const topics = Object.entries(Topics.parse(dataFile('other-topics.yaml'))).map(
+    ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemOf))] as const,
+  )
+  const citizens = matcher(file.groups['citizens'] ?? [])
+  const forRelatives = matcher(file.groups['forRelatives'] ?? [])
   read = {
-    isImmigration: (words) => immigration.test(words),
+    immigrationPhrases: (words) => differentMatches(words, immigration),
+    nearPhrases: (words) => differentMatches(words, near),
+    otherTopic(words) {
+      const stems = new Set(words.trim().split(' ').map(stemOf))
+      let most = { topic: '', words: 0 }
+      for (const [topic, known] of topics) {
+        let count = 0
+        for (const stem of stems) if (known.has(stem)) count += 1
+        if (count > most.words) most = { topic, words: count }
+      }
+      return most
+    },
     rules: file.rules.map(({ says, with: lists, unless, ...rule }) => {
       const said = matcher(says)
       const needed = lists.map(matcher)
@@ -61,8 +91,14 @@ export function loadScopeRules(): ScopeRules {
         reason: rule.reason,
         link: rule.link,
         unlessGuide: rule.unlessGuide,
-        holds: (words) =>
-          said.test(words) && needed.every((list) => list.test(words)) && excluded?.test(words) !== true,
+        weak: rule.weak,
+        holds(words) {
+          if (!said.test(words) || !needed.every((list) => list.test(words))) return false
+          const ofCitizen =
+            rule.reason === 'other-subject' && citizens.test(words) && !forRelatives.test(words)
+          if (ofCitizen) return true
+          return excluded?.test(words) !== true && !(rule.weak && immigration.test(words))
+        },
       }
     }),
   }
@@ -86,3 +122,6 @@ function anyOf(phrases: readonly string[], groups: Readonly<Record<string, reado
       .join('(?: [^ ]+){0,4}? ')
   return new RegExp(` (?:${phrases.map(source).join('|')})(?= )`)
 }
+
+const differentMatches = (words: string, expression: RegExp): number =>
+  new Set([...words.matchAll(new RegExp(expression, 'g'))].map(([found]) => found)).size

@@ -42,6 +42,9 @@ export interface SectionReading {
 
 export interface SectionIndex {
   find(question: string): SectionReading
+  /** Whether guides or asks use this word, given in lower case. */
+  isKnown(word: string): boolean
+  section(id: string): IndexedSection | undefined
 }
 
 const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
@@ -110,7 +113,10 @@ export function sectionIndex(
   const weightOf = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
   const byAsk = askIndex(allAsks, weightOf)
   const spelling = spellingOf(vocabulary)
+  const known = new Set(vocabulary)
   return {
+    isKnown: (word) => known.has(word),
+    section: (id) => sections.get(id),
     find(question) {
       const words = wordsOf(question).slice(0, MOST_WORDS).map(spelling.correct)
       const own = termsOfQuestion(words)

@@ -1,0 +1,67 @@
+import { wordsOf } from '@plainpath/guides'
+
+/** The most common words of each language, without accents. Words that English has too are left out. */
+const FUNCTION_WORDS = {
+  en: `the an i my is are was were to of in for with do does did can could how what when where which who why but not have
+    has had it they he she we you your this that these those and or if will would need want get got on at from about after
+    before because been be our their his her im dont cant there here now please help all any`,
+  es: `el la los las de del que y en un una unos unas por para con mi mis su sus es esta estan estoy soy somos tengo tiene
+    tenemos tienen puedo puede pueden como cuando donde cual cuanto cuantos si se lo le les al pero mas ya hay porque quiero
+    quiere necesito debo fue ser hacer hace sin sobre desde hasta nos muy tambien este esto eso ella ellos yo tu usted ha he
+    han cuesta renovar pasa sigue solicitar`,
+  pt: `os as do da dos das que em um uma por para com meu minha seu sua nao voce esta estou sou tenho tem posso pode como
+    quando onde qual quanto se mas mais ja ha porque quero preciso foi fazer faco sem sobre ate muito tambem ele ela eu`,
+  fr: `le les des du un une et est dans pour avec mon ma mes son sa ses je suis nous vous ils elle que qui quoi comment quand
+    ou combien ne pas sur au aux ce cette ai avez peut peux puis faire sans depuis mais tres plus`,
+  ht: `mwen ou li nou yo nan pou ki sa se pa gen te ap pral kijan kile ki kote poukisa avek yon epi paske fe kapab bezwen
+    vle anpil tout`,
+  de: `der die das und ist ich mein meine nicht ein eine zu mit auf fur wie wann wo was wer kann muss haben habe sind wir sie
+    von dem den im auch aber oder`,
+  vi: `toi cua co khong la va de lam sao nao duoc bao nguoi nay cho mot nhung voi khi nhu the chong vo con phai can gia han xanh`,
+  tl: `ang ng mga sa ako ko ba po paano kailan pwede ano hindi nang na ay may kung asawa siya kami natin namin mag`,
+  it: `il lo la gli di del della e un una per con mio mia sono ho hai puo posso come quando dove quanto che non si anche`,
+} as const
+
+type Listed = keyof typeof FUNCTION_WORDS
+
+const WORDS = Object.entries(FUNCTION_WORDS).map(
+  ([language, words]) => [language as Listed, new Set(words.split(/\s+/))] as const,
+)
+
+/** English words that people use in every language, and words that are the same in another. */
+const LOANS = new Set(
+  `green card visa daca tps uscis opt status no me a social legal app online email ice parole sponsor stem ead final general
+  error hospital total federal asylum u f i san los angeles miami texas houston california florida mexico`.split(/\s+/),
+)
+
+const MOST_WORDS = 200
+/** From so many English words on, beside those above, a question is a mix. */
+const MIXED_FROM = 2
+
+/**
+ * The language of a question, as far as it matters here. A mix with English counts as English: many people mix, and the
+ * English parts are enough to look for a guide.
+ *
+ * @param isEnglish whether a word, in lower case and without accents, is one that English guides use
+ */
+export function questionLanguage(
+  question: string,
+  isEnglish: (word: string) => boolean,
+): 'en' | 'es' | 'other' {
+  const letters = question.match(/\p{L}/gu)?.length ?? 0
+  const latin = question.match(/\p{Script=Latin}/gu)?.length ?? 0
+  if (letters >= 4 && latin < letters / 2) return 'other'
+  const words = wordsOf(question).slice(0, MOST_WORDS)
+  const counts = WORDS.map(([language, known]) => ({
+    language,
+    count: words.filter((word) => known.has(word)).length,
+  }))
+  const english = counts.find(({ language }) => language === 'en')?.count ?? 0
+  const [best] = counts.filter(({ language }) => language !== 'en').toSorted((a, b) => b.count - a.count)
+  if (best === undefined || best.count < 2 || best.count <= english * 2) return 'en'
+  if (best.count < words.length / 6) return 'en'
+  const foreign = WORDS.find(([language]) => language === best.language)?.[1]
+  const mixed = new Set(words.filter((word) => isEnglish(word) && !LOANS.has(word) && foreign?.has(word) !== true))
+  if (mixed.size >= MIXED_FROM) return 'en'
+  return best.language === 'es' ? 'es' : 'other'
+}

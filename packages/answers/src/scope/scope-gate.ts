@@ -1,0 +1,61 @@
+import type { SectionReading } from '../sections/section-index.ts'
+import { type OutOfScopeReason, type ScopeRules, scopeWords } from './scope-rules.ts'
+
+export interface OutOfScopeReading {
+  readonly reason: OutOfScopeReason
+  /** A key of `official-links.yaml`. */
+  readonly link?: string
+  /** What decided, for `explain`. */
+  readonly rule: string
+}
+
+/** Whether the question asks for help with something false. */
+export function asksToDeceive(question: string, { rules }: ScopeRules): OutOfScopeReading | undefined {
+  const words = scopeWords(question)
+  const rule = rules.find(({ reason, holds }) => reason === 'asks-to-deceive' && holds(words))
+  return rule && { reason: rule.reason, rule: rule.id }
+}
+
+/**
+ * Whether the question is about another country's law, another subject, or a programme without a guide.
+ *
+ * @param guides the slugs of the guides that are published
+ */
+export function otherSubject(
+  question: string,
+  { rules }: ScopeRules,
+  guides: ReadonlySet<string>,
+): OutOfScopeReading | undefined {
+  const words = scopeWords(question)
+  const rule = rules.find(
+    ({ reason, unlessGuide, holds }) =>
+      reason !== 'asks-to-deceive' && !(unlessGuide !== undefined && guides.has(unlessGuide)) && holds(words),
+  )
+  if (rule === undefined) return undefined
+  return { reason: rule.reason, rule: rule.id, ...(rule.link !== undefined && { link: rule.link }) }
+}
+
+/** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
+const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45 }
+/** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
+const LEAST_EVIDENCE = 2.3
+
+/** Whether too little of the question is covered by the guides to answer it. */
+export function notCovered(
+  question: string,
+  reading: SectionReading,
+  rules: ScopeRules,
+): OutOfScopeReading | undefined {
+  const words = scopeWords(question)
+  const immigration = rules.immigrationPhrases(words)
+  const other = rules.otherTopic(words)
+  const nearestAsk = Math.max(0, ...reading.hits.map(({ parts }) => parts.ask))
+  const evidence =
+    nearestAsk +
+    immigration * EVIDENCE.immigration +
+    rules.nearPhrases(words) * EVIDENCE.near +
+    other.words * EVIDENCE.otherTopic
+  if (evidence >= LEAST_EVIDENCE) return undefined
+  if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }
+  return { reason: immigration > 0 ? 'no-guide' : 'not-understood', rule: 'too little evidence' }
+}

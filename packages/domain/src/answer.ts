@@ -1,0 +1,138 @@
+import { z } from 'zod'
+import { ContactTopic } from './contact.ts'
+import { GuideSlug, GuideSource } from './guide.ts'
+import { RULES } from './rules.ts'
+
+/** Names a trigger: lower-case words joined by hyphens. */
+export const TriggerId = z
+  .string()
+  .max(80)
+  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
+  .meta({ description: 'Names a trigger: lower-case words joined by hyphens.' })
+
+/** Line ends become `\n`; the length counts code points. */
+export const Question = z
+  .string()
+  .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
+  .refine((text) => text !== '', 'must say something')
+  .refine(
+    (text) => [...text].length <= RULES.questionCharacters,
+    `must be at most ${RULES.questionCharacters} characters`,
+  )
+  .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
+  .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
+  .meta({
+    minLength: 1,
+    maxLength: RULES.questionCharacters,
+    description: `A question in plain English, 1 to ${RULES.questionCharacters} characters. Leave out names and numbers of documents.`,
+  })
+
+/**
+ * The body of `POST /answers`.
+ *
+ * @param triggers the triggers that `facts` may name
+ */
+export const answerRequest = (triggers: readonly string[]) =>
+  z.strictObject({
+    question: Question,
+    facts: z
+      .record(z.string(), z.boolean('must be true or false'))
+      .superRefine((facts, context) => {
+        for (const fact of Object.keys(facts).filter((name) => !triggers.includes(name)))
+          context.addIssue({ code: 'custom', path: [fact], message: 'must be the id of a trigger' })
+      })
+      .nullish()
+      .meta({
+        description:
+          'What the person has said, by trigger. `true` hands the person to an attorney; `false` removes the question from `check`.',
+      }),
+  })
+export type AnswerRequest = z.output<ReturnType<typeof answerRequest>>
+
+const Link = z.object({ title: z.string().min(1), url: z.url() })
+
+/** A place where people find help; an emergency line may have a phone number alone. */
+const Help = z.object({
+  title: z.string().min(1),
+  url: z.url().optional(),
+  phone: z.string().min(1).optional(),
+})
+
+const PassageSource = GuideSource.omit({ checkedBy: true }).extend({
+  stale: z.boolean().meta({ description: 'True when the source was checked too long ago: look at it first.' }),
+})
+
+/** A section of a guide. */
+const Passage = z.object({
+  id: z.string().min(1).meta({ description: '`guide#section`; the introduction of a guide has its slug alone.' }),
+  guide: GuideSlug,
+  heading: z.string().min(1),
+  text: z.string().min(1).meta({ description: 'Plain text.' }),
+  markdown: z.string().min(1).meta({ description: '`[n]` points at the n-th of `sources`.' }),
+  url: z.url().meta({ description: 'The section on the page for people.' }),
+  answers: z.boolean().meta({
+    description: 'False when the subject fits but the section does not cover what was asked: see `limits`.',
+  }),
+  sources: z.array(PassageSource),
+})
+
+const Reason = z.object({
+  trigger: TriggerId,
+  urgency: z.enum(['urgent', 'high', 'normal']),
+  why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
+  matched: z.array(z.string()).meta({ description: "The person's words, without long numbers." }),
+  because: z.enum(['question', 'facts']),
+  source: Link,
+})
+
+const HandOff = z.object({
+  reasons: z.array(Reason).min(1).meta({ description: 'The most urgent first.' }),
+  doNow: z.array(z.string().min(1)),
+  findHelp: z.array(Help).min(1),
+  contact: z.object({ topic: ContactTopic, url: z.url() }),
+})
+
+const OutOfScope = z.object({
+  reason: z.enum(['other-country', 'other-subject', 'no-guide', 'asks-to-deceive', 'not-understood']),
+  notices: z
+    .array(z.object({ language: z.string().min(2), text: z.string().min(1) }))
+    .min(1)
+    .meta({ description: 'What to tell the person. In two languages if the question is in Spanish.' }),
+  links: z.array(Link).meta({ description: 'Official pages on the subject.' }),
+  findHelp: z.array(Help),
+  nearGuide: Link.optional().meta({ description: 'A guide whose subject is near. It does not answer the question.' }),
+})
+
+const Explanation = z.object({
+  language: z.enum(['en', 'es', 'other']),
+  rules: z.array(z.string()).meta({ description: 'What decided, in the order in which it was looked at.' }),
+  questionTypes: z.array(z.string()),
+  scores: z.array(
+    z.object({
+      id: z.string(),
+      score: z.number(),
+      section: z.number(),
+      ask: z.number(),
+      guide: z.number(),
+      typeMatches: z.boolean(),
+    }),
+  ),
+})
+
+/** The response of `POST /answers`. */
+export const Answer = z.object({
+  outcome: z.enum(['information', 'hand_off', 'out_of_scope']),
+  passages: z.array(Passage).max(5).meta({ description: 'The best first.' }),
+  handOff: HandOff.optional(),
+  outOfScope: OutOfScope.optional(),
+  check: z
+    .array(z.object({ trigger: TriggerId, ask: z.string().min(1) }))
+    .meta({ description: 'Put these to the person and ask again with `facts`. The likeliest first.' }),
+  limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
+  disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the answer.' }),
+  answersVersion: z.string().min(1).meta({
+    description: 'Changes with the guides, the triggers and the rules. The same question, facts, version and day give the same response.',
+  }),
+  explain: Explanation.optional().meta({ description: 'Only with `?explain=true`.' }),
+})
+export type Answer = z.infer<typeof Answer>
