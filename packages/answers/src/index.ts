@@ -1,3 +1,5 @@
+export { answerQuestion, type AnswerOptions } from './answer-question.ts'
+export { type Knowledge, packagedKnowledge, prepareKnowledge, type Switches } from './knowledge.ts'
 export type { Clause } from './language/clauses.ts'
 export {
   readTriggers,

@@ -22,6 +22,8 @@ const FUNCTION_WORDS = {
   it: `il lo la gli di del della e un una per con mio mia sono ho hai puo posso come quando dove quanto che non si anche`,
 } as const
 
+export type QuestionLanguage = 'en' | 'es' | 'other'
+
 type Listed = keyof typeof FUNCTION_WORDS
 
 const WORDS = Object.entries(FUNCTION_WORDS).map(
@@ -47,7 +49,7 @@ const MIXED_FROM = 2
 export function questionLanguage(
   question: string,
   isEnglish: (word: string) => boolean,
-): 'en' | 'es' | 'other' {
+): QuestionLanguage {
   const letters = question.match(/\p{L}/gu)?.length ?? 0
   const latin = question.match(/\p{Script=Latin}/gu)?.length ?? 0
   if (letters >= 4 && latin < letters / 2) return 'other'

@@ -43,6 +43,8 @@ export interface ScopeRule {
 }
 
 export interface ScopeRules {
+  /** The files themselves, from which a version is computed. */
+  readonly data: unknown
   readonly rules: readonly ScopeRule[]
   /** How many different phrases place the words in US immigration. */
   readonly immigrationPhrases: (words: string) => number
@@ -64,12 +66,14 @@ export function loadScopeRules(): ScopeRules {
   const matcher = (phrases: readonly string[]) => anyOf(phrases, file.groups)
   const immigration = matcher(file.groups['immigration'] ?? [])
   const near = matcher(file.groups['near'] ?? [])
-  const topics = Object.entries(Topics.parse(dataFile('other-topics.yaml'))).map(
+  const otherTopics = Topics.parse(dataFile('other-topics.yaml'))
+  const topics = Object.entries(otherTopics).map(
     ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemOf))] as const,
   )
   const citizens = matcher(file.groups['citizens'] ?? [])
   const forRelatives = matcher(file.groups['forRelatives'] ?? [])
   read = {
+    data: [file, otherTopics],
     immigrationPhrases: (words) => differentMatches(words, immigration),
     nearPhrases: (words) => differentMatches(words, near),
     otherTopic(words) {

@@ -10,12 +10,19 @@ interface Phrase {
   readonly adds: readonly string[]
 }
 
-/** Phrases of `data/everyday-names.yaml` by the stem that they begin with. */
-function readPhrases(): ReadonlyMap<string, readonly Phrase[]> {
-  const file = File.parse(
+let names: z.infer<typeof File> | undefined
+
+/** What people say, by what guides say: `data/everyday-names.yaml`; read once. */
+export function guideNames(): Readonly<z.infer<typeof File>> {
+  names ??= File.parse(
     parse(readFileSync(new URL('../../data/everyday-names.yaml', import.meta.url), 'utf8')),
   )
-  const phrases = Object.entries(file).flatMap(([name, variants]) =>
+  return names
+}
+
+/** By the stem that a phrase begins with. */
+function phrasesByStem(): ReadonlyMap<string, readonly Phrase[]> {
+  const phrases = Object.entries(guideNames()).flatMap(([name, variants]) =>
     variants.map((variant) => ({ stems: wordsOf(variant).map(stemOf), adds: wordsOf(name) })),
   )
   return Map.groupBy(phrases, ({ stems }) => stems[0] ?? '')
@@ -25,7 +32,7 @@ let phrases: ReadonlyMap<string, readonly Phrase[]> | undefined
 
 /** The words that guides use for what the words of a question name in another way. */
 export function guideWordsFor(words: readonly string[]): readonly string[] {
-  phrases ??= readPhrases()
+  phrases ??= phrasesByStem()
   const stems = words.map(stemOf)
   const found = stems.flatMap((first, at) =>
     (phrases?.get(first) ?? []).filter((phrase) =>

@@ -67,6 +67,7 @@ const searchOf = (fields: string[]) =>
 export function sectionIndex(
   guides: readonly PackagedGuide[],
   asksOfGuides: readonly GuideAsks[],
+  withdrawn: ReadonlySet<string> = new Set(),
 ): SectionIndex {
   const asksBySlug = new Map(asksOfGuides.map((asks) => [asks.guide, asks]))
   const sections = new Map<string, IndexedSection>()
@@ -78,7 +79,7 @@ export function sectionIndex(
   for (const guide of guides) {
     const known = asksBySlug.get(guide.slug)
     const names = [guide.title, guide.summary, ...(known?.names ?? [])].join('\n')
-    const parts = guideSections(guide)
+    const parts = guideSections(guide).filter(({ id }) => !withdrawn.has(id))
     for (const part of parts) {
       const { asks = [], types = [] } = known?.sections[part.key] ?? {}
       sections.set(part.id, { ...part, types: new Set(types) })

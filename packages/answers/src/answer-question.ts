@@ -1,0 +1,234 @@
+import type { Answer, AnswerRequest } from '@plainpath/domain'
+import type { QuestionType } from '@plainpath/guides'
+import type { Help } from './fixed-texts.ts'
+import type { Knowledge } from './knowledge.ts'
+import { passageOf, type ShownPassage } from './passages.ts'
+import { type QuestionLanguage, questionLanguage } from './scope/question-language.ts'
+import { asksToDeceive, notCovered, type OutOfScopeReading, otherSubject } from './scope/scope-gate.ts'
+import { choosePassages } from './sections/choose-passages.ts'
+import type { SectionReading } from './sections/section-index.ts'
+import { readTriggers, type TriggerMatch, type TriggerReading } from './triggers/match-triggers.ts'
+import type { TriggerFile } from './triggers/trigger-file.ts'
+
+const MOST_CHECKS = 5
+const MOST_PASSAGES_WITH_HAND_OFF = 4
+const MOST_SCORES = 10
+
+export interface AnswerOptions {
+  /** Adds rules and scores. */
+  readonly explain?: boolean
+}
+
+/** What was read of a question, before anything is decided. */
+interface Reading {
+  readonly language: QuestionLanguage
+  readonly triggers: TriggerReading
+  readonly sections: SectionReading
+  readonly facts: Readonly<Record<string, boolean>>
+}
+
+interface Decision {
+  readonly answer: Omit<Answer, 'disclaimer' | 'answersVersion' | 'explain'>
+  readonly rule: string
+}
+
+/**
+ * Answers a question from the guides, hands the person to an attorney, or says that no guide answers.
+ * The same arguments give the same answer. Nothing of the question is stored or logged.
+ *
+ * @param today decides which sources are stale and how dates in the question are read; its UTC day counts
+ */
+export function answerQuestion(
+  { question, facts }: AnswerRequest,
+  knowledge: Knowledge,
+  today: Date,
+  { explain = false }: AnswerOptions = {},
+): Answer {
+  const reading: Reading = {
+    language: questionLanguage(question, knowledge.sections.isKnown),
+    triggers: readTriggers(question, knowledge.triggers, today),
+    sections: knowledge.sections.find(question),
+    facts: facts ?? {},
+  }
+  const { answer, rule } = decide(question, reading, knowledge, today)
+  return {
+    ...answer,
+    disclaimer: disclaimerOf(knowledge),
+    answersVersion: knowledge.version,
+    ...(explain && { explain: explanationOf(reading, rule) }),
+  }
+}
+
+function decide(question: string, reading: Reading, knowledge: Knowledge, today: Date): Decision {
+  const { triggers, sections } = reading
+  const stated = statedTriggers(reading, knowledge)
+  const handOff = () => ({
+    answer: handedOff(stated, knowledge, today),
+    rule: stated.map(({ trigger }) => `trigger ${trigger.id}`).join(', '),
+  })
+  const refuse = (refusal: OutOfScopeReading) => ({
+    answer: refused(refusal, reading, knowledge),
+    rule: `${refusal.reason}: ${refusal.rule}`,
+  })
+  if (stated.some(({ because }) => because === 'facts')) return handOff()
+  if (reading.language !== 'en') return refuse({ reason: 'not-understood', rule: 'language' })
+  const deceit = asksToDeceive(question, knowledge.scope)
+  if (deceit && !triggers.dangerStated) return refuse(deceit)
+  if (stated.some(({ trigger }) => trigger.urgency !== 'normal')) return handOff()
+  const other = otherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
+  if (stated.length > 0) return handOff()
+  if (other) return refuse(other)
+  const uncovered = notCovered(question, sections, knowledge.scope)
+  if (uncovered) return refuse(uncovered)
+  const answer = informed(reading, knowledge, today)
+  if (answer.passages.length === 0) return refuse({ reason: 'no-guide', rule: 'no passage' })
+  return { answer, rule: 'sections' }
+}
+
+interface StatedTrigger {
+  readonly trigger: TriggerFile
+  readonly because: 'question' | 'facts'
+  readonly match: TriggerMatch | undefined
+}
+
+/** The triggers that the question or the facts state, in the order in which they are reported. */
+function statedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): readonly StatedTrigger[] {
+  const matches = new Map(triggers.matches.map((match) => [match.trigger, match]))
+  return knowledge.triggers.flatMap((trigger): StatedTrigger[] => {
+    const match = matches.get(trigger.id)
+    if (match !== undefined) return [{ trigger, because: 'question', match }]
+    return facts[trigger.id] === true ? [{ trigger, because: 'facts', match }] : []
+  })
+}
+
+function handedOff(
+  stated: readonly StatedTrigger[],
+  knowledge: Knowledge,
+  today: Date,
+): Decision['answer'] {
+  const { texts, origin } = knowledge
+  const allowed = [...new Set(stated.flatMap(({ trigger }) => trigger.mayStillSay))]
+  const sections = allowed.flatMap((id) => knowledge.sections.section(id) ?? [])
+  const lines = stated.flatMap(({ trigger }) => texts.emergency[trigger.id] ?? [])
+  return {
+    outcome: 'hand_off',
+    passages: sections
+      .slice(0, MOST_PASSAGES_WITH_HAND_OFF)
+      .map((section) => passageOf({ section, answers: true }, knowledge, today)),
+    handOff: {
+      reasons: stated.map(({ trigger, because, match }) => ({
+        trigger: trigger.id,
+        urgency: trigger.urgency,
+        why: trigger.why,
+        matched: (match?.matched ?? []).map(withoutLongNumbers),
+        because,
+        source: trigger.source,
+      })),
+      doNow: [...new Set(stated.flatMap(({ trigger }) => trigger.doNow))],
+      findHelp: [...namedLines(lines, knowledge), ...texts.findHelp],
+      contact: { topic: 'attorney', url: `${origin}/contact` },
+    },
+    check: [],
+  }
+}
+
+function refused(
+  { reason, link }: OutOfScopeReading,
+  { language, sections }: Reading,
+  { texts, links, guides, origin, ...knowledge }: Knowledge,
+): Decision['answer'] {
+  const inLanguages = (['es', 'en'] as const).filter((known) => known === 'en' || known === language)
+  const notices =
+    language === 'en'
+      ? [{ language: 'en', text: texts.outOfScope[reason] }]
+      : inLanguages.map((known) => ({ language: known, text: texts.languages[known] }))
+  const needsHelp = reason === 'asks-to-deceive' || reason === 'no-guide' || reason === 'not-understood'
+  const lines = language === 'en' ? [] : namedLines(texts.languageLines, { texts, ...knowledge })
+  const page = link === undefined ? undefined : links[link]
+  const near = reason === 'no-guide' ? guides.get(sections.hits[0]?.section.guide ?? '') : undefined
+  return {
+    outcome: 'out_of_scope',
+    passages: [],
+    outOfScope: {
+      reason,
+      notices,
+      links: page === undefined ? [] : [page],
+      findHelp: needsHelp ? [...lines, ...texts.findHelp] : [],
+      ...(near !== undefined && { nearGuide: { title: near.title, url: `${origin}/guides/${near.slug}` } }),
+    },
+    check: [],
+  }
+}
+
+function informed(
+  { triggers, sections, facts }: Reading,
+  knowledge: Knowledge,
+  today: Date,
+): Decision['answer'] {
+  const chosen = choosePassages(sections)
+  const checks = [
+    ...triggers.weak.map(({ trigger }) => trigger),
+    ...chosen.flatMap(({ section }) => knowledge.asks.get(section.guide)?.check ?? []),
+  ]
+  const byId = new Map(knowledge.triggers.map((trigger) => [trigger.id, trigger]))
+  const limits = limitsOf(chosen, sections.types, knowledge)
+  return {
+    outcome: 'information',
+    passages: chosen.map((passage) => passageOf(passage, knowledge, today)),
+    check: [...new Set(checks)]
+      .filter((id) => facts[id] !== false)
+      .flatMap((id) => byId.get(id) ?? [])
+      .slice(0, MOST_CHECKS)
+      .map(({ id, ask }) => ({ trigger: id, ask })),
+    ...(limits !== undefined && { limits }),
+  }
+}
+
+/** What a person asked and no passage that answers covers. Figures that change are never covered. */
+function limitsOf(
+  passages: readonly ShownPassage[],
+  asked: ReadonlySet<QuestionType>,
+  { texts }: Knowledge,
+): string | undefined {
+  const covered = new Set(passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]))
+  const open: (keyof typeof texts.limitsOf)[] = [...asked].filter((type) => !covered.has(type))
+  if (passages.every(({ answers }) => !answers)) open.push('subject')
+  if (open.length === 0) return undefined
+  return [texts.limitsBegin, ...open.map((type) => texts.limitsOf[type])].join(' ')
+}
+
+const namedLines = (names: readonly string[], { texts }: Pick<Knowledge, 'texts'>): Help[] =>
+  [...new Set(names)].flatMap((name) => texts.emergencyLines[name] ?? [])
+
+/** Five digits or more, with spaces or hyphens between them or without: a number of a person, a case or a card. */
+const LONG_NUMBER = /\d(?:[\s.-]?\d){4,}/g
+
+const withoutLongNumbers = (text: string): string => text.replace(LONG_NUMBER, '…')
+
+function disclaimerOf({ guides }: Knowledge): string {
+  const [guide] = guides.values()
+  if (guide === undefined) throw new Error('no guide is published')
+  return guide.disclaimer
+}
+
+function explanationOf({ language, triggers, sections }: Reading, rule: string): Answer['explain'] {
+  return {
+    language,
+    rules: [
+      ...triggers.matches.flatMap(({ trigger, patterns }) => patterns.map((id) => `${trigger}/${id}`)),
+      ...triggers.weak.flatMap(({ trigger, patterns }) => patterns.map((id) => `weak ${trigger}/${id}`)),
+      rule,
+    ],
+    questionTypes: [...sections.types],
+    scores: sections.hits.slice(0, MOST_SCORES).map(({ section, score, parts, typeMatches }) => ({
+      id: section.id,
+      score: rounded(score),
+      section: rounded(parts.section),
+      ask: rounded(parts.ask),
+      guide: rounded(parts.guide),
+      typeMatches,
+    })),
+  }
+}
+
+const rounded = (score: number): number => Math.round(score * 100) / 100

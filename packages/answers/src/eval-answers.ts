@@ -1,0 +1,191 @@
+/* oxlint-disable no-console -- a program whose output is what it prints */
+import { existsSync, readFileSync } from 'node:fs'
+import path from 'node:path'
+import { parseArgs } from 'node:util'
+import type { Answer } from '@plainpath/domain'
+import { answerQuestion } from './answer-question.ts'
+import { packagedKnowledge } from './knowledge.ts'
+
+const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--date YYYY-MM-DD]
+
+FILE has a line of JSON for each question: {"id", "question", "expected", "also_ok"}. "expected" is answer:GUIDE,
+handoff:TRIGGER or out_of_scope; "also_ok" lists other labels that count as right. The first letter of an id is its
+author's. --misses also prints each question that was not answered as expected, and why.`
+
+const QUESTIONS = '../shared/guides/questions-train.jsonl'
+const TODAY = '2026-11-23'
+
+interface Question {
+  readonly id: string
+  readonly question: string
+  readonly expected: string
+  readonly also_ok?: readonly string[]
+}
+
+interface Judged {
+  readonly asked: Question
+  readonly answer: Answer
+  readonly us: number
+}
+
+const labelled = (labels: readonly string[], kind: string): readonly string[] =>
+  labels.filter((label) => label.startsWith(`${kind}:`)).map((label) => label.slice(kind.length + 1))
+
+/** What the label wants, and what else it accepts. */
+const labelsOf = ({ expected, also_ok }: Question) => [expected, ...(also_ok ?? [])]
+
+const kindOf = ({ expected }: Question) => expected.split(':')[0] ?? ''
+
+const OUTCOME: Readonly<Record<string, string>> = {
+  answer: 'information',
+  handoff: 'hand_off',
+  out_of_scope: 'out_of_scope',
+}
+
+const guidesOf = ({ passages }: Answer) => [...new Set(passages.map(({ guide }) => guide))]
+const triggersOf = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger }) => trigger) ?? []
+
+/** Which outcomes are right, by the label and by what else it accepts. */
+const rightOutcome = ({ asked, answer }: Judged) =>
+  labelsOf(asked).some((label) => OUTCOME[label.split(':')[0] ?? ''] === answer.outcome)
+
+const handedOffLenient = ({ asked, answer }: Judged) =>
+  answer.outcome === 'hand_off' &&
+  labelled(labelsOf(asked), 'handoff').some((trigger) => triggersOf(answer).includes(trigger))
+
+const FIRST_CHECKS = 3
+
+const covered = (judged: Judged) =>
+  judged.answer.outcome === 'hand_off' ||
+  judged.answer.check
+    .slice(0, FIRST_CHECKS)
+    .some(({ trigger }) => labelled(labelsOf(judged.asked), 'handoff').includes(trigger))
+
+const expectedGuide = ({ asked }: Judged) => asked.expected.slice('answer:'.length)
+
+/** The rates for questions of one kind, each with its condition. */
+const RATES: Readonly<Record<string, readonly (readonly [name: string, is: (judged: Judged) => boolean])[]>> = {
+  answer: [
+    ['right guide first', (judged) => guidesOf(judged.answer)[0] === expectedGuide(judged)],
+    ['right guide among the passages', (judged) => guidesOf(judged.answer).includes(expectedGuide(judged))],
+    [
+      'right or accepted guide among the passages',
+      ({ asked, answer }) =>
+        labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide)),
+    ],
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+  ],
+  handoff: [
+    ['handed off for the expected trigger', ({ asked, answer }) => triggersOf(answer).includes(asked.expected.slice('handoff:'.length))],
+    ['handed off for an accepted trigger', handedOffLenient],
+    ['handed off or covered by the first checks', covered],
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+  ],
+  out_of_scope: [
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+    ['right or accepted outcome', rightOutcome],
+    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+  ],
+}
+
+const Z = 1.96
+
+/** The 95 % interval of Wilson for a share. */
+function interval(count: number, total: number): readonly [number, number] {
+  if (total === 0) return [0, 1]
+  const share = count / total
+  const scale = 1 + Z ** 2 / total
+  const middle = share + Z ** 2 / (2 * total)
+  const half = Z * Math.sqrt((share * (1 - share)) / total + Z ** 2 / (4 * total ** 2))
+  return [(middle - half) / scale, (middle + half) / scale]
+}
+
+const percent = (share: number) => (share * 100).toFixed(1).padStart(5)
+
+function rate(name: string, of: readonly Judged[], is: (judged: Judged) => boolean): string {
+  const count = of.filter(is).length
+  const [low, high] = interval(count, of.length)
+  return `${name.padEnd(46)} ${percent(count / of.length)} %  (${percent(low)} to ${percent(high)})  ${count} of ${of.length}`
+}
+
+function report(judged: readonly Judged[]): void {
+  console.log('expected      information  hand_off  out_of_scope')
+  for (const kind of Object.keys(RATES)) {
+    const of = judged.filter(({ asked }) => kindOf(asked) === kind)
+    const count = (outcome: string) => String(of.filter(({ answer }) => answer.outcome === outcome).length)
+    console.log(
+      `${kind.padEnd(13)} ${count('information').padStart(11)} ${count('hand_off').padStart(9)} ${count('out_of_scope').padStart(13)}`,
+    )
+  }
+  for (const [kind, rates] of Object.entries(RATES)) {
+    const of = judged.filter(({ asked }) => kindOf(asked) === kind)
+    if (of.length === 0) continue
+    console.log(`\n${kind}`)
+    for (const [name, is] of rates) console.log(`  ${rate(name, of, is)}`)
+  }
+  reportHandOffs(judged.filter(({ asked }) => kindOf(asked) === 'handoff'))
+  const times = judged.map(({ us }) => us).toSorted((a, b) => a - b)
+  const at = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
+  console.log(`\nµs for a question: median ${at(0.5)}, 95 % within ${at(0.95)}, most ${at(1)}`)
+}
+
+function reportHandOffs(judged: readonly Judged[]): void {
+  const byTrigger = Map.groupBy(judged, ({ asked }) => asked.expected.slice('handoff:'.length))
+  console.log('\nhand-offs for an accepted trigger, by the expected one')
+  for (const [trigger, of] of [...byTrigger].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+    console.log(`  ${rate(trigger, of, handedOffLenient)}`)
+}
+
+/** Whether the outcome and, of an answer, one of the guides are as expected. */
+function isMiss(judged: Judged): boolean {
+  const { asked, answer } = judged
+  if (!rightOutcome(judged)) return true
+  if (answer.outcome === 'hand_off') return !handedOffLenient(judged) && kindOf(asked) === 'handoff'
+  if (answer.outcome !== 'information') return false
+  return !labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide))
+}
+
+function printMiss({ asked, answer }: Judged): void {
+  const got = {
+    information: guidesOf(answer).join(', '),
+    hand_off: triggersOf(answer).join(', '),
+    out_of_scope: answer.outOfScope?.reason ?? '',
+  }[answer.outcome]
+  console.log(`${asked.id}  ${labelsOf(asked).join(' | ')}  got ${answer.outcome}: ${got}`)
+  console.log(`    ${asked.question}`)
+  console.log(`    rules: ${answer.explain?.rules.join('; ')}`)
+  const scores = answer.explain?.scores.slice(0, 4).map(({ id, score }) => `${id} ${score}`)
+  if (answer.outcome === 'information') console.log(`    scores: ${scores?.join('; ')}`)
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    misses: { type: 'boolean', default: false },
+    hands: { type: 'string' },
+    date: { type: 'string', default: TODAY },
+    help: { type: 'boolean', default: false },
+  },
+})
+const file = path.resolve(positionals[0] ?? QUESTIONS)
+
+if (values.help || !existsSync(file)) {
+  console.error(values.help ? USAGE : `There are no questions at ${file}.\n\n${USAGE}`)
+  process.exitCode = values.help ? 0 : 2
+} else {
+  const knowledge = packagedKnowledge('http://localhost:8080')
+  const today = new Date(`${values.date}T00:00:00Z`)
+  const judged = readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => JSON.parse(line) as Question)
+    .filter(({ id }) => values.hands === undefined || values.hands.includes(id.slice(0, 1)))
+    .map((asked): Judged => {
+      const begin = performance.now()
+      const answer = answerQuestion({ question: asked.question }, knowledge, today, { explain: true })
+      return { asked, answer, us: (performance.now() - begin) * 1_000 }
+    })
+  if (values.misses) for (const miss of judged.filter(isMiss)) printMiss(miss)
+  report(judged)
+}

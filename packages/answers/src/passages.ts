@@ -1,0 +1,42 @@
+import type { Answer } from '@plainpath/domain'
+import { INTRO, withNumberedSources } from '@plainpath/guides'
+import type { Knowledge } from './knowledge.ts'
+import type { IndexedSection } from './sections/section-index.ts'
+
+/** A section that an answer shows. */
+export interface ShownPassage {
+  readonly section: IndexedSection
+  /** Whether it covers what was asked. */
+  readonly answers: boolean
+}
+
+const DAY_MS = 86_400_000
+
+/** The section as the API shows it: sources in the order of their numbers, and only those that it cites. */
+export function passageOf(
+  { section, answers }: ShownPassage,
+  { guides, origin }: Knowledge,
+  today: Date,
+): Answer['passages'][number] {
+  const guide = guides.get(section.guide)
+  if (guide === undefined) throw new Error(`no guide ${section.guide}`)
+  const cited = guide.sources.filter(({ id }) => section.markdown.includes(`[^${id}]`))
+  const { body, sources } = withNumberedSources(section.markdown, cited)
+  const anchor = section.key === INTRO ? '' : `#${section.key}`
+  return {
+    id: section.id,
+    guide: section.guide,
+    heading: section.heading,
+    text: section.text,
+    markdown: body,
+    url: `${origin}/guides/${section.guide}${anchor}`,
+    answers,
+    sources: sources.map(({ title, url, agency, checked }) => ({
+      title,
+      url,
+      agency,
+      checked,
+      stale: today.getTime() > Date.parse(checked) + guide.maxAgeDays * DAY_MS,
+    })),
+  }
+}
