@@ -17,6 +17,8 @@ const ScopeFile = z.strictObject({
       unlessGuide: z.string().optional(),
       /** Its words are common ones: it holds only where nothing else places the question in US immigration. */
       weak: z.boolean().default(false),
+      /** It holds against triggers that are not urgent. */
+      firm: z.boolean().default(false),
       says: Phrases,
       with: z.array(Phrases).default([]),
       unless: Phrases.optional(),
@@ -37,7 +39,7 @@ export interface ScopeRule {
   readonly reason: Exclude<OutOfScopeReason, 'not-understood'>
   readonly link: string | undefined
   readonly unlessGuide: string | undefined
-  readonly weak: boolean
+  readonly firm: boolean
   /** Whether the rule holds for words joined by one space, with one before and one after. */
   readonly holds: (words: string) => boolean
 }
@@ -70,6 +72,7 @@ export function loadScopeRules(): ScopeRules {
   const topics = Object.entries(otherTopics).map(
     ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemOf))] as const,
   )
+  const forms = matcher(file.groups['forms'] ?? [])
   const citizens = matcher(file.groups['citizens'] ?? [])
   const forRelatives = matcher(file.groups['forRelatives'] ?? [])
   read = {
@@ -95,9 +98,10 @@ export function loadScopeRules(): ScopeRules {
         reason: rule.reason,
         link: rule.link,
         unlessGuide: rule.unlessGuide,
-        weak: rule.weak,
+        firm: rule.firm,
         holds(words) {
           if (!said.test(words) || !needed.every((list) => list.test(words))) return false
+          if (rule.reason === 'other-subject' && forms.test(words)) return false
           const ofCitizen =
             rule.reason === 'other-subject' && citizens.test(words) && !forRelatives.test(words)
           if (ofCitizen) return true
