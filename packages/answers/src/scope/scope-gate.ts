@@ -30,8 +30,11 @@ export function otherSubject(
 ): OutOfScopeReading | undefined {
   const words = scopeWords(question)
   const rule = rules.find(
-    ({ reason, unlessGuide, holds }) =>
-      reason !== 'asks-to-deceive' && !(unlessGuide !== undefined && guides.has(unlessGuide)) && holds(words),
+    ({ reason, weak, unlessGuide, holds }) =>
+      reason !== 'asks-to-deceive' &&
+      !weak &&
+      !(unlessGuide !== undefined && guides.has(unlessGuide)) &&
+      holds(words),
   )
   if (rule === undefined) return undefined
   const { reason, link, firm, id } = rule
@@ -39,7 +42,7 @@ export function otherSubject(
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
-const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45 }
+const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2.3
 
@@ -52,13 +55,16 @@ export function notCovered(
   const words = scopeWords(question)
   const immigration = rules.immigrationPhrases(words)
   const other = rules.otherTopic(words)
+  const weakRule = rules.rules.find(({ weak, holds }) => weak && holds(words))
   const nearestAsk = Math.max(0, ...reading.hits.map(({ parts }) => parts.ask))
   const evidence =
     nearestAsk +
     immigration * EVIDENCE.immigration +
     rules.nearPhrases(words) * EVIDENCE.near +
-    other.words * EVIDENCE.otherTopic
+    other.words * EVIDENCE.otherTopic +
+    (weakRule === undefined ? 0 : EVIDENCE.weakRule)
   if (evidence >= LEAST_EVIDENCE) return undefined
+  if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }
   return { reason: immigration > 0 ? 'no-guide' : 'not-understood', rule: 'too little evidence' }
 }
