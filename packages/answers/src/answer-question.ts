@@ -5,7 +5,7 @@ import type { Knowledge } from './knowledge.ts'
 import { passageOf, type ShownPassage } from './passages.ts'
 import { type QuestionLanguage, questionLanguage } from './scope/question-language.ts'
 import { asksToDeceive, notCovered, type OutOfScopeReading, otherSubject } from './scope/scope-gate.ts'
-import { choosePassages } from './sections/choose-passages.ts'
+import { choosePassages, NEVER_COVERED } from './sections/choose-passages.ts'
 import type { SectionReading } from './sections/section-index.ts'
 import { readTriggers, type TriggerMatch, type TriggerReading } from './triggers/match-triggers.ts'
 import type { TriggerFile } from './triggers/trigger-file.ts'
@@ -191,10 +191,12 @@ function limitsOf(
   { texts }: Knowledge,
 ): string | undefined {
   const covered = new Set(passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]))
-  const open: (keyof typeof texts.limitsOf)[] = [...asked].filter((type) => !covered.has(type))
+  const open: (keyof typeof texts.limitsOf)[] = [...asked].filter(
+    (type) => !covered.has(type) || NEVER_COVERED.has(type),
+  )
   if (passages.every(({ answers }) => !answers)) open.push('subject')
   if (open.length === 0) return undefined
-  return [texts.limitsBegin, ...open.map((type) => texts.limitsOf[type])].join(' ')
+  return `${texts.limitsBegin} ${open.map((type) => texts.limitsOf[type]).join('; ')}.`
 }
 
 const namedLines = (names: readonly string[], { texts }: Pick<Knowledge, 'texts'>): Help[] =>

@@ -42,7 +42,7 @@ export function otherSubject(
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
-const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1 }
+const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2.3
 
@@ -56,9 +56,8 @@ export function notCovered(
   const immigration = rules.immigrationPhrases(words)
   const other = rules.otherTopic(words)
   const weakRule = rules.rules.find(({ weak, holds }) => weak && holds(words))
-  const nearestAsk = Math.max(0, ...reading.hits.map(({ parts }) => parts.ask))
   const evidence =
-    nearestAsk +
+    reading.nearestAsk +
     immigration * EVIDENCE.immigration +
     rules.nearPhrases(words) * EVIDENCE.near +
     other.words * EVIDENCE.otherTopic +

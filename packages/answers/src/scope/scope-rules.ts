@@ -39,6 +39,7 @@ export interface ScopeRule {
   readonly reason: Exclude<OutOfScopeReason, 'not-understood'>
   readonly link: string | undefined
   readonly unlessGuide: string | undefined
+  readonly weak: boolean
   readonly firm: boolean
   /** Whether the rule holds for words joined by one space, with one before and one after. */
   readonly holds: (words: string) => boolean
@@ -98,6 +99,7 @@ export function loadScopeRules(): ScopeRules {
         reason: rule.reason,
         link: rule.link,
         unlessGuide: rule.unlessGuide,
+        weak: rule.weak,
         firm: rule.firm,
         holds(words) {
           if (!said.test(words) || !needed.every((list) => list.test(words))) return false

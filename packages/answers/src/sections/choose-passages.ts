@@ -4,30 +4,39 @@ import type { SectionHit, SectionReading } from './section-index.ts'
 
 const MOST_PASSAGES = 5
 const MOST_GUIDES = 3
-/** How many sections one guide may have: the first guide, and each other. */
-const MOST_OF = { first: 3, other: 2 }
-/** A passage of less than this share of the best one's score is left out. */
-const LEAST_SHARE = 0.4
+/** How many sections one guide may have: the best section's guide, and each other. */
+const MOST_OF = { first: 3, other: 1 }
+/** A passage with less than this share of the best one's score is left out. */
+const LEAST_SHARE = { first: 0.4, other: 0.6 }
 
 /** Figures and rules that change: guides name the official page instead, so no section fully answers. */
-const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest'])
+export const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest'])
 
-/** The sections to show, the best first: most from the best guide, and some from the next ones. */
+/** How near an ask of the section must be for the section to count as an answer. */
+const LEAST_ASK = { score: 2.5, share: 0.5 }
+
+/** The sections to show, the best first: most from the best section's guide, and one each from the next two. */
 export function choosePassages({ hits, types }: SectionReading): readonly ShownPassage[] {
+  const best = hits[0]
+  if (best === undefined) return []
   const chosen: SectionHit[] = []
   const counts = new Map<string, number>()
-  const least = (hits[0]?.score ?? 0) * LEAST_SHARE
   for (const hit of hits) {
-    if (chosen.length === MOST_PASSAGES || hit.score < least) break
+    if (chosen.length === MOST_PASSAGES) break
     const { guide } = hit.section
+    const place = guide === best.section.guide ? 'first' : 'other'
     const count = counts.get(guide) ?? 0
-    const most = guide === (chosen[0]?.section.guide ?? guide) ? MOST_OF.first : MOST_OF.other
-    if (count >= most || (count === 0 && counts.size === MOST_GUIDES)) continue
+    if (hit.score < best.score * LEAST_SHARE[place] || count === MOST_OF[place]) continue
+    if (count === 0 && counts.size === MOST_GUIDES) continue
     counts.set(guide, count + 1)
     chosen.push(hit)
   }
-  return chosen.map(({ section, typeMatches, askShare }) => {
-    const changes = [...types].some((type) => NEVER_COVERED.has(type))
-    return { section, answers: !changes && (types.size === 0 ? askShare >= 0.5 : typeMatches) }
-  })
+  return chosen.map((hit) => ({ section: hit.section, answers: answers(hit, types) }))
+}
+
+/** Whether the section covers what was asked: an ask of it is near, and it answers the kind of question. */
+function answers({ section, ask, askShare }: SectionHit, types: ReadonlySet<QuestionType>): boolean {
+  if (ask < LEAST_ASK.score || askShare < LEAST_ASK.share) return false
+  const asked = [...types].filter((type) => !NEVER_COVERED.has(type))
+  return types.size === 0 || asked.some((type) => section.types.has(type))
 }

@@ -2,14 +2,14 @@ import type { QuestionType } from '@plainpath/guides'
 
 /** How people ask for each kind of thing. Read without accents and apostrophes, in lower case. */
 const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
-  ['cost', /\b(?:how much (?:is|does|do|it|will|are|for|to|the)|costs?|fees?|price|cuanto cuesta|expensive|pay for it)\b/],
-  ['amount', /\b(?:how many|how much (?:money|income|english|do (?:i|we|you) (?:need|have to) (?:make|earn))|amount|minimum|maximum)\b/],
+  ['cost', /\b(?:how much (?:is|does|do|it|will|are|to|the|for)|what does it cost|costs?|(?:is there|what is|whats|what s) (?:a|the) fee|fee for|price|cuanto cuesta)\b/],
+  ['amount', /\b(?:how many(?! (?:days|weeks|months|years|time))|how much (?:money|income|english|do (?:i|we|you) (?:need|have to) (?:make|earn))|minimum|maximum)\b/],
   [
     'duration',
-    /\b(?:how long (?:does|do|is|are|will|until|it|to|for|before|b4|after|can|would|must|the)|how many (?:days|weeks|months|years)|processing time|takes? (?:so |too )?long|how much (?:longer|time)|waiting time|wait time)\b/,
+    /\b(?:how long (?:does|do|is|are|will|until|it|to|for|before|b4|after|can|would|must|the)|how many (?:days|weeks|months|years)|processing time|takes? (?:so |too )?long|within (?:how long|what time)|how long (?:time|after)|how much (?:longer|time)|waiting time|wait time)\b/,
   ],
   ['validity', /\b(?:expire[sd]?|valid|still good|good for|good until|extension|extended|runs? out|cuanto dura)\b/],
-  ['when', /\b(?:when|how (?:soon|early|late)|deadline|what (?:day|date)|too (?:early|late|soon)|by when|cuando)\b/],
+  ['when', /\b(?:when|within how long|how many (?:days|weeks|months|years)|how long (?:after|before|time)|how (?:soon|early|late)|deadline|what (?:day|date)|too (?:early|late|soon)|by when|cuando)\b/],
   ['where', /\b(?:where|which (?:office|website|page|site|agency|court)|what (?:address|website|site|office)|website|donde)\b/],
   ['form', /\b(?:(?:which|what) (?:is the )?(?:forms?|application|paper)|form number|what forma?)\b/],
   [

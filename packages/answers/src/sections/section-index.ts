@@ -13,6 +13,7 @@ import {
 import MiniSearch from 'minisearch'
 import { askIndex } from './ask-index.ts'
 import { guideWordsFor } from './everyday-names.ts'
+import { withoutDenials } from './denials.ts'
 import { questionTypes } from './question-types.ts'
 
 /** A section with what is known of the questions that it answers. */
@@ -25,6 +26,8 @@ export interface SectionHit {
   /** Higher is better; comparable within one question only. */
   readonly score: number
   readonly parts: { readonly section: number; readonly ask: number; readonly guide: number }
+  /** How near the nearest ask of the section is. */
+  readonly ask: number
   /** The share of the nearest ask's information that the question has, from 0 to 1. */
   readonly askShare: number
   /** Whether the section answers the kind of question that was asked. */
@@ -35,9 +38,8 @@ export interface SectionReading {
   /** Best first. */
   readonly hits: readonly SectionHit[]
   readonly types: ReadonlySet<QuestionType>
-  readonly terms: readonly string[]
-  /** From 0 to 1: how fully the question holds the best ask of all sections. */
-  readonly nearest: number
+  /** How near the nearest ask of all sections is. */
+  readonly nearestAsk: number
 }
 
 export interface SectionIndex {
@@ -49,7 +51,8 @@ export interface SectionIndex {
 
 const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
 const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
-export const WEIGHTS = { section: 1, ask: 30, guide: 0.7, names: 1, type: 0.2, minShared: 0, mode: 0 }
+/** What the section, its nearest ask and its guide weigh in a score; and what it gains when it answers the kind of question. */
+const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.2 }
 const MOST_WORDS = 200
 
 const termsIn = (text: string) => termsOf(wordsOf(text))
@@ -119,9 +122,9 @@ export function sectionIndex(
     isKnown: (word) => known.has(word),
     section: (id) => sections.get(id),
     find(question) {
-      const words = wordsOf(question).slice(0, MOST_WORDS).map(spelling.correct)
+      const words = wordsOf(withoutDenials(question)).slice(0, MOST_WORDS).map(spelling.correct)
       const own = termsOfQuestion(words)
-      const asked = [...new Set([...own, ...(WEIGHTS.names ? termsIn(guideWordsFor(words).join(' ')) : [])])]
+      const asked = [...new Set([...own, ...termsIn(guideWordsFor(words).join(' '))])]
       const types = questionTypes(question)
       const query = asked.join(' ')
       const askMatches = byAsk.match(asked)
@@ -144,17 +147,17 @@ export function sectionIndex(
           section,
           score: sum * (typeMatches ? 1 + WEIGHTS.type : 1),
           parts,
+          ask: parts.ask,
           askShare: ask?.share ?? 0,
           typeMatches,
         }
       })
-      let nearest = 0
-      for (const { share } of askMatches.values()) nearest = Math.max(nearest, share)
+      let nearestAsk = 0
+      for (const { score } of askMatches.values()) nearestAsk = Math.max(nearestAsk, score)
       return {
         hits: hits.toSorted((a, b) => b.score - a.score || (a.section.id < b.section.id ? -1 : 1)),
         types,
-        terms: asked,
-        nearest,
+        nearestAsk,
       }
     },
   }
