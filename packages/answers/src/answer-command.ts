@@ -1,4 +1,3 @@
-/* oxlint-disable no-console -- a program whose output is what it prints */
 import { parseArgs } from 'node:util'
 import { answerRequest } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'

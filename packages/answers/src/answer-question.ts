@@ -14,7 +14,7 @@ const MOST_CHECKS = 5
 const MOST_PASSAGES_WITH_HAND_OFF = 4
 const MOST_SCORES = 10
 
-export interface AnswerOptions {
+interface AnswerOptions {
   /** Adds rules and scores. */
   readonly explain?: boolean
 }
@@ -101,11 +101,7 @@ function statedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): rea
   })
 }
 
-function handedOff(
-  stated: readonly StatedTrigger[],
-  knowledge: Knowledge,
-  today: Date,
-): Decision['answer'] {
+function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today: Date): Decision['answer'] {
   const { texts, origin } = knowledge
   const allowed = [...new Set(stated.flatMap(({ trigger }) => trigger.mayStillSay))]
   const sections = allowed.flatMap((id) => knowledge.sections.section(id) ?? [])
@@ -190,7 +186,9 @@ function limitsOf(
   asked: ReadonlySet<QuestionType>,
   { texts }: Knowledge,
 ): string | undefined {
-  const covered = new Set(passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]))
+  const covered = new Set(
+    passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]),
+  )
   const open: (keyof typeof texts.limitsOf)[] = [...asked].filter(
     (type) => !covered.has(type) || NEVER_COVERED.has(type),
   )

@@ -12,7 +12,7 @@ FILE has a line of JSON for each question: {"id", "question", "expected", "also_
 handoff:TRIGGER or out_of_scope; "also_ok" lists other labels that count as right. The first letter of an id is its
 author's. --misses also prints each question that was not answered as expected, and why.`
 
-const QUESTIONS = '../shared/guides/questions-train.jsonl'
+const QUESTIONS = 'packages/answers/examples/questions.jsonl'
 const TODAY = '2026-11-23'
 
 interface Question {
@@ -64,30 +64,34 @@ const covered = (judged: Judged) =>
 const expectedGuide = ({ asked }: Judged) => asked.expected.slice('answer:'.length)
 
 /** The rates for questions of one kind, each with its condition. */
-const RATES: Readonly<Record<string, readonly (readonly [name: string, is: (judged: Judged) => boolean])[]>> = {
-  answer: [
-    ['right guide first', (judged) => guidesOf(judged.answer)[0] === expectedGuide(judged)],
-    ['right guide among the passages', (judged) => guidesOf(judged.answer).includes(expectedGuide(judged))],
-    [
-      'right or accepted guide among the passages',
-      ({ asked, answer }) =>
-        labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide)),
+const RATES: Readonly<Record<string, readonly (readonly [name: string, is: (judged: Judged) => boolean])[]>> =
+  {
+    answer: [
+      ['right guide first', (judged) => guidesOf(judged.answer)[0] === expectedGuide(judged)],
+      ['right guide among the passages', (judged) => guidesOf(judged.answer).includes(expectedGuide(judged))],
+      [
+        'right or accepted guide among the passages',
+        ({ asked, answer }) =>
+          labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide)),
+      ],
+      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+      ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
     ],
-    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
-    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
-  ],
-  handoff: [
-    ['handed off for the expected trigger', ({ asked, answer }) => triggersOf(answer).includes(asked.expected.slice('handoff:'.length))],
-    ['handed off for an accepted trigger', handedOffLenient],
-    ['handed off or covered by the first checks', covered],
-    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
-  ],
-  out_of_scope: [
-    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
-    ['right or accepted outcome', rightOutcome],
-    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
-  ],
-}
+    handoff: [
+      [
+        'handed off for the expected trigger',
+        ({ asked, answer }) => triggersOf(answer).includes(asked.expected.slice('handoff:'.length)),
+      ],
+      ['handed off for an accepted trigger', handedOffLenient],
+      ['handed off or covered by the first checks', covered],
+      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+    ],
+    out_of_scope: [
+      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+      ['right or accepted outcome', rightOutcome],
+      ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+    ],
+  }
 
 const Z = 1.96
 

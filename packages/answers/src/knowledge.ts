@@ -1,13 +1,8 @@
 import { createHash } from 'node:crypto'
-import {
-  type GuideAsks,
-  loadGuides,
-  loadSectionAsks,
-  type PackagedGuide,
-} from '@plainpath/guides'
+import { type GuideAsks, loadGuides, loadSectionAsks, type PackagedGuide } from '@plainpath/guides'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
-import { guideNames } from './sections/everyday-names.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
+import { guideNames } from './sections/everyday-names.ts'
 import { type SectionIndex, sectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
@@ -37,7 +32,7 @@ export interface Knowledge {
 }
 
 /**
- * Prepares what answers are made from. It takes some 100 ms: once for each change of guides or switches.
+ * Prepares what answers are made from. It takes up to a second: once for each change of guides or switches.
  *
  * @param options.origin the site's address, without a slash at its end
  */

@@ -4,14 +4,14 @@ import { GuideSlug, GuideSource } from './guide.ts'
 import { RULES } from './rules.ts'
 
 /** Names a trigger: lower-case words joined by hyphens. */
-export const TriggerId = z
+const TriggerId = z
   .string()
   .max(80)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
   .meta({ description: 'Names a trigger: lower-case words joined by hyphens.' })
 
 /** Line ends become `\n`; the length counts code points. */
-export const Question = z
+const Question = z
   .string()
   .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
   .refine((text) => text !== '', 'must say something')
@@ -59,12 +59,17 @@ const Help = z.object({
 })
 
 const PassageSource = GuideSource.omit({ checkedBy: true }).extend({
-  stale: z.boolean().meta({ description: 'True when the source was checked too long ago: look at it first.' }),
+  stale: z
+    .boolean()
+    .meta({ description: 'True when the source was checked too long ago: look at it first.' }),
 })
 
 /** A section of a guide. */
 const Passage = z.object({
-  id: z.string().min(1).meta({ description: '`guide#section`; the introduction of a guide has its slug alone.' }),
+  id: z
+    .string()
+    .min(1)
+    .meta({ description: '`guide#section`; the introduction of a guide has its slug alone.' }),
   guide: GuideSlug,
   heading: z.string().min(1),
   text: z.string().min(1).meta({ description: 'Plain text.' }),
@@ -100,7 +105,9 @@ const OutOfScope = z.object({
     .meta({ description: 'What to tell the person. In two languages if the question is in Spanish.' }),
   links: z.array(Link).meta({ description: 'Official pages on the subject.' }),
   findHelp: z.array(Help),
-  nearGuide: Link.optional().meta({ description: 'A guide whose subject is near. It does not answer the question.' }),
+  nearGuide: Link.optional().meta({
+    description: 'A guide whose subject is near. It does not answer the question.',
+  }),
 })
 
 const Explanation = z.object({
@@ -131,7 +138,8 @@ export const Answer = z.object({
   limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
   disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the answer.' }),
   answersVersion: z.string().min(1).meta({
-    description: 'Changes with the guides, the triggers and the rules. The same question, facts, version and day give the same response.',
+    description:
+      'Changes with the guides, the triggers and the rules. The same question, facts, version and day give the same response.',
   }),
   explain: Explanation.optional().meta({ description: 'Only with `?explain=true`.' }),
 })

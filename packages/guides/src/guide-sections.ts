@@ -28,7 +28,9 @@ export const anchorOf = (heading: string): string =>
     .replace(/\s/g, '-')
 
 /** The sections of a guide in its order, without the closing one that sends people to an attorney. */
-export function guideSections(guide: Pick<PackagedGuide, 'slug' | 'title' | 'body'>): readonly GuideSection[] {
+export function guideSections(
+  guide: Pick<PackagedGuide, 'slug' | 'title' | 'body'>,
+): readonly GuideSection[] {
   const [intro = '', ...rest] = guide.body.split(/^## +/m)
   const taken = new Map<string, number>()
   const sections = rest.map((part) => {
@@ -59,7 +61,7 @@ function section(guide: string, key: string, heading: string, part: string): Gui
 }
 
 /** A block without markers, links' addresses and emphasis. */
-export const plainText = (block: string): string =>
+const plainText = (block: string): string =>
   block
     .replace(SOURCE_MARKER, '')
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')

@@ -31,7 +31,6 @@ const SectionAsks = z.strictObject({
   /** Questions that the section answers, in people's words. They are indexed and never shown. */
   asks: z.array(Phrase).min(3).max(12),
 })
-export type SectionAsks = Readonly<z.infer<typeof SectionAsks>>
 
 const GuideAsks = z.strictObject({
   guide: GuideSlug,

@@ -33,7 +33,9 @@ const WORDS = Object.entries(FUNCTION_WORDS).map(
 /** English words that people use in every language, and words that are the same in another. */
 const LOANS = new Set(
   `green card visa daca tps uscis opt status no me a social legal app online email ice parole sponsor stem ead final general
-  error hospital total federal asylum u f i san los angeles miami texas houston california florida mexico`.split(/\s+/),
+  error hospital total federal asylum u f i san los angeles miami texas houston california florida mexico`.split(
+    /\s+/,
+  ),
 )
 
 const MOST_WORDS = 200
@@ -46,10 +48,7 @@ const MIXED_FROM = 2
  *
  * @param isEnglish whether a word, in lower case and without accents, is one that English guides use
  */
-export function questionLanguage(
-  question: string,
-  isEnglish: (word: string) => boolean,
-): QuestionLanguage {
+export function questionLanguage(question: string, isEnglish: (word: string) => boolean): QuestionLanguage {
   const letters = question.match(/\p{L}/gu)?.length ?? 0
   const latin = question.match(/\p{Script=Latin}/gu)?.length ?? 0
   if (letters >= 4 && latin < letters / 2) return 'other'
@@ -63,7 +62,9 @@ export function questionLanguage(
   if (best === undefined || best.count < 2 || best.count <= english * 2) return 'en'
   if (best.count < words.length / 6) return 'en'
   const foreign = WORDS.find(([language]) => language === best.language)?.[1]
-  const mixed = new Set(words.filter((word) => isEnglish(word) && !LOANS.has(word) && foreign?.has(word) !== true))
+  const mixed = new Set(
+    words.filter((word) => isEnglish(word) && !LOANS.has(word) && foreign?.has(word) !== true),
+  )
   if (mixed.size >= MIXED_FROM) return 'en'
   return best.language === 'es' ? 'es' : 'other'
 }

@@ -34,7 +34,7 @@ const dataFile = (name: string): unknown =>
 
 export type OutOfScopeReason = z.infer<typeof ScopeFile>['rules'][number]['reason'] | 'not-understood'
 
-export interface ScopeRule {
+interface ScopeRule {
   readonly id: string
   readonly reason: Exclude<OutOfScopeReason, 'not-understood'>
   readonly link: string | undefined

@@ -1,5 +1,5 @@
 /** How near the questions that a section answers are to a question that was asked. */
-export interface AskMatch {
+interface AskMatch {
   /** The information of the words that both have, in nats, over the square root of the ask's: favours long and exact matches. */
   readonly score: number
   /** The share of the ask's information that the question has, from 0 to 1. */

@@ -1,14 +1,10 @@
 import { readFileSync } from 'node:fs'
-import { stemOf, wordsOf } from '@plainpath/guides'
+import { wordsOf } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { phraseFinder } from './phrase-finder.ts'
 
 const File = z.record(z.string(), z.array(z.coerce.string().min(1)).min(1))
-
-interface Phrase {
-  readonly stems: readonly string[]
-  readonly adds: readonly string[]
-}
 
 let names: z.infer<typeof File> | undefined
 
@@ -20,24 +16,14 @@ export function guideNames(): Readonly<z.infer<typeof File>> {
   return names
 }
 
-/** By the stem that a phrase begins with. */
-function phrasesByStem(): ReadonlyMap<string, readonly Phrase[]> {
-  const phrases = Object.entries(guideNames()).flatMap(([name, variants]) =>
-    variants.map((variant) => ({ stems: wordsOf(variant).map(stemOf), adds: wordsOf(name) })),
-  )
-  return Map.groupBy(phrases, ({ stems }) => stems[0] ?? '')
-}
-
-let phrases: ReadonlyMap<string, readonly Phrase[]> | undefined
+let find: ((words: readonly string[]) => readonly string[]) | undefined
 
 /** The words that guides use for what the words of a question name in another way. */
 export function guideWordsFor(words: readonly string[]): readonly string[] {
-  phrases ??= phrasesByStem()
-  const stems = words.map(stemOf)
-  const found = stems.flatMap((first, at) =>
-    (phrases?.get(first) ?? []).filter((phrase) =>
-      phrase.stems.every((stem, offset) => stems[at + offset] === stem),
+  find ??= phraseFinder(
+    Object.entries(guideNames()).flatMap(([name, variants]) =>
+      variants.map((variant) => [variant, name] as const),
     ),
   )
-  return [...new Set(found.flatMap(({ adds }) => adds))]
+  return [...new Set(find(words))].flatMap(wordsOf)
 }

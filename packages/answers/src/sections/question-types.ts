@@ -2,15 +2,30 @@ import type { QuestionType } from '@plainpath/guides'
 
 /** How people ask for each kind of thing. Read without accents and apostrophes, in lower case. */
 const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
-  ['cost', /\b(?:how much (?:is|does|do|it|will|are|to|the|for)|what does it cost|costs?|(?:is there|what is|whats|what s) (?:a|the) fee|fee for|price|cuanto cuesta)\b/],
-  ['amount', /\b(?:how many(?! (?:days|weeks|months|years|time))|how much (?:money|income|english|do (?:i|we|you) (?:need|have to) (?:make|earn))|minimum|maximum)\b/],
+  [
+    'cost',
+    /\b(?:how much (?:is|does|do|it|will|are|to|the|for)|what does it cost|costs?|(?:is there|what is|whats|what s) (?:a|the) fee|fee for|price|cuanto cuesta)\b/,
+  ],
+  [
+    'amount',
+    /\b(?:how many(?! (?:days|weeks|months|years|time))|how much (?:money|income|english|do (?:i|we|you) (?:need|have to) (?:make|earn))|minimum|maximum)\b/,
+  ],
   [
     'duration',
     /\b(?:how long (?:does|do|is|are|will|until|it|to|for|before|b4|after|can|would|must|the)|how many (?:days|weeks|months|years)|processing time|takes? (?:so |too )?long|within (?:how long|what time)|how long (?:time|after)|how much (?:longer|time)|waiting time|wait time)\b/,
   ],
-  ['validity', /\b(?:expire[sd]?|valid|still good|good for|good until|extension|extended|runs? out|cuanto dura)\b/],
-  ['when', /\b(?:when|within how long|how many (?:days|weeks|months|years)|how long (?:after|before|time)|how (?:soon|early|late)|deadline|what (?:day|date)|too (?:early|late|soon)|by when|cuando)\b/],
-  ['where', /\b(?:where|which (?:office|website|page|site|agency|court)|what (?:address|website|site|office)|website|donde)\b/],
+  [
+    'validity',
+    /\b(?:expire[sd]?|valid|still good|good for|good until|extension|extended|runs? out|cuanto dura)\b/,
+  ],
+  [
+    'when',
+    /\b(?:when|within how long|how many (?:days|weeks|months|years)|how long (?:after|before|time)|how (?:soon|early|late)|deadline|what (?:day|date)|too (?:early|late|soon)|by when|cuando)\b/,
+  ],
+  [
+    'where',
+    /\b(?:where|which (?:office|website|page|site|agency|court)|what (?:address|website|site|office)|website|donde)\b/,
+  ],
   ['form', /\b(?:(?:which|what) (?:is the )?(?:forms?|application|paper)|form number|what forma?)\b/],
   [
     'proof',
@@ -26,10 +41,19 @@ const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
     /\b(?:what (?:happens?|will happen|would happen|if)|what s next|happens (?:if|when|after)|(?:is it|be) a problem|in trouble|lose|denied|will (?:it|this|that|they|i|he|she) (?:hurt|affect|lose|deny|cancel)|affect|hurt my|que pasa)\b/,
   ],
   ['reason', /\b(?:why|how come|porque|for what reason)\b/],
-  ['definition', /\b(?:what (?:is|s|are|does|do (?:they|you) mean)|meaning|means?|explain|difference|stands? for|que es)\b/],
-  ['latest', /\b(?:new (?:rules?|law|fees?|test|edition)|still|this (?:year|month|week)|these days|news|changed|latest|currently|right now|anymore)\b/],
+  [
+    'definition',
+    /\b(?:what (?:is|s|are|does|do (?:they|you) mean)|meaning|means?|explain|difference|stands? for|que es)\b/,
+  ],
+  [
+    'latest',
+    /\b(?:new (?:rules?|law|fees?|test|edition)|still|this (?:year|month|week)|these days|news|changed|latest|currently|right now|anymore)\b/,
+  ],
   ['contact', /\b(?:phone|number to call|call|hotline|talk to (?:a|some)|contact|reach)\b/],
-  ['how', /\b(?:how (?:do|does|can|to|should|would|did|i|we|is|are)|steps?|process|what (?:do|should|can|must) (?:i|we|he|she|they|you) (?:do|need|file)|way to|como)\b/],
+  [
+    'how',
+    /\b(?:how (?:do|does|can|to|should|would|did|i|we|is|are)|steps?|process|what (?:do|should|can|must) (?:i|we|he|she|they|you) (?:do|need|file)|way to|como)\b/,
+  ],
 ]
 
 /** What a question wants to know; several at once, or nothing. */

@@ -12,8 +12,9 @@ import {
 } from '@plainpath/guides'
 import MiniSearch from 'minisearch'
 import { askIndex } from './ask-index.ts'
-import { guideWordsFor } from './everyday-names.ts'
 import { withoutDenials } from './denials.ts'
+import { guideWordsFor } from './everyday-names.ts'
+import { phraseFinder } from './phrase-finder.ts'
 import { questionTypes } from './question-types.ts'
 
 /** A section with what is known of the questions that it answers. */
@@ -53,6 +54,8 @@ const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
 const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
 /** What the section, its nearest ask and its guide weigh in a score; and what it gains when it answers the kind of question. */
 const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.2 }
+/** What is left of a section's score when the question names a subject that its guide is not for. */
+const OTHER_GUIDES_SUBJECT = 0.8
 const MOST_WORDS = 200
 
 const termsIn = (text: string) => termsOf(wordsOf(text))
@@ -116,6 +119,9 @@ export function sectionIndex(
   }
   const weightOf = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
   const byAsk = askIndex(allAsks, weightOf)
+  const notFor = phraseFinder(
+    asksOfGuides.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
+  )
   const spelling = spellingOf(vocabulary)
   const known = new Set(vocabulary)
   return {
@@ -126,6 +132,7 @@ export function sectionIndex(
       const own = termsOfQuestion(words)
       const asked = [...new Set([...own, ...termsIn(guideWordsFor(words).join(' '))])]
       const types = questionTypes(question)
+      const otherGuides = new Set(notFor(words))
       const query = asked.join(' ')
       const askMatches = byAsk.match(asked)
       const guideScores = new Map(
@@ -145,7 +152,10 @@ export function sectionIndex(
         const sum = parts.section * WEIGHTS.section + parts.ask * WEIGHTS.ask + parts.guide * WEIGHTS.guide
         return {
           section,
-          score: sum * (typeMatches ? 1 + WEIGHTS.type : 1),
+          score:
+            sum *
+            (typeMatches ? 1 + WEIGHTS.type : 1) *
+            (otherGuides.has(section.guide) ? OTHER_GUIDES_SUBJECT : 1),
           parts,
           ask: parts.ask,
           askShare: ask?.share ?? 0,

@@ -1,0 +1,76 @@
+import { describe, expect, test } from 'vitest'
+import { ATTORNEY_HEADING } from './guide-body.ts'
+import { anchorOf, guideSections } from './guide-sections.ts'
+import { loadGuides } from './load-guides.ts'
+import { loadSectionAsks } from './section-asks.ts'
+
+describe('sections of a guide', () => {
+  test.each([
+    ['When to ask for a new card', 'when-to-ask-for-a-new-card'],
+    ['Will the person find out?', 'will-the-person-find-out'],
+    ['What changes often: check here', 'what-changes-often-check-here'],
+    ['If your green card case is open (Form I-485)', 'if-your-green-card-case-is-open-form-i-485'],
+    ['If it says "delivered", but no card came', 'if-it-says-delivered-but-no-card-came'],
+  ])('%s has the anchor that GitHub gives it', (heading, anchor) => {
+    expect(anchorOf(heading)).toBe(anchor)
+  })
+
+  test('text before the first heading is the introduction, headings that repeat are numbered', () => {
+    const body =
+      'First. [^a]\n\n## Steps\n\n1. See [the **form**](https://www.uscis.gov/i-90). [^a]\n\n## Steps\n\nLast.'
+    expect(guideSections({ slug: 'a-guide', title: 'A guide', body })).toEqual([
+      {
+        guide: 'a-guide',
+        key: 'intro',
+        id: 'a-guide',
+        heading: 'A guide',
+        markdown: 'First. [^a]',
+        text: 'First.',
+      },
+      {
+        guide: 'a-guide',
+        key: 'steps',
+        id: 'a-guide#steps',
+        heading: 'Steps',
+        markdown: '1. See [the **form**](https://www.uscis.gov/i-90). [^a]',
+        text: 'See the form.',
+      },
+      {
+        guide: 'a-guide',
+        key: 'steps-1',
+        id: 'a-guide#steps-1',
+        heading: 'Steps',
+        markdown: 'Last.',
+        text: 'Last.',
+      },
+    ])
+  })
+
+  test('the section that sends people to an attorney is none', () => {
+    const headings = loadGuides().flatMap((guide) => guideSections(guide).map(({ heading }) => heading))
+    expect(headings).not.toContain(ATTORNEY_HEADING)
+  })
+})
+
+describe('asks', () => {
+  const asks = new Map(loadSectionAsks().map((file) => [file.guide, file]))
+
+  test.each(loadGuides().map((guide) => [guide.slug, guide] as const))(
+    '%s has asks for each section, and for no other',
+    (slug, guide) => {
+      const keys = guideSections(guide).map(({ key }) => key)
+      expect(Object.keys(asks.get(slug)?.sections ?? {}).toSorted()).toEqual(keys.toSorted())
+    },
+  )
+
+  test('each file belongs to a guide', () => {
+    expect([...asks.keys()]).toEqual(loadGuides().map(({ slug }) => slug))
+  })
+
+  test('no ask is given twice', () => {
+    const all = [...asks.values()].flatMap((file) =>
+      Object.values(file.sections).flatMap((section) => section.asks),
+    )
+    expect(all.filter((ask, at) => all.indexOf(ask) !== at)).toEqual([])
+  })
+})
