@@ -69,7 +69,7 @@ describe('asks', () => {
 
   test('no ask is given twice', () => {
     const all = [...asks.values()].flatMap((file) =>
-      Object.values(file.sections).flatMap((section) => section.asks),
+      Object.values(file.sections).flatMap((section) => [...section.asks, ...section.near]),
     )
     expect(all.filter((ask, at) => all.indexOf(ask) !== at)).toEqual([])
   })

@@ -26,11 +26,15 @@ export type QuestionType = (typeof QUESTION_TYPES)[number]
 
 const Phrase = z.string().min(1).max(200)
 
-const SectionAsks = z.strictObject({
-  types: z.array(z.enum(QUESTION_TYPES)).min(1),
-  /** Questions that the section answers, in people's words. They are indexed and never shown. */
-  asks: z.array(Phrase).min(3).max(12),
-})
+const SectionAsks = z
+  .strictObject({
+    types: z.array(z.enum(QUESTION_TYPES)).min(1),
+    /** Questions that the section answers, in people's words. They are indexed and never shown. */
+    asks: z.array(Phrase).max(12),
+    /** Questions on its subject that it does not answer: they find the section, and the answer says so. */
+    near: z.array(Phrase).default([]),
+  })
+  .refine(({ asks, near }) => asks.length + near.length >= 3, 'must have three asks or more')
 
 const GuideAsks = z.strictObject({
   guide: GuideSlug,

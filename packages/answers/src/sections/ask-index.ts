@@ -4,8 +4,8 @@ interface AskMatch {
   readonly score: number
   /** The share of the ask's information that the question has, from 0 to 1. */
   readonly share: number
-  /** The place of the ask among those of its section. */
-  readonly ask: number
+  /** Whether the section answers the ask; if not, the ask only names its subject. */
+  readonly answered: boolean
 }
 
 export interface AskIndex {
@@ -15,7 +15,7 @@ export interface AskIndex {
 
 interface IndexedAsk {
   readonly section: string
-  readonly ask: number
+  readonly answered: boolean
   readonly terms: ReadonlySet<string>
 }
 
@@ -44,12 +44,12 @@ export function askIndex(asks: readonly IndexedAsk[], weightOf: (term: string) =
       }
       const best = new Map<string, AskMatch>()
       for (const [at, weight] of shared) {
-        const { section, ask } = asks[at] ?? { section: '', ask: 0 }
+        const { section, answered } = asks[at] ?? { section: '', answered: false }
         const size = sizes[at] ?? 1
         const score = weight / Math.sqrt(size)
         const known = best.get(section)
-        if (known === undefined || score > known.score || (score === known.score && ask < known.ask))
-          best.set(section, { score, share: weight / size, ask })
+        if (known === undefined || score > known.score)
+          best.set(section, { score, share: weight / size, answered })
       }
       return best
     },

@@ -12,8 +12,11 @@ const LEAST_SHARE = { first: 0.4, other: 0.6 }
 /** Figures and rules that change: guides name the official page instead, so no section fully answers. */
 export const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest'])
 
+/** The section of each guide that only links official pages, for what changes often. */
+const CHANGES = 'what-changes-often-check-here'
+
 /** How near an ask of the section must be for the section to count as an answer. */
-const LEAST_ASK = { score: 2.5, share: 0.5 }
+const LEAST_ASK = { score: 2.3, share: 0.5 }
 
 /** The sections to show, the best first: most from the best section's guide, and one each from the next two. */
 export function choosePassages({ hits, types }: SectionReading): readonly ShownPassage[] {
@@ -35,7 +38,11 @@ export function choosePassages({ hits, types }: SectionReading): readonly ShownP
 }
 
 /** Whether the section covers what was asked: an ask of it is near, and it answers the kind of question. */
-function answers({ section, ask, askShare }: SectionHit, types: ReadonlySet<QuestionType>): boolean {
+function answers(
+  { section, ask, askShare, answersAsk }: SectionHit,
+  types: ReadonlySet<QuestionType>,
+): boolean {
+  if (!answersAsk || section.key === CHANGES) return false
   if (ask < LEAST_ASK.score || askShare < LEAST_ASK.share) return false
   const asked = [...types].filter((type) => !NEVER_COVERED.has(type))
   return types.size === 0 || asked.some((type) => section.types.has(type))

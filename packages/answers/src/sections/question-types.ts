@@ -34,7 +34,7 @@ const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   ['who', /\b(?:who|eligible|eligibility|qualif(?:y|ies)|requirements?|require|exempt|allowed)\b/],
   [
     'may',
-    /\b(?:can (?:i|we|he|she|they|my|a|an|the|you|it|someone|somebody|people|her|his|u)|may (?:i|we|he|she)|(?:am|is|are) (?:i|he|she|we|they|it) (?:allowed|able|ok|okay)|is it (?:ok|okay|possible|legal|safe|allowed|true|real|fine)|could (?:i|we|he|she)|puedo)\b/,
+    /\b(?:can (?:i|we|us|he|she|they|my|a|an|the|you|it|someone|somebody|people|her|his|u)|may (?:i|we|he|she)|(?:am|is|are) (?:i|he|she|we|they|it) (?:allowed|able|ok|okay)|is it (?:ok|okay|possible|legal|safe|allowed|true|real|fine)|could (?:i|we|he|she)|puedo)\b/,
   ],
   [
     'consequence',
@@ -47,7 +47,7 @@ const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   ],
   [
     'latest',
-    /\b(?:new (?:rules?|law|fees?|test|edition)|still|this (?:year|month|week)|these days|news|changed|latest|currently|right now|anymore)\b/,
+    /\b(?:new (?:rules?|law|fees?|test|edition)|this (?:year|month|week)|these days|news|changed|latest|currently|nowadays)\b/,
   ],
   ['contact', /\b(?:phone|number to call|call|hotline|talk to (?:a|some)|contact|reach)\b/],
   [

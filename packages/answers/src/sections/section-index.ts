@@ -29,6 +29,8 @@ export interface SectionHit {
   readonly parts: { readonly section: number; readonly ask: number; readonly guide: number }
   /** How near the nearest ask of the section is. */
   readonly ask: number
+  /** Whether the section answers its nearest ask. */
+  readonly answersAsk: boolean
   /** The share of the nearest ask's information that the question has, from 0 to 1. */
   readonly askShare: number
   /** Whether the section answers the kind of question that was asked. */
@@ -80,14 +82,15 @@ export function sectionIndex(
   const bySection = searchOf(Object.keys(BOOST))
   const byGuide = searchOf(Object.keys(GUIDE_BOOST))
   const vocabulary: string[] = [...SYNONYM_WORDS]
-  const allAsks: { section: string; ask: number; terms: ReadonlySet<string> }[] = []
+  const allAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
   const frequency = new Map<string, number>()
   for (const guide of guides) {
     const known = asksBySlug.get(guide.slug)
     const names = [guide.title, guide.summary, ...(known?.names ?? [])].join('\n')
     const parts = guideSections(guide).filter(({ id }) => !withdrawn.has(id))
     for (const part of parts) {
-      const { asks = [], types = [] } = known?.sections[part.key] ?? {}
+      const { asks: answered = [], near = [], types = [] } = known?.sections[part.key] ?? {}
+      const asks = [...answered, ...near]
       sections.set(part.id, { ...part, types: new Set(types) })
       vocabulary.push(...wordsOf(part.text), ...asks.flatMap(wordsOf))
       const fields = {
@@ -102,8 +105,8 @@ export function sectionIndex(
         id: part.id,
         ...Object.fromEntries(Object.entries(fields).map(([field, held]) => [field, held.join(' ')])),
       })
-      for (const [at, ask] of asks.entries())
-        allAsks.push({ section: part.id, ask: at, terms: new Set(termsIn(ask)) })
+      for (const ask of asks)
+        allAsks.push({ section: part.id, answered: !near.includes(ask), terms: new Set(termsIn(ask)) })
     }
     vocabulary.push(...wordsOf(names))
     byGuide.add({
@@ -111,7 +114,7 @@ export function sectionIndex(
       names: terms(names),
       asks: terms(
         Object.values(known?.sections ?? {})
-          .flatMap(({ asks }) => asks)
+          .flatMap(({ asks, near }) => [...asks, ...near])
           .join('\n'),
       ),
       text: terms(parts.map(({ text }) => text).join('\n')),
@@ -158,6 +161,7 @@ export function sectionIndex(
             (otherGuides.has(section.guide) ? OTHER_GUIDES_SUBJECT : 1),
           parts,
           ask: parts.ask,
+          answersAsk: ask?.answered ?? false,
           askShare: ask?.share ?? 0,
           typeMatches,
         }
