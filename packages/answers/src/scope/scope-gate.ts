@@ -5,8 +5,6 @@ export interface OutOfScopeReading {
   readonly reason: OutOfScopeReason
   /** A key of `official-links.yaml`. */
   readonly link?: string
-  /** Whether it holds against triggers that are not urgent. */
-  readonly firm?: boolean
   /** What decided, for `explain`. */
   readonly rule: string
 }
@@ -37,19 +35,24 @@ export function otherSubject(
       holds(words),
   )
   if (rule === undefined) return undefined
-  const { reason, link, firm, id } = rule
-  return { reason, rule: id, firm, ...(link !== undefined && { link }) }
+  const { reason, link, id } = rule
+  return { reason, rule: id, ...(link !== undefined && { link }) }
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
-const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5 }
+const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5, likelyTrigger: 0.2 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2.3
 
-/** Whether too little of the question is covered by the guides to answer it. */
+/**
+ * Whether too little of the question is covered by the guides to answer it.
+ *
+ * @param likelyTriggers how many triggers are likely and not stated: what may be one is about immigration
+ */
 export function notCovered(
   question: string,
   reading: SectionReading,
+  likelyTriggers: number,
   rules: ScopeRules,
 ): OutOfScopeReading | undefined {
   const words = scopeWords(question)
@@ -61,7 +64,8 @@ export function notCovered(
     immigration * EVIDENCE.immigration +
     rules.nearPhrases(words) * EVIDENCE.near +
     other.words * EVIDENCE.otherTopic +
-    (weakRule === undefined ? 0 : EVIDENCE.weakRule)
+    (weakRule === undefined ? 0 : EVIDENCE.weakRule) +
+    likelyTriggers * EVIDENCE.likelyTrigger
   if (evidence >= LEAST_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }
