@@ -7,10 +7,17 @@ import { type QuestionLanguage, questionLanguage } from './scope/question-langua
 import { asksToDeceive, notCovered, type OutOfScopeReading, otherSubject } from './scope/scope-gate.ts'
 import { choosePassages, NEVER_COVERED } from './sections/choose-passages.ts'
 import type { SectionReading } from './sections/section-index.ts'
-import { readTriggers, type TriggerMatch, type TriggerReading } from './triggers/match-triggers.ts'
+import {
+  readTriggers,
+  type SuggestedCheck,
+  type TriggerMatch,
+  type TriggerReading,
+} from './triggers/match-triggers.ts'
 import type { TriggerFile } from './triggers/trigger-file.ts'
 
 const MOST_CHECKS = 5
+/** A trigger whose score is lower is no likelier than any other. */
+const LEAST_LIKELY = 0.1
 const MOST_PASSAGES_WITH_HAND_OFF = 4
 const MOST_SCORES = 10
 
@@ -77,12 +84,17 @@ function decide(question: string, reading: Reading, knowledge: Knowledge, today:
   if (stated.length > 0) return handOff()
   const other = otherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
   if (other) return refuse(other)
-  const uncovered = notCovered(question, sections, triggers.weak.length, knowledge.scope)
+  const uncovered = notCovered(question, sections, sumOfScores(likely(triggers)), knowledge.scope)
   if (uncovered) return refuse(uncovered)
   const answer = informed(reading, knowledge, today)
   if (answer.passages.length === 0) return refuse({ reason: 'no-guide', rule: 'no passage' })
   return { answer, rule: 'sections' }
 }
+
+const likely = ({ weak }: TriggerReading) => weak.filter(({ score }) => score >= LEAST_LIKELY)
+
+const sumOfScores = (suggested: readonly SuggestedCheck[]): number =>
+  suggested.reduce((sum, { score }) => sum + score, 0)
 
 interface StatedTrigger {
   readonly trigger: TriggerFile
@@ -162,7 +174,7 @@ function informed(
 ): Decision['answer'] {
   const chosen = choosePassages(sections)
   const checks = [
-    ...triggers.weak.map(({ trigger }) => trigger),
+    ...likely(triggers).map(({ trigger }) => trigger),
     ...chosen.flatMap(({ section }) => knowledge.asks.get(section.guide)?.check ?? []),
   ]
   const byId = new Map(knowledge.triggers.map((trigger) => [trigger.id, trigger]))
@@ -215,7 +227,7 @@ function explanationOf({ language, triggers, sections }: Reading, rule: string):
     language,
     rules: [
       ...triggers.matches.flatMap(({ trigger, patterns }) => patterns.map((id) => `${trigger}/${id}`)),
-      ...triggers.weak.flatMap(({ trigger, patterns }) => patterns.map((id) => `weak ${trigger}/${id}`)),
+      ...likely(triggers).flatMap(({ trigger, patterns }) => patterns.map((id) => `weak ${trigger}/${id}`)),
       rule,
     ],
     questionTypes: [...sections.types],

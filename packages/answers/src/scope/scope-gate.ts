@@ -40,14 +40,14 @@ export function otherSubject(
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
-const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5, likelyTrigger: 0.2 }
+const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5, likelyTriggers: 1 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2.3
 
 /**
  * Whether too little of the question is covered by the guides to answer it.
  *
- * @param likelyTriggers how many triggers are likely and not stated: what may be one is about immigration
+ * @param likelyTriggers the sum of the scores of triggers that are likely and not stated: what may be one is about immigration
  */
 export function notCovered(
   question: string,
@@ -65,7 +65,7 @@ export function notCovered(
     rules.nearPhrases(words) * EVIDENCE.near +
     other.words * EVIDENCE.otherTopic +
     (weakRule === undefined ? 0 : EVIDENCE.weakRule) +
-    likelyTriggers * EVIDENCE.likelyTrigger
+    likelyTriggers * EVIDENCE.likelyTriggers
   if (evidence >= LEAST_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }
