@@ -24,6 +24,13 @@ describe('GET /api/guides?q=', () => {
       url: `${api.origin}/guides/renew-green-card`,
       snippet: expect.stringMatching(/card/i),
     })
+    const [best] = await search('renew a green card when will it expire within six months')
+    expect(best).toMatchObject({
+      section: {
+        heading: 'When to ask for a new card',
+        url: `${api.origin}/guides/renew-green-card#when-to-ask-for-a-new-card`,
+      },
+    })
     for (const { snippet } of found) {
       expect(snippet.length).toBeLessThanOrEqual(242)
       expect(snippet).not.toMatch(/\[\^|\]\(|\*\*/)

@@ -85,6 +85,13 @@ export const GuideListing = z.object({
   snippet: z.string().optional().meta({
     description: 'Of a search: the part of the guide that answers best, as plain text.',
   }),
+  section: z
+    .object({
+      heading: z.string(),
+      url: z.url().meta({ description: 'The section on the page for people.' }),
+    })
+    .optional()
+    .meta({ description: 'Of a search: the section that `snippet` is of.' }),
 })
 export type GuideListing = z.infer<typeof GuideListing>
 

@@ -1,5 +1,6 @@
 import MiniSearch from 'minisearch'
 import { type Block, bodyBlocks, withoutAttorneySection } from './guide-body.ts'
+import { anchorOf } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { sentencesOf } from './reading-grade.ts'
 import { SYNONYM_WORDS, spellingOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
@@ -10,6 +11,14 @@ interface GuideHit {
   readonly score: number
   /** The part of the text that answers best, as plain text. */
   readonly snippet: string
+  /** The section that the snippet is of; none if it stands before the first heading. */
+  readonly section: MatchedSection | undefined
+}
+
+interface MatchedSection {
+  readonly heading: string
+  /** The anchor of the heading on the guide's page. */
+  readonly anchor: string
 }
 
 export interface GuideIndex {
@@ -50,7 +59,7 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
       const hits = index.search(terms.join(' ')).slice(0, limit)
       return hits.map(({ id, score }) => {
         const slug = String(id)
-        return { slug, score, snippet: snippets.get(slug)?.(terms) ?? '' }
+        return { slug, score, ...(snippets.get(slug)?.(terms) ?? NO_SNIPPET) }
       })
     },
   }
@@ -67,7 +76,7 @@ function textsOf(guide: PackagedGuide) {
     headings: joined(blocks.filter(({ kind }) => kind === 'heading')),
     body: joined(blocks.filter(({ kind }) => kind !== 'heading')),
     triggers: guide.talkToAnAttorneyWhen.join('\n'),
-    blocks: blocks.filter(({ kind }) => kind !== 'heading').map(({ text }) => text),
+    blocks: blocks.filter(({ kind }) => kind !== 'heading'),
   }
 }
 
@@ -77,27 +86,39 @@ interface Sentence {
   readonly terms: ReadonlySet<string>
   /** It, and what follows it in its paragraph while there is room; plain text. */
   readonly text: string
+  /** The level-2 heading above it. */
+  readonly heading: string | undefined
 }
 
+type Snippet = Pick<GuideHit, 'snippet' | 'section'>
+
+const NO_SNIPPET: Snippet = { snippet: '', section: undefined }
+
 /** Chooses from a text the sentence that holds the most of the terms it is given, the first of equals. */
-function snippetsOf(blocks: readonly string[]): (terms: readonly string[]) => string {
+function snippetsOf(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
   let sentences: readonly Sentence[] | undefined
   return (terms) => {
     sentences ??= blocks.flatMap(sentencesIn)
-    let best: { text: string; found: number } = { text: '', found: -1 }
-    for (const { text, terms: held } of sentences) {
-      const found = terms.filter((term) => held.has(term)).length
-      if (found > best.found) best = { text, found }
+    let best: { sentence: Sentence | undefined; found: number } = { sentence: undefined, found: -1 }
+    for (const sentence of sentences) {
+      const found = terms.filter((term) => sentence.terms.has(term)).length
+      if (found > best.found) best = { sentence, found }
     }
-    return best.text
+    if (best.sentence === undefined) return NO_SNIPPET
+    const { text, heading } = best.sentence
+    return {
+      snippet: text,
+      section: heading === undefined ? undefined : { heading, anchor: anchorOf(heading) },
+    }
   }
 }
 
-function sentencesIn(block: string): Sentence[] {
-  const sentences = sentencesOf(block)
+function sentencesIn({ text, section }: Block): Sentence[] {
+  const sentences = sentencesOf(text)
   return sentences.map((sentence, at) => ({
     terms: new Set(termsOf(wordsOf(sentence))),
     text: shortened(sentences.slice(at)),
+    heading: section,
   }))
 }
 

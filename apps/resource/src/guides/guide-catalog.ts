@@ -77,14 +77,21 @@ export function guideCatalog(published: PublishedGuides, now: () => Date) {
       return { guides: shown, next: last && rest.length > limit ? last.slug : undefined }
     },
     /** Best first, each with the part of its text that answers best, as plain text. */
-    search(text: string, limit: number): { guide: DatedGuide; snippet: string }[] {
+    search(text: string, limit: number): GuideMatch[] {
       index ??= guideIndex(guides)
-      return index.search(text, limit).flatMap(({ slug, snippet }) => {
+      return index.search(text, limit).flatMap(({ slug, snippet, section }) => {
         const guide = find(slug)
-        return guide ? [{ guide, snippet }] : []
+        return guide ? [{ guide, snippet, section }] : []
       })
     },
   }
+}
+
+interface GuideMatch {
+  readonly guide: DatedGuide
+  readonly snippet: string
+  /** The section that the snippet is of; none if it stands before the first heading. */
+  readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 
 export type GuideCatalog = ReturnType<typeof guideCatalog>

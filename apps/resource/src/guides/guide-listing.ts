@@ -23,9 +23,13 @@ export function guideLister(hashKey: HashKey, urls: ServiceUrls) {
       const { guides, next } = catalog.list(page)
       return { guides: guides.map(listed), next: next === undefined ? null : cursors.write(next) }
     },
-    /** Best first, each with a snippet. */
+    /** Best first, each with a snippet and the section that it is of. */
     search: (catalog: GuideCatalog, text: string, limit: number): GuideListing[] =>
-      catalog.search(text, limit).map(({ guide, snippet }) => ({ ...listed(guide), snippet })),
+      catalog.search(text, limit).map(({ guide, snippet, section }) => {
+        const { url, ...listing } = listed(guide)
+        const matched = section && { heading: section.heading, url: `${url}#${section.anchor}` }
+        return { ...listing, url, snippet, ...(matched && { section: matched }) }
+      }),
   }
 }
 
