@@ -1,5 +1,5 @@
 import type { Answer } from '@plainpath/domain'
-import { INTRO, withNumberedSources } from '@plainpath/guides'
+import { INTRO, isStale, withNumberedSources } from '@plainpath/guides'
 import type { Knowledge } from './knowledge.ts'
 import type { IndexedSection } from './sections/section-index.ts'
 
@@ -9,8 +9,6 @@ export interface ShownPassage {
   /** Whether it covers what was asked. */
   readonly answers: boolean
 }
-
-const DAY_MS = 86_400_000
 
 /** The section as the API shows it: sources in the order of their numbers, and only those that it cites. */
 export function passageOf(
@@ -31,12 +29,9 @@ export function passageOf(
     markdown: body,
     url: `${origin}/guides/${section.guide}${anchor}`,
     answers,
-    sources: sources.map(({ title, url, agency, checked }) => ({
-      title,
-      url,
-      agency,
-      checked,
-      stale: today.getTime() > Date.parse(checked) + guide.maxAgeDays * DAY_MS,
-    })),
+    sources: sources.map((source) => {
+      const { title, url, agency, checked } = source
+      return { title, url, agency, checked, stale: isStale(source, today) }
+    }),
   }
 }

@@ -58,11 +58,7 @@ const Help = z.object({
   phone: z.string().min(1).optional(),
 })
 
-const PassageSource = GuideSource.omit({ checkedBy: true }).extend({
-  stale: z
-    .boolean()
-    .meta({ description: 'True when the source was checked too long ago: look at it first.' }),
-})
+const PassageSource = GuideSource.pick({ title: true, url: true, agency: true, checked: true, stale: true })
 
 /** A section of a guide. */
 const Passage = z.object({
