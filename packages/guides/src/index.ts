@@ -5,6 +5,7 @@ export { type GuideIndex, guideIndex } from './guide-index.ts'
 export { type GuideSection, guideSections, INTRO } from './guide-sections.ts'
 export { loadGuides } from './load-guides.ts'
 export { type FreshnessNotes, noteFreshness } from './note-freshness.ts'
+export { isOfficial } from './official-hosts.ts'
 export { type DatedGuide, guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'
 export {
   parseReadings,
@@ -13,8 +14,7 @@ export {
   type RecheckPlan,
   writeRecheck,
 } from './recheck.ts'
-export { describeStatus, freshnessStatus } from './source-status.ts'
-export { isOfficial } from './official-hosts.ts'
-export { SYNONYM_WORDS, spellingOf, stemOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+export { SYNONYM_WORDS, stemOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
 export { type GuideAsks, loadSectionAsks, QUESTION_TYPES, type QuestionType } from './section-asks.ts'
+export { describeStatus, freshnessStatus } from './source-status.ts'
 export { TRIGGERS_FOLDER } from './triggers-folder.ts'

@@ -5,12 +5,12 @@ import {
   type PackagedGuide,
   type QuestionType,
   SYNONYM_WORDS,
-  spellingOf,
   termsOf,
   termsOfQuestion,
   wordsOf,
 } from '@plainpath/guides'
 import MiniSearch from 'minisearch'
+import { spellingOf } from '../language/spelling.ts'
 import { askIndex } from './ask-index.ts'
 import { withoutDenials } from './denials.ts'
 import { guideWordsFor } from './everyday-names.ts'
@@ -125,13 +125,13 @@ export function sectionIndex(
   const notFor = phraseFinder(
     asksOfGuides.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
   )
-  const spelling = spellingOf(vocabulary)
+  const spelling = spellingOf(vocabulary, new Set())
   const known = new Set(vocabulary)
   return {
     isKnown: (word) => known.has(word),
     section: (id) => sections.get(id),
     find(question) {
-      const words = wordsOf(withoutDenials(question)).slice(0, MOST_WORDS).map(spelling.correct)
+      const words = wordsOf(withoutDenials(question)).slice(0, MOST_WORDS).map(spelling)
       const own = termsOfQuestion(words)
       const asked = [...new Set([...own, ...termsIn(guideWordsFor(words).join(' '))])]
       const types = questionTypes(question)
