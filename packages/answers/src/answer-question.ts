@@ -81,8 +81,9 @@ function decide(question: string, reading: Reading, knowledge: Knowledge, today:
   if (reading.language !== 'en') return refuse({ reason: 'not-understood', rule: 'language' })
   const deceit = asksToDeceive(question, knowledge.scope)
   if (deceit && !triggers.dangerStated) return refuse(deceit)
-  if (stated.length > 0) return handOff()
+  if (stated.some(({ trigger }) => trigger.urgency === 'urgent')) return handOff()
   const other = otherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
+  if (stated.length > 0 && other?.firm !== true) return handOff()
   if (other) return refuse(other)
   const uncovered = notCovered(question, sections, sumOfScores(likely(triggers)), knowledge.scope)
   if (uncovered) return refuse(uncovered)
@@ -114,12 +115,12 @@ function statedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): rea
 
 function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today: Date): Decision['answer'] {
   const { texts, origin } = knowledge
-  const allowed = [...new Set(stated.flatMap(({ trigger }) => trigger.mayStillSay))]
-  const sections = allowed.flatMap((id) => knowledge.sections.section(id) ?? [])
+  const allowed = stated.flatMap(({ trigger }) => trigger.mayStillSay)
+  const sections = new Set(allowed.flatMap((id) => knowledge.sections.section(id) ?? []))
   const lines = stated.flatMap(({ trigger }) => texts.emergency[trigger.id] ?? [])
   return {
     outcome: 'hand_off',
-    passages: sections
+    passages: [...sections]
       .slice(0, MOST_PASSAGES_WITH_HAND_OFF)
       .map((section) => passageOf({ section, answers: true }, knowledge, today)),
     handOff: {

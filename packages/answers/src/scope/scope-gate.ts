@@ -5,6 +5,8 @@ export interface OutOfScopeReading {
   readonly reason: OutOfScopeReason
   /** A key of `official-links.yaml`. */
   readonly link?: string
+  /** Whether it holds against triggers that are not urgent. */
+  readonly firm?: boolean
   /** What decided, for `explain`. */
   readonly rule: string
 }
@@ -35,8 +37,8 @@ export function otherSubject(
       holds(words),
   )
   if (rule === undefined) return undefined
-  const { reason, link, id } = rule
-  return { reason, rule: id, ...(link !== undefined && { link }) }
+  const { reason, link, firm, id } = rule
+  return { reason, rule: id, firm, ...(link !== undefined && { link }) }
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */

@@ -17,6 +17,8 @@ const ScopeFile = z.strictObject({
       unlessGuide: z.string().optional(),
       /** Its words are common ones: it holds only where nothing else places the question in US immigration. */
       weak: z.boolean().default(false),
+      /** It holds against triggers that are not urgent. */
+      firm: z.boolean().default(false),
       says: Phrases,
       with: z.array(Phrases).default([]),
       unless: Phrases.optional(),
@@ -38,6 +40,7 @@ interface ScopeRule {
   readonly link: string | undefined
   readonly unlessGuide: string | undefined
   readonly weak: boolean
+  readonly firm: boolean
   /** Whether the rule holds for words joined by one space, with one before and one after. */
   readonly holds: (words: string) => boolean
 }
@@ -97,6 +100,7 @@ export function loadScopeRules(): ScopeRules {
         link: rule.link,
         unlessGuide: rule.unlessGuide,
         weak: rule.weak,
+        firm: rule.firm,
         holds(words) {
           if (!said.test(words) || !needed.every((list) => list.test(words))) return false
           if (rule.reason === 'other-subject' && forms.test(words)) return false

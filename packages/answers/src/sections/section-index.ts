@@ -1,4 +1,5 @@
 import {
+  anchorOf,
   type GuideAsks,
   type GuideSection,
   guideSections,
@@ -49,6 +50,7 @@ export interface SectionIndex {
   find(question: string): SectionReading
   /** Whether guides or asks use this word, given in lower case. */
   isKnown(word: string): boolean
+  /** @param id `guide#anchor`; the anchor of a level-3 heading finds the section that it is in */
   section(id: string): IndexedSection | undefined
 }
 
@@ -84,6 +86,8 @@ export function sectionIndex(
   const vocabulary: string[] = [...SYNONYM_WORDS]
   const allAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
   const frequency = new Map<string, number>()
+  /** Sections by the ids of their level-3 headings. */
+  const parents = new Map<string, string>()
   for (const guide of guides) {
     const known = asksBySlug.get(guide.slug)
     const names = [guide.title, guide.summary, ...(known?.names ?? [])].join('\n')
@@ -91,6 +95,8 @@ export function sectionIndex(
     for (const part of parts) {
       const { asks: answered = [], near = [], types = [] } = known?.sections[part.key] ?? {}
       const asks = [...answered, ...near]
+      for (const [, heading = ''] of part.markdown.matchAll(/^### +(.+)$/gm))
+        parents.set(`${guide.slug}#${anchorOf(heading)}`, part.id)
       sections.set(part.id, { ...part, types: new Set(types) })
       vocabulary.push(...wordsOf(part.text), ...asks.flatMap(wordsOf))
       const fields = {
@@ -129,7 +135,7 @@ export function sectionIndex(
   const known = new Set(vocabulary)
   return {
     isKnown: (word) => known.has(word),
-    section: (id) => sections.get(id),
+    section: (id) => sections.get(id) ?? sections.get(parents.get(id) ?? ''),
     find(question) {
       const words = wordsOf(withoutDenials(question)).slice(0, MOST_WORDS).map(spelling)
       const own = termsOfQuestion(words)
