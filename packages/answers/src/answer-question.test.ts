@@ -8,7 +8,7 @@ import { packagedKnowledge, prepareKnowledge } from './knowledge.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
 const knowledge = packagedKnowledge('https://plainpath.example')
-const examples = readFileSync(new URL('../examples/questions.jsonl', import.meta.url), 'utf8')
+const examples = readFileSync(new URL('../examples/given.jsonl', import.meta.url), 'utf8')
   .split('\n')
   .filter(Boolean)
   .map((line) => JSON.parse(line) as { id: string; question: string })

@@ -12,7 +12,7 @@ FILE has a line of JSON for each question: {"id", "question", "expected", "also_
 handoff:TRIGGER or out_of_scope; "also_ok" lists other labels that count as right. The first letter of an id is its
 author's. --misses also prints each question that was not answered as expected, and why.`
 
-const QUESTIONS = 'packages/answers/examples/questions.jsonl'
+const QUESTIONS = 'packages/answers/examples/given.jsonl'
 const TODAY = '2026-11-23'
 
 interface Question {

@@ -56,7 +56,7 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
       .map((label) => label.slice('handoff:'.length))
     const lenient = accepted.some((label) => found.includes(label))
     const covered = lenient || accepted.some((label) => checks.includes(label))
-    for (const name of [hand, urgencies.get(right) ?? 'unknown', 'all']) {
+    for (const name of new Set([hand, urgencies.get(right) ?? 'unknown', 'all'])) {
       count(`${name}: hand-off, any trigger`, found.length > 0)
       count(`${name}: hand-off, accepted trigger`, lenient)
       count(`${name}: hand-off, expected trigger`, found.includes(right))
@@ -64,7 +64,7 @@ for (const { id, question, expected, also_ok: alsoOk } of questions) {
       count(`${name}: covered by an accepted trigger`, covered)
     }
     if (!lenient) show(found.length > 0 ? 'OTHER' : covered ? 'CHECKED' : 'MISSED')
-  } else if (expected.startsWith('answer:')) {
+  } else if (expected.startsWith('answer')) {
     const accepted = alsoOk
       .filter((label) => label.startsWith('handoff:'))
       .map((label) => label.slice('handoff:'.length))

@@ -71,7 +71,7 @@ function strangersIn(answer: Answer): string[] {
 }
 
 describe('answers to the examples', () => {
-  const examples = readFileSync(new URL('../examples/questions.jsonl', import.meta.url), 'utf8')
+  const examples = readFileSync(new URL('../examples/given.jsonl', import.meta.url), 'utf8')
     .split('\n')
     .filter(Boolean)
     .map((line) => (JSON.parse(line) as { question: string }).question)

@@ -8,10 +8,13 @@ export interface Hit {
   readonly end: number
 }
 
+/** An atom whose class or group is known by its symbol. */
+type Step = Exclude<Atom, { kind: 'class' | 'group' }> | { readonly kind: 'symbol'; readonly symbol: number }
+
 interface Alternative {
   readonly symbol: number
   /** What follows the first atom. */
-  readonly rest: Sequence
+  readonly rest: readonly Step[]
 }
 
 interface QuantityAlternative extends Alternative {
@@ -21,6 +24,8 @@ interface QuantityAlternative extends Alternative {
 /** All phrases that are looked for, by their first atom, so that one pass over a question finds all of them. */
 export interface PhraseTable {
   readonly symbols: ReadonlyMap<string, number>
+  /** The classes by name, with their symbols. */
+  readonly classes: readonly (readonly [string, number])[]
   readonly byKey: ReadonlyMap<string, readonly Alternative[]>
   readonly bySymbol: ReadonlyMap<number, readonly Alternative[]>
   readonly byQuantity: ReadonlyMap<string, readonly QuantityAlternative[]>
@@ -57,21 +62,22 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
     const atoms = sequence.map((atom) => flatten(atom))
     const [first, ...rest] = atoms
     if (first?.kind === 'word') push(byKey, first.key, { symbol, rest })
-    else if (first?.kind === 'class') push(bySymbol, symbolOf(`{${first.name}}`), { symbol, rest })
+    else if (first?.kind === 'symbol') push(bySymbol, first.symbol, { symbol, rest })
     else if (first?.kind === 'quantity') push(byQuantity, first.of, { symbol, rest, first })
     else throw new Error('a phrase begins with a gap')
   }
-  const flatten = (atom: Atom): Atom => {
+  const flatten = (atom: Atom): Step => {
     if (atom.kind === 'word') {
       if (atom.key.endsWith('*')) prefixLengths.add(atom.key.length - 1)
       else vocabulary.add(atom.key.replace('~', ''))
       return atom
     }
     if (atom.kind === 'class' && !classes.has(atom.name)) throw new Error(`there is no class {${atom.name}}`)
+    if (atom.kind === 'class') return { kind: 'symbol', symbol: symbolOf(`{${atom.name}}`) }
     if (atom.kind !== 'group') return atom
     const name = `(${JSON.stringify(atom.expression)})`
     if (!symbols.has(`{${name}}`)) addExpression(symbolOf(`{${name}}`), atom.expression)
-    return { kind: 'class', name }
+    return { kind: 'symbol', symbol: symbolOf(`{${name}}`) }
   }
   const addExpression = (symbol: number, expression: Expression) => {
     for (const sequence of expression) addSequence(symbol, sequence)
@@ -85,7 +91,15 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   }
   for (const [name, text] of classes) addText(`{${name}}`, text)
   for (const text of new Set(slots)) if (!symbols.has(text)) addText(text, text)
-  return { symbols, byKey, bySymbol, byQuantity, vocabulary, prefixLengths: [...prefixLengths] }
+  return {
+    symbols,
+    classes: [...classes.keys()].map((name) => [name, symbolOf(`{${name}}`)] as const),
+    byKey,
+    bySymbol,
+    byQuantity,
+    vocabulary,
+    prefixLengths: [...prefixLengths],
+  }
 }
 
 /** All hits of all phrases, by symbol, from left to right. Linear in the number of tokens. */
@@ -131,14 +145,13 @@ function findAt(at: number, found: Found): void {
   const here = ends[at] as Map<number, Set<number>>
   const waiting: { symbol: number; end: number }[] = []
   const follow = ({ symbol, rest }: Alternative, from: number) => {
-    const known = here.get(symbol) ?? new Set()
-    here.set(symbol, known)
     for (const end of endsAfter(rest, from, found)) {
-      if (known.has(end)) continue
-      known.add(end)
+      const known = here.get(symbol)
+      if (known?.has(end)) continue
+      if (known) known.add(end)
+      else here.set(symbol, new Set([end]))
       waiting.push({ symbol, end })
     }
-    if (known.size === 0) here.delete(symbol)
   }
   for (const key of keys[at] ?? [])
     for (const alternative of table.byKey.get(key) ?? []) follow(alternative, at + 1)
@@ -156,24 +169,27 @@ const fits = ({ kind, value }: Quantity, { of, least, most }: QuantityAtom) =>
   kind === of && value >= least - 0.01 && value <= most + 0.01
 
 /** Where a phrase can end whose rest begins at a token. Only a gap or the end of the phrase may pass a full stop. */
-function endsAfter(rest: Sequence, from: number, found: Found): ReadonlySet<number> {
-  let reached = new Set([from])
-  for (const atom of rest) {
+function endsAfter(rest: readonly Step[], from: number, found: Found): Iterable<number> {
+  const [first, ...others] = rest
+  if (!first) return [from]
+  let reached = endsOf(first, from, found)
+  for (const step of others) {
     const next = new Set<number>()
-    for (const at of reached) for (const end of endsOf(atom, at, found)) next.add(end)
+    for (const at of reached) for (const end of endsOf(step, at, found)) next.add(end)
     reached = next
   }
   return reached
 }
 
-function endsOf(atom: Atom, at: number, found: Found): Iterable<number> {
-  const { table, tokens, keys, quantities, ends } = found
-  if (atom.kind === 'gap') return endsOfGap(atom.most, at, tokens)
-  if (tokens[at] === undefined || tokens[at].breakBefore === 2) return []
-  if (atom.kind === 'word') return keys[at]?.has(atom.key) ? [at + 1] : []
-  if (atom.kind === 'class') return ends[at]?.get(table.symbols.get(`{${atom.name}}`) ?? -1) ?? []
-  if (atom.kind !== 'quantity') return []
-  return (quantities[at] ?? []).filter((quantity) => fits(quantity, atom)).map(({ end }) => end)
+const NO_ENDS: readonly number[] = []
+
+function endsOf(step: Step, at: number, found: Found): Iterable<number> {
+  if (step.kind === 'gap') return endsOfGap(step.most, at, found.tokens)
+  const token = found.tokens[at]
+  if (token === undefined || token.breakBefore === 2) return NO_ENDS
+  if (step.kind === 'word') return found.keys[at]?.has(step.key) ? [at + 1] : NO_ENDS
+  if (step.kind === 'symbol') return found.ends[at]?.get(step.symbol) ?? NO_ENDS
+  return (found.quantities[at] ?? []).filter((quantity) => fits(quantity, step)).map(({ end }) => end)
 }
 
 function endsOfGap(most: number, at: number, tokens: readonly Token[]): readonly number[] {

@@ -12,8 +12,6 @@ interface ReadQuestion {
   readonly signs: readonly string[]
 }
 
-const CLASS = /^\{[a-z-]+\}$/
-
 /** The features by which the model of likely triggers knows a question: words, pairs of words, classes, quantities, weak signs. */
 export function questionFeatures({
   table,
@@ -33,9 +31,7 @@ export function questionFeatures({
     add(`w ${stem}`, at)
     if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
   }
-  for (const [name, symbol] of table.symbols) {
-    if (CLASS.test(name) && hits.has(symbol)) add(`c ${name.slice(1, -1)}`)
-  }
+  for (const [name, symbol] of table.classes) if (hits.has(symbol)) add(`c ${name}`)
   for (const { kind, value } of quantities.flat()) {
     add(kind === 'n' ? 'q n' : `q ${kind} ${Math.round(Math.log2(value + 1))}`)
   }

@@ -27,6 +27,13 @@ export interface FoundEvent {
 const NEGATION_REACH = 5
 /** How many words before anything else that a pattern needs. */
 const NEAR_REACH = 2
+/** In words. */
+const LONGEST_HIT = 12
+/** How far the words of one event may be apart if it may go past a full stop. */
+const LONGEST_REACH = 90
+/** Bounds the work on texts that repeat themselves. */
+const MOST_ANCHORS = 30
+const MOST_CANDIDATES = 60
 
 /** The most certain place at which the question states the event. */
 export function readEvent(
@@ -37,7 +44,7 @@ export function readEvent(
   const slots = event.slots.map((slot) => reading.hits.get(slot) ?? [])
   if (slots.some((hits) => hits.length === 0)) return undefined
   let best: FoundEvent | undefined
-  for (const anchor of slots[0] ?? []) {
+  for (const anchor of (slots[0] ?? []).slice(0, MOST_ANCHORS)) {
     const hits = [anchor]
     for (const others of slots.slice(1)) {
       const near = nearest(others, hits, event, reading)
@@ -79,18 +86,28 @@ function nearest(
   return best
 }
 
-/** The candidates that can be near the event: a window's worth on either side. */
+/** The candidates, from left to right, that can be near the event: a window's worth on either side. */
 function firstWithin(
   candidates: readonly Hit[],
   anchor: Hit,
   window: number,
   within: CompiledEvent['within'],
 ): readonly Hit[] {
-  if (within === 'question') return candidates
-  const longest = 12
-  return candidates.filter(
-    ({ start, end }) => start <= anchor.end + window && end + longest >= anchor.start - window,
+  const reach = within === 'question' ? LONGEST_REACH : window
+  let [low, high] = [0, candidates.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((candidates[middle]?.start ?? 0) < anchor.start - reach - LONGEST_HIT) low = middle + 1
+    else high = middle
+  }
+  let end = low
+  while (
+    end < candidates.length &&
+    end - low < MOST_CANDIDATES &&
+    (candidates[end]?.start ?? 0) <= anchor.end + reach
   )
+    end += 1
+  return candidates.slice(low, end)
 }
 
 /** The tokens that negate what follows them. */

@@ -57,11 +57,13 @@ const minimalPairs = parse(
   readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
 ) as Record<string, Record<string, string>>
 const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
-  Object.entries(forms).map(([form, question]) => ({
-    id: '',
-    question,
-    expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
-  })),
+  Object.entries(forms).map(
+    ([form, question]): Example => ({
+      id: '',
+      question,
+      expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
+    }),
+  ),
 )
 const examples = [...questions, ...own, ...pairs].map(
   ({ question, expected, also_ok: alsoOk = [] }): Labelled => ({

@@ -1,3 +1,4 @@
+import { loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
 import { readTriggers } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
@@ -44,4 +45,17 @@ test('each defuser names patterns that exist', () => {
     const ids = patterns.map(({ id }) => id)
     expect(ids).toEqual(expect.arrayContaining(defusers.flatMap(({ of = [] }) => of)))
   }
+})
+
+test('each section that may be shown is a section of a guide', () => {
+  const sections = loadGuides().flatMap(({ slug, body }) =>
+    [...body.matchAll(/^#{2,3} (.+)$/gm)].map(
+      ([, heading = '']) =>
+        `${slug}#${heading
+          .toLowerCase()
+          .replaceAll(/[^a-z0-9]+/g, '-')
+          .replaceAll(/^-|-$/g, '')}`,
+    ),
+  )
+  expect(sections).toEqual(expect.arrayContaining(triggers.flatMap(({ mayStillSay }) => mayStillSay)))
 })

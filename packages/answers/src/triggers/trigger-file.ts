@@ -41,7 +41,7 @@ const Defuser = z.strictObject({
   spares: z.array(z.string().min(1)).min(1),
 })
 
-export const URGENCIES = ['urgent', 'high', 'normal'] as const
+const URGENCIES = ['urgent', 'high', 'normal'] as const
 
 export const TriggerFile = z.strictObject({
   id: Id,
