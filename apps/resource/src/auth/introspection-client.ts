@@ -68,6 +68,7 @@ export function introspectionClient(options: {
   return async (token) => {
     if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
     count(1)
+    metrics.sent()
     using bound = timeOut(timeoutMs)
     const { signal } = bound
     try {
@@ -123,6 +124,7 @@ export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' 
   )
   return {
     asked: (how: Asked['how']) => count[how](),
+    sent: metrics.counter('introspections_total', 'Introspections that were sent to the authorization server'),
     /** How many introspections have no answer yet. */
     underWay(about: keyof typeof underWay, now: number) {
       underWay[about] = now

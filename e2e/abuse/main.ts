@@ -1,0 +1,45 @@
+import { chmod, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { thisCommit } from '../this-commit.ts'
+import { abuseDocument, abuseTable, faultsOf } from './abuse-table.ts'
+import { runAbuse } from './run-abuse.ts'
+
+const HELP = `npm run abuse -- [options]
+Lets 24 addresses abuse the whole topology under production limits, at the highest rate that the generator makes: random
+tokens, verifications of invented mailboxes, and invented people at one domain who join the waitlist. Meanwhile a client
+with a verified token, a reader without one and people at that domain use the service from other addresses. Prints what
+each of them got; a minute or more writes e2e/abuse/RESULTS.md.
+  --seconds <number>  how long (60)`
+
+const { values: options } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, help: { type: 'boolean', default: false } },
+})
+const say = (text: string) => process.stdout.write(`${text}\n`)
+const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
+const WRITTEN_FROM_SECONDS = 60
+
+/** @returns false when somebody else was refused, or a bound did not hold */
+async function main(): Promise<boolean> {
+  const seconds = Number(options.seconds)
+  if (!(seconds > 0)) throw new RangeError('--seconds is a number above 0')
+  const commit = await thisCommit()
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
+  try {
+    // As root the database server runs as another user, who must reach its folder below this one.
+    await chmod(folder, 0o755)
+    const result = await runAbuse({ seconds, folder, say })
+    say(`\n${abuseTable(result)}\n`)
+    const faults = faultsOf(result)
+    for (const fault of faults) say(fault)
+    if (seconds >= WRITTEN_FROM_SECONDS) await writeFile(RESULTS, abuseDocument(result, commit))
+    return faults.length === 0
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+if (options.help) say(HELP)
+else if (!(await main())) process.exitCode = 1
