@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { readdir, readFile } from 'node:fs/promises'
 import path from 'node:path'
+// oxlint-disable-next-line no-restricted-imports -- a client sends at a pace
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { until } from '@plainpath/stack/managed-process'

@@ -124,7 +124,10 @@ export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' 
   )
   return {
     asked: (how: Asked['how']) => count[how](),
-    sent: metrics.counter('introspections_total', 'Introspections that were sent to the authorization server'),
+    sent: metrics.counter(
+      'introspections_total',
+      'Introspections that were sent to the authorization server',
+    ),
     /** How many introspections have no answer yet. */
     underWay(about: keyof typeof underWay, now: number) {
       underWay[about] = now
