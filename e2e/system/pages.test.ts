@@ -205,7 +205,7 @@ describe('the commands of /docs', () => {
     const expected = (command: string) => (NEEDS_MORE.test(command) ? /^40[0349] / : /^20[0124] /)
     expect(answers.filter((answer) => !expected(answer).test(answer))).toEqual([])
     expect(commands.length).toBeGreaterThanOrEqual(18)
-    expect(commands.filter((command) => NEEDS_MORE.test(command))).toHaveLength(6)
+    expect(commands.filter((command) => NEEDS_MORE.test(command))).toHaveLength(7)
   })
 })
 
