@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { stemOf, wordsOf } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
@@ -26,11 +26,43 @@ const ScopeFile = z.strictObject({
   ),
 })
 
+/** A part of the rules: more phrases of groups, more rules, and phrases with which a rule of any file does not hold. */
+const ScopePart = z.strictObject({
+  groups: ScopeFile.shape.groups.default({}),
+  rules: ScopeFile.shape.rules.default([]),
+  exceptions: z.record(z.string(), Phrases).default({}),
+})
+
 /** Words of each subject, parted by spaces. */
 const Topics = z.record(z.string(), z.string())
 
-const dataFile = (name: string): unknown =>
-  parse(readFileSync(new URL(`../../data/${name}`, import.meta.url), 'utf8'))
+const yamlFile = (name: string): unknown =>
+  parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
+
+/** The rules of `data/scope.yaml`, then those of the files in `scope`, in the order of their names. */
+function readScope(): z.infer<typeof ScopePart> {
+  const names = readdirSync(new URL('../../scope/', import.meta.url)).toSorted()
+  const parts = [
+    ScopePart.parse(ScopeFile.parse(yamlFile('data/scope.yaml'))),
+    ...names.map((name) => ScopePart.parse(yamlFile(`scope/${name}`))),
+  ]
+  const joined = (key: 'groups' | 'exceptions') => {
+    const phrases: Record<string, string[]> = {}
+    for (const part of parts)
+      for (const [name, more] of Object.entries(part[key]))
+        phrases[name] = [...(phrases[name] ?? []), ...more]
+    return phrases
+  }
+  const scope = {
+    groups: joined('groups'),
+    rules: parts.flatMap(({ rules }) => rules),
+    exceptions: joined('exceptions'),
+  }
+  const ids = new Set(scope.rules.map(({ id }) => id))
+  const unknown = Object.keys(scope.exceptions).filter((id) => !ids.has(id))
+  if (unknown.length > 0) throw new Error(`exceptions of unknown scope rules: ${unknown.join(', ')}`)
+  return scope
+}
 
 export type OutOfScopeReason = z.infer<typeof ScopeFile>['rules'][number]['reason'] | 'not-understood'
 
@@ -62,14 +94,14 @@ export const scopeWords = (question: string): string => ` ${wordsOf(question).jo
 
 let read: ScopeRules | undefined
 
-/** The rules of `data/scope.yaml`; read once. */
+/** The rules of `data/scope.yaml` and of the files in `scope`; read once. */
 export function loadScopeRules(): ScopeRules {
   if (read !== undefined) return read
-  const file = ScopeFile.parse(dataFile('scope.yaml'))
+  const file = readScope()
   const matcher = (phrases: readonly string[]) => anyOf(phrases, file.groups)
   const immigration = matcher(file.groups['immigration'] ?? [])
   const near = matcher(file.groups['near'] ?? [])
-  const otherTopics = Topics.parse(dataFile('other-topics.yaml'))
+  const otherTopics = Topics.parse(yamlFile('data/other-topics.yaml'))
   const topics = Object.entries(otherTopics).map(
     ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemOf))] as const,
   )
@@ -94,6 +126,8 @@ export function loadScopeRules(): ScopeRules {
       const said = matcher(says)
       const needed = lists.map(matcher)
       const excluded = unless && matcher(unless)
+      const exceptions = file.exceptions[rule.id]
+      const covered = exceptions && matcher(exceptions)
       return {
         id: rule.id,
         reason: rule.reason,
@@ -103,6 +137,7 @@ export function loadScopeRules(): ScopeRules {
         firm: rule.firm,
         holds(words) {
           if (!said.test(words) || !needed.every((list) => list.test(words))) return false
+          if (covered?.test(words) === true) return false
           if (rule.reason === 'other-subject' && forms.test(words)) return false
           const ofCitizen =
             rule.reason === 'other-subject' && citizens.test(words) && !forRelatives.test(words)
