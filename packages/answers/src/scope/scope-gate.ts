@@ -44,7 +44,7 @@ export function otherSubject(
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
 const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5, likelyTriggers: 1 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
-const LEAST_EVIDENCE = 2.3
+const LEAST_EVIDENCE = 2
 
 /**
  * Whether too little of the question is covered by the guides to answer it.

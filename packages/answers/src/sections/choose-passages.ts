@@ -15,8 +15,13 @@ export const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest
 /** The section of each guide that only links official pages, for what changes often. */
 const CHANGES = 'what-changes-often-check-here'
 
-/** How near an ask of the section must be for the section to count as an answer. */
-const LEAST_ASK = { score: 2.3, share: 0.5 }
+/**
+ * How near an ask of the section must be for the section to count as an answer, and how many times the next section's
+ * score its own must be: where two sections compete, each covers a part at most.
+ */
+const LEAST_ASK = { score: 3.2, share: 0.7, lead: 1.2 }
+/** What is enough where the question says the whole ask and names the kind of thing that it wants to know. */
+const LEAST_WHOLE_ASK = { score: 2.6, share: 0.99, lead: 1.05 }
 
 /** The sections to show, the best first: most from the best section's guide, and one each from the next two. */
 export function choosePassages({ hits, types }: SectionReading): readonly ShownPassage[] {
@@ -34,16 +39,22 @@ export function choosePassages({ hits, types }: SectionReading): readonly ShownP
     counts.set(guide, count + 1)
     chosen.push(hit)
   }
-  return chosen.map((hit) => ({ section: hit.section, answers: answers(hit, types) }))
+  const lead = best.score / (hits[1]?.score ?? best.score)
+  return chosen.map((hit) => ({
+    section: hit.section,
+    answers: hit === best && answers(hit, types, lead),
+  }))
 }
 
-/** Whether the section covers what was asked: an ask of it is near, and it answers the kind of question. */
+/** Whether the section covers what was asked: an ask of it is near, and it answers every kind of question that was asked. */
 function answers(
   { section, ask, askShare, answersAsk }: SectionHit,
   types: ReadonlySet<QuestionType>,
+  lead: number,
 ): boolean {
   if (!answersAsk || section.key === CHANGES) return false
-  if (ask < LEAST_ASK.score || askShare < LEAST_ASK.share) return false
-  const asked = [...types].filter((type) => !NEVER_COVERED.has(type))
-  return types.size === 0 || asked.some((type) => section.types.has(type))
+  if ([...types].some((type) => NEVER_COVERED.has(type) || !section.types.has(type))) return false
+  const reaches = (least: typeof LEAST_ASK) =>
+    ask >= least.score && askShare >= least.share && lead >= least.lead
+  return reaches(LEAST_ASK) || (types.size > 0 && reaches(LEAST_WHOLE_ASK))
 }
