@@ -37,6 +37,7 @@ export const CLAIM_ADDRESS: LimitPolicy = {
   windowSeconds: 24 * HOUR,
   closed: true,
 }
+/** Verification mails that a client may cause to one mailbox, however its address is spelled. */
 export const CLAIM_RESEND: LimitPolicy = {
   name: 'claim-resend',
   quota: 1,

@@ -24,7 +24,7 @@ const limited = (says: RegExp): Refusal => ({
   form: 'agent',
 })
 
-test('a client may cause ten mails a day, and one a minute to an address', async () => {
+test('a client may cause ten mails a day, and one a minute to a mailbox', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const agent = await register(auth)
@@ -36,6 +36,19 @@ test('a client may cause ten mails a day, and one a minute to an address', async
   for (let n = 2; n < 10; n++) expect((await claim(auth, agent, { email: newAddress() })).status).toBe(202)
   expectProblem(await claim(auth, agent, { email: newAddress() }), limited(/claim-client/))
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
+})
+
+test('the pause between two mails of a client holds for the mailbox, however it is spelled', async () => {
+  await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
+  const { auth, clock } = under
+  const agent = await register(auth)
+  expect((await claim(auth, agent, { email: 'vic@example.org' })).status).toBe(202)
+  for (const email of ['VIC@example.org', 'vic+1@example.org', 'vic+2@EXAMPLE.org', 'Vic+@example.org'])
+    expectProblem(await claim(auth, agent, { email }), limited(/claim-resend/))
+  expect((await claim(auth, agent, { email: 'vic.1@example.org' })).status).toBe(202)
+  expect((await claim(auth, await register(auth), { email: 'vic@example.org' })).status).toBe(202)
+  clock.now = new Date(clock.now.getTime() + 67_000)
+  expect((await claim(auth, agent, { email: 'VIC@example.org' })).status).toBe(202)
 })
 
 test('all clients of an address may cause two hundred mails a day, those of another go on', async () => {

@@ -26,7 +26,7 @@ export const RULES = {
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
   jtiCharacters: 256,
-  /** Mails that a client may cause within a day, and the pause between two to one address. */
+  /** Mails that a client may cause within a day, and the pause between two to one mailbox. */
   claimMails: 10,
   claimResendMs: MINUTE_MS,
   /** How long the link in a claim mail works, and a code of the page behind it. */

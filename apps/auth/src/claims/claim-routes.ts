@@ -1,5 +1,6 @@
 import { AgentId, numberInWords, RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
+import { mailboxOf } from '@plainpath/mail'
 import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
@@ -25,7 +26,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     limits: CLIENT_LIMITS,
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
-      await request.take(CLAIM_RESEND, `${caller.clientId}\n${email}`)
+      await request.take(CLAIM_RESEND, `${caller.clientId}\n${mailboxOf(email).mailbox}`)
       await request.takeForAddress(CLAIM_ADDRESS)
       await request.take(CLAIM_MAIL, caller.clientId)
       const begun = await beginClaim(deps, { agentId: caller.clientId, email })
