@@ -124,6 +124,7 @@ const NOT_TOLD = [
     'agents show',
     'agents stats',
     'claims list',
+    'claims show',
     'resource-servers list',
     'resource-servers create',
   ],

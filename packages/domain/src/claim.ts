@@ -48,11 +48,9 @@ export const BegunClaim = z.object({
   }),
   otp_length: z.int().meta({ description: 'Digits of the code that the page shows to the person.' }),
   attempts_allowed: z.int().meta({ description: 'Codes that you may send in all.' }),
-  resend_after: z
-    .int()
-    .meta({
-      description: 'Seconds until you may ask again for the same mailbox, however its address is spelled.',
-    }),
+  resend_after: z.int().meta({
+    description: 'Seconds until you may ask again for the same mailbox, however its address is spelled.',
+  }),
 })
 
 const EnteredCode = z.string().min(1).max(64)

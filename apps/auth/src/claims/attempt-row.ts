@@ -28,6 +28,8 @@ export type StoredAttempt = ClaimAttempt & Omit<ReturnType<typeof AttemptRow.par
 
 /** Of `state`, in SQL. */
 export const OPEN = `('initiated', 'sent', 'code_shown')`
+/** Of `state`, in SQL: what an agent takes for open. Whatever supersedes or ends an open attempt does so with a failed one. */
+export const OPEN_TO_AGENTS = `('initiated', 'sent', 'code_shown', 'failed')`
 /** What goes when an attempt closes. */
 export const ERASED = `email_sealed = null, email_hash = null, mailbox_hash = null, match_phrase_sealed = null,
   code_hash = null, code_expires_at = null`

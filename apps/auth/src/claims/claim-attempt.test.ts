@@ -31,7 +31,7 @@ const attemptIn = (state: AttemptState, change: Partial<ClaimAttempt> = {}): Cla
 const FREE = { blocked: false, tries: 0 }
 const error = (reason: string) => ({ ok: false, error: reason })
 
-describe.for(CLOSED_STATES)('what is %s stays so:', (state) => {
+describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('what is %s stays so:', (state) => {
   const attempt = attemptIn(state, { code: { hash, expiresAt: after(RULES.claimCodeMs) } })
   test('no code, no answer, no try, no claim, no mail changes it', () => {
     expect(stateAt(attempt, start)).toBe(state)
@@ -42,6 +42,24 @@ describe.for(CLOSED_STATES)('what is %s stays so:', (state) => {
     for (const outcome of ['sent', 'dropped', 'dead'] as const)
       expect(afterMail(state, outcome)).toBeUndefined()
   })
+})
+
+test('what has failed has ended for the person, and waits for them as its agent sees it, until the link ends', () => {
+  const attempt = attemptIn('failed')
+  const last = after(RULES.claimLinkMs - 1)
+  for (const now of [start, last]) {
+    expect(stateAt(attempt, now)).toBe('failed')
+    expect(press(attempt, FREE, now)).toEqual(error('failed'))
+    expect(decline(attempt, now)).toEqual(error('failed'))
+    expect(countTry(attempt, FREE, now)).toEqual(countTry(attemptIn('sent'), FREE, now))
+    expect(countTry(attempt, FREE, now)).toEqual(error('code-not-shown'))
+    expect(redeem(attempt, { hash, blocked: false }, now)).toEqual(error('code-not-shown'))
+  }
+  const over = after(RULES.claimLinkMs)
+  expect(countTry(attempt, FREE, over)).toEqual(error('expired'))
+  expect(redeem(attempt, { hash, blocked: false }, over)).toEqual(error('expired'))
+  for (const outcome of ['sent', 'dropped', 'dead'] as const)
+    expect(afterMail('failed', outcome)).toBeUndefined()
 })
 
 describe.for(OPEN_STATES)('what is %s', (state) => {

@@ -43,7 +43,10 @@ export const isOpen = (state: AttemptState): state is OpenState =>
   (OPEN_STATES as readonly string[]).includes(state)
 
 /** What the attempt is at `now`: time and tries close it, whether or not anybody has written so. */
-export function stateAt(attempt: ClaimAttempt, now: Date): AttemptState {
+export function stateAt<State extends AttemptState>(
+  attempt: ClaimAttempt & { readonly state: State },
+  now: Date,
+): State | 'locked' | 'expired' {
   if (!isOpen(attempt.state)) return attempt.state
   if (attempt.tries >= RULES.claimTries) return 'locked'
   return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
@@ -79,17 +82,27 @@ export function decline(attempt: ClaimAttempt, now: Date): Result<{ blockedUntil
   return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + RULES.claimBlockMs) }) : err(state)
 }
 
-export type TryRefusal = ClosedState | 'code-not-shown' | 'code-expired'
+/** What an agent learns of an attempt: never that its mail failed, which would tell whether the mailbox exists. */
+export type TryRefusal = Exclude<ClosedState, 'failed'> | 'code-not-shown' | 'code-expired'
+
+type SeenAttempt = ClaimAttempt & { readonly state: Exclude<AttemptState, 'failed'> }
+
+/** The attempt as its agent sees it: one whose mail failed waits for the person, as if the mail had been taken. */
+const asAgentSees = ({ state, ...attempt }: ClaimAttempt): SeenAttempt => ({
+  ...attempt,
+  state: state === 'failed' ? 'sent' : state,
+})
 
 /**
  * Whether a code that is entered may be compared. If so, this try counts before it is. Until a code was shown, an agent
- * learns nothing of whether the mailbox is blocked.
+ * learns nothing of the mailbox: not whether it is blocked, nor whether it exists.
  */
 export function countTry(
-  attempt: ClaimAttempt,
+  stored: ClaimAttempt,
   mailbox: MailboxFacts,
   now: Date,
 ): Result<{ tries: number; remaining: number }, TryRefusal> {
+  const attempt = asAgentSees(stored)
   const state = stateAt(attempt, now)
   if (!isOpen(state)) return err(state)
   if (attempt.state !== 'code_shown' || !attempt.code) return err('code-not-shown')
@@ -106,10 +119,11 @@ export function countTry(
  * Its own last try has been counted, so the last try does not lock it here.
  */
 export function redeem(
-  attempt: ClaimAttempt,
+  stored: ClaimAttempt,
   entered: { hash: Buffer; blocked: boolean },
   now: Date,
 ): Result<void, TryRefusal> {
+  const attempt = asAgentSees(stored)
   if (!isOpen(attempt.state)) return err(attempt.state)
   if (now >= attempt.linkExpiresAt) return err('expired')
   if (entered.blocked) return err('declined')

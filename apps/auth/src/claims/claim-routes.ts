@@ -105,7 +105,6 @@ const PROBLEMS: Readonly<Record<Exclude<CompletionRefusal['reason'], 'wrong'>, P
   declined: 'claim-declined',
   expired: 'claim-expired',
   superseded: 'claim-superseded',
-  failed: 'claim-failed',
 }
 
 const refusalOf = (refusal: CompletionRefusal): Problem =>

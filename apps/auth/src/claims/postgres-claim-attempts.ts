@@ -9,6 +9,7 @@ import {
   isBlocked,
   matchPhraseContext,
   OPEN,
+  OPEN_TO_AGENTS,
   type StoredAttempt,
   triesOf,
 } from './attempt-row.ts'
@@ -68,7 +69,7 @@ export type ClaimAttemptStore = ReturnType<typeof postgresClaimAttempts>
 
 type CountedTry = Result<{ attempt: ClaimAttempt; remaining: number }, TryRefusal | 'unknown'>
 
-const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN}`
+const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN_TO_AGENTS}`
 
 /** Attempts in Postgres. Each change is decided on the locked row, by the functions of `claim-attempt.ts`. */
 export function postgresClaimAttempts(deps: PostgresClaimDeps) {
@@ -108,6 +109,10 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
         blocked: await isBlocked(db, attempt, now),
       }
     },
+
+    /** The attempt that became, or may become, the claim of this id. */
+    findByRegistration: (registrationId: string): Promise<ClaimAttempt | undefined> =>
+      findAttempt(db, 'registration_id = $1', [registrationId]),
 
     /** @param codeHash of the new code, bound to the attempt */
     press: (
@@ -227,12 +232,16 @@ async function countTryIn(
   const attempt = await findAttempt(
     tx,
     `id = (select id from claim_attempts where agent_id = $1 and ($2::text is null or id = $2)
-           order by state in ${OPEN} desc, created_at desc, id limit 1)`,
+           order by state in ${OPEN_TO_AGENTS} desc, created_at desc, id limit 1)`,
     [agentId, attemptId ?? null],
     'for update',
   )
   if (!attempt) return err('unknown')
-  const facts = { blocked: await isBlocked(tx, attempt, now), tries: await triesOf(tx, attempt, now) }
+  // Asked only when they count, so that until then the response takes as long for each mailbox as for one that does not exist.
+  const facts =
+    attempt.state === 'code_shown'
+      ? { blocked: await isBlocked(tx, attempt, now), tries: await triesOf(tx, attempt, now) }
+      : { blocked: false, tries: 0 }
   const counted = countTry(attempt, facts, now)
   if (!counted.ok) return counted
   const { tries, remaining } = counted.value

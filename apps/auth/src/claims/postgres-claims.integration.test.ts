@@ -186,7 +186,7 @@ describe('no', () => {
   })
 })
 
-test('what becomes of the mail is written, and a failed one is over', async () => {
+test('what becomes of the mail is written, and a failed one holds nothing personal and ends with its link', async () => {
   const [sent, failed, dropped] = [
     await begin(await newAgent()),
     await begin(await newAgent()),
@@ -201,6 +201,11 @@ test('what becomes of the mail is written, and a failed one is over', async () =
   }
   const states = (await Promise.all([sent, failed, dropped].map(stored))).map((row) => row?.['state'])
   expect(states).toEqual(['sent', 'failed', 'initiated'])
+  expect(await stored(failed)).toMatchObject({ email_sealed: null, email_hash: null, mailbox_hash: null })
+  await sweepClaims(authority.db, at(RULES.claimLinkMs - 1))
+  expect(await stored(failed)).toMatchObject({ state: 'failed' })
+  await sweepClaims(authority.db, at(RULES.claimLinkMs))
+  expect(await stored(failed)).toMatchObject({ state: 'expired' })
   expect(await attempts.wantsMail(sent.id, START)).toBe(false)
 })
 

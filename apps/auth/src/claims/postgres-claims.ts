@@ -77,6 +77,8 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
           events.emit('claim-made', { client_id: made.value.agentId, registration_id: made.value.id })
         },
       ),
+    /** Also one that has ended. */
+    find: (id: string) => find('id = $1', [id]),
     findByEndLink: (linkHash: Buffer) => find('end_link_hash = $1', [linkHash]),
     /** The live claim that the agent of an open attempt has for the same address. */
     findOfAttempt: (attemptId: string, now: Date) =>

@@ -1,6 +1,6 @@
 import { RULES } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
-import { ERASED, OPEN } from './attempt-row.ts'
+import { ERASED, OPEN_TO_AGENTS } from './attempt-row.ts'
 
 const BATCH = 1_000
 
@@ -16,7 +16,7 @@ export async function sweepClaims(db: Database, now: Date): Promise<number> {
     await close(
       'claim_attempts',
       `state = 'expired', ${ERASED}`,
-      `link_expires_at <= $1 and state in ${OPEN}`,
+      `link_expires_at <= $1 and state in ${OPEN_TO_AGENTS}`,
     ),
     await remove('claim_attempts', 'id', 'created_at <= $1', RULES.claimAttemptKeptMs),
     await remove('claim_tries', 'id', 'tried_at <= $1', RULES.mailboxTriesMs),

@@ -49,6 +49,17 @@ test('operators see claims without addresses, and end them once', async () => {
   expect(JSON.parse(await printed('claims list --live --limit 1 --json'))).toMatchObject([
     { registration_id: newer },
   ])
+  expect(await printed(`claims show ${newer}`)).toMatch(
+    new RegExp(`^cla_[\\w-]{22}  agt_[\\w-]{22}  completed\\n${newer}  agt_.*  live$`),
+  )
+  const shown = await printed(`claims show ${older} --json`)
+  expect(JSON.parse(shown)).toMatchObject({
+    registration_id: older,
+    attempt: { state: 'completed' },
+    claim: { status: 'ended', ended_by: 'operator' },
+  })
+  expect(shown).not.toContain('example.org')
+  expect((await run(`claims show clm_${'A'.repeat(22)}`)).errors).toContain('There is no claim clm_AAA')
   clock = at(31 * DAY_MS)
   expect(await printed('claims list --limit 1')).toMatch(new RegExp(`^${newer}  agt_.*ended by expired$`))
   expect(await printed('claims list --live')).toBe('No claim is live.')

@@ -1,6 +1,7 @@
 import { argument, flag, InvalidArgumentError, Refusal } from '@plainpath/commands'
 import { RegistrationId } from '@plainpath/domain'
 import { type Claim, isLive } from '../claims/claim.ts'
+import { type AttemptState, type ClaimAttempt, stateAt } from '../claims/claim-attempt.ts'
 import { defineCommand, limit } from './define-command.ts'
 
 const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (text) => {
@@ -27,6 +28,28 @@ export const claimsCommands = [
     },
   }),
   defineCommand({
+    name: 'claims show',
+    summary: 'what became of an attempt and of its claim, without the address',
+    parameters: { id: registrationId },
+    opens: 'database',
+    async run({ stores, args: { id }, now }) {
+      const at = now()
+      const attempt = await stores.claimAttempts.findByRegistration(id)
+      const claim = await stores.claims.find(id)
+      if (!attempt && !claim) throw new Refusal(`There is no claim ${id}, or it ended long ago.`)
+      const attemptText =
+        attempt && `${attempt.id}  ${attempt.agentId}  ${STATE_MEANINGS[stateAt(attempt, at)]}`
+      return {
+        json: {
+          registration_id: id,
+          ...(attempt && { attempt: attemptJson(attempt, at) }),
+          ...(claim && { claim: claimJson(claim, at) }),
+        },
+        text: [attemptText, claim && claimText(claim, at)].filter(Boolean).join('\n'),
+      }
+    },
+  }),
+  defineCommand({
     name: 'claims revoke',
     summary: 'end a claim, its assertions and its tokens before returning, and erase its address',
     parameters: { id: registrationId },
@@ -41,6 +64,26 @@ export const claimsCommands = [
     },
   }),
 ]
+
+/** For operators: agents never learn of `failed`, which would tell whether a mailbox exists. */
+const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
+  initiated: 'initiated: its mail waits, or was dropped over a cap',
+  sent: 'sent: a mail server took its mail',
+  code_shown: 'code_shown: the person let the page show a code',
+  completed: 'completed',
+  locked: 'locked: too many wrong codes',
+  declined: 'declined: the person said no',
+  expired: 'expired',
+  superseded: 'superseded: the agent began another one, or withdrew it',
+  failed: 'failed: no mail server took its mail',
+}
+
+const attemptJson = (attempt: ClaimAttempt, now: Date) => ({
+  claim_attempt_id: attempt.id,
+  client_id: attempt.agentId,
+  state: stateAt(attempt, now),
+  link_expires_at: attempt.linkExpiresAt.toISOString(),
+})
 
 const claimJson = (claim: Claim, now: Date) => ({
   registration_id: claim.id,

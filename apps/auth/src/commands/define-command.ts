@@ -29,7 +29,8 @@ export interface AuthContext {
 /** The stores that are in PostgreSQL alone. Nothing among them ends a token, since tokens may be in Redis. */
 type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & {
   readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'rewrapNames'>
-  readonly claims: Pick<Stores['claims'], 'list'>
+  readonly claims: Pick<Stores['claims'], 'find' | 'list'>
+  readonly claimAttempts: Pick<Stores['claimAttempts'], 'findByRegistration'>
   readonly stops: Pick<Stores['stops'], 'audit'>
 }
 

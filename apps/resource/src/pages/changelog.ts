@@ -30,6 +30,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
       },
       {
+        text: 'The problem claim-failed is gone: whether a mail could be delivered is told to no agent. Before the person has let the page show a code, the answer is code-not-shown, and claim-expired once the link has ended.',
+        operations: [],
+      },
+      {
         text: 'Messages to the people behind Plainpath: from a person by a form, and from an agent that a person confirmed. One that is sent again with its Idempotency-Key is kept once.',
         operations: ['sendContactMessage', 'getContactMessage', 'deleteContactMessage'],
       },

@@ -33,7 +33,7 @@ export const CLAIM_PROBLEMS = {
     meaning:
       'The person has not opened the mailed link, or has not let its page show a code. Nothing was counted.',
     remedy:
-      'Ask the person to open the link, compare the two words and press the button; then send the code.',
+      'Ask the person to open the link, compare the two words and press the button; then send the code. If they got no mail, check the address and begin a new claim.',
     oauth: 'authorization_pending',
   },
   'claim-completed': {
@@ -77,12 +77,5 @@ export const CLAIM_PROBLEMS = {
     meaning: 'The owner of the mailbox does not want to be asked.',
     remedy: 'Do not ask again. Guides and the waitlist work without a claim.',
     oauth: 'access_denied',
-  },
-  'claim-failed': {
-    status: 410,
-    title: 'The mail could not be delivered',
-    meaning: 'The mail server of the address did not take the mail.',
-    remedy: 'Check the address with the person, and begin a new claim.',
-    oauth: 'claim_failed',
   },
 } as const

@@ -75,7 +75,8 @@ export const completeClaim = defineOperation({
   description:
     `${CLIENT_AUTHENTICATION} ${capitalised(numberInWords(RULES.claimTries))} codes in all per attempt; a wrong one ` +
     'is 400 `otp-invalid` with `attempts_remaining`. Before the person let the page show a code: 409 ' +
-    '`code-not-shown`, which counts as none.',
+    '`code-not-shown`, which counts as none. That is the answer, too, when the mail could not be delivered, until the ' +
+    'link ends: then 410 `claim-expired`.',
   access: 'client',
   request: { body: CompleteClaimRequest },
   bodyExamples: { otp: () => ({ otp: exampleCode() }) },
