@@ -105,7 +105,7 @@ test('while Redis is away each process counts limits by itself; when it is back 
   }
   await expect.poll(nextRound, { timeout: 10_000 }).toEqual(EACH_COUNTED)
   const register = () => asker.ask({ method: 'POST', path: '/api/agent/register' })
-  await expect.poll(() => remaining('register-burst', register), { timeout: 10_000 }).toEqual(EACH_COUNTED)
+  await expect.poll(() => remaining('register-address', register), { timeout: 10_000 }).toEqual(EACH_COUNTED)
   await whenCounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`
     expect(await joinTimes(email, JOINS + 50)).toEqual({ 201: 1, 200: JOINS - 1, 429: 50 })

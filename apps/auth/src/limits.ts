@@ -5,13 +5,17 @@ import { runRedisScript } from './tokens/run-redis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
+/** The longest window of what is counted by address: so long one abuser can keep others from what they have not used. */
+const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
 
 /** How much is allowed, before AUTH_LIMITS_FACTOR multiplies it. */
 export const LIMITS = {
-  register: [
-    { name: 'register-address', quota: 60, windowSeconds: HOUR },
-    { name: 'register-burst', quota: 20, windowSeconds: MINUTE },
-  ],
+  /**
+   * Strangers share an address, so what one of them uses up is back ten minutes after the last request that was served. At
+   * most 2 880 registrations a day from one address; each that is never used costs a row for a week, and
+   * `AUTH_NEVER_USED_CLIENTS` bounds them all.
+   */
+  register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /** Every request that shows client credentials, at whatever endpoint. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
@@ -30,11 +34,18 @@ export const CLAIM_MAIL: LimitPolicy = {
   windowSeconds: 24 * HOUR,
   closed: true,
 }
-/** Claim mails that clients of one address may cause: clients are free, and the mails that may go out to all are not. */
+/**
+ * Verification mails that clients of one address may cause until each of them has completed a verification (`isUnrevoked`);
+ * from then on a client has `CLAIM_MAIL` alone. Clients cost nothing, and the mails that may go out to all do.
+ *
+ * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64: less than the 2 000 that one domain gets,
+ * so that one address cannot keep a mail provider's people from their mails, and one in fourteen of the 20 000 that all
+ * get. A /48 has four times as many. Sixty people an hour can be verified for the first time from behind one address.
+ */
 export const CLAIM_ADDRESS: LimitPolicy = {
   name: 'claim-address',
-  quota: 200,
-  windowSeconds: 24 * HOUR,
+  quota: 10,
+  windowSeconds: ADDRESS_WINDOW_SECONDS,
   closed: true,
 }
 /** Verification mails that a client may cause to one mailbox, however its address is spelled. */

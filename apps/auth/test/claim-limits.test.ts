@@ -1,5 +1,5 @@
 import { DAY_MS } from '@plainpath/domain'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { asAgent, json, type Registered, register } from './agent-client.ts'
 import {
   begin,
@@ -11,9 +11,10 @@ import {
   startClaims,
   wrongCode,
 } from './claim-client.ts'
-import { requestAssertion } from './claim-mailbox.ts'
+import { claimMailbox, requestAssertion } from './claim-mailbox.ts'
 import { expectProblem, type Refusal } from './expect-refusal.ts'
 import { send } from './send.ts'
+import type { RunningAuth } from './start-auth.ts'
 import { startFaultProxy } from './start-fault-proxy.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -34,6 +35,7 @@ test('a client may cause ten mails a day, and one a minute to a mailbox', async 
   under.clock.now = new Date(under.clock.now.getTime() + 67_000)
   expect((await claim(auth, agent, { email })).status).toBe(202)
   for (let n = 2; n < 10; n++) expect((await claim(auth, agent, { email: newAddress() })).status).toBe(202)
+  under.clock.now = new Date(under.clock.now.getTime() + 600_000)
   expectProblem(await claim(auth, agent, { email: newAddress() }), limited(/claim-client/))
   expect((await claim(auth, await register(auth), { email: newAddress() })).status).toBe(202)
 })
@@ -51,25 +53,80 @@ test('the pause between two mails of a client holds for the mailbox, however it 
   expect((await claim(auth, agent, { email: 'VIC@example.org' })).status).toBe(202)
 })
 
-test('all clients of an address may cause two hundred mails a day, those of another go on', async () => {
-  const env = { AUTH_LIMITS_FACTOR: '0.1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
-  await using under = await startClaims({ env })
-  const { auth } = under
-  const sent = async (path: string, address: string, body: object, headers = {}) => {
-    const { headers: type, ...rest } = json(body)
-    const all = { ...type, ...headers, 'x-forwarded-for': address }
-    return send(auth.url, { method: 'POST', path, ...rest, headers: all })
+describe('an address that others share', () => {
+  const ABUSED = '192.0.2.1'
+  const TEN_MINUTES = 600_000
+  const ENV = { AUTH_LIMITS_FACTOR: '1', AUTH_TRUSTED_PROXIES: '127.0.0.1' }
+  const soon = /^([1-9]|[1-9]\d|[1-5]\d\d|600)$/
+  const busy = (policy: RegExp): Refusal => ({ ...limited(policy), headers: { 'retry-after': soon } })
+
+  const from = (address: string) => ({ 'x-forwarded-for': address })
+  const registerFrom = (auth: RunningAuth, address: string) =>
+    send(auth.url, { method: 'POST', path: '/api/agent/register', headers: from(address) })
+  async function clientFrom(auth: RunningAuth, address: string): Promise<Registered> {
+    const answer = await registerFrom(auth, address)
+    expect(answer.status, answer.text).toBe(201)
+    return JSON.parse(answer.text) as Registered
   }
-  let agents = 0
-  const from = async (address: string) => {
-    agents += 1
-    const registered = await sent('/api/agent/register', `203.0.113.${agents}`, {})
-    const agent = JSON.parse(registered.text) as Registered
-    return sent('/api/agent/claim', address, { email: newAddress() }, asAgent(agent))
+  const claimFrom = (auth: RunningAuth, address: string, agent: Registered) => {
+    const { headers, body } = json({ email: newAddress('invented') })
+    const all = { ...headers, ...asAgent(agent), ...from(address) }
+    return send(auth.url, { method: 'POST', path: '/api/agent/claim', headers: all, body })
   }
-  for (let n = 0; n < 20; n++) expect((await from('192.0.2.1')).status).toBe(202)
-  expectProblem(await from('192.0.2.1'), limited(/claim-address/))
-  expect((await from('198.51.100.1')).status).toBe(202)
+
+  test('causes ten verification mails in ten minutes by whatever clients, those of another go on', async () => {
+    await using under = await startClaims({ env: ENV })
+    const { auth } = under
+    const claimAs = async (address: string, n: number) =>
+      claimFrom(auth, address, await clientFrom(auth, `203.0.113.${n}`))
+    for (let n = 0; n < 10; n++) expect((await claimAs(ABUSED, n)).status).toBe(202)
+    expectProblem(await claimAs(ABUSED, 10), busy(/claim-address/))
+    expect((await claimAs('198.51.100.1', 11)).status).toBe(202)
+  })
+
+  test('serves a verified client during abuse, and everybody ten minutes after it', async () => {
+    await using under = await startClaims({ env: ENV })
+    const { auth, clock } = under
+    const [verified, newcomer] = [await register(auth), await register(auth)]
+    await claimMailbox(auth, verified)
+    const abusers = await Promise.all(Array.from({ length: 20 }, () => clientFrom(auth, ABUSED)))
+    const abuse = async () => {
+      for (let round = 0; round < 10; round++)
+        await Promise.all(abusers.map((abuser) => claimFrom(auth, ABUSED, abuser)))
+    }
+    await abuse()
+    expectProblem(await claimFrom(auth, ABUSED, newcomer), busy(/claim-address/))
+    expectProblem(await registerFrom(auth, ABUSED), busy(/register-address/))
+    for (let mails = 0; mails < 10; mails++) {
+      if (mails === 5) await abuse()
+      expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
+    }
+    expectProblem(await claimFrom(auth, ABUSED, verified), limited(/claim-client/))
+
+    clock.now = new Date(clock.now.getTime() + TEN_MINUTES)
+    expect((await claimFrom(auth, ABUSED, newcomer)).status).toBe(202)
+    expect((await claimFrom(auth, ABUSED, await clientFrom(auth, ABUSED))).status).toBe(202)
+  })
+
+  test('keeps its allowance whatever verified clients do; one whose person ended it counts again', async () => {
+    await using under = await startClaims({ env: ENV })
+    const { auth, stores } = under
+    const verified = await register(auth)
+    await claimMailbox(auth, verified)
+    for (let mails = 0; mails < 9; mails++) expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
+    for (let n = 0; n < 10; n++)
+      expect((await claimFrom(auth, ABUSED, await clientFrom(auth, `203.0.113.${n}`))).status).toBe(202)
+    const end = (by: string) =>
+      stores.db.query(
+        `update claims set ended_at = now(), ended_by = $2, email_sealed = null, email_hash = null, email_hash_key = null
+         where agent_id = $1`,
+        [verified.client_id, by],
+      )
+    await end('person')
+    expectProblem(await claimFrom(auth, ABUSED, verified), busy(/claim-address/))
+    await end('expired')
+    expect((await claimFrom(auth, ABUSED, verified)).status).toBe(202)
+  })
 })
 
 test('one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {

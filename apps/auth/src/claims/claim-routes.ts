@@ -8,6 +8,7 @@ import { invalidClient } from '../clients/authenticate-client.ts'
 import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { beginClaim } from './begin-claim.ts'
+import { isUnrevoked } from './claim.ts'
 import { normalisedCode } from './claim-code.ts'
 import { type CompletionRefusal, completeClaim } from './complete-claim.ts'
 
@@ -27,7 +28,9 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
       await request.take(CLAIM_RESEND, `${caller.clientId}\n${mailboxOf(email).mailbox}`)
-      await request.takeForAddress(CLAIM_ADDRESS)
+      // Nobody at its address can take the service away from a client that a person has confirmed.
+      const confirmed = await deps.stores.claims.newest(caller.clientId)
+      if (!confirmed || !isUnrevoked(confirmed)) await request.takeForAddress(CLAIM_ADDRESS)
       await request.take(CLAIM_MAIL, caller.clientId)
       const begun = await beginClaim(deps, { agentId: caller.clientId, email })
       if (!begun) throw invalidClient()

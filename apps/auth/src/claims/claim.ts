@@ -14,3 +14,7 @@ export const Claim = z.object({
 export type Claim = Readonly<z.infer<typeof Claim>>
 
 export const isLive = (claim: Claim, now: Date): boolean => !claim.endedAt && now < claim.expiresAt
+
+/** Whether neither the person nor an operator took back what was confirmed. */
+export const isUnrevoked = ({ endedBy }: Pick<Claim, 'endedBy'>): boolean =>
+  endedBy !== 'person' && endedBy !== 'operator'
