@@ -1,7 +1,8 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { runAuth } from '@plainpath/auth/run-auth'
 import { postgresProcess } from '@plainpath/stack/postgres-process'
 import { describe, expect, test } from 'vitest'
-import { basic, form, type Sender } from '../send.ts'
+import { basic, form, json, type Sender } from '../send.ts'
 import type { RegisteredAgent, System } from './open-system.ts'
 
 interface Use {
@@ -35,6 +36,8 @@ function useEverywhere(system: System, token: string) {
   }
 }
 
+/** Of a key pair whose private half nobody has. */
+const PUBLIC_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
 const credentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
 
 /** R-LIN: what was answered as ended at time T is dead for every request that begins after T, at any process. */
@@ -55,6 +58,15 @@ export function describeRevocation(running: () => System): void {
         (agent: RegisteredAgent, _token: string, sender: Sender) =>
           sender.send({ method: 'DELETE', path: '/api/agent', headers: credentials(agent) }),
         204,
+      ],
+      [
+        'the tokens of a client that puts keys in place of its secret',
+        (agent: RegisteredAgent, _token: string, sender: Sender) => {
+          const body = json({ keys: [PUBLIC_KEY] })
+          const headers = { ...body.headers, ...credentials(agent) }
+          return sender.send({ method: 'PUT', path: '/api/agent/jwks', ...body, headers })
+        },
+        200,
       ],
       [
         'the tokens of a client that an operator stops',

@@ -32,7 +32,7 @@ import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { LIMITS, sharedLimits } from './limits.ts'
 import { openMetrics } from './metrics.ts'
 import { createProvider, providerSlot } from './oauth/create-provider.ts'
-import { gateVoucher } from './oauth/override-provider.ts'
+import { authenticatedGeneration, gateVoucher } from './oauth/override-provider.ts'
 import { clientAdapter, readOnlyAdapter, tokenAdapter } from './oauth/provider-adapters.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
@@ -136,7 +136,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const marks = useMarks({ cachedAgents, agents, now })
   const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
     Client: clientAdapter(cachedAgents.find, resourceServers.current),
-    ClientCredentials: tokenAdapter(stores, { marks, events }),
+    ClientCredentials: tokenAdapter(stores, { marks, events, authenticatedGeneration }),
   }
   const provider = providerSlot(
     (ring) =>

@@ -166,7 +166,7 @@ describe('registering keys', () => {
 })
 
 describe('PUT /api/agent/jwks', () => {
-  test('gives a client with a secret keys; the secret ends, and its tokens live on', async () => {
+  test('gives a client with a secret keys; the secret ends, and its tokens with it', async () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
     const key = await newKey('EdDSA', 'my-key')
@@ -175,7 +175,9 @@ describe('PUT /api/agent/jwks', () => {
     await expectSound(auth, answer)
     const keyed: KeyAgent = { client_id: agent.client_id, key }
     const shown = await send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) })
-    expect(shown.text).toBe(answer.text)
+    const { warning, ...described } = parsed(answer)
+    expect(JSON.parse(shown.text)).toEqual(described)
+    expect(warning).toMatch(/^No proof came that you can sign with the new key my-key\. Try it now/)
     expect(parsed(shown)).toMatchObject({
       token_endpoint_auth_method: 'private_key_jwt',
       token_endpoint_auth_signing_alg: 'EdDSA',
@@ -184,7 +186,7 @@ describe('PUT /api/agent/jwks', () => {
     expect(shown.text).not.toContain('client_secret')
     expect((await requestToken(auth, agent)).status).toBe(401)
     expect((await tokenByKey(auth, keyed)).status).toBe(200)
-    expect(await isActive(auth, token)).toBe(true)
+    expect(await isActive(auth, token)).toBe(false)
     const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
       agent.client_id,
     ])

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
-import { type CryptoKey, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
 import { expect } from 'vitest'
 import { GRANT, json } from './agent-client.ts'
 import { type Answer, send } from './send.ts'
@@ -80,3 +80,47 @@ export const tokenByKey = async (auth: RunningAuth, agent: KeyAgent): Promise<An
 export const inHeader = async (auth: RunningAuth, agent: KeyAgent) => ({
   'client-assertion': await assertionOf(auth, agent),
 })
+
+/** What an honest client says to prove a key of the set; a claim that is given replaces it, undefined takes it away. */
+export async function proofOf(
+  auth: RunningAuth,
+  { client_id }: Pick<KeyAgent, 'client_id'>,
+  given: {
+    key: KeyPair
+    /** The whole set; the key alone when absent. */
+    set?: readonly KeyPair[]
+    claims?: Record<string, unknown>
+    header?: Record<string, unknown>
+  },
+): Promise<string> {
+  const { alg, jwk, privateKey } = given.key
+  const claims = {
+    iss: client_id,
+    aud: `${auth.origin}/api/agent/jwks`,
+    iat: seconds(),
+    exp: seconds() + 60,
+    jti: randomUUID(),
+    jkts: await Promise.all((given.set ?? [given.key]).map((each) => calculateJwkThumbprint(each.jwk))),
+    ...given.claims,
+  }
+  const signed = await new SignJWT(claims)
+    .setProtectedHeader({ alg, typ: 'jwks-proof+jwt', ...(jwk.kid && { kid: jwk.kid }), ...given.header })
+    .sign(privateKey)
+  auth.confidential.add(signed)
+  return signed
+}
+
+/** Sends `PUT /api/agent/jwks`. */
+export function putKeys(
+  auth: RunningAuth,
+  headers: Record<string, string>,
+  body: { keys: readonly KeyPair[]; proof?: unknown },
+): Promise<Answer> {
+  const sent = json({ ...body, keys: body.keys.map(({ jwk }) => jwk) })
+  return send(auth.url, {
+    method: 'PUT',
+    path: '/api/agent/jwks',
+    headers: { ...sent.headers, ...headers },
+    body: sent.body,
+  })
+}

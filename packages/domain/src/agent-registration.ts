@@ -25,8 +25,22 @@ export const RegisterAgentRequest = z.object({
     .meta({ description: 'Not offered: keys are sent as `jwks`.' }),
 })
 
-/** The body of `PUT /agent/jwks`: the set itself (RFC 7517 §5). */
-export const ReplaceAgentKeysRequest = SentJwks
+/** The longest proof of a key that is read; an honest one has about 600 characters. */
+const KeyProof = z.string().max(4096)
+
+/** The body of `PUT /agent/jwks`: the set itself (RFC 7517 §5), and proof that the client can sign with its new keys. */
+export const ReplaceAgentKeysRequest = SentJwks.extend({
+  proof: z
+    .union([KeyProof, z.array(KeyProof).min(1).max(RULES.agentKeys)])
+    .nullish()
+    .meta({
+      description:
+        'A JWT of the type `jwks-proof+jwt` that the new key signed, or a list of one for each new key. Without it the ' +
+        'keys are taken unproven, and the answer has a `warning`.',
+      // Of the schema, not the body: no agent can send it as it is.
+      examples: ['eyJhbGciOiJFUzI1NiIsInR5cCI6Imp3a3MtcHJvb2Yrand0In0.e30.c2lnbmF0dXJl'],
+    }),
+})
 
 const Seconds = z.int().min(0)
 
@@ -124,4 +138,11 @@ export const AgentDescription = AgentMembers.extend({
       }),
     )
     .meta({ description: 'What the client may ask of the authorization server.' }),
+})
+
+/** The answer of `PUT /agent/jwks`. */
+export const ReplacedAgentKeys = AgentDescription.extend({
+  warning: z.string().optional().meta({
+    description: 'Present when a new key was taken without proof that the client can sign with it.',
+  }),
 })

@@ -25,6 +25,8 @@ export const RULES = {
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
+  /** The longest lifetime of a proof that a client can sign with a new key. */
+  keyProofMs: 5 * MINUTE_MS,
   jtiCharacters: 256,
   /** Mails that a client may cause within a day, and the pause between two to one mailbox. */
   claimMails: 10,

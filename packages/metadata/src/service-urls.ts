@@ -35,6 +35,7 @@ export function serviceUrls(origin: string) {
     jwks: `${origin}/oauth/jwks.json`,
     register: `${base}/agent/register`,
     agent: `${base}/agent`,
+    agentKeys: `${base}/agent/jwks`,
     claim: `${base}/agent/claim`,
     authorizationServer: `${origin}/.well-known/oauth-authorization-server`,
     protectedResource: `${origin}/.well-known/oauth-protected-resource/api`,

@@ -3,8 +3,11 @@ import { type Database, type Pool, rewriteColumn, rowReader } from '@plainpath/p
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { endClaimsOfAgent } from '../claims/postgres-claims.ts'
+import type { VerifiedKeyProof } from '../clients/key-proof.ts'
+import { useKeyProofs } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
 import { type AgentSecret, acceptedSecrets, secretsOf } from './agent-secret.ts'
+import { compareKeys } from './compare-keys.ts'
 
 export interface AgentRecord {
   readonly agent: Agent
@@ -25,6 +28,15 @@ export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'
 export type EndedSecret =
   | { readonly outcome: 'gone' | 'unknown'; readonly generation: number }
   | { readonly outcome: 'last' | 'ended' }
+
+/** `unproven`: proofs came, and not for each new key. */
+export type KeysFault = 'ended' | 'unproven' | 'proof-used'
+
+export interface ReplacedKeys {
+  readonly agent: Agent
+  /** New keys that no proof came for, by `kid`. */
+  readonly unproven: readonly string[]
+}
 
 const AgentRow = rowReader(
   Agent.omit({ name: true, keys: true }).extend({
@@ -52,19 +64,19 @@ export function agentRepository(
     return { ...agent, keys, name: sealingKeys.open(nameSealed, nameContext(agent.id)).toString('utf8') }
   }
 
-  /** Whatever changes secrets holds the lock of the agent's row. */
-  const changeSecrets = <T>(
+  /** Whatever changes secrets or keys holds the lock of the agent's row. */
+  const changeCredentials = <T>(
     id: AgentId,
     work: (tx: Database, agent: LockedAgent | undefined) => Promise<T>,
   ) =>
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
-      const { rows } = await tx.query<LockedAgent>(
-        `select jwks is not null as keyed, generation from agents where id = $1 and status = 'active'
+      const { rows } = await tx.query(
+        `select coalesce(jwks, '[]') as keys, generation from agents where id = $1 and status = 'active'
          for no key update`,
         [id],
       )
-      return await work(tx, rows[0])
+      return await work(tx, rows[0] && LockedAgent.parse(rows[0]))
     })
 
   return {
@@ -157,19 +169,32 @@ export function agentRepository(
       return rowCount === 1
     },
 
-    /** Replaces the keys of an active agent and ends its secrets. Atomic. @returns the agent, or undefined for another */
-    async replaceKeys(id: AgentId, keys: readonly AgentKey[]): Promise<Agent | undefined> {
-      const changed = await db.transaction(async (tx) => {
-        await tx.query('set local synchronous_commit = on')
+    /**
+     * Replaces the keys of an active agent, ends its secrets and uses the proofs up. Atomic. Raises the generation when a key
+     * or the secret goes, since nobody knows which tokens were got with which. `announce` runs before the change becomes
+     * visible; if it throws, nothing changed.
+     */
+    async replaceKeys(
+      id: AgentId,
+      { keys, proofs }: { keys: readonly AgentKey[]; proofs: readonly VerifiedKeyProof[] },
+      announce: (generation: number) => Promise<void>,
+    ): Promise<Result<ReplacedKeys, KeysFault>> {
+      const replaced = await changeCredentials<Result<ReplacedKeys, KeysFault>>(id, async (tx, before) => {
+        if (!before) return err('ended')
+        const { unproven, removes } = compareKeys(before.keys, keys, proofs)
+        if (proofs.length > 0 && unproven.length > 0) return err('unproven')
+        if (!(await useKeyProofs(tx, id, proofs))) return err('proof-used')
+        const generation = before.generation + (removes ? 1 : 0)
         const { rows } = await tx.query(
-          `update agents set jwks = $2::jsonb where id = $1 and status = 'active' returning ${AgentRow.columns}`,
-          [id, JSON.stringify(keys)],
+          `update agents set jwks = $2::jsonb, generation = $3 where id = $1 returning ${AgentRow.columns}`,
+          [id, JSON.stringify(keys), generation],
         )
-        if (rows[0]) await tx.query('delete from agent_secrets where agent_id = $1', [id])
-        return rows[0] && toAgent(rows[0])
+        await tx.query('delete from agent_secrets where agent_id = $1', [id])
+        await announce(generation)
+        return ok({ agent: toAgent(rows[0] ?? {}), unproven })
       })
-      if (changed) events.emit('keys-changed', { client_id: id })
-      return changed
+      if (replaced.ok) events.emit('keys-changed', { client_id: id })
+      return replaced
     },
 
     /** Adds a secret without an end; the one before it ends at `oldEndsAt`. Atomic. @returns all that are accepted now */
@@ -178,11 +203,11 @@ export function agentRepository(
       secret: AgentSecret,
       oldEndsAt: Date,
     ): Promise<Result<readonly AgentSecret[], AddSecretRefusal>> {
-      const added = await changeSecrets<Result<readonly AgentSecret[], AddSecretRefusal>>(
+      const added = await changeCredentials<Result<readonly AgentSecret[], AddSecretRefusal>>(
         id,
         async (tx, agent) => {
           if (!agent) return err('ended')
-          if (agent.keyed) return err('has-keys')
+          if (agent.keys.length > 0) return err('has-keys')
           if ((await acceptedSecrets(tx, id, secret.createdAt)).length >= MAX_SECRETS) return err('too-many')
           await tx.query('update agent_secrets set ends_at = $2 where agent_id = $1 and ends_at is null', [
             id,
@@ -210,7 +235,7 @@ export function agentRepository(
       at: Date,
       announce: (generation: number) => Promise<void>,
     ): Promise<EndedSecret> {
-      const ended = await changeSecrets<EndedSecret>(id, async (tx, agent) => {
+      const ended = await changeCredentials<EndedSecret>(id, async (tx, agent) => {
         if (!agent) return { outcome: 'ended' }
         const secrets = await acceptedSecrets(tx, id, at)
         if (!secrets.some((secret) => secret.id === secretId))
@@ -245,10 +270,8 @@ export function agentRepository(
   }
 }
 
-interface LockedAgent {
-  readonly keyed: boolean
-  readonly generation: number
-}
+const LockedAgent = Agent.pick({ keys: true, generation: true })
+type LockedAgent = z.infer<typeof LockedAgent>
 
 const INSERT = `
   with agent as (

@@ -1,10 +1,18 @@
-import { type Agent, AgentId, type AgentKey, agentKey, type SentJwks } from '@plainpath/domain'
+import {
+  AgentId,
+  type AgentKey,
+  ASSERTION_ALGORITHMS,
+  agentKey,
+  durationIn,
+  RULES,
+  type SentJwks,
+} from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
-import { calculateJwkThumbprint } from 'jose'
 import type { z } from 'zod'
 import { invalidClient } from '../clients/authenticate-client.ts'
+import { keyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import type { AgentRecord } from './agent-repository.ts'
@@ -18,6 +26,7 @@ import {
 } from './describe-agent.ts'
 import { endAgent } from './end-agent.ts'
 import { registerAgent } from './register-agent.ts'
+import { type ReplaceKeysRefusal, replaceKeys } from './replace-keys.ts'
 import { addSecret, endSecret } from './rotate-secret.ts'
 
 export interface AgentRouteDeps {
@@ -74,10 +83,20 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     limits: CLIENT_LIMITS,
     bodyProblem: 'invalid-client-metadata',
     async handle({ body, caller }) {
-      const keys = await namedKeys(body, '#/keys')
-      const agent = await replaceKeys(AgentId.parse(caller.clientId), keys, deps.stores)
-      if (!agent) throw invalidClient()
-      return { status: 200, body: await describe({ agent, secrets: [] }, deps) }
+      const request = {
+        id: AgentId.parse(caller.clientId),
+        keys: await namedKeys(body, '#/keys'),
+        proofs: [body.proof ?? []].flat(),
+        endpoint: deps.urls.agentKeys,
+      }
+      const replaced = await replaceKeys(deps.stores, request, deps.now())
+      if (!replaced.ok) throw keysProblem(replaced.error, Array.isArray(body.proof))
+      const { agent, unproven } = replaced.value
+      const described = await describe({ agent, secrets: [] }, deps)
+      return {
+        status: 200,
+        body: { ...described, ...(unproven.length > 0 && { warning: unprovenWarning(unproven) }) },
+      }
     },
   }),
   defineRoute({
@@ -121,29 +140,49 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   }),
 ]
 
-/**
- * Gives an agent another set of keys and ends its secrets; its tokens live on. An old key is refused by every process
- * from the answer on, since spending an assertion reads the agent's row; an old secret once the process has heard.
- *
- * @returns undefined when the agent is not active any more
- */
-async function replaceKeys(
-  id: AgentId,
-  keys: readonly AgentKey[],
-  { agents, cachedAgents }: Pick<Stores, 'agents' | 'cachedAgents'>,
-): Promise<Agent | undefined> {
-  try {
-    return await agents.replaceKeys(id, keys)
-  } finally {
-    cachedAgents.forget(id)
-  }
+type NamedFault = Exclude<ReplaceKeysRefusal['fault'], 'ended' | `claim-${string}`>
+const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
+  'no-jwt': 'is not a signed JWT: three parts in base64url, of which the first two are JSON objects',
+  type: 'must have the type jwks-proof+jwt in its header (typ)',
+  algorithm: `must be signed by one of ${ASSERTION_ALGORITHMS.join(', ')} (alg)`,
+  header: 'may have only typ, alg and kid in its header',
+  key: 'names no key of this set for its algorithm: send the kid of the key that signed it',
+  signature: 'was not signed by the key that it names',
+  issuer: 'must be issued by this client: iss is your client_id',
+  audience: 'is made for another place: aud is exactly the address of this endpoint, as a string',
+  expired: 'has expired: make a new one',
+  'too-long': `may last ${durationIn('minute', RULES.keyProofMs)} at most, from iat to exp`,
+  'not-yet': 'was made in the future: check your clock (iat)',
+  'key-set':
+    'was made for another set: jkts lists the thumbprint of each key of this set (RFC 7638), and no other',
+  'proof-used': 'was used before: make a new one, with a jti of its own',
+  unproven: 'must hold a proof for each new key of the set, or be left out',
 }
+
+const PROOF_CLAIMS =
+  'a proof has iss, aud and jti as strings, iat and exp as whole seconds, jkts as a list of thumbprints'
+
+const isClaim = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
+
+/** @param isList whether proofs came as a list */
+function keysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
+  if (fault === 'ended') return invalidClient()
+  const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
+  const detail = isClaim(fault)
+    ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in another form; ${PROOF_CLAIMS}`
+    : PROOF_FAULTS[fault]
+  return new Problem('invalid-key-proof', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
+}
+
+const unprovenWarning = (kids: readonly string[]) =>
+  `No proof came that you can sign with ${kids.length === 1 ? 'the new key' : 'the new keys'} ${kids.join(', ')}. Try it now, with GET /api/agent: ` +
+  'if that is 401 and you have no other key, nothing can let you in again, so register anew. Next time send proof.'
 
 /** Gives each key its name: the `kid` that was sent, or its thumbprint (RFC 7638). No two may have one name. */
 async function namedKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
-  const thumbprint = ({ kty, crv, x, y }: (typeof keys)[number]) =>
-    calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })
-  const named = await Promise.all(keys.map(async (key) => agentKey(key, key.kid ?? (await thumbprint(key)))))
+  const named = await Promise.all(
+    keys.map(async (key) => agentKey(key, key.kid ?? (await keyThumbprint(key)))),
+  )
   if (new Set(named.map(({ kid }) => kid)).size === named.length) return named
   const detail = 'holds two keys of one kid; give each its own, or leave kid out of keys that differ'
   throw new Problem('invalid-client-metadata', {

@@ -38,6 +38,12 @@ export interface AuthenticateClientDeps {
 
 export type AuthenticateClient = (ctx: Context, form?: URLSearchParams) => Promise<Caller>
 
+/**
+ * Of `ctx.state`: the generation under which the client was authenticated. Its token has the same, so that a token ends with
+ * the credential that it was got with, also when that goes before the token is stored.
+ */
+export const CLIENT_GENERATION = 'clientGeneration'
+
 /** RFC 6749 §5.2 asks for it when the header was used, RFC 9110 §11.6.1 in every 401. */
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
 
@@ -101,6 +107,7 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
       spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))
       throw invalidClient()
     }
+    ctx.state[CLIENT_GENERATION] = usable.generation
     return { clientId: usable.id, scopes: new Set(usable.scopes) }
   }
 }

@@ -44,12 +44,17 @@ export interface ClientAssertion {
 /** Reads an assertion without believing it. @returns undefined for what can be none */
 export function parseAssertion(text: string): ClientAssertion | undefined {
   if (text.length > MAX_LENGTH) return undefined
-  const parts = text.split('.')
-  if (parts.length !== 3) return undefined
-  const [header, claims] = [Header.safeParse(decodedPart(parts[0])), Claims.safeParse(decodedPart(parts[1]))]
+  const parts = decodedJwt(text)
+  const [header, claims] = [Header.safeParse(parts?.header), Claims.safeParse(parts?.claims)]
   if (!header.success || !claims.success) return undefined
   if (header.data.typ !== undefined && !TYPES.has(header.data.typ.toLowerCase())) return undefined
   return { text, header: header.data, claims: claims.data }
+}
+
+/** Decodes a signed JWT without believing it. @returns undefined for what has no three parts */
+export function decodedJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
+  const parts = text.split('.')
+  return parts.length === 3 ? { header: decodedPart(parts[0]), claims: decodedPart(parts[1]) } : undefined
 }
 
 function decodedPart(part: string | undefined): unknown {
@@ -113,7 +118,7 @@ export function assertionVerifier(issuer: string) {
     now: Date,
   ): Promise<VerifiedAssertion | undefined> => {
     const key = client && keyFor(client.keys, assertion.header)
-    const isSigned = await verifies(assertion, key ?? nobody[assertion.header.alg])
+    const isSigned = await isSignedBy(assertion, key ?? nobody[assertion.header.alg])
     const { sub, jti } = assertion.claims
     if (!client || !key || !isSigned || sub !== client.id) return undefined
     const judged = judgeClaims(assertion, { issuer, now })
@@ -121,7 +126,11 @@ export function assertionVerifier(issuer: string) {
   }
 }
 
-async function verifies({ text, header }: ClientAssertion, { kty, crv, x, y }: AgentKey): Promise<boolean> {
+/** Whether the key verifies the signature, by the algorithm of the header. */
+export async function isSignedBy(
+  { text, header }: Pick<ClientAssertion, 'text' | 'header'>,
+  { kty, crv, x, y }: AgentKey,
+): Promise<boolean> {
   try {
     await compactVerify(text, { kty, crv, x, ...(y && { y }) }, { algorithms: [header.alg] })
     return true

@@ -1,6 +1,8 @@
+import type { AgentId } from '@plainpath/domain'
 import { type Database, deleteBatch } from '@plainpath/postgres'
 import { sha256 } from '@plainpath/sealing'
 import type { VerifiedAssertion } from './client-assertion.ts'
+import type { VerifiedKeyProof } from './key-proof.ts'
 
 export type UsedJtiStore = ReturnType<typeof usedJtiStore>
 
@@ -28,6 +30,31 @@ export function usedJtiStore(db: Database) {
       return rowCount === 1
     },
   }
+}
+
+/**
+ * Uses proofs of keys up, all or none, in the transaction that stores the keys. Whoever calls holds the lock of the client's
+ * row, so nobody else uses up a proof of this client meanwhile.
+ *
+ * @returns false when one of them was used already
+ */
+export async function useKeyProofs(
+  tx: Database,
+  clientId: AgentId,
+  proofs: readonly VerifiedKeyProof[],
+): Promise<boolean> {
+  if (proofs.length === 0) return true
+  // A client may use one jti in an assertion and in a proof.
+  const hashes = proofs.map(({ jti }) => sha256(`${clientId}\njwks-proof\n${jti}`))
+  const used = await tx.query('select from client_assertions where assertion_hash = any($1)', [hashes])
+  const isRepeated = new Set(proofs.map(({ jti }) => jti)).size < proofs.length
+  if (isRepeated || used.rowCount !== 0) return false
+  await tx.query(
+    `insert into client_assertions (assertion_hash, expires_at)
+     select * from unnest($1::bytea[], $2::timestamptz[])`,
+    [hashes, proofs.map(({ expiresAt }) => expiresAt)],
+  )
+  return true
 }
 
 /** Clocks of instances differ; one that goes too early lets an assertion in twice. */

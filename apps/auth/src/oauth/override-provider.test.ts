@@ -7,9 +7,16 @@ import Koa, { type Context } from 'koa'
 import compose from 'koa-compose'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { expect, test } from 'vitest'
+import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
 import { generateKeyPair } from '../keys/signing-key.ts'
 import { createProvider, type ProviderDeps, ROUTES } from './create-provider.ts'
-import { gateVoucher, INTROSPECTED_HASH, passToProvider, throwProviderFailure } from './override-provider.ts'
+import {
+  authenticatedGeneration,
+  gateVoucher,
+  INTROSPECTED_HASH,
+  passToProvider,
+  throwProviderFailure,
+} from './override-provider.ts'
 import { readOnlyAdapter } from './provider-adapters.ts'
 
 const ORIGIN = 'https://plainpath.example'
@@ -133,6 +140,20 @@ test('keeps a client as long as its metadata is the same object, and not a momen
   expect((await Client.find(AGENT))?.scope).toBe('waitlist:write')
   known.delete(AGENT)
   expect(await Client.find(AGENT)).toBeUndefined()
+})
+
+test('while a token is stored, the generation that the gate put into the request can be read', async () => {
+  const read: unknown[] = []
+  const opened = open({
+    ClientCredentials: { upsert: async () => void read.push(authenticatedGeneration()) },
+  })
+  for (const generation of [7, undefined]) {
+    const ctx = contextOf(ROUTES.token)
+    ctx.state[CLIENT_GENERATION] = generation
+    await pass(opened, ctx, TOKEN)
+  }
+  expect(read).toEqual([7, undefined])
+  expect(authenticatedGeneration()).toBeUndefined()
 })
 
 test('an introspection is signed by us, and names its token', async () => {

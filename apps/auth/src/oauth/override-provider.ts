@@ -4,10 +4,9 @@ import { FORM_TYPE, Problem, type ProblemCode } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
-import type Provider from 'oidc-provider'
-import type { Adapter, Client, KoaContextWithOIDC } from 'oidc-provider'
+import Provider, { type Adapter, type Client, type KoaContextWithOIDC } from 'oidc-provider'
 import { z } from 'zod'
-import { BASIC_CHALLENGE } from '../clients/authenticate-client.ts'
+import { BASIC_CHALLENGE, CLIENT_GENERATION } from '../clients/authenticate-client.ts'
 import { jwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 
@@ -235,6 +234,18 @@ function replayForm(
  */
 export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
   if (ctx.oidc.params) ctx.oidc.params['scope'] = scope
+}
+
+/**
+ * The generation under which the gate authenticated the client whose token the library is storing: adapters get no request.
+ *
+ * Replaces nothing: it reads `Provider.ctx`, the request that the library works on.
+ * API      public: it is typed.
+ * Test     'while a token is stored, the generation that the gate put into the request can be read'
+ */
+export const authenticatedGeneration = (): number | undefined => {
+  const state: Record<string, unknown> | undefined = Provider.ctx?.state
+  return z.number().optional().parse(state?.[CLIENT_GENERATION])
 }
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })

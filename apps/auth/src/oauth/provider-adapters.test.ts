@@ -1,7 +1,9 @@
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
-import { clientAdapter, readOnlyAdapter } from './provider-adapters.ts'
+import { createEvents } from '../events.ts'
+import type { NewToken } from '../tokens/token-store.ts'
+import { clientAdapter, readOnlyAdapter, tokenAdapter } from './provider-adapters.ts'
 
 const { agent } = exampleAgent()
 const server = {
@@ -32,4 +34,27 @@ test('a model of which nothing is ever made here finds nothing, and refuses to w
     'nothing is written',
   )
   expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
+})
+
+test('a token has the generation of the credential that it was got with, also when the client has another by then', async () => {
+  const saved: NewToken[] = []
+  const tokens = {
+    save: async (_hash: Buffer, token: NewToken) => void saved.push(token),
+    find: async () => undefined,
+    revoke: async () => undefined,
+  }
+  const storeToken = (authenticated: number | undefined) =>
+    tokenAdapter(
+      { tokens, cachedAgents: { find: async () => ({ agent: { ...agent, generation: 2 }, secrets: [] }) } },
+      {
+        marks: { mark: async () => true },
+        events: createEvents(),
+        authenticatedGeneration: () => authenticated,
+      },
+    ).upsert('ppt_x', { clientId: agent.id, aud: 'https://a.example/api', iat: 1, exp: 2 }, 1)
+  await storeToken(1)
+  await storeToken(2)
+  expect(saved.map(({ generation }) => generation)).toEqual([1, 2])
+  await expect(storeToken(undefined)).rejects.toThrow('was not authenticated')
+  expect(saved).toHaveLength(2)
 })

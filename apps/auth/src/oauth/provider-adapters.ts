@@ -4,12 +4,12 @@ import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
 import { z } from 'zod'
 import { type AgentRecord, activeGeneration } from '../agents/agent-repository.ts'
+import type { CachedAgents } from '../agents/cached-agents.ts'
 import type { UseMarks } from '../agents/mark-use.ts'
 import { invalidClient } from '../clients/authenticate-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import type { Stores } from '../stores.ts'
-import type { TokenStop } from '../tokens/token-store.ts'
+import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
 
 /**
  * oidc-provider's Client model over our agents and resource servers, with as little metadata as it takes: the
@@ -63,8 +63,20 @@ const Extra = z.object({ registration_id: RegistrationId }).optional()
  * only its SHA-256 goes further.
  */
 export function tokenAdapter(
-  { tokens, cachedAgents }: Pick<Stores, 'tokens' | 'cachedAgents'>,
-  { marks, events }: { marks: UseMarks; events: AuthEvents },
+  {
+    tokens,
+    cachedAgents,
+  }: { tokens: Pick<TokenStore, 'save' | 'find' | 'revoke'>; cachedAgents: Pick<CachedAgents, 'find'> },
+  {
+    marks,
+    events,
+    authenticatedGeneration,
+  }: {
+    marks: Pick<UseMarks, 'mark'>
+    events: AuthEvents
+    /** Under which the client of the request was authenticated. */
+    authenticatedGeneration: () => number | undefined
+  },
 ): Adapter {
   /** Of an active agent, as this process knows it. */
   const generationOf = async (id: AgentId) => activeGeneration(await cachedAgents.find(id))
@@ -73,8 +85,10 @@ export function tokenAdapter(
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
       const clientId = AgentId.parse(payload.clientId)
-      const generation = await generationOf(clientId)
-      if (generation === undefined || !(await marks.mark(clientId))) throw invalidClient()
+      const generation = authenticatedGeneration()
+      if (generation === undefined)
+        throw new Error('a token is stored for a client that was not authenticated')
+      if ((await generationOf(clientId)) === undefined || !(await marks.mark(clientId))) throw invalidClient()
       const scope = payload['scope'] ?? ''
       const stop = await tokens.save(sha256(token), {
         clientId,

@@ -26,6 +26,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: ['createAgentSecret', 'deleteAgentSecret', 'replaceAgentKeys'],
       },
       {
+        text: 'Tokens end with the key, or the secret, that PUT /api/agent/jwks takes away; before, they lasted out their hour. The request may prove that the agent can sign with its new keys, and without proof the answer warns.',
+        operations: [],
+      },
+      {
         text: 'A person confirms by mail that an agent acts for them, for 30 days, and can end it at any time.',
         operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
       },

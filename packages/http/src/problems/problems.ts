@@ -37,6 +37,14 @@ const PROBLEMS = {
     remedy: `Read errors. No member is needed; client_name has up to ${RULES.nameCharacters} characters, jwks holds one to ${numberInWords(RULES.agentKeys)} public keys.`,
     oauth: 'invalid_client_metadata',
   },
+  'invalid-key-proof': {
+    status: 400,
+    title: 'The proof of the new keys is not valid',
+    meaning: 'A proof does not show that this client can sign with its new keys. Nothing was changed.',
+    remedy:
+      'Read detail: it names the mistake. Make new proofs as /auth.md says and send the set again, with a new assertion if you have keys already.',
+    oauth: 'invalid_proof',
+  },
   'unsupported-credential-type': {
     status: 400,
     title: 'This kind of registration is not offered',

@@ -7,6 +7,7 @@ import {
   RegisteredAgent,
   RegisteredKeyAgent,
   ReplaceAgentKeysRequest,
+  ReplacedAgentKeys,
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
@@ -134,14 +135,21 @@ export const replaceAgentKeys = defineOperation({
   summary: 'Replace the public keys of the client; its secret ends',
   description:
     `${CLIENT_AUTHENTICATION} The body is the whole new set, one to ${numberInWords(RULES.agentKeys)} public keys. ` +
-    'From the answer on an old key is refused. Within seconds, at most ' +
-    `${RULES.agentCachedMs / 1000}, the client authenticates with the new keys only, by \`private_key_jwt\`: ` +
-    'until then the token endpoint may still take its old secret, or not know a new key yet. Tokens that it has live ' +
-    'on. If the answer is lost, try the new key.',
+    'From the answer on a key that is not in the set is refused. Where the set lacks a key that the client had, or takes ' +
+    'the place of its secret, all tokens of the client have ended, since nobody knows which were got with what went. A set ' +
+    'that only adds keys ends no token. Within seconds, at most ' +
+    `${RULES.agentCachedMs / 1000}, the client authenticates with the new keys only, by \`private_key_jwt\`: until then ` +
+    'the token endpoint may still take its old secret, or not know a new key yet, and what it gives has ended already. If ' +
+    'the answer is lost, try the new key, and send the set again.\n\n' +
+    'With a key that it cannot sign with, a client locks itself out for good. `proof` shows beforehand that it can: a JWT ' +
+    'that the new key signed, or a list of one for each new key, each used once. Its header is `typ` `jwks-proof+jwt`, ' +
+    '`alg` and `kid`; its claims are `iss` (the `client_id`), `aud` (the address of this endpoint), `iat`, `exp` (at most ' +
+    `${RULES.keyProofMs / 1000} seconds after \`iat\`), \`jti\` and \`jkts\`, the thumbprints (RFC 7638) of all keys of the set. A mistake in it ` +
+    'is 400 `invalid-key-proof`, and nothing changes. Without proof of each new key the answer has a `warning`.',
   access: 'client',
   request: { body: ReplaceAgentKeysRequest },
   bodyExamples: { key: () => ({ keys: [{ ...POINT, kid: '2026-11' }] }) },
-  responses: { 200: AgentDescription },
+  responses: { 200: ReplacedAgentKeys },
   outcomes: {
     200: {
       description: 'The client, with its new keys.',

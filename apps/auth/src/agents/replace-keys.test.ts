@@ -1,0 +1,53 @@
+import { ok } from '@plainpath/domain'
+import { expect, test } from 'vitest'
+import { exampleAgent } from '../../test/example-agent.ts'
+import { exampleKey } from '../../test/example-key.ts'
+import type { EndedSubject } from '../tokens/token-store.ts'
+import type { AgentRepository } from './agent-repository.ts'
+import { replaceKeys } from './replace-keys.ts'
+
+const keys = [exampleKey('one')]
+const { agent } = exampleAgent({ keys, generation: 2 })
+
+/** What is done, in its order, when this fails. */
+async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: readonly string[] = []) {
+  const done: string[] = []
+  const note = async (what: string) => {
+    done.push(what)
+    if (what === failing) throw new Error(failing)
+  }
+  const replaceInStore: AgentRepository['replaceKeys'] = async (_id, _keys, announce) => {
+    await announce(agent.generation)
+    await note('commit')
+    return ok({ agent, unproven: [] })
+  }
+  const deps = {
+    agents: { replaceKeys: replaceInStore },
+    tokens: {
+      endTokensOf: (subject: EndedSubject) =>
+        note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
+    },
+    revoker: { announceEnd: () => note('announce') },
+    cachedAgents: { forget: () => void done.push('forget') },
+  }
+  const request = { id: agent.id, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }
+  const outcome = await replaceKeys(deps, request, new Date()).then(
+    (replaced) => (replaced.ok ? 'replaced' : replaced.error.fault),
+    () => 'failed',
+  )
+  return [...done, outcome]
+}
+
+test('the number is raised before the commit and after it, then this process forgets, then APIs are told', async () => {
+  expect(await replacing('nothing')).toEqual([
+    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'replaced'],
+  ])
+  expect(await replacing('announce')).toEqual([
+    ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'failed'],
+  ])
+  expect(await replacing('commit')).toEqual(['raise 2', 'commit', 'forget', 'failed'])
+})
+
+test('a proof that is wrong is refused before anything is done', async () => {
+  expect(await replacing('nothing', ['x'])).toEqual(['no-jwt'])
+})

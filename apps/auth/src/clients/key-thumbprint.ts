@@ -1,0 +1,12 @@
+import { calculateJwkThumbprint } from 'jose'
+
+interface PublicKey {
+  readonly kty: string
+  readonly crv: string
+  readonly x: string
+  readonly y?: string | null | undefined
+}
+
+/** The SHA-256 thumbprint of a key (RFC 7638), base64url: the same whatever its `kid` and `alg`. */
+export const keyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
+  calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })
