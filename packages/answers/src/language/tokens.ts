@@ -48,6 +48,7 @@ const SUBJECTS = new Set(
 /** Reads the words of a question. Linear in its length. */
 export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED): readonly Token[] {
   const tokens: Token[] = []
+  const read = new Map<string, readonly Pick<Token, 'word' | 'keys'>[]>()
   let pending: 0 | 1 | 2 = 0
   let last = 0
   for (const { 0: raw, index: start } of question.matchAll(PART)) {
@@ -55,8 +56,10 @@ export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED)
     const end = start + raw.length
     last = end
     if (/[\p{L}\p{N}]/u.test(raw)) {
-      for (const word of wordsOf(raw, spelling)) {
-        tokens.push({ word, keys: keysOf(word), start, end, breakBefore: pending })
+      const words = read.get(raw) ?? wordsOf(raw, spelling).map((word) => ({ word, keys: keysOf(word) }))
+      read.set(raw, words)
+      for (const word of words) {
+        tokens.push({ ...word, start, end, breakBefore: pending })
         pending = 0
       }
     } else if (SENTENCE_ENDS.has(raw) || /\p{Extended_Pictographic}/u.test(raw)) pending = 2

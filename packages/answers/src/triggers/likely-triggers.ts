@@ -25,7 +25,7 @@ export interface LikelyTrigger {
   /** From 0 to 1. */
   readonly probability: number
   /** The tokens that speak for it most. */
-  readonly tokens: readonly number[]
+  readonly tokens: () => readonly number[]
 }
 
 const MODEL = new URL('../../data/likely-triggers.json', import.meta.url)
@@ -49,14 +49,11 @@ export function likelyTriggers(model: TriggerModel, features: readonly Feature[]
   })
   const length = Math.sqrt(known.reduce((sum, { weights: [rarity = 0] }) => sum + rarity ** 2, 0)) || 1
   const sums = [...model.bias]
-  const support = model.triggers.map(() => new Map<number, number>())
-  for (const { weights, tokens } of known) {
+  for (const { weights } of known) {
     const value = ((weights[0] ?? 0) / length) * FEATURE_LENGTH
     for (let at = 1; at < weights.length; at += 2) {
-      const [place, weight] = [weights[at] ?? 0, (weights[at + 1] ?? 0) * value]
-      sums[place] = (sums[place] ?? 0) + weight
-      for (const token of tokens)
-        support[place]?.set(token, (support[place].get(token) ?? 0) + weight / tokens.length)
+      const place = weights[at] ?? 0
+      sums[place] = (sums[place] ?? 0) + (weights[at + 1] ?? 0) * value
     }
   }
   const most = Math.max(...sums)
@@ -66,12 +63,23 @@ export function likelyTriggers(model: TriggerModel, features: readonly Feature[]
     .map((trigger, place) => ({
       trigger,
       probability: (powers[place] ?? 0) / total,
-      tokens: strongest(support[place] ?? new Map<number, number>()),
+      tokens: () => strongest(known, place),
     }))
     .toSorted((a, b) => b.probability - a.probability)
 }
 
-function strongest(support: ReadonlyMap<number, number>): readonly number[] {
+function strongest(
+  known: readonly (Feature & { readonly weights: readonly number[] })[],
+  place: number,
+): readonly number[] {
+  const support = new Map<number, number>()
+  for (const { weights, tokens } of known) {
+    for (let at = 1; at < weights.length; at += 2) {
+      if (weights[at] !== place) continue
+      const share = ((weights[0] ?? 0) * (weights[at + 1] ?? 0)) / tokens.length
+      for (const token of tokens) support.set(token, (support.get(token) ?? 0) + share)
+    }
+  }
   return [...support]
     .filter(([, weight]) => weight > 0)
     .toSorted(([at, a], [other, b]) => b - a || at - other)

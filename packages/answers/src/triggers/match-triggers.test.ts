@@ -63,6 +63,8 @@ const WORST = [
   'they took my brother to court by ice in 2019 and he was arrested '.repeat(15),
   "don't ".repeat(166),
   'é́́'.repeat(300),
+  'i '.repeat(500),
+  'my '.repeat(333),
 ]
 
 test('the work is bounded by the length of the text', () => {
@@ -72,7 +74,7 @@ test('the work is bounded by the length of the text', () => {
     for (let round = 0; round < 3; round += 1) read(text)
     return (performance.now() - begun) / 3
   }
-  for (const text of WORST) expect(timeOf(text)).toBeLessThan(400)
+  for (const text of WORST) expect(timeOf(text)).toBeLessThan(100)
 })
 
 test('what comes after 1000 characters is not read', () => {

@@ -157,9 +157,10 @@ function matchOf(
 }
 
 function guessedMatch(
-  { trigger, tokens }: LikelyTrigger,
+  { trigger, tokens: strongest }: LikelyTrigger,
   { text, tokens: all, places }: Reading,
 ): TriggerMatch {
+  const tokens = strongest()
   const said = tokens
     .map((at) => text.slice(all[at]?.start, all[at]?.end))
     .filter((words) => !words.includes('#'))

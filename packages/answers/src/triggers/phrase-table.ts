@@ -15,6 +15,8 @@ interface Alternative {
   readonly symbol: number
   /** What follows the first atom. */
   readonly rest: readonly Step[]
+  /** The words that it cannot do without. */
+  readonly needs: readonly string[]
 }
 
 interface QuantityAlternative extends Alternative {
@@ -61,9 +63,10 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   const addSequence = (symbol: number, sequence: Sequence) => {
     const atoms = sequence.map((atom) => flatten(atom))
     const [first, ...rest] = atoms
-    if (first?.kind === 'word') push(byKey, first.key, { symbol, rest })
-    else if (first?.kind === 'symbol') push(bySymbol, first.symbol, { symbol, rest })
-    else if (first?.kind === 'quantity') push(byQuantity, first.of, { symbol, rest, first })
+    const needs = rest.flatMap((step) => (step.kind === 'word' ? [step.key] : []))
+    if (first?.kind === 'word') push(byKey, first.key, { symbol, rest, needs })
+    else if (first?.kind === 'symbol') push(bySymbol, first.symbol, { symbol, rest, needs })
+    else if (first?.kind === 'quantity') push(byQuantity, first.of, { symbol, rest, needs, first })
     else throw new Error('a phrase begins with a gap')
   }
   const flatten = (atom: Atom): Step => {
@@ -102,34 +105,85 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   }
 }
 
-/** All hits of all phrases, by symbol, from left to right. Linear in the number of tokens. */
+/** Where each phrase was found. */
+export interface PhraseHits {
+  has(symbol: number): boolean
+  /** From left to right. */
+  of(symbol: number): readonly Hit[]
+}
+
+/** In words: the ends of the hits that begin at a word are the bits of one number. */
+const LONGEST_PHRASE = 30
+
+/** Finds all phrases, each of which is part of one sentence. Linear in the number of tokens. */
 export function findPhrases(
   table: PhraseTable,
   tokens: readonly Token[],
   quantities: readonly (readonly Quantity[])[],
-): ReadonlyMap<number, readonly Hit[]> {
-  const ends = tokens.map(() => new Map<number, Set<number>>())
-  const found: Found = { table, tokens, keys: tokens.map((token) => keysAt(table, token)), quantities, ends }
+): PhraseHits {
+  const keys = tokens.map((token) => keysAt(table, token))
+  const asked = new Set(keys.flatMap((names) => [...names]))
+  const possible = ({ needs }: Alternative) => needs.every((key) => asked.has(key))
+  const found: Found = {
+    keys,
+    quantities,
+    within: bitsOfSentences(tokens),
+    ends: tokens.map(() => new Map()),
+    byKey: onceFor((key) => (table.byKey.get(key) ?? []).filter(possible)),
+    bySymbol: onceFor((symbol) => (table.bySymbol.get(symbol) ?? []).filter(possible)),
+    byQuantity: onceFor((kind) => (table.byQuantity.get(kind) ?? []).filter(possible)),
+  }
   for (let at = tokens.length - 1; at >= 0; at -= 1) findAt(at, found)
-  const hits = new Map<number, Hit[]>()
+  const symbols = new Set<number>()
+  for (const here of found.ends) for (const symbol of here.keys()) symbols.add(symbol)
+  return { has: (symbol) => symbols.has(symbol), of: onceFor((symbol) => hitsOf(symbol, found)) }
+}
+
+interface Found {
+  /** Under which names phrases may look for each token. */
+  readonly keys: readonly ReadonlySet<string>[]
+  readonly quantities: readonly (readonly Quantity[])[]
+  /** For each token, the ends that are in its sentence: bit `n` is the end after `n` words. */
+  readonly within: readonly number[]
+  /** The ends of the hits that begin at each token, as such bits, by symbol. */
+  readonly ends: readonly Map<number, number>[]
+  /** The alternatives whose words the question has. */
+  readonly byKey: (key: string) => readonly Alternative[]
+  readonly bySymbol: (symbol: number) => readonly Alternative[]
+  readonly byQuantity: (kind: string) => readonly QuantityAlternative[]
+}
+
+function onceFor<K, V>(make: (key: K) => V): (key: K) => V {
+  const made = new Map<K, V>()
+  return (key) => {
+    const known = made.get(key)
+    if (known !== undefined) return known
+    const value = make(key)
+    made.set(key, value)
+    return value
+  }
+}
+
+function hitsOf(symbol: number, { ends }: Found): readonly Hit[] {
+  const hits: Hit[] = []
   for (const [start, here] of ends.entries()) {
-    for (const [symbol, known] of here) {
-      const hitsOfSymbol = hits.get(symbol) ?? []
-      hitsOfSymbol.push(...[...known].map((end) => ({ start, end })))
-      hits.set(symbol, hitsOfSymbol)
-    }
+    const bits = here.get(symbol) ?? 0
+    for (let rest = bits; rest !== 0; rest &= rest - 1) hits.push({ start, end: start + lowestBit(rest) })
   }
   return hits
 }
 
-interface Found {
-  readonly table: PhraseTable
-  readonly tokens: readonly Token[]
-  /** Under which names phrases may look for each token. */
-  readonly keys: readonly ReadonlySet<string>[]
-  readonly quantities: readonly (readonly Quantity[])[]
-  /** Where the hits end that begin at each token, by symbol. */
-  readonly ends: readonly Map<number, Set<number>>[]
+const lowestBit = (bits: number) => 31 - Math.clz32(bits & -bits)
+
+function bitsOfSentences(tokens: readonly Token[]): readonly number[] {
+  const within = tokens.map(() => 0)
+  let words = 0
+  for (let at = tokens.length - 1; at >= 0; at -= 1) {
+    words = Math.min(LONGEST_PHRASE, words + 1)
+    within[at] = 2 ** (words + 1) - 1
+    if (tokens[at]?.breakBefore === 2) words = 0
+  }
+  return within
 }
 
 function keysAt(table: PhraseTable, { word, keys }: Token): ReadonlySet<string> {
@@ -141,26 +195,23 @@ function keysAt(table: PhraseTable, { word, keys }: Token): ReadonlySet<string> 
 
 /** Finds what begins at one token. What begins at later ones is known. */
 function findAt(at: number, found: Found): void {
-  const { table, quantities, keys, ends } = found
-  const here = ends[at] as Map<number, Set<number>>
-  const waiting: { symbol: number; end: number }[] = []
+  const { quantities, keys, byKey, bySymbol, byQuantity } = found
+  const here = found.ends[at] as Map<number, number>
+  const waiting: { symbol: number; bits: number }[] = []
   const follow = ({ symbol, rest }: Alternative, from: number) => {
-    for (const end of endsAfter(rest, from, found)) {
-      const known = here.get(symbol)
-      if (known?.has(end)) continue
-      if (known) known.add(end)
-      else here.set(symbol, new Set([end]))
-      waiting.push({ symbol, end })
-    }
+    const bits = endsAfter(rest, at, from, found)
+    const known = here.get(symbol) ?? 0
+    if ((bits & ~known) === 0) return
+    here.set(symbol, known | bits)
+    waiting.push({ symbol, bits: bits & ~known })
   }
-  for (const key of keys[at] ?? [])
-    for (const alternative of table.byKey.get(key) ?? []) follow(alternative, at + 1)
+  for (const key of keys[at] ?? []) for (const alternative of byKey(key)) follow(alternative, 2)
   for (const quantity of quantities[at] ?? []) {
-    const fitting = (table.byQuantity.get(quantity.kind) ?? []).filter(({ first }) => fits(quantity, first))
-    for (const alternative of fitting) follow(alternative, quantity.end)
+    const fitting = byQuantity(quantity.kind).filter(({ first }) => fits(quantity, first))
+    for (const alternative of fitting) follow(alternative, bitOf(quantity.end - at))
   }
   for (let next = waiting.pop(); next; next = waiting.pop())
-    for (const alternative of table.bySymbol.get(next.symbol) ?? []) follow(alternative, next.end)
+    for (const alternative of bySymbol(next.symbol)) follow(alternative, next.bits)
 }
 
 type QuantityAtom = Atom & { kind: 'quantity' }
@@ -168,32 +219,35 @@ type QuantityAtom = Atom & { kind: 'quantity' }
 const fits = ({ kind, value }: Quantity, { of, least, most }: QuantityAtom) =>
   kind === of && value >= least - 0.01 && value <= most + 0.01
 
-/** Where a phrase can end whose rest begins at a token. Only a gap or the end of the phrase may pass a full stop. */
-function endsAfter(rest: readonly Step[], from: number, found: Found): Iterable<number> {
-  const [first, ...others] = rest
-  if (!first) return [from]
-  let reached = endsOf(first, from, found)
-  for (const step of others) {
-    const next = new Set<number>()
-    for (const at of reached) for (const end of endsOf(step, at, found)) next.add(end)
-    reached = next
+const bitOf = (words: number) => (words > LONGEST_PHRASE ? 0 : 2 ** words)
+
+/** Where a phrase can end that begins at a token and whose rest begins at one of the bits of `from`. */
+function endsAfter(rest: readonly Step[], at: number, from: number, found: Found): number {
+  const within = found.within[at] ?? 0
+  let reached = from & within
+  for (const step of rest) {
+    if (reached === 0) return 0
+    if (step.kind === 'gap') {
+      for (let words = 0; words < step.most; words += 1) reached |= reached << 1
+      reached &= within
+      continue
+    }
+    let next = 0
+    for (let bits = reached; bits !== 0; bits &= bits - 1) {
+      const words = lowestBit(bits)
+      next |= endsOf(step, at + words, found) << words
+    }
+    reached = next & within
   }
   return reached
 }
 
-const NO_ENDS: readonly number[] = []
-
-function endsOf(step: Step, at: number, found: Found): Iterable<number> {
-  if (step.kind === 'gap') return endsOfGap(step.most, at, found.tokens)
-  const token = found.tokens[at]
-  if (token === undefined || token.breakBefore === 2) return NO_ENDS
-  if (step.kind === 'word') return found.keys[at]?.has(step.key) ? [at + 1] : NO_ENDS
-  if (step.kind === 'symbol') return found.ends[at]?.get(step.symbol) ?? NO_ENDS
-  return (found.quantities[at] ?? []).filter((quantity) => fits(quantity, step)).map(({ end }) => end)
-}
-
-function endsOfGap(most: number, at: number, tokens: readonly Token[]): readonly number[] {
-  const reached = [at]
-  for (let end = at + 1; end <= at + most && tokens[end - 1]?.breakBefore !== 2; end += 1) reached.push(end)
-  return reached
+/** The ends of a step that begins at a token. */
+function endsOf(step: Exclude<Step, { kind: 'gap' }>, at: number, found: Found): number {
+  if (step.kind === 'word') return found.keys[at]?.has(step.key) ? 2 : 0
+  if (step.kind === 'symbol') return found.ends[at]?.get(step.symbol) ?? 0
+  let bits = 0
+  for (const quantity of found.quantities[at] ?? [])
+    if (fits(quantity, step)) bits |= bitOf(quantity.end - at)
+  return bits
 }

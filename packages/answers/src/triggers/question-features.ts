@@ -1,13 +1,13 @@
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
 import type { Feature } from './likely-triggers.ts'
-import type { Hit, PhraseTable } from './phrase-table.ts'
+import type { PhraseHits, PhraseTable } from './phrase-table.ts'
 
 interface ReadQuestion {
   readonly table: PhraseTable
   readonly tokens: readonly Token[]
   readonly quantities: readonly (readonly Quantity[])[]
-  readonly hits: ReadonlyMap<number, readonly Hit[]>
+  readonly hits: PhraseHits
   /** Triggers of which the question has a weak sign. */
   readonly signs: readonly string[]
 }

@@ -2,7 +2,7 @@ import type { Place } from '../language/clauses.ts'
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
 import type { CompiledDefuser, CompiledEvent, CompiledTriggers } from './compile-triggers.ts'
-import type { Hit } from './phrase-table.ts'
+import type { Hit, PhraseHits } from './phrase-table.ts'
 
 /** A question, read up to the phrases that it has. */
 export interface Reading {
@@ -11,7 +11,7 @@ export interface Reading {
   readonly tokens: readonly Token[]
   readonly quantities: readonly (readonly Quantity[])[]
   readonly places: readonly Place[]
-  readonly hits: ReadonlyMap<number, readonly Hit[]>
+  readonly hits: PhraseHits
 }
 
 /** An event that the question states, and how certainly: 1 is certain. */
@@ -41,8 +41,8 @@ export function readEvent(
   reading: Reading,
   negators: ReadonlySet<number>,
 ): FoundEvent | undefined {
-  const slots = event.slots.map((slot) => reading.hits.get(slot) ?? [])
-  if (slots.some((hits) => hits.length === 0)) return undefined
+  if (!event.slots.every((slot) => reading.hits.has(slot))) return undefined
+  const slots = event.slots.map((slot) => reading.hits.of(slot))
   let best: FoundEvent | undefined
   for (const anchor of (slots[0] ?? []).slice(0, MOST_ANCHORS)) {
     const hits = [anchor]
@@ -112,9 +112,10 @@ function firstWithin(
 
 /** The tokens that negate what follows them. */
 export function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> {
-  const excepted = hits.get(compiled.notNegators) ?? []
+  const excepted = hits.of(compiled.notNegators)
   return new Set(
-    (hits.get(compiled.negators) ?? [])
+    hits
+      .of(compiled.negators)
       .map(({ end }) => end - 1)
       .filter((at) => !excepted.some(({ start, end }) => start <= at && at < end)),
   )
@@ -144,8 +145,8 @@ function defuses(
   hits: readonly Hit[],
   { hits: all, places }: Reading,
 ): boolean {
-  const found = all.get(words) ?? []
-  if (found.length === 0) return false
+  if (!all.has(words)) return false
+  const found = all.of(words)
   const [event] = hits as [Hit]
   const { clause, sentence } = places[event.start] as Place
   const isNear = ({ start }: Hit) => {
@@ -156,5 +157,5 @@ function defuses(
   if (!found.some(isNear)) return false
   if (unless === undefined) return true
   const clauses = new Set(hits.map(({ start }) => places[start]?.clause))
-  return !(all.get(unless) ?? []).some(({ start }) => clauses.has(places[start]?.clause))
+  return !all.of(unless).some(({ start }) => clauses.has(places[start]?.clause))
 }
