@@ -42,7 +42,7 @@ const LONGEST_QUESTION = 1000
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
 /** From here the model alone hands off. Urgent triggers are missed at a higher price. */
-const LIKELY_ENOUGH = { urgent: 0.35, high: 0.55, normal: 0.6 }
+const LIKELY_ENOUGH = { urgent: 0.25, high: 0.4, normal: 0.45 }
 /** How much a weak sign counts beside the model. */
 const SIGN_WEIGHT = 0.3
 const LEAST_SUGGESTED = 0.02

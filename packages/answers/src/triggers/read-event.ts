@@ -29,6 +29,8 @@ const NEGATION_REACH = 5
 const NEAR_REACH = 2
 /** In words. */
 const LONGEST_HIT = 12
+/** How much wider the window is if it may go past a full stop. */
+const QUESTION_SLACK = 20
 /** How far the words of one event may be apart if it may go past a full stop. */
 const LONGEST_REACH = 90
 /** Bounds the work on texts that repeat themselves. */
@@ -52,7 +54,8 @@ export function readEvent(
       hits.push(near)
     }
     if (hits.length < slots.length) continue
-    const isDenied = negates(anchor, hits, reading, { negators, reach: NEGATION_REACH })
+    const isDenied =
+      negates(anchor, hits, reading, { negators, reach: NEGATION_REACH }) || isAnsweredNo(anchor, reading)
     if (event.polarity === 'denied' && !isDenied) continue
     if (event.polarity === 'affirmed') {
       const isSlotDenied = hits.some((hit) => negates(hit, hits, reading, { negators, reach: NEAR_REACH }))
@@ -74,7 +77,7 @@ function nearest(
   { places }: Reading,
 ): Hit | undefined {
   const [anchor] = taken as [Hit]
-  let [best, least] = [undefined as Hit | undefined, within === 'question' ? Infinity : window]
+  let [best, least] = [undefined as Hit | undefined, within === 'question' ? window + QUESTION_SLACK : window]
   for (const hit of firstWithin(candidates, anchor, window, within)) {
     if (taken.some(({ start, end }) => hit.start < end && start < hit.end)) continue
     const [left, right] = hit.start < anchor.start ? [hit, anchor] : [anchor, hit]
@@ -138,6 +141,22 @@ function negates(
     if (negators.has(at) && !hits.some((hit) => hit.start <= at && at < hit.end)) return true
   }
   return false
+}
+
+const NO = new Set(['no', 'none', 'never', 'nothing'])
+/** How many words an item of a list of answers has: "arrests or citations no", "police contact: none". */
+const LONGEST_ITEM = 6
+
+/** Whether a list of questions and answers says no to what begins with a hit. */
+function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): boolean {
+  const clause = places[start]?.clause
+  let after = end
+  while (after < start + LONGEST_ITEM && places[after]?.clause === clause) after += 1
+  if (places[after]?.clause === clause) return false
+  const isLastNo = after - 1 >= end && NO.has(tokens[after - 1]?.word ?? '')
+  if (isLastNo) return !/^(?:or|if|say|said|yes)$/.test(tokens[after - 2]?.word ?? '')
+  const [last, next] = [tokens[after - 1], tokens[after]]
+  return NO.has(next?.word ?? '') && text.slice(last?.end, next?.start).includes(':')
 }
 
 function defuses(
