@@ -15,11 +15,21 @@ const SHRINK = 3e-5
 const LEAST_WEIGHT = 0.5
 const ALSO_ACCEPTED = 0.3
 
-interface Example {
+/** A question of an example file: with one label (`expected`), or with an outcome and triggers. */
+interface Row {
   readonly id: string
   readonly question: string
-  readonly expected: string
+  readonly expected?: string
+  readonly outcome?: string
+  readonly triggers?: readonly string[]
   readonly also_ok?: readonly string[]
+  /** Questions that measure are not for training. */
+  readonly split?: 'train' | 'held-out'
+}
+interface Example {
+  readonly question: string
+  readonly expected: string
+  readonly alsoOk: readonly string[]
 }
 interface Labelled {
   readonly features: readonly string[]
@@ -43,14 +53,15 @@ const today = new Date(values.today)
 const questions = positionals
   .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
   .filter(Boolean)
-  .map((line) => JSON.parse(line) as Example)
-  .filter(({ id }) => !values.without.includes(id.slice(0, 1)))
+  .map((line) => JSON.parse(line) as Row)
+  .filter(({ id, split }) => split !== 'held-out' && !values.without.includes(id.slice(0, 1)))
+  .map(exampleOf)
 const own = triggers.flatMap(({ id, patterns, defusers }): Example[] => [
   ...patterns.flatMap(({ matches }) =>
-    matches.map((question) => ({ id: '', question, expected: `handoff:${id}` })),
+    matches.map((question) => ({ question, expected: `handoff:${id}`, alsoOk: [] })),
   ),
   ...[...patterns, ...defusers].flatMap(({ spares }) =>
-    spares.map((question) => ({ id: '', question, expected: 'answer' })),
+    spares.map((question) => ({ question, expected: 'answer', alsoOk: [] })),
   ),
 ])
 const minimalPairs = parse(
@@ -59,18 +70,27 @@ const minimalPairs = parse(
 const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
   Object.entries(forms).map(
     ([form, question]): Example => ({
-      id: '',
       question,
+      alsoOk: [],
       expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
     }),
   ),
 )
 const examples = [...questions, ...own, ...pairs].map(
-  ({ question, expected, also_ok: alsoOk = [] }): Labelled => ({
+  ({ question, expected, alsoOk }): Labelled => ({
     features: readFeatures(question, triggers, today),
     shares: sharesOf(expected, alsoOk),
   }),
 )
+
+function exampleOf(row: Row): Example {
+  const { question, also_ok: alsoOk = [] } = row
+  if (row.expected !== undefined) return { question, expected: row.expected, alsoOk }
+  const [first, ...others] = (row.triggers ?? []).map((id) => `handoff:${id}`)
+  const expected = row.outcome === 'hand_off' && first ? first : (row.outcome ?? 'answer')
+  const accepted = alsoOk.map((label) => (ids.includes(label) ? `handoff:${label}` : label))
+  return { question, expected, alsoOk: [...others, ...accepted] }
+}
 
 function sharesOf(expected: string, alsoOk: readonly string[]): readonly number[] {
   const shares = [...ids.map(() => 0), 0]
