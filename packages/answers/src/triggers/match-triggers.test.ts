@@ -71,9 +71,12 @@ const WORST = [
 test('the work is bounded by the length of the text', () => {
   for (const text of WORST) read(text)
   const timeOf = (text: string) => {
-    const begun = performance.now()
-    for (let round = 0; round < 3; round += 1) read(text)
-    return (performance.now() - begun) / 3
+    const times = [1, 2, 3].map(() => {
+      const begun = performance.now()
+      read(text)
+      return performance.now() - begun
+    })
+    return Math.min(...times)
   }
   for (const text of WORST) expect(timeOf(text)).toBeLessThan(100)
 })
