@@ -36,10 +36,12 @@ const FOLDER_IMPORTS = {
   oauth: 'agents|assertions|clients|keys|resource-servers|tokens',
   // Signed with the keys of the ring.
   assertions: 'keys',
-  // Shows the guides of the catalog; its forms join the waitlist and send messages.
-  pages: 'contact|guides|waitlist',
+  // Makes answers from the guides of the catalog.
+  answers: 'guides',
+  // Shows the guides of the catalog, and answers; its forms join the waitlist and send messages.
+  pages: 'answers|contact|guides|waitlist',
   // Offers as tools what the routes of these do.
-  mcp: 'contact|guides|waitlist',
+  mcp: 'answers|contact|guides|waitlist',
   // Answers to the address that the token stands for.
   contact: 'auth',
   // The parts of wire.ts, and the command line, which reaches into each folder.

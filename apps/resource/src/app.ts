@@ -11,7 +11,7 @@ import {
   type Route,
   type WatchedClock,
 } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
+import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { PAGE_CSP } from '@plainpath/pages'
 import { isUnavailable } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
@@ -52,6 +52,7 @@ export function publicHandler(deps: {
       alsoAcceptHosts: config.alsoAcceptHosts,
       allowedOrigins: config.corsOrigins,
       isPublicGet: () => true,
+      isPublicPost: (path) => path === operations.answerQuestion.path,
     },
   })
   app.use(refuseTokenInQuery(urls))

@@ -2,6 +2,7 @@ import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } 
 import { createLog } from '@plainpath/http'
 import { isUnavailable, migrate } from '@plainpath/postgres'
 import { SealError } from '@plainpath/sealing'
+import { answersCommands } from './commands/answers-command.ts'
 import { configCommands } from './commands/config-command.ts'
 import { contactCommands } from './commands/contact-command.ts'
 import { defineCommand, type ResourceContext } from './commands/define-command.ts'
@@ -18,6 +19,8 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
   groups: {
     config: 'look at the settings',
     guides: 'the guides of this release, and what is published of them',
+    answers: 'answers to questions',
+    triggers: 'what hands a person to an attorney',
     waitlist: 'the waitlist',
     contact: 'messages to the people behind Plainpath',
   },
@@ -45,6 +48,7 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
     }),
     ...configCommands,
     ...guidesCommands,
+    ...answersCommands,
     ...waitlistCommands,
     ...contactCommands,
     ...restoreCommands,

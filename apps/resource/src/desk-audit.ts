@@ -1,6 +1,6 @@
 import type { Database } from '@plainpath/postgres'
 
-interface DeskAct {
+export interface DeskAct {
   /** Who did it: the user of the machine where the command ran. */
   readonly actor: string
   readonly action:
@@ -10,11 +10,17 @@ interface DeskAct {
     | 'contact show'
     | 'contact erase'
     | 'replay'
-  /** Ids and numbers; never an address. */
+    | 'answers pause'
+    | 'answers resume'
+    | 'guides withdraw'
+    | 'guides restore'
+    | 'triggers disable'
+    | 'triggers enable'
+  /** Ids, numbers and the reasons of operators; never an address. */
   readonly about: string
 }
 
-/** Writes down who read or erased what, in the transaction that does it: what cannot be written down is not done. */
+/** Writes down who read, erased, or turned off what, in the transaction that does it: what cannot be written down is not done. */
 export async function auditDesk(tx: Database, act: DeskAct, now: Date): Promise<void> {
   await tx.query('insert into desk_audit (at, actor, action, about) values ($1, $2, $3, $4)', [
     now,

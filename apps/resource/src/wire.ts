@@ -16,6 +16,9 @@ import { openPool, type Pool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import { openTracing } from '@plainpath/tracing'
 import type Koa from 'koa'
+import { answerMetrics } from './answers/answer-metrics.ts'
+import { answerRoutes } from './answers/answer-routes.ts'
+import { type AnswerService, answerService } from './answers/answer-service.ts'
 import { publicHandler } from './app.ts'
 import { type AskAuthorizationServer, askAuthorizationServer } from './auth/ask-authorization-server.ts'
 import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
@@ -26,6 +29,7 @@ import type { Config } from './config.ts'
 import { contactRoutes } from './contact/contact-routes.ts'
 import { sendMessage } from './contact/send-message.ts'
 import { earlierGuides } from './guides/guide-answers.ts'
+import type { GuideCatalog } from './guides/guide-catalog.ts'
 import { feedRoute } from './guides/guide-feed.ts'
 import { guideLister } from './guides/guide-listing.ts'
 import { registerGuideMetrics } from './guides/guide-metrics.ts'
@@ -95,9 +99,11 @@ export async function openResource(
   const tokenMetrics = introspectionMetrics(metrics)
   const stores = openStores(config, { db, log, now }, opening)
   const member = config.redisUrl ? tokenMemory(revocation) : undefined
+  const answers = answerService({ origin: urls.origin, metrics: answerMetrics(metrics), now, log })
+  const onGuides = (catalog: GuideCatalog) => answers.prepare(catalog)
   const { clock, clientSecret, guides, mailer, retention } = await startBackgroundWork(
     config,
-    { db, stores, member, revocation, metrics, tokenMetrics, log, now, announce },
+    { db, stores, member, revocation, metrics, tokenMetrics, log, now, announce, onGuides },
     opening,
   )
   registerGuideMetrics(metrics.registry, guides)
@@ -113,11 +119,11 @@ export async function openResource(
     timeoutMs: introspectionTimeoutMs,
   })
   const lister = guideLister(config.hashKey, urls)
-  const guideDeps = { guides, earlier: earlierGuides(db, now), lister, urls }
+  const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, urls }
   const guideAnswers = guideRoutes(guideDeps)
   const routes = [
     ...guideAnswers.routes,
-    ...otherRoutes(config, { db, stores, askServer, introspectWithEmail, guideDeps, now }),
+    ...otherRoutes(config, { db, stores, askServer, introspectWithEmail, guideDeps, answers, now }),
   ]
   const readiness = createReadiness({
     schema: currentSchema(db, MIGRATIONS),
@@ -169,10 +175,11 @@ function otherRoutes(
     askServer: AskAuthorizationServer
     introspectWithEmail: Introspect
     guideDeps: GuideDeps
+    answers: AnswerService
     now: () => Date
   },
 ): Route[] {
-  const { db, askServer, introspectWithEmail, guideDeps, now } = deps
+  const { db, askServer, introspectWithEmail, guideDeps, answers, now } = deps
   const { waitlist, contact } = deps.stores
   const { guides, urls } = guideDeps
   const join = joinWaitlist({ waitlist, urls, now })
@@ -185,13 +192,15 @@ function otherRoutes(
         database: sharedCheck(() => db.query('select 1'), now),
         auth: sharedCheck(requireAuthorizationServer(askServer), now),
       },
+      answers: answers.state,
     }),
+    ...answerRoutes({ answers, guides }),
     feedRoute({ guides, urls }),
     ...waitlistRoutes({ joinWaitlist: join, waitlist, urls, now }),
     ...waitlistLinkRoutes({ waitlist, urls, now }),
     ...contactRoutes({ sendMessage: send, contact, now }),
     ...contactPageRoutes({ contact, urls, now }),
-    mcpRoute({ ...guideDeps, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
+    mcpRoute({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
     ...metadataRoutes({
       urls,
       startedAt: now(),

@@ -18,6 +18,7 @@ test('health is ok when everything answers, for anybody, and is never kept', asy
     status: 'ok',
     version: API_VERSION,
     checks: { database: 'ok', auth: 'ok' },
+    answers: { status: 'ok', withdrawnSections: [], disabledTriggers: [] },
   })
   expect(answered.headers['cache-control']).toBe('no-store')
 })

@@ -21,7 +21,7 @@ const LEAST_LIKELY = 0.1
 const MOST_PASSAGES_WITH_HAND_OFF = 4
 const MOST_SCORES = 10
 
-interface AnswerOptions {
+export interface AnswerOptions {
   /** Adds rules and scores. */
   readonly explain?: boolean
 }

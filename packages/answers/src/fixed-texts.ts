@@ -46,3 +46,9 @@ export function loadOfficialLinks(): OfficialLinks {
   links ??= Links.parse(dataFile('official-links.yaml'))
   return links
 }
+
+/** Where a person finds help who gets no answer: the emergency lines first, then the lists of attorneys. */
+export function fixedHelp(): readonly Help[] {
+  const { languageLines, emergencyLines, findHelp } = loadFixedTexts()
+  return [...languageLines.flatMap((name) => emergencyLines[name] ?? []), ...findHelp]
+}

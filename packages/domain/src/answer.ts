@@ -30,15 +30,15 @@ const Question = z
 /**
  * The body of `POST /answers`.
  *
- * @param triggers the triggers that `facts` may name
+ * @param triggers the triggers that `facts` may name; any id unless given
  */
-export const answerRequest = (triggers: readonly string[]) =>
+export const answerRequest = (triggers?: readonly string[]) =>
   z.strictObject({
     question: Question,
     facts: z
       .record(z.string(), z.boolean('must be true or false'))
       .superRefine((facts, context) => {
-        for (const fact of Object.keys(facts).filter((name) => !triggers.includes(name)))
+        for (const fact of Object.keys(facts).filter((name) => triggers?.includes(name) === false))
           context.addIssue({ code: 'custom', path: [fact], message: 'must be the id of a trigger' })
       })
       .nullish()

@@ -3,7 +3,15 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 import type { Log } from '@plainpath/http'
 import { type Database, listen } from '@plainpath/postgres'
-import { asPublished, type GuideCatalog, guideCatalog, type PublishedGuides } from './guide-catalog.ts'
+import { readAnswerSwitches, withoutSections } from './answer-switches.ts'
+import {
+  type AnswerSwitches,
+  asPublished,
+  type GuideCatalog,
+  type GuidesOfStore,
+  guideCatalog,
+  type PublishedGuides,
+} from './guide-catalog.ts'
 import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides, releaseText } from './read-published-guides.ts'
 
 export interface FollowedGuides extends AsyncDisposable {
@@ -19,20 +27,24 @@ export interface FollowOptions {
   readonly packaged: readonly PackagedGuide[]
   readonly now: () => Date
   readonly log: Log
-  /** How often the database is asked, beside what it tells; default 5 s. */
+  /** Called with each catalog before requests see it; what it prepares is then ready for them. */
+  readonly onChange?: (catalog: GuideCatalog) => void
+  /** How often the database is polled, beside its notifications; default 1 s. */
   readonly pollMs?: number
 }
 
 /**
- * Keeps what is published in memory. A change is heard at once, or found by asking every few seconds; it takes the
- * place of what was there in one assignment. While the database is down, what is in memory stays.
+ * Keeps what is published, and what operators turned off, in memory. A change is heard at once, or found by polling
+ * within a second; it takes the place of what was there in one assignment. While the database is down, what is in memory
+ * stays.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
-  const { db, url, packaged, now, log, pollMs = 5_000 } = options
+  const { db, url, packaged, now, log, onChange = () => undefined, pollMs = 1_000 } = options
   const textOfRelease = releaseText(packaged)
   const stop = new AbortController()
   let published = asPublished(packaged)
   let catalog = guideCatalog(published, now)
+  onChange(catalog)
   let mark: string | undefined
   let failing = false
   let listener: AsyncDisposable | undefined
@@ -41,12 +53,13 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
     try {
       const found = await readGuidesMark(db)
       if (found !== mark) {
-        const read = await readPublishedGuides(db, textOfRelease)
-        if (read) {
-          published = keepingKnown(read, published)
-          catalog = guideCatalog(published, now)
-          tellAltered(read, log)
-        }
+        const switches = await readAnswerSwitches(db)
+        const read = (await readPublishedGuides(db, textOfRelease)) ?? asPublished(packaged)
+        published = keepingKnown(withSwitches(read, switches), published)
+        const changed = guideCatalog(published, now)
+        onChange(changed)
+        catalog = changed
+        tellAltered(read, log)
         mark = found
       }
       failing = false
@@ -87,7 +100,14 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
   }
 }
 
-function tellAltered({ altered }: PublishedGuides, log: Log): void {
+/** The guides as they are served while these switches are off. */
+const withSwitches = (read: GuidesOfStore, switches: AnswerSwitches): PublishedGuides => ({
+  ...read,
+  guides: read.guides.map((guide) => withoutSections(guide, switches.withdrawnSections)),
+  switches,
+})
+
+function tellAltered({ altered }: GuidesOfStore, log: Log): void {
   for (const slug of altered)
     log.error('a guide was altered in the store; the text of the release is served', { slug })
 }

@@ -4,6 +4,7 @@ import { type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plai
 import type { ServiceUrls } from '@plainpath/metadata'
 import { staleNotice } from '@plainpath/pages'
 import type { Database } from '@plainpath/postgres'
+import { withoutSections } from './answer-switches.ts'
 import { FRESHNESS_NOTES } from './freshness-notes.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import { readGuideVersion } from './read-published-guides.ts'
@@ -138,10 +139,14 @@ export async function guideVersion(
   throw new Problem('not-found', { detail })
 }
 
-/** Earlier versions are asked for seldom, so they are read when they are; without the database they are 503. */
-export function earlierGuides(db: Database, now: () => Date) {
+/**
+ * Earlier versions are asked for seldom, so they are read when they are; without the database they are 503. A section that
+ * is withdrawn is withdrawn from all versions.
+ */
+export function earlierGuides(db: Database, now: () => Date, guides: { current(): GuideCatalog }) {
   return async (slug: string, version: number): Promise<DatedGuide | undefined> => {
     const guide = await readGuideVersion(db, slug, version)
-    return guide && guideAsOf(guide, now())
+    const withdrawn = guides.current().switches?.withdrawnSections ?? []
+    return guide && guideAsOf(withoutSections(guide, withdrawn), now())
   }
 }

@@ -44,7 +44,7 @@ describe('the catalog', () => {
 
   test('knows what to read instead of a retired guide', () => {
     const retired = guideCatalog(
-      { guides: [guide('a')], altered: [], retired: new Map([['b', 'a']]), changes: [] },
+      { guides: [guide('a')], altered: [], switches: undefined, retired: new Map([['b', 'a']]), changes: [] },
       now,
     )
     expect([retired.successorOf('b'), retired.successorOf('a'), retired.successorOf('__proto__')]).toEqual([

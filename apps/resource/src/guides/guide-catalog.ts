@@ -8,7 +8,21 @@ import {
 } from '@plainpath/guides'
 
 /** All that is published at one moment. */
-export interface PublishedGuides {
+export interface PublishedGuides extends GuidesOfStore {
+  /** What operators turned off; undefined until the database was read. */
+  readonly switches: AnswerSwitches | undefined
+}
+
+/** What operators turned off. */
+export interface AnswerSwitches {
+  readonly paused: boolean
+  /** Ids of sections: `guide#anchor`; of an introduction, the slug alone. */
+  readonly withdrawnSections: readonly string[]
+  readonly disabledTriggers: readonly string[]
+}
+
+/** The guides as they were published. */
+export interface GuidesOfStore {
   /** The version that is served of each guide that is not retired, with its review. */
   readonly guides: readonly PackagedGuide[]
   /** The slugs of retired guides, and what to read instead. */
@@ -47,7 +61,7 @@ export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides
   const changes = guides
     .map((guide) => guideChange(guide, new Date(guide.updated), 0))
     .toSorted((a, b) => b.at.getTime() - a.at.getTime())
-  return { guides, retired: new Map(), changes, altered: [] }
+  return { guides, retired: new Map(), changes, altered: [], switches: undefined }
 }
 
 /** What is published at one moment, in memory: it is answered whatever else is down, and never changes. */
@@ -62,6 +76,10 @@ export function guideCatalog(published: PublishedGuides, now: () => Date) {
   }
   return {
     size: guides.length,
+    /** By slug. */
+    published: guides,
+    /** What operators turned off; undefined until the database was read. */
+    switches: published.switches,
     /** How many were altered in the store, and are served as the release has them. */
     altered: published.altered.length,
     /** The newest publications, newest first. */

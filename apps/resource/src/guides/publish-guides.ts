@@ -3,7 +3,7 @@ import { KeptGuide, loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { type Database, openPool, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { type KeptState, type PlannedGuide, publishingPlan } from './publishing-plan.ts'
-import { GUIDES_CHANNEL } from './read-published-guides.ts'
+import { announceChange } from './read-published-guides.ts'
 
 const KeptRow = z.object({ content: KeptGuide, retired: z.boolean() })
 
@@ -37,7 +37,7 @@ export async function publishGuides(
       packaged.filter(({ slug }) => due.has(slug)),
       now,
     )
-    if (due.size > 0) await tellEverybody(tx)
+    if (due.size > 0) await announceChange(tx)
     return ok(plan)
   })
 }
@@ -82,7 +82,7 @@ export async function retireGuide(
       successor,
     ])
     await tx.query('update guides set successor = $2 where successor = $1', [slug, successor])
-    await tellEverybody(tx)
+    await announceChange(tx)
     return ok(undefined)
   })
 }
@@ -117,7 +117,7 @@ export async function reviewGuide(
       'insert into guide_reviews (slug, version, reviewed_on, reviewed_by) values ($1, $2, $3, $4)',
       [review.slug, version, day, review.by],
     )
-    await tellEverybody(tx)
+    await announceChange(tx)
     return ok({ version, day })
   })
 }
@@ -125,11 +125,6 @@ export async function reviewGuide(
 /** One at a time may change what is published; readers do not wait. */
 async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
-}
-
-/** Heard when the transaction is kept, and only then. */
-async function tellEverybody(tx: Database): Promise<void> {
-  await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
 }
 
 async function keptGuides(db: Database): Promise<ReadonlyMap<string, KeptState>> {

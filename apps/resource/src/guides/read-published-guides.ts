@@ -2,10 +2,15 @@ import { isDeepStrictEqual } from 'node:util'
 import { guideAsOf, KeptGuide, type PackagedGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { guideChange, type PublishedGuides } from './guide-catalog.ts'
+import { type GuidesOfStore, guideChange } from './guide-catalog.ts'
 
 /** The channel on which every change of what is published is told. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
+
+/** Tells every instance that what is published changed. It is heard when the transaction is kept, and only then. */
+export async function announceChange(tx: Database): Promise<void> {
+  await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
+}
 
 const NEWEST_CHANGES = 50
 
@@ -44,7 +49,7 @@ const ROWS = `
 export async function readPublishedGuides(
   db: Database,
   textOfRelease: ReleaseText,
-): Promise<PublishedGuides | undefined> {
+): Promise<GuidesOfStore | undefined> {
   const { rows } = await db.query(
     `with newest as (select slug, version from guide_versions order by published_at desc, slug limit $1)
     ${ROWS}
@@ -83,11 +88,13 @@ export async function readGuideVersion(
   return row && asReviewed(row)
 }
 
-/** Changes whenever what is published does; costs less than reading it. */
+/** Changes whenever what is published or turned off does; costs less than reading it. */
 export async function readGuidesMark(db: Database): Promise<string> {
   const { rows } = await db.query<{ mark: string | null }>(
-    `select md5(string_agg(concat_ws(' ', slug, version, successor), ',' order by slug))
-      || (select coalesce(max(id), 0) from guide_reviews) as mark from guides`,
+    `select coalesce(md5(string_agg(concat_ws(' ', slug, version, successor), ',' order by slug)), '')
+      || (select coalesce(max(id), 0) from guide_reviews)
+      || (select coalesce(md5(string_agg(concat_ws(' ', kind, target), ',' order by kind, target)), '')
+          from answer_switches) as mark from guides`,
   )
   return rows[0]?.mark ?? ''
 }

@@ -1,3 +1,4 @@
+import type { AnswersState } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { API_VERSION, operations } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
@@ -5,17 +6,20 @@ import { LIMITS } from '../limits.ts'
 interface HealthDeps {
   readonly publishedGuides: () => number
   readonly checks: Readonly<Record<'database' | 'auth', () => Promise<CheckResult>>>
+  readonly answers: () => AnswersState
 }
 
-export function healthRoutes({ publishedGuides, checks }: HealthDeps): Route[] {
+export function healthRoutes({ publishedGuides, checks, answers }: HealthDeps): Route[] {
   const getHealth = defineRoute({
     ...operations.getHealth,
     limits: LIMITS.pages,
     async handle() {
       if (publishedGuides() === 0) throw new Problem('unhealthy')
       const [database, auth] = await Promise.all([checks.database(), checks.auth()])
-      const status = database === 'ok' && auth === 'ok' ? 'ok' : 'degraded'
-      return { status: 200, body: { status, version: API_VERSION, checks: { database, auth } } }
+      const answering = answers()
+      const status = [database, auth, answering.status].every((state) => state === 'ok') ? 'ok' : 'degraded'
+      const body = { status, version: API_VERSION, checks: { database, auth }, answers: answering } as const
+      return { status: 200, body }
     },
   })
   return [getHealth]

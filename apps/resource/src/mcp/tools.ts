@@ -1,6 +1,8 @@
 import type { RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
 import type { z } from 'zod'
+import { answerAsText } from '../answers/answer-as-text.ts'
+import { type AnswerService, requireKnownFacts } from '../answers/answer-service.ts'
 import type { SendMessage } from '../contact/send-message.ts'
 import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
@@ -8,6 +10,7 @@ import { LIMITS } from '../limits.ts'
 import { answerJoin, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
 
 export interface ToolDeps extends GuideDeps {
+  readonly answers: AnswerService
   readonly joinWaitlist: JoinWaitlist
   readonly sendMessage: SendMessage
 }
@@ -36,6 +39,10 @@ export function mcpTools(deps: ToolDeps): Tools {
     search_guides: ({ query, limit }) => ({
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
+    answer_question(asked) {
+      const answer = deps.answers.answer(requireKnownFacts(asked))
+      return { value: answer, text: answerAsText(answer) }
+    },
     async get_guide(asked) {
       const guide = await guideVersion(deps, asked, place)
       return { value: guideDocument(guide), text: guideMarkdown(guide) }

@@ -11,6 +11,7 @@ import type { RevocationMember } from '../auth/revocation-member.ts'
 import type { Config } from '../config.ts'
 import { contactMailHandlers } from '../contact/contact-store.ts'
 import { followGuides } from '../guides/follow-guides.ts'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { keepRetention } from '../retention/keep-retention.ts'
 import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
@@ -29,6 +30,7 @@ export async function startBackgroundWork(
     log: Log
     now: () => Date
     announce: (line: string) => void
+    onGuides: (catalog: GuideCatalog) => void
   },
   opening: AsyncDisposableStack,
 ) {
@@ -48,7 +50,14 @@ export async function startBackgroundWork(
     opening.use(followRevocations(config.redisUrl, followed))
   }
   const guides = opening.use(
-    await followGuides({ db, url: config.databaseUrl, packaged: loadGuides(), now, log }),
+    await followGuides({
+      db,
+      url: config.databaseUrl,
+      packaged: loadGuides(),
+      now,
+      log,
+      onChange: deps.onGuides,
+    }),
   )
   const mailer = opening.use(
     openMailer({

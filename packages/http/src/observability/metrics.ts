@@ -13,6 +13,8 @@ export interface Metrics {
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
   /** A counter of the app's own. */
   counter(name: string, help: string, labels?: readonly string[]): (labels?: Labels) => void
+  /** Counters of one label. Those of `values` stand at 0 until they are counted. */
+  counters(name: string, help: string, label: string, values?: readonly string[]): (value: string) => void
   /** A histogram of the app's own. @param buckets upper bounds, rising */
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
   /** A gauge that is read when it is scraped, under each value of one label. */
@@ -61,6 +63,11 @@ export function createMetrics(service: string): Metrics {
     counter(name, help, labelNames = []) {
       const counter = new Counter({ name, help, labelNames, registers: [registry] })
       return (labels = {}) => counter.inc(labels)
+    },
+    counters(name, help, label, values = []) {
+      const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+      for (const value of values) counter.inc({ [label]: value }, 0)
+      return (value) => counter.inc({ [label]: value })
     },
     sampled(name, help, label, read) {
       const gauge = new Gauge({

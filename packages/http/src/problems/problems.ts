@@ -256,6 +256,20 @@ const PROBLEMS = {
     remedy: 'Try again after the seconds in Retry-After.',
     oauth: 'temporarily_unavailable',
   },
+  'answers-paused': {
+    status: 503,
+    title: 'Answers are paused',
+    meaning:
+      'Our staff stopped answers to questions while they check something. The guides can still be read.',
+    remedy: 'Use findHelp to reach people who can help, read the guides, or ask again later.',
+  },
+  'answers-unavailable': {
+    status: 503,
+    title: 'Questions cannot be answered now',
+    meaning:
+      'This part of the service has just started and does not know yet which answers our staff turned off.',
+    remedy: 'Use findHelp to reach people who can help, or ask again after the seconds in Retry-After.',
+  },
   unhealthy: {
     status: 503,
     title: 'The service cannot answer now',

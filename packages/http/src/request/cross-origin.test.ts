@@ -9,7 +9,11 @@ const EVIL = 'https://evil.example'
 const start = (allowedOrigins: string[] = []) =>
   startService({
     use: [
-      crossOrigin({ allowedOrigins, isPublicGet: (path) => path.startsWith('/public') }),
+      crossOrigin({
+        allowedOrigins,
+        isPublicGet: (path) => path.startsWith('/public'),
+        isPublicPost: (path) => path === '/public/question',
+      }),
       async (ctx) => {
         if (ctx.path.endsWith('/fails'))
           throw new Problem('rate-limited', { headers: { 'retry-after': '3' } })
@@ -76,6 +80,30 @@ test('credentials are never granted', async () => {
     const response = await ask('/public', method, headers, [GOOD])
     expect(response.headers.get('access-control-allow-credentials')).toBeNull()
   }
+})
+
+describe('a public POST', () => {
+  test.for([EVIL, 'null', GOOD])('may be sent and read by a script of %s', async (origin) => {
+    const headers = { origin, 'sec-fetch-site': 'cross-site' }
+    const response = await ask('/public/question', 'POST', headers, [GOOD])
+    expect(response.status).toBe(200)
+    expect(grants(response)).toMatchObject({ 'access-control-allow-origin': '*' })
+    expect(response.headers.get('access-control-allow-credentials')).toBeNull()
+  })
+
+  test('is granted by a preflight; other methods on its path are not', async () => {
+    const preflight = async (method: string) =>
+      grants(
+        await ask('/public/question', 'OPTIONS', { origin: EVIL, 'access-control-request-method': method }),
+      )
+    expect(await preflight('POST')).toMatchObject({
+      'access-control-allow-origin': '*',
+      'access-control-allow-methods': 'POST',
+    })
+    expect(await preflight('DELETE')).toEqual({})
+    const response = await ask('/public/question', 'DELETE', { origin: EVIL, 'sec-fetch-site': 'cross-site' })
+    expect(response.status).toBe(403)
+  })
 })
 
 describe('a POST', () => {

@@ -6,6 +6,8 @@ export interface CrossOriginOptions {
   allowedOrigins: readonly string[]
   /** Paths whose GET any origin may read. */
   isPublicGet(path: string): boolean
+  /** Paths to which any origin may POST, since a POST there changes nothing; none unless given. */
+  isPublicPost?(path: string): boolean
 }
 
 const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
@@ -20,8 +22,8 @@ const readableBy = (origin: string) => ({
 export const READABLE_BY_ALL: Readonly<Record<string, string>> = readableBy('*')
 
 /**
- * CORS without credentials: public GETs for any origin, writes for the configured ones. A write that a browser
- * sends for another site is refused (403) before anything is read.
+ * CORS without credentials: public GETs and POSTs for any origin, other writes for the configured ones. A write that a
+ * browser sends for another site is refused (403) before anything is read.
  */
 export function crossOrigin(options: CrossOriginOptions): Middleware {
   const allowed = new Set(options.allowedOrigins)
@@ -30,9 +32,12 @@ export function crossOrigin(options: CrossOriginOptions): Middleware {
     const preflightFor = ctx.method === 'OPTIONS' ? ctx.get('access-control-request-method') : ''
     const method = preflightFor || ctx.method
     const reads = method === 'GET' || method === 'HEAD'
-    const permitted = reads ? options.isPublicGet(ctx.path) && '*' : allowed.has(origin) && origin
+    const isPublic = reads
+      ? options.isPublicGet(ctx.path)
+      : method === 'POST' && options.isPublicPost?.(ctx.path) === true
+    const permitted = isPublic ? '*' : !reads && allowed.has(origin) && origin
     if (permitted) ctx.set(readableBy(permitted))
-    if (!reads && allowed.size > 0) ctx.vary('Origin')
+    if (!isPublic && !reads && allowed.size > 0) ctx.vary('Origin')
     if (preflightFor && origin) {
       if (permitted) {
         ctx.set({

@@ -1,4 +1,6 @@
 import {
+  Answer,
+  answerRequest,
   ContactReceived,
   ContactRequest,
   Guide,
@@ -72,6 +74,15 @@ export const MCP_TOOLS = {
       limit: Limit(MOST_TOOL_RESULTS),
     }),
     outputSchema: GuideList.pick({ guides: true }),
+    annotations: READS,
+  },
+  answer_question: {
+    title: 'Answer a question',
+    description:
+      'Answer a question about U.S. immigration with sections of sourced guides, or learn that it needs an attorney. ' +
+      'Put the questions in `check` to the person, and ask again with `facts`. Information, not legal advice.',
+    inputSchema: answerRequest(),
+    outputSchema: Answer,
     annotations: READS,
   },
   get_guide: {

@@ -4,6 +4,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 /** The tags of the API description, in the order in which a reader meets them. */
 export const TAGS = {
   Guides: 'Plain-English guides to U.S. immigration, each backed by official sources.',
+  Answers: 'Questions in plain English, answered from the guides or handed to an attorney.',
   Waitlist: 'Joining the product waitlist.',
   Contact: 'Messages to the people behind Plainpath.',
   Agents: 'How an agent registers itself, looks at its registration and ends it.',

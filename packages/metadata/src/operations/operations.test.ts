@@ -9,7 +9,7 @@ test('every operation stands under its own name, which is a verb and what it act
   for (const [name, operation] of Object.entries(operations)) {
     expect(operation.operationId).toBe(name)
     expect(name).toMatch(
-      /^(get|list|join|forget|send|register|delete|create|replace|revoke|begin|complete|end)[A-Z][A-Za-z]+$/,
+      /^(answer|get|list|join|forget|send|register|delete|create|replace|revoke|begin|complete|end)[A-Z][A-Za-z]+$/,
     )
   }
 })

@@ -8,6 +8,7 @@ import {
   registerAgent,
   replaceAgentKeys,
 } from './agents.ts'
+import { answerQuestion, listTriggers } from './answers.ts'
 import { beginClaim, completeClaim, createAssertion, endClaim } from './claims.ts'
 import { deleteContactMessage, getContactMessage, sendContactMessage } from './contact.ts'
 import { getGuide, listGuides } from './guides.ts'
@@ -32,6 +33,7 @@ const getHealth = defineOperation({
         status: 'ok',
         version: API_VERSION,
         checks: { database: 'ok', auth: 'ok' },
+        answers: { status: 'ok', withdrawnSections: [], disabledTriggers: [] },
       }),
     },
   },
@@ -41,6 +43,8 @@ const getHealth = defineOperation({
 export const operations = {
   listGuides,
   getGuide,
+  answerQuestion,
+  listTriggers,
   joinWaitlist,
   forgetWaitlist,
   sendContactMessage,

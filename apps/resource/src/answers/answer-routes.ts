@@ -1,0 +1,29 @@
+import { defineRoute, type Route } from '@plainpath/http'
+import { AnswerQuery, operations } from '@plainpath/metadata'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { LIMITS } from '../limits.ts'
+import { type AnswerService, AskedQuestion } from './answer-service.ts'
+
+export interface AnswerDeps {
+  readonly answers: AnswerService
+  readonly guides: { current(): GuideCatalog }
+}
+
+export function answerRoutes({ answers, guides }: AnswerDeps): Route[] {
+  const { answerQuestion, listTriggers } = operations
+  const answer = defineRoute({
+    ...answerQuestion,
+    limits: LIMITS.reads,
+    request: { body: AskedQuestion, query: AnswerQuery },
+    handle: ({ body, query }) => ({
+      status: 200,
+      body: answers.answer(body, { explain: query.explain === 'true' }),
+    }),
+  })
+  const triggers = defineRoute({
+    ...listTriggers,
+    limits: LIMITS.reads,
+    handle: () => ({ status: 200, prepared: answers.triggers(guides.current()) }),
+  })
+  return [answer, triggers]
+}

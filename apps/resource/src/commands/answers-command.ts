@@ -1,0 +1,151 @@
+import { loadTriggers } from '@plainpath/answers'
+import { argument, option, Refusal } from '@plainpath/commands'
+import { guideSections, loadGuides } from '@plainpath/guides'
+import type { Database } from '@plainpath/postgres'
+import { ALL_ANSWERS, listSwitchedOff, type SwitchedOff, turnOff, turnOn } from '../guides/answer-switches.ts'
+import { readPublishedGuides } from '../guides/read-published-guides.ts'
+import { defineCommand } from './define-command.ts'
+
+const REASON = 'why, for the audit; nothing of a person'
+const reason = option('--reason <text>', REASON, { parse: reasonText })
+const triggerId = argument('<id>', 'of a trigger; "triggers list" names them')
+const sectionId = argument(
+  '<section>',
+  'slug#anchor, as the address of the section ends; slug#intro for the beginning',
+)
+
+/** Turn off what answers are made from, and on again. Each is in force on every instance within two seconds. */
+export const answersCommands = [
+  defineCommand({
+    name: 'answers list',
+    summary: 'everything that is turned off: answers, sections, triggers',
+    opens: 'database',
+    async run({ db }) {
+      const off = await listSwitchedOff(db)
+      return { json: { off }, text: off.map(describeSwitch).join('\n') || 'Nothing is turned off.' }
+    },
+  }),
+  defineCommand({
+    name: 'answers pause',
+    summary: 'answer no question, on any instance, until "answers resume"; it is audited',
+    parameters: { reason },
+    opens: 'database',
+    async run({ db, args, operator, now }) {
+      const off = { ...ALL_ANSWERS, reason: args.reason }
+      if (!(await turnOff(db, off, { actor: operator.user, action: 'answers pause', now: now() })))
+        throw new Refusal('Answers are paused already.')
+      return { json: { paused: true }, text: 'Answers are paused. "answers resume" undoes it.' }
+    },
+  }),
+  defineCommand({
+    name: 'answers resume',
+    summary: 'answer questions again; it is audited',
+    opens: 'database',
+    async run({ db, operator, now }) {
+      if (!(await turnOn(db, ALL_ANSWERS, { actor: operator.user, action: 'answers resume', now: now() })))
+        throw new Refusal('Answers are not paused.')
+      return { json: { paused: false }, text: 'Questions are answered again.' }
+    },
+  }),
+  defineCommand({
+    name: 'triggers list',
+    summary: 'every trigger of this release, and whether it is disabled',
+    opens: 'database',
+    async run({ db }) {
+      const off = new Set(
+        (await listSwitchedOff(db)).flatMap((row) => (row.kind === 'trigger' ? row.target : [])),
+      )
+      const triggers = loadTriggers().map(({ id, urgency }) => ({ id, urgency, disabled: off.has(id) }))
+      const lines = triggers.map(
+        ({ id, urgency, disabled }) => `${id}  ${urgency}${disabled ? ', disabled' : ''}`,
+      )
+      return { json: { triggers }, text: lines.join('\n') }
+    },
+  }),
+  defineCommand({
+    name: 'triggers disable',
+    summary: 'no longer hand anybody off by this trigger, until "triggers enable"; it is audited',
+    parameters: { id: triggerId, reason },
+    opens: 'database',
+    async run({ db, args: { id, reason: why }, operator, now }) {
+      requireTrigger(id)
+      const off = { kind: 'trigger', target: id, reason: why } as const
+      if (!(await turnOff(db, off, { actor: operator.user, action: 'triggers disable', now: now() })))
+        throw new Refusal(`${id} is disabled already.`)
+      return { json: { id, disabled: true }, text: `${id} is disabled. "triggers enable ${id}" undoes it.` }
+    },
+  }),
+  defineCommand({
+    name: 'triggers enable',
+    summary: 'hand people off by this trigger again; it is audited',
+    parameters: { id: triggerId },
+    opens: 'database',
+    async run({ db, args: { id }, operator, now }) {
+      const off = { kind: 'trigger', target: id } as const
+      if (!(await turnOn(db, off, { actor: operator.user, action: 'triggers enable', now: now() })))
+        throw new Refusal(`${id} is not disabled.`)
+      return { json: { id, disabled: false }, text: `${id} is enabled.` }
+    },
+  }),
+  defineCommand({
+    name: 'guides withdraw',
+    summary:
+      'take a section out of its guide, of search and of answers until "guides restore"; it is audited',
+    parameters: {
+      section: sectionId,
+      reason: option('--reason <text>', REASON, { parse: reasonText, required: true }),
+    },
+    opens: 'database',
+    async run({ db, args, operator, now }) {
+      const id = await requireSection(db, args.section)
+      const off = { kind: 'section', target: id, reason: args.reason } as const
+      if (!(await turnOff(db, off, { actor: operator.user, action: 'guides withdraw', now: now() })))
+        throw new Refusal(`${id} is withdrawn already.`)
+      return {
+        json: { section: id, withdrawn: true },
+        text: `${id} is withdrawn. "guides restore ${args.section}" undoes it.`,
+      }
+    },
+  }),
+  defineCommand({
+    name: 'guides restore',
+    summary: 'show a section that was withdrawn again; it is audited',
+    parameters: { section: sectionId },
+    opens: 'database',
+    async run({ db, args, operator, now }) {
+      const id = withoutIntro(args.section)
+      const off = { kind: 'section', target: id } as const
+      if (!(await turnOn(db, off, { actor: operator.user, action: 'guides restore', now: now() })))
+        throw new Refusal(`${id} is not withdrawn.`)
+      return { json: { section: id, withdrawn: false }, text: `${id} is shown again.` }
+    },
+  }),
+]
+
+/** An introduction has no anchor, and its id is the slug alone, which reads like the whole guide. */
+const withoutIntro = (section: string) => section.replace(/#intro$/, '')
+
+async function requireSection(db: Database, section: string): Promise<string> {
+  const published = await readPublishedGuides(db, () => undefined)
+  const [slug = ''] = section.split('#')
+  const guide = (published?.guides ?? loadGuides()).find((each) => each.slug === slug)
+  if (!guide) throw new Refusal(`${slug} is not published.`)
+  const ids = guideSections(guide).map(({ id, key }) => (key === 'intro' ? `${id}#intro` : id))
+  if (!ids.includes(section)) throw new Refusal(`${slug} has no such section. It has: ${ids.join(', ')}.`)
+  return withoutIntro(section)
+}
+
+function requireTrigger(id: string): void {
+  if (!loadTriggers().some((trigger) => trigger.id === id))
+    throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
+}
+
+function reasonText(text: string): string {
+  const why = text.trim()
+  if (why === '' || why.length > 500 || /\p{C}/u.test(why))
+    throw new Refusal('--reason must have 1 to 500 characters.')
+  return why
+}
+
+const describeSwitch = ({ kind, target, reason: why, since }: SwitchedOff) =>
+  `${kind === 'answers' ? 'all answers' : `${kind} ${target}`}  since ${since.toISOString()}${why === null ? '' : `: ${why}`}`

@@ -1,0 +1,103 @@
+import { type GuideSection, guideSections, type PackagedGuide } from '@plainpath/guides'
+import type { Database, Pool } from '@plainpath/postgres'
+import { z } from 'zod'
+import { auditDesk, type DeskAct } from '../desk-audit.ts'
+import type { AnswerSwitches } from './guide-catalog.ts'
+import { announceChange } from './read-published-guides.ts'
+
+const Row = z.object({
+  kind: z.enum(['answers', 'section', 'trigger']),
+  target: z.string(),
+  reason: z.string().nullable(),
+  since: z.date(),
+})
+export type SwitchedOff = z.infer<typeof Row>
+export type Switch = Pick<SwitchedOff, 'kind' | 'target'>
+
+/** The target of the switch that pauses all answers. */
+export const ALL_ANSWERS: Switch = { kind: 'answers', target: 'all' }
+
+/** Everything that is turned off, with why and since when. */
+export async function listSwitchedOff(db: Database): Promise<SwitchedOff[]> {
+  const { rows } = await db.query(
+    'select kind, target, reason, since from answer_switches order by kind, target',
+  )
+  return z.array(Row).parse(rows)
+}
+
+export async function readAnswerSwitches(db: Database): Promise<AnswerSwitches> {
+  const off = await listSwitchedOff(db)
+  const targets = (kind: Switch['kind']) => off.flatMap((row) => (row.kind === kind ? row.target : []))
+  return {
+    paused: targets('answers').length > 0,
+    withdrawnSections: targets('section'),
+    disabledTriggers: targets('trigger'),
+  }
+}
+
+interface Act {
+  readonly actor: string
+  readonly action: DeskAct['action']
+  readonly now: Date
+}
+
+/**
+ * Turns something off, on every instance, and writes that to the audit.
+ *
+ * @returns false when it was off already; nothing is written then
+ */
+export async function turnOff(
+  pool: Pool,
+  { kind, target, reason }: Switch & { reason?: string | undefined },
+  { actor, action, now }: Act,
+): Promise<boolean> {
+  return pool.transaction(async (tx) => {
+    const { rowCount } = await tx.query(
+      'insert into answer_switches (kind, target, reason, since) values ($1, $2, $3, $4) on conflict do nothing',
+      [kind, target, reason ?? null, now],
+    )
+    if (rowCount === 0) return false
+    await auditDesk(tx, { actor, action, about: reason === undefined ? target : `${target}: ${reason}` }, now)
+    await announceChange(tx)
+    return true
+  })
+}
+
+/** Undoes `turnOff`. @returns false when it was on already; nothing is written then */
+export async function turnOn(
+  pool: Pool,
+  { kind, target }: Switch,
+  { actor, action, now }: Act,
+): Promise<boolean> {
+  return pool.transaction(async (tx) => {
+    const { rowCount } = await tx.query('delete from answer_switches where kind = $1 and target = $2', [
+      kind,
+      target,
+    ])
+    if (rowCount === 0) return false
+    await auditDesk(tx, { actor, action, about: target }, now)
+    await announceChange(tx)
+    return true
+  })
+}
+
+const WITHDRAWN_NOTICE =
+  'We took the text of this section out for now. Look at the official pages that this guide names.'
+
+/** The guide with a notice in place of the text of each section that is withdrawn. Headings and anchors stay. */
+export function withoutSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
+  guide: Guide,
+  withdrawn: readonly string[],
+): Guide {
+  const sections = guideSections(guide).filter(
+    ({ id, markdown }) => withdrawn.includes(id) && markdown !== '',
+  )
+  if (sections.length === 0) return guide
+  return { ...guide, body: sections.reduce(withNotice, guide.body) }
+}
+
+function withNotice(body: string, { key, heading, markdown }: GuideSection): string {
+  const from = key === 'intro' ? 0 : body.indexOf(`## ${heading}`)
+  const start = body.indexOf(markdown, Math.max(from, 0))
+  return body.slice(0, start) + WITHDRAWN_NOTICE + body.slice(start + markdown.length)
+}
