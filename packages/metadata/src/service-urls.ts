@@ -51,6 +51,10 @@ export function serviceUrls(origin: string) {
     /** The same card where clients of its earlier drafts look. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
+    /** The page to ask a question on. */
+    ask: `${origin}/ask`,
+    answers: `${base}/answers`,
+    triggers: `${base}/triggers`,
     /** The page to write to the desk. */
     contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,

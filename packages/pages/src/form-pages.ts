@@ -92,8 +92,8 @@ ${officialLists()}
 ${contactForm(form)}`
 }
 
-/** It posts to `/contact`, from whichever page. */
-function contactForm({
+/** The form of `/contact`, for any page: it posts there. */
+export function contactForm({
   topic = '',
   message = '',
   email = '',
@@ -178,7 +178,7 @@ ${more}
 <p><a href="/">Back to the guides</a></p>`
 
 /** What is wrong, on top of a page; `autofocus` moves a reader, and a screen reader, here without a script. */
-function mistakeSummary(mistakes: Readonly<Record<string, string | undefined>>) {
+export function mistakeSummary(mistakes: Readonly<Record<string, string | undefined>>) {
   const wrong = Object.entries(mistakes).filter(([, text]) => text !== undefined)
   return (
     wrong.length > 0 &&
@@ -189,6 +189,6 @@ ${wrong.map(([field, text]) => html`<p><a href="#${field}">${text}</a></p>\n`)}<
 }
 
 /** The same beside the field. */
-const mistakeAt = (field: string, text: string | undefined) =>
+export const mistakeAt = (field: string, text: string | undefined) =>
   text !== undefined &&
   html`<p class="mistake" id="${`${field}-mistake`}"><strong>Mistake:</strong> ${text}</p>`

@@ -1,3 +1,4 @@
+import { askForm } from './ask-page.ts'
 import { officialLists } from './attorney-help.ts'
 import { waitlistSection } from './form-pages.ts'
 import { type Html, html } from './html.ts'
@@ -24,6 +25,7 @@ export function homePage({ guides, commands, links, referredBySlug }: HomePage):
 <section aria-labelledby="people">
 <h2 id="people">For people</h2>
 ${referredBySlug !== undefined && waitlistSection({ referredBySlug })}
+${askForm({ label: 'Ask in your own words' })}
 ${guides.length > 0 && searchBox()}
 ${referredBySlug === undefined && html`<p><a href="#waitlist">Join the waitlist</a> to hear first of what comes next.</p>`}
 ${guides.length === 0 ? html`<p>No guide is published yet.</p>` : guideList(guides)}

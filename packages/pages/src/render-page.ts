@@ -72,6 +72,7 @@ ${page.body}
 <p>Plainpath is not a law firm and not the government. It gives information, not legal advice.</p>
 <nav aria-label="About this site">
 <ul>
+<li><a href="/ask">Ask a question</a></li>
 <li><a href="/privacy">Privacy</a></li>
 <li><a href="/terms">Terms</a></li>
 <li><a href="/changelog">Changelog</a></li>

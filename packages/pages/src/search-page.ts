@@ -19,7 +19,7 @@ const LONGEST = 200
 export function searchBox(text = ''): Html {
   return html`<form class="search" role="search" action="/search" method="get">
 <label for="q">Search the guides</label>
-<p class="facts" id="q-hint">Ask in your own words, or type the number of a form.</p>
+<p class="facts" id="q-hint">Type some words, or the number of a form.</p>
 <div class="field">
 <input id="q" name="q" type="search" maxlength="${LONGEST}" autocomplete="off" aria-describedby="q-hint" value="${text}">
 <button type="submit">Search</button>

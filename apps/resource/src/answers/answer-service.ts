@@ -16,8 +16,11 @@ import type { AnswerMetrics } from './answer-metrics.ts'
 
 const TRIGGERS = loadTriggers()
 
+/** The triggers of this release. */
+export const TRIGGER_IDS: ReadonlySet<string> = new Set(TRIGGERS.map(({ id }) => id))
+
 /** The body of `POST /answers`, whose `facts` name triggers of this release. */
-export const AskedQuestion = answerRequest(TRIGGERS.map(({ id }) => id))
+export const AskedQuestion = answerRequest([...TRIGGER_IDS])
 export type AskedQuestion = z.output<typeof AskedQuestion>
 
 /**

@@ -14,6 +14,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: ['listGuides', 'getGuide', 'getHealth'],
       },
       {
+        text: 'Questions in plain English, on a page, by the API and as a tool: answered with sections of the guides and their sources, or handed to an attorney with the reason, what to do now and where to find help. No question is kept. The triggers of a hand-off can be listed.',
+        operations: ['answerQuestion', 'listTriggers'],
+      },
+      {
         text: 'A waitlist, by a form and by the API, with a link to share. A mail lets people confirm, or leave. Anyone on the list can ask for a mail that takes them off it.',
         operations: ['joinWaitlist', 'forgetWaitlist'],
       },

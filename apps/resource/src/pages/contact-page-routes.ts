@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { ContactText, ContactTopic, canonicalEmail, EmailAddress, HandOff, RULES } from '@plainpath/domain'
+import { guideSections } from '@plainpath/guides'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { type ContactField, contactMailedPage, contactPage, type Html, replyHelp } from '@plainpath/pages'
@@ -7,6 +8,7 @@ import { z } from 'zod'
 import { confirmMail } from '../contact/contact-mails.ts'
 import { duplicateMessage, notWithdrawn } from '../contact/contact-problems.ts'
 import type { ContactStore } from '../contact/contact-store.ts'
+import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { CONTACT_EMAIL, LIMITS } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
 import { linkPageRoutes } from './link-page-routes.ts'
@@ -38,18 +40,26 @@ const MISTAKES: Readonly<Record<ContactField, string>> = {
 /** The page to write to the desk, and the one that its mailed link opens. A message is sent only from there. */
 export function contactPageRoutes(deps: {
   contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm' | 'withdraw'>
+  guides: { current(): GuideCatalog }
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
-  const { contact, urls, now } = deps
+  const { contact, guides, urls, now } = deps
   const answer = <Status extends number>(status: Status, title: string, body: Html) =>
     answerForm(urls, status, { path: '/contact', title, body, noindex: title !== TITLE })
+  /** A form that names the section of a guide, where a link to report a mistake led here; else an empty one. */
+  function aboutPassage(id: string) {
+    const guide = guides.current().find(id.split('#')[0] ?? '')
+    const section = guide && guideSections(guide).find((each) => each.id === id)
+    return section && { topic: 'correction', message: `About “${section.heading}” (${section.id}):\n\n` }
+  }
   const page = defineRoute({
     ...PAGE,
     path: '/contact',
     operationId: 'contactPage',
     summary: 'The form to write to the people behind Plainpath',
-    handle: () => answer(200, TITLE, contactPage()),
+    request: { query: z.object({ passage: FormText }) },
+    handle: ({ query: { passage } }) => answer(200, TITLE, contactPage(aboutPassage(passage))),
   })
   const write = defineRoute({
     ...PAGE,

@@ -1,5 +1,11 @@
 import { GuideSlug } from '@plainpath/domain'
-import { ATTORNEY_HEADING, type DatedGuide, noteFreshness, withNumberedSources } from '@plainpath/guides'
+import {
+  ATTORNEY_HEADING,
+  type DatedGuide,
+  guideSections,
+  noteFreshness,
+  withNumberedSources,
+} from '@plainpath/guides'
 import { defineRoute, type PreparedAnswer, preparedOnce, type Route } from '@plainpath/http'
 import { guidePage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
@@ -69,12 +75,16 @@ function guideArticle(guide: DatedGuide, addresses: { apiUrl: string; markdownUr
   return guidePage(
     { ...guide, sources },
     {
-      bodyHtml: renderMarkdown(text),
+      bodyHtml: renderMarkdown(text, anchorsOf(guide)),
       ...(closing && { attorneyHtml: attorneySection(closing, guide.disclaimer) }),
       ...addresses,
     },
   )
 }
+
+/** Answers link to the sections of a guide by these. */
+const anchorsOf = (guide: DatedGuide) =>
+  new Map(guideSections(guide).map(({ heading, key }) => [heading, key]))
 
 /** The disclaimer closes the section in Markdown; the page prints it below the sources. */
 function attorneySection(markdown: string, disclaimer: string): Html {

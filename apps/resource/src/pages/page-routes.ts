@@ -2,8 +2,10 @@ import { defineRoute, PROBLEM_CODES, problemKind, type Route } from '@plainpath/
 import type { ServiceUrls } from '@plainpath/metadata'
 import { problemPage, STYLESHEET } from '@plainpath/pages'
 import { z } from 'zod'
+import type { AnswerService } from '../answers/answer-service.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { askPageRoutes } from './ask-page-routes.ts'
 import { guidePageRoutes } from './guide-page-routes.ts'
 import { homeRoutes } from './home-routes.ts'
 import { PUBLIC_PAGE, pageText } from './page.ts'
@@ -16,6 +18,7 @@ import { waitlistPageRoutes } from './waitlist-page-routes.ts'
 export function pageRoutes(deps: {
   guides: { current(): GuideCatalog }
   joinWaitlist: JoinWaitlist
+  answers: AnswerService
   urls: ServiceUrls
 }): Route[] {
   const { urls } = deps
@@ -42,6 +45,7 @@ export function pageRoutes(deps: {
 
   return [
     ...homeRoutes(deps),
+    ...askPageRoutes(deps),
     ...waitlistPageRoutes(deps),
     ...guidePageRoutes(deps),
     ...policyPageRoutes(deps),

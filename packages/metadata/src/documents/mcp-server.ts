@@ -17,7 +17,7 @@ export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
   name: `${reversedHost(origin)}/plainpath`,
   title: 'Plainpath',
   version: API_VERSION,
-  description: 'Plain-English guides to U.S. immigration with official sources, and a waitlist.',
+  description: 'Plain-English guides and answers on U.S. immigration with official sources, and a waitlist.',
   websiteUrl: `${origin}/`,
 })
 
@@ -25,7 +25,9 @@ export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
 export const mcpInstructions = (urls: ServiceUrls): string =>
   [
     'Plain-English guides to U.S. immigration. They are information, not legal advice.',
-    'Look for a guide with search_guides or list_guides and read it with get_guide before you answer.',
+    'Call answer_question first. Put the questions in check to the person, and call it again with their answers as facts.',
+    `Send as facts, too, what the person has already told you: ${urls.triggers} lists the triggers.`,
+    'To read on, look for a guide with search_guides or list_guides and read it with get_guide.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
     `No token is needed, except for send_contact_message. How to get one: ${urls.authMd}`,
   ].join(' ')

@@ -81,8 +81,8 @@ export function sitemap(
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
 ): ServedDocument {
   const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
-  const { reference, contact, privacy, terms, changelog, authMd, llms: overview } = urls
-  const others = [reference, contact, privacy, terms, changelog, authMd, overview]
+  const { ask, reference, contact, privacy, terms, changelog, authMd, llms: overview } = urls
+  const others = [ask, reference, contact, privacy, terms, changelog, authMd, overview]
   const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[

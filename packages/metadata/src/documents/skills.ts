@@ -42,10 +42,10 @@ const USE_API: Skill = {
   name: 'use-immigration-guidance-api',
   title: 'Use the Plainpath Immigration Guidance API',
   description:
-    'Find and read plain-English guides to U.S. immigration with their official sources, and put a person on the ' +
-    'product waitlist, through the Plainpath Immigration Guidance API. Use when a person asks about a U.S. ' +
+    'Answer a question about U.S. immigration, find and read plain-English guides with their official sources, and put a ' +
+    'person on the product waitlist, through the Plainpath Immigration Guidance API. Use when a person asks about a U.S. ' +
     'immigration form, fee, step, deadline or appointment, or wants to join the waitlist.',
-  version: '1.0.0',
+  version: '1.1.0',
   queries: ['how do I apply for a work permit', 'put me on the immigration guidance waitlist'],
   body: (urls) => useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
 }
@@ -58,7 +58,7 @@ const HAND_OFF: Skill = {
     'Recognize when a question about U.S. immigration needs a licensed attorney or an accredited representative, ' +
     'and lead the person to the official lists. Use when a case involves removal proceedings, arrests, past ' +
     'denials, false statements, fear of return, missed deadlines, or anything that a guide does not settle.',
-  version: '1.0.0',
+  version: '1.1.0',
   queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
   body: (urls, attorneyLists) =>
     handOff({

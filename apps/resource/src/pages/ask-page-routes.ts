@@ -1,0 +1,69 @@
+import { fixedHelp } from '@plainpath/answers'
+import { type Answer, RULES } from '@plainpath/domain'
+import { defineRoute, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
+import { answeredPage, askPage, noAnswersPage } from '@plainpath/pages'
+import { z } from 'zod'
+import { type AnswerService, AskedQuestion, TRIGGER_IDS } from '../answers/answer-service.ts'
+import { answerForm, FormText, PAGE } from './page.ts'
+import { renderMarkdown } from './render-markdown.ts'
+
+/** A field for each trigger, `yes` or `no`; `none` names the triggers that its button denies. */
+const AskForm = z.looseObject({ question: FormText, none: FormText })
+
+const MISTAKE = `Write your question in at most ${RULES.questionCharacters} characters.`
+
+/** The page to ask on. All that a person says is in the body of a POST: no address has it, and nobody keeps the answer. */
+export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls: ServiceUrls }): Route[] {
+  const page = defineRoute({
+    ...PAGE,
+    path: '/ask',
+    operationId: 'askPage',
+    summary: 'The form to ask a question',
+    handle: () => answerForm(urls, 200, { path: '/ask', title: 'Ask a question', body: askPage() }),
+  })
+  const ask = defineRoute({
+    ...PAGE,
+    method: 'post',
+    path: '/ask',
+    operationId: 'askByForm',
+    summary: 'Answers the form',
+    form: true,
+    request: { body: AskForm },
+    responses: { 200: z.string(), 400: z.string(), 503: z.string() },
+    handle({ body: { question: typed, none, ...fields } }) {
+      const respond = <Status extends number>(
+        status: Status,
+        content: Pick<Parameters<typeof answerForm>[2], 'title' | 'body'>,
+      ) => answerForm(urls, status, { path: '/ask', noindex: true, ...content })
+      if (answers.state().status !== 'ok') {
+        const body = noAnswersPage(fixedHelp())
+        return respond(503, { title: 'We cannot answer questions now', body })
+      }
+      const asked = AskedQuestion.safeParse({ question: typed, facts: statedFacts(fields, none) })
+      if (!asked.success) {
+        const body = askPage({ question: typed, mistake: MISTAKE })
+        return respond(400, { title: 'Mistake: ask a question', body })
+      }
+      const { question, facts } = asked.data
+      const answer = answers.answer(asked.data)
+      const passageHtml = answer.passages.map(passageText)
+      return respond(200, answeredPage({ question, facts: facts ?? {}, answer, passageHtml }))
+    },
+  })
+  return [page, ask]
+}
+
+/** A yes counts even if the person then pressed the button that denies all. What is no trigger's id is left out. */
+function statedFacts(fields: Readonly<Record<string, unknown>>, none: string): Record<string, boolean> {
+  const denied = none.split(' ').map((trigger): [string, boolean] => [trigger, false])
+  const chosen = Object.entries(fields).map(([trigger, value]): [string, boolean] => [
+    trigger,
+    value === 'yes',
+  ])
+  return Object.fromEntries([...denied, ...chosen].filter(([trigger]) => TRIGGER_IDS.has(trigger)))
+}
+
+/** Marks of sources become links to the sources below the passage. */
+const passageText = ({ markdown }: Answer['passages'][number], index: number) =>
+  renderMarkdown(markdown.replaceAll(/\[(\d+)\]/g, `[\\[$1\\]](#source-${index + 1}-$1)`))
