@@ -49,6 +49,8 @@ export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
     await introspect(parts),
     register(parts),
     join(parts),
+    answerOrdinary(parts),
+    answerWorst(parts),
   ]
 }
 
@@ -152,6 +154,43 @@ function join({ api, baselines: { servers }, stores }: Parts): MeasuredPath {
     ours: target(api, next, 201),
     beside: [{ baseline: 'koa-insert', target: target(servers['koa-insert'], next, 201), atLeast: 0.7 }],
     tidy: stores.forgetMails,
+  }
+}
+
+/** What people ask most: a sentence. */
+function answerOrdinary({ api }: Parts): MeasuredPath {
+  const questions = [
+    'When do I renew my green card?',
+    'How long does a work permit take after I send the form?',
+    'Can I travel while my adjustment of status is pending?',
+    'Which papers do I need to sponsor my wife?',
+  ]
+  let asked = 0
+  const next = () => questions[asked++ % questions.length]
+  return {
+    name: 'answer',
+    title: '`POST /api/answers`, ordinary questions',
+    boundBy: 'server',
+    ours: target(
+      api,
+      fromEverywhere(() => posted('/api/answers', { question: next() })),
+    ),
+    beside: [],
+  }
+}
+
+/** As long as a question may be, of the words that begin the most patterns: what costs most of all that was tried. */
+function answerWorst({ api }: Parts): MeasuredPath {
+  const question = 'my brother he '.repeat(72).slice(0, 1_000)
+  return {
+    name: 'answer-worst',
+    title: '`POST /api/answers`, the worst 1,000 characters known',
+    boundBy: 'server',
+    ours: target(
+      api,
+      fromEverywhere(() => posted('/api/answers', { question })),
+    ),
+    beside: [],
   }
 }
 
