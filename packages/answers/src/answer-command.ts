@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util'
-import { answerRequest } from '@plainpath/domain'
+import { AnswerRequest } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
-import { loadTriggers } from './triggers/trigger-file.ts'
 
 const USAGE = `npm run answer -- "QUESTION" [--fact TRIGGER=true|false]… [--date YYYY-MM-DD] [--answers-version N] [--explain]
 
@@ -26,7 +25,7 @@ const facts = values.fact.map((fact): [string, unknown] => {
   const [trigger = '', value] = fact.split('=')
   return [trigger, value === 'true' || (value === 'false' ? false : value)]
 })
-const request = answerRequest(loadTriggers().map(({ id }) => id)).safeParse({
+const request = AnswerRequest.safeParse({
   question: positionals.join(' '),
   facts: Object.fromEntries(facts),
 })

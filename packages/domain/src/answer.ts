@@ -2,13 +2,7 @@ import { z } from 'zod'
 import { ContactTopic } from './contact.ts'
 import { GuideSlug, GuideSource } from './guide.ts'
 import { RULES } from './rules.ts'
-
-/** Names a trigger: lower-case words joined by hyphens. */
-const TriggerId = z
-  .string()
-  .max(80)
-  .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
-  .meta({ description: 'Names a trigger: lower-case words joined by hyphens.' })
+import { TriggerId } from './trigger.ts'
 
 /** Line ends become `\n`; the length counts code points. */
 const Question = z
@@ -27,27 +21,18 @@ const Question = z
     description: `A question in plain English, 1 to ${RULES.questionCharacters} characters. Leave out names and numbers of documents.`,
   })
 
-/**
- * The body of `POST /answers`.
- *
- * @param triggers the triggers that `facts` may name; any id unless given
- */
-export const answerRequest = (triggers?: readonly string[]) =>
-  z.strictObject({
-    question: Question,
-    facts: z
-      .record(z.string(), z.boolean('must be true or false'))
-      .superRefine((facts, context) => {
-        for (const fact of Object.keys(facts).filter((name) => triggers?.includes(name) === false))
-          context.addIssue({ code: 'custom', path: [fact], message: 'must be the id of a trigger' })
-      })
-      .nullish()
-      .meta({
-        description:
-          'What the person has said, by trigger. `true` hands the person to an attorney; `false` removes the question from `check`.',
-      }),
-  })
-export type AnswerRequest = z.output<ReturnType<typeof answerRequest>>
+/** The body of `POST /answers`. */
+export const AnswerRequest = z.strictObject({
+  question: Question,
+  facts: z.partialRecord(TriggerId, z.boolean('must be true or false')).nullish().meta({
+    description:
+      'What the person has said, by trigger. `true` hands the person to an attorney; `false` removes the question from `check`.',
+  }),
+})
+export type AnswerRequest = z.output<typeof AnswerRequest>
+
+/** `TriggerId`, as the trigger's file has it. */
+const ReportedTrigger = z.string().min(1).meta({ description: 'The id of a trigger.' })
 
 const Link = z.object({ title: z.string().min(1), url: z.url() })
 
@@ -78,7 +63,7 @@ const Passage = z.object({
 })
 
 const Reason = z.object({
-  trigger: TriggerId,
+  trigger: ReportedTrigger,
   urgency: z.enum(['urgent', 'high', 'normal']),
   why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
   matched: z.array(z.string()).meta({ description: "The person's words, without long numbers." }),
@@ -129,7 +114,7 @@ export const Answer = z.object({
   handOff: HandOff.optional(),
   outOfScope: OutOfScope.optional(),
   check: z
-    .array(z.object({ trigger: TriggerId, ask: z.string().min(1) }))
+    .array(z.object({ trigger: ReportedTrigger, ask: z.string().min(1) }))
     .meta({ description: 'Put these to the person and ask again with `facts`. The likeliest first.' }),
   limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
   disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the answer.' }),

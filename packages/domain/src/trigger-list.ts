@@ -1,8 +1,9 @@
 import { z } from 'zod'
+import { TriggerId, URGENCIES } from './trigger.ts'
 
 const ListedTrigger = z.object({
-  id: z.string().min(1).meta({ description: 'Its name in `facts` of `POST /answers`.' }),
-  urgency: z.enum(['urgent', 'high', 'normal']),
+  id: TriggerId.meta({ description: 'Its name in `facts` of `POST /answers`.' }),
+  urgency: z.enum(URGENCIES),
   why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
   ask: z
     .string()

@@ -11,7 +11,6 @@ export {
   protectedResourceMetadata,
 } from './oauth-metadata.ts'
 export { openApiDescription } from './openapi/openapi-description.ts'
-export { AnswerQuery } from './operations/answers.ts'
 export { LONGEST_SEARCH, MOST_GUIDES } from './operations/guides.ts'
 export { CLIENT_ASSERTION_TYPE } from './operations/oauth.ts'
 export type { Operation } from './operations/operation.ts'

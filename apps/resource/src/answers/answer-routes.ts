@@ -1,8 +1,8 @@
 import { defineRoute, type Route } from '@plainpath/http'
-import { AnswerQuery, operations } from '@plainpath/metadata'
+import { operations } from '@plainpath/metadata'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { LIMITS } from '../limits.ts'
-import { type AnswerService, AskedQuestion } from './answer-service.ts'
+import type { AnswerService } from './answer-service.ts'
 
 export interface AnswerDeps {
   readonly answers: AnswerService
@@ -14,7 +14,6 @@ export function answerRoutes({ answers, guides }: AnswerDeps): Route[] {
   const answer = defineRoute({
     ...answerQuestion,
     limits: LIMITS.reads,
-    request: { body: AskedQuestion, query: AnswerQuery },
     handle: ({ body, query }) => ({
       status: 200,
       body: answers.answer(body, { explain: query.explain === 'true' }),

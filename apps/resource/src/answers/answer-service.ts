@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { isDeepStrictEqual } from 'node:util'
 import {
   type AnswerOptions,
   answerQuestion,
@@ -7,36 +8,13 @@ import {
   loadTriggers,
   prepareKnowledge,
 } from '@plainpath/answers'
-import { type Answer, type AnswersState, answerRequest, TriggerList } from '@plainpath/domain'
+import { type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
 import { type Log, type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
-import type { z } from 'zod'
 import { JSON_TYPE } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { AnswerMetrics } from './answer-metrics.ts'
 
 const TRIGGERS = loadTriggers()
-
-/** The triggers of this release. */
-export const TRIGGER_IDS: ReadonlySet<string> = new Set(TRIGGERS.map(({ id }) => id))
-
-/** The body of `POST /answers`, whose `facts` name triggers of this release. */
-export const AskedQuestion = answerRequest([...TRIGGER_IDS])
-export type AskedQuestion = z.output<typeof AskedQuestion>
-
-/**
- * For a question whose facts may name anything.
- *
- * @throws {Problem} 400 that names each fact that is no trigger
- */
-export function requireKnownFacts(asked: AskedQuestion): AskedQuestion {
-  const errors = AskedQuestion.safeParse(asked).error?.issues.map(({ path, message }) => ({
-    pointer: `#/${path.join('/')}`,
-    detail: message,
-  }))
-  if (errors === undefined) return asked
-  const detail = errors.map((error) => `${error.pointer}: ${error.detail}`).join('. ')
-  throw new Problem('invalid-request', { detail: `${detail}. GET /api/triggers lists the ids.`, errors })
-}
 
 /** Answers questions from what is published, under the switches of operators. */
 export interface AnswerService {
@@ -45,7 +23,7 @@ export interface AnswerService {
   /** What operators turned off, and whether questions are answered; `unavailable` until the former is known. */
   state(): AnswersState
   /** @throws {Problem} 503 with `findHelp` while answers are paused or unavailable */
-  answer(asked: AskedQuestion, options?: AnswerOptions): Answer
+  answer(asked: AnswerRequest, options?: AnswerOptions): Answer
   /** The triggers that are looked for, as `GET /triggers` lists them. */
   triggers(catalog: GuideCatalog): PreparedAnswer
 }
@@ -60,10 +38,14 @@ export function answerService(deps: {
   const { origin, metrics, now, log } = deps
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
+  let preparedFrom: GuideCatalog | undefined
 
   /** @returns undefined where it is not known what operators turned off, and where there is nothing to answer from */
-  function knowledgeOf({ switches, published: guides }: GuideCatalog): Knowledge | undefined {
+  function knowledgeOf(catalog: GuideCatalog): Knowledge | undefined {
+    const { switches, published: guides } = catalog
     if (switches === undefined || guides.length === 0) return undefined
+    if (knowledge !== undefined && preparedFrom !== undefined && answersAlike(preparedFrom, catalog))
+      return knowledge
     try {
       const prepared = prepareKnowledge({ guides, triggers: TRIGGERS, switches, origin })
       warmUp(prepared, now())
@@ -77,6 +59,7 @@ export function answerService(deps: {
   return {
     prepare(catalog) {
       knowledge = knowledgeOf(catalog)
+      preparedFrom = catalog
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
       const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
@@ -94,6 +77,12 @@ export function answerService(deps: {
     ),
   }
 }
+
+/** Whether answers are made from the same: pausing them changes nothing else, and has to be quick. */
+const answersAlike = (before: GuideCatalog, now: GuideCatalog): boolean =>
+  before.published.length === now.published.length &&
+  before.published.every((guide, index) => guide === now.published[index]) &&
+  isDeepStrictEqual({ ...before.switches, paused: false }, { ...now.switches, paused: false })
 
 /** Answers one question, since the first one compiles the triggers, which would take a request 100 ms. */
 const warmUp = (knowledge: Knowledge, today: Date) =>

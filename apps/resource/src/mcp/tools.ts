@@ -2,7 +2,7 @@ import type { RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
 import type { z } from 'zod'
 import { answerAsText } from '../answers/answer-as-text.ts'
-import { type AnswerService, requireKnownFacts } from '../answers/answer-service.ts'
+import type { AnswerService } from '../answers/answer-service.ts'
 import type { SendMessage } from '../contact/send-message.ts'
 import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
@@ -40,7 +40,7 @@ export function mcpTools(deps: ToolDeps): Tools {
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
     answer_question(asked) {
-      const answer = deps.answers.answer(requireKnownFacts(asked))
+      const answer = deps.answers.answer(asked)
       return { value: answer, text: answerAsText(answer) }
     },
     async get_guide(asked) {

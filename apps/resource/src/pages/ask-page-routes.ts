@@ -1,10 +1,10 @@
 import { fixedHelp } from '@plainpath/answers'
-import { type Answer, RULES } from '@plainpath/domain'
+import { type Answer, AnswerRequest, RULES, TriggerId } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { answeredPage, askPage, noAnswersPage } from '@plainpath/pages'
 import { z } from 'zod'
-import { type AnswerService, AskedQuestion, TRIGGER_IDS } from '../answers/answer-service.ts'
+import type { AnswerService } from '../answers/answer-service.ts'
 import { answerForm, FormText, PAGE } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
@@ -40,7 +40,7 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
         const body = noAnswersPage(fixedHelp())
         return respond(503, { title: 'We cannot answer questions now', body })
       }
-      const asked = AskedQuestion.safeParse({ question: typed, facts: statedFacts(fields, none) })
+      const asked = AnswerRequest.safeParse({ question: typed, facts: statedFacts(fields, none) })
       if (!asked.success) {
         const body = askPage({ question: typed, mistake: MISTAKE })
         return respond(400, { title: 'Mistake: ask a question', body })
@@ -61,7 +61,9 @@ function statedFacts(fields: Readonly<Record<string, unknown>>, none: string): R
     trigger,
     value === 'yes',
   ])
-  return Object.fromEntries([...denied, ...chosen].filter(([trigger]) => TRIGGER_IDS.has(trigger)))
+  return Object.fromEntries(
+    [...denied, ...chosen].filter(([trigger]) => TriggerId.safeParse(trigger).success),
+  )
 }
 
 /** Marks of sources become links to the sources below the passage. */

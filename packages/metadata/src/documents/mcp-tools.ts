@@ -1,6 +1,6 @@
 import {
   Answer,
-  answerRequest,
+  AnswerRequest,
   ContactReceived,
   ContactRequest,
   Guide,
@@ -81,7 +81,7 @@ export const MCP_TOOLS = {
     description:
       'Answer a question about U.S. immigration with sections of sourced guides, or learn that it needs an attorney. ' +
       'Put the questions in `check` to the person, and ask again with `facts`. Information, not legal advice.',
-    inputSchema: answerRequest(),
+    inputSchema: AnswerRequest,
     outputSchema: Answer,
     annotations: READS,
   },

@@ -1,8 +1,8 @@
-import { Answer, answerRequest, TriggerList } from '@plainpath/domain'
+import { Answer, AnswerRequest, TriggerList } from '@plainpath/domain'
 import { z } from 'zod'
 import { defineOperation } from './operation.ts'
 
-export const AnswerQuery = z.object({
+const AnswerQuery = z.object({
   explain: z
     .enum(['true', 'false'])
     .optional()
@@ -25,7 +25,7 @@ export const answerQuestion = defineOperation({
     'text. The question is neither stored nor logged. While our staff has paused answers it is 503 `answers-paused`, with ' +
     '`findHelp`. Public: no token is needed, and scripts of any origin may send it. A token that is sent must be valid.',
   access: 'public',
-  request: { body: answerRequest(), query: AnswerQuery },
+  request: { body: AnswerRequest, query: AnswerQuery },
   bodyExamples: {
     question: () => ({ question: 'When do I renew my green card?' }),
     facts: () => ({ question: 'When do I renew my green card?', facts: { 'long-absence': true } }),
