@@ -1,6 +1,7 @@
 /** A page of each kind, by the name of its picture. */
 export const SITE_PAGES = {
   home: '/',
+  ask: '/ask',
   waitlist: '/waitlist',
   contact: '/contact',
   guide: '/guides/renew-green-card',
@@ -11,4 +12,11 @@ export const SITE_PAGES = {
   docs: '/docs',
   problem: '/problems/invalid-request',
   'not-found': '/nowhere',
+} as const
+
+/** A question for each kind of answer that `/ask` gives. */
+export const ASKED = {
+  information: 'When do I renew my green card?',
+  'hand-off': 'ICE took my brother this morning. Where is he?',
+  'out-of-scope': 'How do I get a work visa for Canada?',
 } as const

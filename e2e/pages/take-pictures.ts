@@ -5,7 +5,7 @@ import { startMailServer } from '@plainpath/mail/testing'
 import { startStack } from '@plainpath/stack/start-stack'
 import { basic, json, senderTo } from '../send.ts'
 import { openBrowser } from './open-browser.ts'
-import { SITE_PAGES } from './site-pages.ts'
+import { ASKED, SITE_PAGES } from './site-pages.ts'
 
 const FOLDER = path.resolve(import.meta.dirname, '../../docs/pages')
 const WIDE = { width: 960, height: 600 }
@@ -52,6 +52,13 @@ for (const [look, options] of Object.entries(LOOKS)) {
     if (name === 'not-found') continue
     await page.goto(`${origin}${address}`)
     await take(name)
+  }
+  for (const [name, question] of Object.entries(ASKED)) {
+    await page.goto(`${origin}/ask`)
+    await page.fill('#question', question)
+    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.locator('.question').waitFor()
+    await take(`ask-${name}`)
   }
   await page.goto(`${origin}/waitlist`)
   await page.fill('#email', 'nobody')

@@ -9,7 +9,7 @@ import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from '../pages/open-browser.ts'
-import { SITE_PAGES } from '../pages/site-pages.ts'
+import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
 
 const resources = new AsyncDisposableStack()
 let stack: Stack
@@ -98,6 +98,70 @@ describe('the form of the waitlist, without scripts', () => {
       page.evaluate('document.forms[0].submit()'),
     ])
     expect(answer.status()).toBe(403)
+  })
+})
+
+describe('the page to ask on', () => {
+  test('answers without scripts; a yes hands off, and nothing of it is in an address', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/')
+    await page.fill('#question', ASKED.information)
+    await page.getByRole('button', { name: 'Ask' }).click()
+    expect(await heading(page)).toBe('What our guides say')
+    expect(page.url()).toBe(`${stack.origin}/ask`)
+    await page.getByRole('link', { name: '[1]' }).first().click()
+    expect(new URL(page.url()).hash).toBe('#source-1-1')
+    await page.getByRole('radio', { name: 'Yes' }).first().check()
+    await page.getByRole('button', { name: 'Send my answers' }).click()
+    expect(await heading(page)).toBe('Talk to an attorney about this')
+    expect(page.url()).toBe(`${stack.origin}/ask`)
+    expect(await page.locator('form[action="/contact"]').innerText()).not.toContain('green card')
+    expect(visit.strange).toEqual([])
+  })
+
+  test('is used with the keyboard alone, up to “none of these applies”', async () => {
+    await using visit = await visiting()
+    const { page } = visit
+    await open(page, '/ask')
+    await page.locator('#question').focus()
+    await page.keyboard.type(ASKED.information)
+    await page.keyboard.press('Tab')
+    expect(await page.locator(':focus').innerText()).toBe('Ask')
+    await page.keyboard.press('Enter')
+    await page.locator('#check').waitFor()
+    const button = page.getByRole('button', { name: 'None of these applies' })
+    for (let round = 0; (await button.count()) > 0; round += 1) {
+      expect(round).toBeLessThan(6)
+      await button.focus()
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+    }
+    expect(await page.locator('#check').innerText()).toBe('None of these applies to you')
+  })
+
+  test.for(Object.entries(ASKED))(
+    'has no fault that axe knows, and fits 320 pixels: %s',
+    async ([, question]) => {
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await using visit = await visiting({ colorScheme, viewport: { width: 320, height: 640 } })
+        const { page } = visit
+        await open(page, '/ask')
+        await page.fill('#question', question)
+        await page.getByRole('button', { name: 'Ask' }).click()
+        await page.locator('.question').waitFor()
+        expect(await violations(page)).toEqual([])
+        expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320)
+        expect(visit.strange).toEqual([])
+      }
+    },
+  )
+
+  test('says a mistake on top, where the focus is, and keeps what was typed', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/ask')
+    await page.getByRole('button', { name: 'Ask' }).click()
+    expect(await page.locator(':focus').innerText()).toContain('Write your question')
   })
 })
 

@@ -28,7 +28,7 @@ export const askPage = ({
   mistake?: string
 } = {}): Html => html`${mistakeSummary({ question: mistake })}
 <h1>Ask a question</h1>
-<p class="lead">Ask about U.S. immigration in your own words. You get the parts of our guides that answer, with their official sources, or you learn that you need an attorney, and where to find one.</p>
+<p class="lead">Ask about U.S. immigration in your own words. Our guides answer, or we show you where to find an attorney.</p>
 ${askForm({ question, mistake })}`
 
 /** The form of `/ask`, for any page. The question is sent in the body, so that no address and no history has it. */
@@ -61,6 +61,7 @@ export function answeredPage(page: AnsweredPage): { title: string; body: Html } 
   const title = TITLES[answer.outcome]
   const body = html`<h1>${title}</h1>
 <blockquote class="question"><p>${question}</p></blockquote>
+${answer.check.length > 0 && html`<p><a href="#check">Some questions below</a> can change this answer.</p>`}
 ${handOff && handOffSection(handOff)}
 ${outOfScope && outOfScopeSection(outOfScope)}
 ${answer.outcome === 'information' && limits !== undefined && html`<p class="notice">${limits}</p>`}
@@ -68,9 +69,9 @@ ${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`
 ${passages.map((passage, index) => passageSection(passage, page.passageHtml[index], index + 1))}
 ${answer.outcome === 'information' && checkSection(page)}
 ${handOff && staffSection(handOff)}
+<p class="facts">${answer.disclaimer}</p>
 <h2 id="again">Ask another question</h2>
-${askForm({ question, label: 'Your question, which you can change' })}
-<p class="facts">${answer.disclaimer}</p>`
+${askForm({ question, label: 'Your question, which you can change' })}`
   return { title, body }
 }
 
@@ -96,7 +97,7 @@ ${doNow.length > 0 && html`<ul>\n${doNow.map((line) => html`<li>${line}</li>\n`)
 ${urgent && html`<h3>Why you need an attorney</h3>`}
 <ul>
 ${reasons.map(({ why, source }) => html`<li>${why} <a href="${source.url}">${source.title}</a></li>\n`)}</ul>
-<h3>Where to find an attorney</h3>
+<h3>Where to find help</h3>
 ${helpList(others)}
 </section>`
 }
