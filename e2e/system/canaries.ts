@@ -1,10 +1,12 @@
 import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { appendFile, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { openPool } from '@plainpath/postgres'
 import { Redis } from 'ioredis'
 import { describe, expect, test } from 'vitest'
+import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
 /** What is secret itself, and lies in files of its own. */
@@ -22,6 +24,7 @@ export function describeCanaries(running: () => System): void {
       await system.client({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })
+      await askAbout(system, `cousin${randomUUID()}`)
       await using dump = await dumpEverything(system)
       expect(system.confidential.size).toBeGreaterThan(60)
       process.stdout.write(
@@ -82,6 +85,28 @@ export function describeCanaries(running: () => System): void {
       expect(found.filter((file) => !file.startsWith(system.stack.postgres.dir))).toEqual([])
     })
   })
+}
+
+/** Asks in every way there is, and in ways that are refused. @param word stands in each question */
+async function askAbout(system: System, word: string): Promise<void> {
+  system.confidential.add(word)
+  const client = system.client({ from: '127.0.0.41' })
+  const question = `My ${word} was arrested. Can he renew his green card?`
+  const call = { name: 'answer_question', arguments: { question } }
+  const form = new URLSearchParams({ question, 'long-absence': 'yes' }).toString()
+  const sent: [path: string, body: object, status: number][] = [
+    ['/api/answers?explain=true', json({ question }), 200],
+    ['/api/answers', json({ question, facts: { [word]: true } }), 400],
+    ['/api/answers', json({ question: `${question}${'x'.repeat(1_000)}` }), 400],
+    ['/api/mcp', json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }), 200],
+    ['/ask', { body: form, headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 200],
+  ]
+  for (const [path, body, status] of sent) {
+    const accept = { accept: 'application/json, text/event-stream, text/html' }
+    const { headers = {}, ...rest } = body as { headers?: object }
+    const answer = await client.send({ method: 'POST', path, ...rest, headers: { ...accept, ...headers } })
+    expect(answer.status, path).toBe(status)
+  }
 }
 
 /** All that is kept, as files: both databases as text, Redis, and where data and logs lie. */
