@@ -101,11 +101,16 @@ async function askAbout(system: System, word: string): Promise<void> {
     ['/api/mcp', json({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: call }), 200],
     ['/ask', { body: form, headers: { 'content-type': 'application/x-www-form-urlencoded' } }, 200],
   ]
-  for (const [path, body, status] of sent) {
+  for (const [target, body, status] of sent) {
     const accept = { accept: 'application/json, text/event-stream, text/html' }
     const { headers = {}, ...rest } = body as { headers?: object }
-    const answer = await client.send({ method: 'POST', path, ...rest, headers: { ...accept, ...headers } })
-    expect(answer.status, path).toBe(status)
+    const answer = await client.send({
+      method: 'POST',
+      path: target,
+      ...rest,
+      headers: { ...accept, ...headers },
+    })
+    expect(answer.status, target).toBe(status)
   }
 }
 

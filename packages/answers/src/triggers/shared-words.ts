@@ -30,12 +30,12 @@ let packaged: SharedWords | undefined
 export function loadSharedWords(): SharedWords {
   packaged ??= {
     classes: new Map(
-      Object.entries(Lexicon.parse(read('shared/lexicon.yaml'))).map(([name, phrases]) => [
+      Object.entries(Lexicon.parse(read('words/lexicon.yaml'))).map(([name, phrases]) => [
         name,
         phrases.join('|'),
       ]),
     ),
-    defusers: z.array(GeneralDefuser).parse(read('shared/defusers.yaml')),
+    defusers: z.array(GeneralDefuser).parse(read('words/defusers.yaml')),
   }
   return packaged
 }
