@@ -84,7 +84,7 @@ export function describeGateway(running: () => System): void {
       ])
         expect((await sender.send({ path })).status, path).toBe(404)
       const health = JSON.parse((await sender.send({ path: '/api/health' })).text) as Record<string, unknown>
-      expect(Object.keys(health).sort()).toEqual(['checks', 'status', 'version'])
+      expect(Object.keys(health).sort()).toEqual(['answers', 'checks', 'status', 'version'])
       for (const { ports } of [...system.stack.auth, ...system.stack.resource])
         expect((await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).status).toBe(200)
     })
