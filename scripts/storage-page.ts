@@ -27,7 +27,7 @@ export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string,
     tokens: 'an hour; empty where there is a Redis',
   },
   resource: {
-    answer_switches: 'kept: one row for each part that operators have switched',
+    answer_switches: 'until the operator turns it on again',
     contact_messages: 'kept; text and addresses go 90 days after delivery',
     desk_audit: 'kept, append-only',
     guide_reviews: 'kept, append-only',

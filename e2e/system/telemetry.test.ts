@@ -10,6 +10,7 @@ import { startApp } from '@plainpath/stack/start-app'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import { ASKED } from '../pages/site-pages.ts'
 import { basic, form, json, type Sender } from '../send.ts'
 import { openSystem, type RegisteredAgent, type System } from './open-system.ts'
 
@@ -129,6 +130,8 @@ describe('a Prometheus that scrapes every instance', () => {
       await sender.send({ path: '/api/guides' })
       await sender.send({ path: '/api/nothing' })
       await sender.send({ method: 'POST', path: '/api/waitlist', ...json({ email: system.newEmail() }) })
+      for (const question of Object.values(ASKED))
+        await sender.send({ method: 'POST', path: '/api/answers', ...json({ question }) })
     }
     // A rate needs two scrapes of each instance, and a change in between.
     const seen = [

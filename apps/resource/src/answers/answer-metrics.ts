@@ -1,5 +1,6 @@
 import { loadTriggers } from '@plainpath/answers'
 import { Answer, type AnswersState } from '@plainpath/domain'
+import { loadGuides } from '@plainpath/guides'
 import type { Metrics } from '@plainpath/http'
 
 /** Counts answers under labels of fixed lists: nothing of a question. */
@@ -29,6 +30,7 @@ export function answerMetrics(metrics: Pick<Metrics, 'counters' | 'gauge'>): Ans
     'answer_guides_total',
     'Answers that showed a section of the guide',
     'guide',
+    loadGuides().map(({ slug }) => slug),
   )
   const paused = metrics.gauge('answers_paused', '1 while operators have paused answers')
   const unavailable = metrics.gauge('answers_unavailable', '1 while answers cannot be made')
