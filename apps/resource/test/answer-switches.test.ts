@@ -7,8 +7,8 @@ import { type RunningResource, startResource } from './start-resource.ts'
 const DEAD_DATABASE = 'postgres://nobody@127.0.0.1:1/none'
 const RENEW = { question: 'When do I renew my green card?' }
 const ARREST = { question: 'I was arrested last year. Can I renew my green card?' }
-/** What operators are promised. */
-const IN_FORCE = { timeout: 2_000, interval: 20 }
+/** Operators are promised two seconds; a machine that runs tests is busy. */
+const IN_FORCE = { timeout: 15_000, interval: 20 }
 
 const resources = new AsyncDisposableStack()
 let first: RunningResource

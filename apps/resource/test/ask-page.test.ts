@@ -113,12 +113,12 @@ describe('the form is answered', () => {
   test('with help while answers are paused', async () => {
     const there = { RESOURCE_DATABASE_URL: api.databaseUrl }
     await runResource(['answers', 'pause'], there)
-    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 2_000 }).toBe(503)
+    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(503)
     const { body } = await send({ question: RENEW })
     expect(heading(body)).toBe('We cannot answer questions now')
     expect(body).toContain('href="tel:911"')
     await runResource(['answers', 'resume'], there)
-    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 2_000 }).toBe(200)
+    await expect.poll(async () => (await send({ question: RENEW })).status, { timeout: 15_000 }).toBe(200)
   })
 })
 

@@ -18,7 +18,7 @@ const TRIGGERS = loadTriggers()
 
 /** Answers questions from what is published, under the switches of operators. */
 export interface AnswerService {
-  /** Prepares answers from a catalog, which takes some 100 ms. Those that follow are made from it. */
+  /** Prepares answers from a catalog, which takes 0.3 s of processor. Those that follow are made from it. */
   prepare(catalog: GuideCatalog): void
   /** What operators turned off, and whether questions are answered; `unavailable` until the former is known. */
   state(): AnswersState
@@ -84,7 +84,7 @@ const answersAlike = (before: GuideCatalog, now: GuideCatalog): boolean =>
   before.published.every((guide, index) => guide === now.published[index]) &&
   isDeepStrictEqual({ ...before.switches, paused: false }, { ...now.switches, paused: false })
 
-/** Answers one question, since the first one compiles the triggers, which would take a request 100 ms. */
+/** Answers one question, since the first one compiles the triggers, which would make a request wait. */
 const warmUp = (knowledge: Knowledge, today: Date) =>
   void answerQuestion({ question: 'When do I renew my green card?' }, knowledge, today)
 
