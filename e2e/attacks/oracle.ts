@@ -13,7 +13,9 @@ export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 41
   if (!isStorable(value, 1)) return 400
   const parsed = target.operation.request?.body?.safeParse(value)
   if (!parsed?.success) return 400
-  const { type } = value as { type?: unknown }
+  const { type, proof } = value as { type?: unknown; proof?: unknown }
+  // A schema does not know whether a proof is one of these keys.
+  if (target.operation.operationId === 'replaceAgentKeys' && proof !== undefined && proof !== null) return 400
   const offered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
   return offered ? 'accepted' : 400
 }

@@ -113,6 +113,7 @@ export async function openTargets(system: System): Promise<Targets> {
     replaceAgentKeys: () => ({ keys: [POINT] }),
     joinWaitlist: () => ({ email: freshEmail() }),
     forgetWaitlist: () => ({ email: freshEmail() }),
+    answerQuestion: () => ({ question: 'When do I renew my green card?' }),
     beginClaim: () => ({ email: freshEmail() }),
     createToken: () => grant,
     revokeToken: () => ({ token: `ppt_${'B'.repeat(43)}` }),
