@@ -22,7 +22,7 @@ const hashKey = parseHashKey(newHashKey())
 async function open() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
-  const db = opening.use(openPool(database.appUrl))
+  const db = opening.use(openPool(database.appUrl, { patience: 10 }))
   const mailTeller = opening.use(tellMails({ db, log: { warn: () => undefined } }))
   const resources = opening.move()
   return {
