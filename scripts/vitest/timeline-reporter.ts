@@ -1,5 +1,6 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import path from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
 /** What one test file did, as its worker saw it. */
@@ -41,6 +42,7 @@ export default class TimelineReporter implements Reporter {
   }
 
   onTestRunStart(): void {
+    mkdirSync(path.dirname(this.#options.seen), { recursive: true })
     writeFileSync(this.#options.seen, '')
     this.#startedAt = performance.now()
     this.#busyMs = busyMs()
