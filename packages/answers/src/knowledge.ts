@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { type GuideAsks, loadGuides, loadSectionAsks, type PackagedGuide } from '@plainpath/guides'
+import { LRUCache } from 'lru-cache'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
 import { guideNames } from './sections/everyday-names.ts'
@@ -31,8 +32,11 @@ export interface Knowledge {
   readonly version: string
 }
 
+/** Knowledge by its version, so that a switch which is turned back needs no new preparation. */
+const prepared = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
+
 /**
- * Prepares what answers are made from. It takes up to a second: once for each change of guides or switches.
+ * Prepares what answers are made from. It takes up to half a second, and nothing where the same was prepared lately.
  *
  * @param options.origin the site's address, without a slash at its end
  */
@@ -55,7 +59,19 @@ export function prepareKnowledge({
   const scope = loadScopeRules()
   const texts = loadFixedTexts()
   const links = loadOfficialLinks()
-  return {
+  const version = versionOf([
+    RULES_REVISION,
+    published,
+    asks,
+    triggers,
+    scope.data,
+    guideNames(),
+    texts,
+    links,
+    [...withdrawn].toSorted(),
+    [...disabled].toSorted(),
+  ])
+  const knowledge = prepared.get(version) ?? {
     guides: new Map(published.map((guide) => [guide.slug, guide])),
     asks: new Map(asks.map((file) => [file.guide, file])),
     sections: sectionIndex(published, asks, withdrawn),
@@ -63,20 +79,10 @@ export function prepareKnowledge({
     scope,
     texts,
     links,
-    origin,
-    version: versionOf([
-      RULES_REVISION,
-      published,
-      asks,
-      triggers,
-      scope.data,
-      guideNames(),
-      texts,
-      links,
-      [...withdrawn].toSorted(),
-      [...disabled].toSorted(),
-    ]),
+    version,
   }
+  prepared.set(version, knowledge)
+  return { ...knowledge, origin }
 }
 
 /** The knowledge of the packaged guides. */

@@ -10,6 +10,7 @@ import {
   termsOfQuestion,
   wordsOf,
 } from '@plainpath/guides'
+import { LRUCache } from 'lru-cache'
 import MiniSearch from 'minisearch'
 import { spellingOf } from '../language/spelling.ts'
 import { askIndex } from './ask-index.ts'
@@ -62,8 +63,18 @@ const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.2 }
 const OTHER_GUIDES_SUBJECT = 0.8
 const MOST_WORDS = 200
 
+/** The terms of texts of guides, most of which are the same when a guide or a switch changes. */
+const termsOfTexts = new LRUCache<string, readonly string[]>({ max: 10_000 })
+
 const termsIn = (text: string) => termsOf(wordsOf(text))
-const terms = (text: string) => termsIn(text).join(' ')
+
+function termsOfText(text: string): readonly string[] {
+  const known = termsOfTexts.get(text)
+  if (known) return known
+  const terms = termsIn(text)
+  termsOfTexts.set(text, terms)
+  return terms
+}
 
 const searchOf = (fields: string[]) =>
   new MiniSearch({
@@ -100,10 +111,10 @@ export function sectionIndex(
       sections.set(part.id, { ...part, types: new Set(types) })
       vocabulary.push(...wordsOf(part.text), ...asks.flatMap(wordsOf))
       const fields = {
-        asks: termsIn(asks.join('\n')),
-        heading: termsIn(part.heading),
-        text: termsIn(part.text),
-        guide: termsIn(names),
+        asks: termsOfText(asks.join('\n')),
+        heading: termsOfText(part.heading),
+        text: termsOfText(part.text),
+        guide: termsOfText(names),
       }
       for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
         frequency.set(term, (frequency.get(term) ?? 0) + 1)
@@ -112,18 +123,16 @@ export function sectionIndex(
         ...Object.fromEntries(Object.entries(fields).map(([field, held]) => [field, held.join(' ')])),
       })
       for (const ask of asks)
-        allAsks.push({ section: part.id, answered: !near.includes(ask), terms: new Set(termsIn(ask)) })
+        allAsks.push({ section: part.id, answered: !near.includes(ask), terms: new Set(termsOfText(ask)) })
     }
     vocabulary.push(...wordsOf(names))
     byGuide.add({
       id: guide.slug,
-      names: terms(names),
-      asks: terms(
-        Object.values(known?.sections ?? {})
-          .flatMap(({ asks, near }) => [...asks, ...near])
-          .join('\n'),
-      ),
-      text: terms(parts.map(({ text }) => text).join('\n')),
+      names: termsOfText(names).join(' '),
+      asks: Object.values(known?.sections ?? {})
+        .flatMap(({ asks, near }) => [...asks, ...near].flatMap(termsOfText))
+        .join(' '),
+      text: parts.flatMap(({ text }) => termsOfText(text)).join(' '),
     })
   }
   const weightOf = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
