@@ -75,7 +75,8 @@ export function prepareKnowledge({
     guides: new Map(published.map((guide) => [guide.slug, guide])),
     asks: new Map(asks.map((file) => [file.guide, file])),
     sections: sectionIndex(published, asks, withdrawn),
-    triggers: triggers.filter(({ id }) => !disabled.has(id)),
+    // The same list while all are enabled, since triggers are compiled once for each list.
+    triggers: disabled.size === 0 ? triggers : triggers.filter(({ id }) => !disabled.has(id)),
     scope,
     texts,
     links,

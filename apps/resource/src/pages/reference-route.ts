@@ -7,9 +7,8 @@ import { renderMarkdown } from './render-markdown.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
-  const description = openApiDescription(urls)
-  const document = JSON.parse(JSON.stringify(description)) as ApiDocument
   const asPage = preparedOnce<GuideCatalog>((catalog) => {
+    const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
     const body = referencePage(document, catalog.list().guides[0]?.slug ?? 'work-permit')
     return preparePage(urls, { path: '/docs', title: 'API reference', body })
   })

@@ -44,7 +44,8 @@ interface LimitsHere {
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-const MAX_KEYS = 50_000
+/** As a size, since a maximum number of entries would take its memory at once, for each policy. */
+const ROOM_FOR_KEYS = { maxSize: 50_000, sizeCalculation: () => 1 }
 
 /**
  * Counts in this process only. Past 50 000 keys of a policy, the ones used longest ago are forgotten; no policy takes
@@ -53,7 +54,7 @@ const MAX_KEYS = 50_000
 export function memoryLimitStore(now: () => Date): LimitStore & { readonly here: LimitsHere } {
   const policies = new Map<string, LRUCache<string, readonly Part[]>>()
   function windowsOf({ name }: LimitPolicy) {
-    const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>({ max: MAX_KEYS })
+    const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>(ROOM_FOR_KEYS)
     policies.set(name, windows)
     return windows
   }
