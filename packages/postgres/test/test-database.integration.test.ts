@@ -2,7 +2,7 @@ import path from 'node:path'
 import { expect, inject, test } from 'vitest'
 import { connect, disconnect } from '../src/connection.ts'
 import { openPool } from '../src/database.ts'
-import { openTestDatabase } from './test-database.ts'
+import { openTestDatabase, type TestDatabase } from './test-database.ts'
 import { beginTestRun, nameInRun } from './test-run.ts'
 
 const folder = path.join(import.meta.dirname, 'migrations')
@@ -15,6 +15,13 @@ async function databases(like: string): Promise<string[]> {
   )
   await disconnect(admin)
   return rows.map(({ datname }) => datname)
+}
+
+async function asAdmin({ adminUrl }: TestDatabase, query: string): Promise<Record<string, unknown>> {
+  const admin = await connect(adminUrl, { applicationName: 'test' })
+  const { rows } = await admin.query<Record<string, unknown>>(query)
+  await disconnect(admin)
+  return rows[0] ?? {}
 }
 
 test('each database is migrated and separate, its roles are the lesser ones', async () => {
@@ -37,12 +44,42 @@ test('many at once share one template', async () => {
   expect(await databases(nameInRun(inject('testPostgres').runId, 'crowd', 'template%'))).toHaveLength(1)
 })
 
-test('disposing drops the database, even one in use', async () => {
-  const database = await openTestDatabase({ folder, name: 'dropped' })
+test('disposing takes the database away, even one in use', async () => {
+  const database = await openTestDatabase({ folder, name: 'gone' })
   await using pool = openPool(database.appUrl)
   await pool.query('select 1')
   await database[Symbol.asyncDispose]()
   await expect.poll(() => databases(database.name), { timeout: 10_000 }).toEqual([])
+})
+
+test('what a test wrote is gone when another one gets its database', async () => {
+  const before = await openTestDatabase({ folder, name: 'again' })
+  const { oid } = await asAdmin(before, 'select oid from pg_database where datname = current_database()')
+  await asAdmin(before, `insert into notes (slug) values ('mine')`)
+  await before[Symbol.asyncDispose]()
+  await using after = await openTestDatabase({ folder, name: 'again' })
+  expect(after.name).not.toBe(before.name)
+  expect(await asAdmin(after, 'select oid from pg_database where datname = current_database()')).toEqual({
+    oid,
+  })
+  expect(await asAdmin(after, 'select count(*)::int from notes')).toEqual({ count: 0 })
+})
+
+test.each([
+  ['a table', 'create table ours ()'],
+  ['a right', 'grant select on notes to public'],
+  ['a column', 'alter table notes add column ours text'],
+  ['a limit of connections', 'alter database current_database connection limit 3'],
+  ['many rows', `insert into notes (slug) select 'note-' || n from generate_series(1, 60000) as n`],
+])('where a test changed %s, no other test gets its database', async (_, change) => {
+  const before = await openTestDatabase({ folder, name: 'changed' })
+  const { oid } = await asAdmin(before, 'select oid from pg_database where datname = current_database()')
+  await asAdmin(before, change.replace(' current_database ', ` "${before.name}" `))
+  await before[Symbol.asyncDispose]()
+  await using after = await openTestDatabase({ folder, name: 'changed' })
+  expect(await asAdmin(after, 'select oid from pg_database where datname = current_database()')).not.toEqual({
+    oid,
+  })
 })
 
 test('a new run removes what dead runs left, and nothing of those that live', async () => {

@@ -1,0 +1,102 @@
+import pg from 'pg'
+
+/** What a template holds: what its schema is, the rows of each table, and where its sequences stand. */
+export interface DatabaseContents {
+  readonly schema: string
+  readonly tables: readonly { readonly name: string; readonly rows: string }[]
+  readonly sequences: readonly { readonly name: string; readonly last: string; readonly called: boolean }[]
+}
+
+const id = pg.escapeIdentifier
+
+/** A table that grew beyond this is slower to read from then on, even when it was emptied. */
+const MOST_BYTES = 2_000_000
+
+/** All that migrations make, and who may use it, but for the database's name. */
+const SCHEMA = `
+  with own as (select oid, nspname, nspacl from pg_namespace where nspname !~ '^pg_' and nspname <> 'information_schema'),
+  lines as (
+    select concat_ws(' ', 'schema', nspname, nspacl) as line from own
+    union all
+    select concat_ws(' ', 'class', c.oid, relname, relkind, relowner, relacl, reloptions, relhastriggers)
+      from pg_class c join own on own.oid = relnamespace
+    union all
+    select concat_ws(' ', 'column', attrelid, attname, atttypid, attnotnull, attacl, attisdropped)
+      from pg_attribute join pg_class c on c.oid = attrelid join own on own.oid = relnamespace
+    union all
+    select concat_ws(' ', 'default', adrelid, adnum, pg_get_expr(adbin, adrelid)) from pg_attrdef
+    union all
+    select concat_ws(' ', 'function', p.oid, proname, proacl, proconfig, md5(prosrc))
+      from pg_proc p join own on own.oid = pronamespace
+    union all
+    select concat_ws(' ', 'trigger', tgrelid, tgname, tgenabled) from pg_trigger
+    union all
+    select concat_ws(' ', 'constraint', c.oid, conname, convalidated) from pg_constraint c join own on own.oid = connamespace
+    union all
+    select concat_ws(' ', 'database', datacl, datconnlimit, datallowconn) from pg_database where datname = current_database()
+    union all
+    select concat_ws(' ', 'setting', setrole, setconfig) from pg_db_role_setting
+      where setdatabase = (select oid from pg_database where datname = current_database())
+  )
+  select md5(string_agg(line, e'\\n' order by line)) as schema,
+    (select coalesce(max(pg_table_size(c.oid)), 0) from pg_class c join own on own.oid = relnamespace
+      where relkind = 'r') as bytes
+  from lines`
+
+/** @param db connected as a superuser to a database that nobody used yet */
+export async function readContents(db: pg.Client): Promise<DatabaseContents> {
+  const tables: { name: string; rows: string }[] = []
+  for (const name of await namesOf(
+    db,
+    `select tablename as name from pg_tables where schemaname = 'public'`,
+  )) {
+    const { rows } = await db.query<{ rows: string | null }>(
+      `select json_agg(held)::text as rows from public.${id(name)} as held`,
+    )
+    tables.push({ name, rows: rows[0]?.rows ?? '[]' })
+  }
+  const sequences: { name: string; last: string; called: boolean }[] = []
+  for (const name of await namesOf(
+    db,
+    `select sequencename as name from pg_sequences where schemaname = 'public'`,
+  )) {
+    const { rows } = await db.query<{ last: string; called: boolean }>(
+      `select last_value as last, is_called as called from public.${id(name)}`,
+    )
+    for (const { last, called } of rows) sequences.push({ name, last, called })
+  }
+  const { rows } = await db.query<{ schema: string }>(SCHEMA)
+  return { schema: rows[0]?.schema ?? '', tables, sequences }
+}
+
+/**
+ * Brings back what was there.
+ *
+ * @param db connected as a superuser to a copy that nobody uses any more
+ * @returns false, having changed nothing, where tests changed the schema or left much
+ */
+export async function restoreContents(db: pg.Client, contents: DatabaseContents): Promise<boolean> {
+  const { rows } = await db.query<{ schema: string; bytes: string }>(SCHEMA)
+  const [found] = rows
+  if (found?.schema !== contents.schema || Number(found.bytes) > MOST_BYTES) return false
+  const deletions = contents.tables.map(({ name }) => `delete from public.${id(name)};`)
+  const insertions = contents.tables
+    .filter(({ rows: held }) => held !== '[]')
+    .map(
+      ({ name, rows: held }) =>
+        `insert into public.${id(name)} overriding system value
+         select * from json_populate_recordset(null::public.${id(name)}, ${pg.escapeLiteral(held)});`,
+    )
+  const positions = contents.sequences.map(
+    ({ name, last, called }) => `select setval('public.${id(name)}', ${last}, ${called});`,
+  )
+  // Neither references nor what guards an audit stand in the way of a replica.
+  const all = ['set local session_replication_role = replica;', ...deletions, ...insertions, ...positions]
+  await db.query(`begin; ${all.join('\n')} commit`)
+  return true
+}
+
+async function namesOf(db: pg.Client, query: string): Promise<string[]> {
+  const { rows } = await db.query<{ name: string }>(query)
+  return rows.map(({ name }) => name)
+}
