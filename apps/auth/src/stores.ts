@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
-import { mailQueue } from '@plainpath/mail'
+import { mailQueue, scaledWaitingBounds } from '@plainpath/mail'
 import { openPool, type ReservedPool, reservedPool } from '@plainpath/postgres'
 import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
@@ -103,7 +103,8 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
     : postgresTokenStore(db, { now })
   const revoker = redis ? redisRevoker(redis, revocation, events) : nobodyToTell
-  const claimDeps = { db, sealingKeys, hashKey, addMail: mailQueue(sealingKeys).add, events }
+  const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
+  const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
   const resources = opening.move()
   return {
     db,

@@ -1,6 +1,14 @@
 export { MailContent } from './mail.ts'
-export { mailboxOf, scaledMailCaps } from './mail-caps.ts'
-export { insertMail, type MailQueue, type MailTeller, mailQueue, tellMails } from './mail-queue.ts'
+export { mailboxOf, scaledMailCaps, scaledWaitingBounds } from './mail-caps.ts'
+export {
+  hasPlace,
+  insertMail,
+  type MailQueue,
+  type MailTeller,
+  mailQueue,
+  noPlaceForMail,
+  tellMails,
+} from './mail-queue.ts'
 export { MailFrom, mailSettings, mailTransport, SmtpUrl, smtpMistake } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'
 export type { MailHandler } from './send-mail.ts'

@@ -1,48 +1,260 @@
 import { expect, test } from 'vitest'
-import { startMailing } from '../test/start-mailing.ts'
+import { type Mailing, startMailing } from '../test/start-mailing.ts'
 
 const WIDE = { mailbox: 100, domain: 100, all: 100 }
 
-test.for([
-  {
-    why: 'a mailbox, whatever its plus-tag, case and Gmail dots',
-    caps: { ...WIDE, mailbox: 2 },
-    to: ['ana.b@gmail.com', 'anab+x@gmail.com', 'A.nab+y@GoogleMail.com'],
-    other: 'ben@gmail.com',
-    reason: 'cap-mailbox',
-  },
-  {
-    why: 'a domain',
-    caps: { ...WIDE, domain: 2 },
-    to: ['a@example.org', 'b@EXAMPLE.org', 'c@example.org'],
-    other: 'a@example.net',
-    reason: 'cap-domain',
-  },
-  {
-    why: 'all',
-    caps: { ...WIDE, all: 2 },
-    to: ['a@example.org', 'b@example.net', 'c@example.com'],
-    other: undefined,
-    reason: 'cap-all',
-  },
-])('over the cap of $why nothing is sent, for a day', async ({ caps, to, other, reason }) => {
+const DAY_MS = 24 * 3600_000
+const later = (mailing: Mailing, ms: number) => {
+  mailing.clock.now = new Date(mailing.clock.now.getTime() + ms)
+}
+const metrics = async ({ registry }: Mailing) => {
+  // What waits is what the reading before found.
+  await registry.metrics()
+  return registry.metrics()
+}
+/** Waits, at most 10 s, until so many mails wait for a place. */
+const waiting = async (mailing: Mailing, count: number) => {
+  const rows = async () =>
+    (await mailing.db.query(`select id from mails where state = 'queued' and deferred_by is not null and counted_at is null`))
+      .rowCount
+  await expect.poll(rows, { timeout: 10_000 }).toBe(count)
+}
+const addressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
+
+test('over the cap of a mailbox, whatever its plus-tag, case and Gmail dots, nothing is sent for a day', async () => {
   await using mailing = await startMailing()
+  const caps = { ...WIDE, mailbox: 2 }
   const mailer = mailing.start({ caps, handlers: { note: {}, desk: { capped: false } } })
-  const [first = '', second = '', third = ''] = to
-  for (const address of [first, second]) await mailing.becomes(await mailing.add({ to: address }), 'sent')
-  const dropped = await mailing.add({ to: third })
-  expect((await mailing.becomes(dropped, 'dropped'))['mail_sealed']).toBeNull()
-  await mailing.becomes(await mailing.add({ to: third, kind: 'desk' }), 'sent')
-  if (other !== undefined) await mailing.becomes(await mailing.add({ to: other }), 'sent')
-  expect(await mailing.registry.metrics()).toContain(
-    `mails_settled_total{kind="note",outcome="dropped",reason="${reason}"} 1`,
+  for (const to of ['ana.b@gmail.com', 'anab+x@gmail.com'])
+    await mailing.becomes(await mailing.add({ to }), 'sent')
+  const to = 'A.nab+y@GoogleMail.com'
+  expect((await mailing.becomes(await mailing.add({ to }), 'dropped'))['mail_sealed']).toBeNull()
+  await mailing.becomes(await mailing.add({ to, kind: 'desk' }), 'sent')
+  await mailing.becomes(await mailing.add({ to: 'ben@gmail.com' }), 'sent')
+  expect(await metrics(mailing)).toContain(
+    'mails_settled_total{kind="note",outcome="dropped",reason="cap-mailbox"} 1',
   )
-  mailing.clock.now = new Date(mailing.clock.now.getTime() + 24 * 3600_000)
-  await mailing.becomes(await mailing.add({ to: third }), 'sent')
-  mailing.clock.now = new Date(mailing.clock.now.getTime() + 26 * 3600_000)
+  later(mailing, DAY_MS)
+  await mailing.becomes(await mailing.add({ to }), 'sent')
+  later(mailing, 26 * 3600_000)
   await mailer.upkeep()
   const { rows } = await mailing.db.query('select count(mailbox_hash) as kept from mails')
   expect(rows).toEqual([{ kept: 0 }])
+})
+
+test.for([
+  {
+    cap: 'domain',
+    caps: { ...WIDE, domain: 5 },
+    to: ['a@example.org', 'b@EXAMPLE.org', 'c@example.org', 'd@example.org', 'e@example.org'],
+    other: 'a@example.net',
+  },
+  {
+    cap: 'all',
+    caps: { ...WIDE, all: 5 },
+    to: ['a@example.org', 'b@example.net', 'c@example.com', 'd@example.edu', 'e@example.info'],
+    other: undefined,
+  },
+])('a mail over the cap of $cap waits without costing an attempt, and is sent when there is room', async (row) => {
+  const { cap, caps, to, other } = row
+  await using mailing = await startMailing()
+  const renewed: unknown[] = []
+  const handlers = {
+    note: { renew: async (about: string, now: Date) => void renewed.push([about, now]) },
+    desk: { capped: false },
+  }
+  const mailer = mailing.start({ caps, handlers })
+  for (const address of to.slice(0, 4)) await mailing.becomes(await mailing.add({ to: address }), 'sent')
+  const last = { to: to[4] ?? '' }
+  const deferred = await mailing.add({ ...last, about: 'late' })
+  await waiting(mailing, 1)
+  expect(await mailing.state(deferred)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
+  await mailing.becomes(await mailing.add({ ...last, kind: 'desk' }), 'sent')
+  if (other !== undefined) await mailing.becomes(await mailing.add({ to: other }), 'sent')
+  const said = await metrics(mailing)
+  expect(said).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
+  expect(said).toContain('mails_queued{kind="note"} 0')
+  later(mailing, DAY_MS - 1)
+  await mailer.upkeep()
+  await waiting(mailing, 1)
+  later(mailing, 1)
+  await mailer.upkeep()
+  expect(await mailing.becomes(deferred, 'sent')).toMatchObject({ attempts: 1 })
+  expect(renewed).toEqual([['late', mailing.clock.now]])
+})
+
+test('a mail that a person asked for has a reserve that no other can use', async () => {
+  await using mailing = await startMailing()
+  mailing.start({ caps: { ...WIDE, domain: 10 } })
+  const ids = await Promise.all(
+    Array.from({ length: 12 }, (_, n) => mailing.add({ to: `n${n}@example.org`, sender: '192.0.2.1' })),
+  )
+  await waiting(mailing, 4)
+  expect(mailing.server.received).toHaveLength(8)
+  for (const to of ['ana@example.org', 'ben@example.org'])
+    await mailing.becomes(await mailing.add({ to, askedFor: true }), 'sent')
+  await mailing.add({ to: 'cleo@example.org', askedFor: true })
+  await waiting(mailing, 5)
+  expect((await Promise.all(ids.map((id) => mailing.state(id)))).filter(({ state }) => state === 'sent')).toHaveLength(8)
+})
+
+test('places go to mails that people asked for, then to the sender with the fewest mails, then to the oldest', async () => {
+  await using mailing = await startMailing()
+  const full = mailing.start({ caps: { ...WIDE, domain: 5 } })
+  const from = (sender: string, name: string, more = {}) =>
+    mailing.add({ to: `${name}@example.org`, sender, ...more })
+  for (const n of [1, 2, 3]) await mailing.becomes(await from('abuser', `sent${n}`), 'sent')
+  await mailing.becomes(await from('some', 'sent4'), 'sent')
+  await mailing.becomes(await from('person', 'sent5', { askedFor: true }), 'sent')
+  for (const [sender, name, more] of [
+    ['abuser', 'abuser1', {}],
+    ['abuser', 'abuser2', {}],
+    ['some', 'some1', {}],
+    ['other', 'other1', {}],
+    ['another', 'another1', {}],
+    ['abuser', 'asked', { askedFor: true }],
+  ] as const) {
+    later(mailing, 1_000)
+    await from(sender, name, more)
+  }
+  await waiting(mailing, 6)
+  await full[Symbol.asyncDispose]()
+  const before = mailing.server.received.length
+  // Nine for mails that nobody is known to have asked for.
+  await mailing.start({ caps: { ...WIDE, domain: 12 } }).upkeep()
+  await mailing.server.mails(before + 4)
+  await waiting(mailing, 2)
+  const sent = addressees(mailing).slice(before)
+  expect(sent.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
+})
+
+test('nobody overtakes a mail that waits for the same place', async () => {
+  await using mailing = await startMailing()
+  const mailer = mailing.start({ caps: { ...WIDE, domain: 5 } })
+  for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
+  const first = await mailing.add({ to: 'first@example.org' })
+  await waiting(mailing, 1)
+  later(mailing, DAY_MS)
+  const second = await mailing.add({ to: 'second@example.org' })
+  await waiting(mailing, 2)
+  await mailer.upkeep()
+  await Promise.all([first, second].map((id) => mailing.becomes(id, 'sent')))
+})
+
+test('a mail that got a place is dropped when its mailbox has enough by then', async () => {
+  await using mailing = await startMailing()
+  const mailer = mailing.start({ caps: { ...WIDE, domain: 5, mailbox: 2 } })
+  for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
+  const ids = []
+  for (const sender of ['1', '2', '3']) {
+    later(mailing, 1_000)
+    ids.push(await mailing.add({ sender }))
+    await waiting(mailing, ids.length)
+  }
+  later(mailing, DAY_MS)
+  await mailer.upkeep()
+  const [, , third = ''] = ids
+  await mailing.becomes(third, 'dropped')
+  for (const id of ids.slice(0, 2)) await mailing.becomes(id, 'sent')
+})
+
+test('which mails wait does not tell which of them are wanted, and an unwanted one gives its place back', async () => {
+  await using mailing = await startMailing()
+  const isWanted = async (about: string) => about === 'wanted'
+  const mailer = mailing.start({ caps: { ...WIDE, domain: 2 }, handlers: { note: { wanted: isWanted } } })
+  const add = (about: string) => mailing.add({ to: `${about}@example.org`, about })
+  await mailing.becomes(await add('unwanted'), 'dropped')
+  await mailing.becomes(await add('wanted'), 'sent')
+  const ids = [await add('unwanted')]
+  later(mailing, 1_000)
+  ids.push(await add('wanted'))
+  await waiting(mailing, 2)
+  later(mailing, DAY_MS)
+  const [unwanted = '', wanted = ''] = ids
+  await mailer.upkeep()
+  expect(await mailing.becomes(unwanted, 'dropped')).toMatchObject({ counted_at: null })
+  await mailer.upkeep()
+  await mailing.becomes(wanted, 'sent')
+})
+
+test.for([
+  { why: 'two days', waitsMs: undefined, waits: 2 * DAY_MS },
+  { why: 'as long as its kind says', waitsMs: 3600_000, waits: 3600_000 },
+])('a mail without a place is given up after $why, and the operator learns of it', async ({ waitsMs, waits }) => {
+  await using mailing = await startMailing()
+  const caps = { ...WIDE, domain: 1 }
+  let wanted = true
+  const mailer = mailing.start({
+    caps,
+    handlers: { note: { wanted: async () => wanted, ...(waitsMs !== undefined && { waitsMs }) } },
+  })
+  await mailing.becomes(await mailing.add(), 'sent')
+  const lost = await mailing.add()
+  const left = await mailing.add()
+  await waiting(mailing, 2)
+  // The place stays taken.
+  await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
+    new Date(mailing.clock.now.getTime() + waits),
+  ])
+  later(mailing, waits - 1)
+  await mailer.upkeep()
+  await waiting(mailing, 2)
+  await mailing.db.query(`update mails set overdue_at = overdue_at + interval '1 second' where id = $1`, [left])
+  later(mailing, 1)
+  await mailer.upkeep()
+  expect(await mailing.state(lost)).toMatchObject({ state: 'dropped', mail_sealed: null })
+  expect(await metrics(mailing)).toContain('mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1')
+  const reports = () => mailing.logged.filter((line) => line.includes('found no place'))
+  expect(reports()).toEqual([expect.stringContaining(lost)])
+  wanted = false
+  later(mailing, 1_000)
+  await mailer.upkeep()
+  expect(await mailing.state(left)).toMatchObject({ state: 'dropped' })
+  expect(reports()).toHaveLength(1)
+})
+
+test.for([
+  { why: 'of the kind for the network', senders: ['a'], more: 4, other: 'b' },
+  { why: 'of all, but for those that people asked for', senders: ['a', 'b', 'c', 'd'], more: 8, other: undefined },
+])('past the mails that may wait $why another is refused, and nothing is kept', async ({ senders, more, other }) => {
+  await using mailing = await startMailing()
+  mailing.start({ caps: { ...WIDE, domain: 1 }, handlers: { note: {}, ask: {} } })
+  await mailing.becomes(await mailing.add({ sender: 'z' }), 'sent')
+  for (let n = 0; n < more; n += 1) {
+    await mailing.add({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
+    await waiting(mailing, n + 1)
+  }
+  const [sender = ''] = senders
+  const before = await mailing.db.query('select count(*) as kept from mails')
+  await expect(mailing.add({ sender })).rejects.toMatchObject({
+    code: 'rate-limited',
+    options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
+  })
+  expect((await mailing.db.query('select count(*) as kept from mails')).rows).toEqual(before.rows)
+  if (other !== undefined) await mailing.add({ sender: other })
+  await mailing.add({ sender, kind: 'ask', askedFor: true })
+  await mailing.add({ kind: 'ask' })
+})
+
+test('a network is stored as a keyed hash, which goes a day and an hour after the mail is settled', async () => {
+  await using mailing = await startMailing()
+  const mailer = mailing.start({ caps: { ...WIDE, domain: 1 } })
+  const sent = await mailing.add({ sender: '192.0.2.77' })
+  await mailing.becomes(sent, 'sent')
+  const dropped = await mailing.add({ sender: '192.0.2.77' })
+  await waiting(mailing, 1)
+  const { rows } = await mailing.db.query('select m::text as row from mails m')
+  expect(JSON.stringify(rows)).not.toMatch(/192\.0\.2\.77|3139322e302e322e3737/)
+  await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, dropped])
+  await mailer.upkeep()
+  const hashes = async () =>
+    (await mailing.db.query('select count(sender_hash) as senders, count(domain_hash) as domains from mails')).rows
+  later(mailing, 25 * 3600_000 - 1)
+  await mailer.upkeep()
+  expect(await hashes()).toEqual([{ senders: 2, domains: 2 }])
+  later(mailing, 1)
+  await mailer.upkeep()
+  expect(await hashes()).toEqual([{ senders: 0, domains: 0 }])
 })
 
 test('of two workers only one takes the last place', async () => {

@@ -10,45 +10,167 @@ export interface MailCaps {
   readonly all: number
 }
 
-/** @param factor multiplies each cap, as it does other limits; none falls below one */
-export function scaledMailCaps(factor: number): MailCaps {
-  const scaled = (cap: number) => Math.max(1, Math.floor(cap * factor))
-  return { mailbox: scaled(RULES.mailsToMailbox), domain: scaled(2_000), all: scaled(20_000) }
+/** How many mails may wait for a place under the cap of their domain, or of all. */
+export interface WaitingBounds {
+  /** Of one kind, that one network asked for. */
+  readonly sender: number
+  readonly all: number
 }
 
-const Counts = z.object({ mailbox: z.int(), domain: z.int(), all: z.int() })
+const scaledBy = (factor: number) => (figure: number) => Math.max(1, Math.floor(figure * factor))
+
+/** @param factor multiplies each cap, as it does other limits; none falls below one */
+export function scaledMailCaps(factor: number): MailCaps {
+  const scaled = scaledBy(factor)
+  return {
+    mailbox: scaled(RULES.mailsToMailbox),
+    domain: scaled(RULES.mailsToDomain),
+    all: scaled(RULES.mailsToAll),
+  }
+}
+
+/** @param factor multiplies each bound; none falls below one */
+export function scaledWaitingBounds(factor: number): WaitingBounds {
+  const scaled = scaledBy(factor)
+  return { sender: scaled(RULES.mailsWaitingOfSender), all: scaled(RULES.mailsWaiting) }
+}
+
+/** What mails may use of a cap that nobody is known to have asked for. The rest is for those that a person asked for. */
+export const shareOf = (cap: number, askedFor: boolean): number =>
+  askedFor ? cap : Math.max(1, Math.floor((cap * 4) / 5))
+
+/** Of a row of `mails`, in SQL: it has no place under a cap yet. */
+export const WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
+
+/** What becomes of a mail that is to be counted: it may go, it waits for a place, or its mailbox has enough. */
+type Place = 'counted' | 'deferred' | 'mailbox-full'
+
+interface CapDeps {
+  readonly hashKey: HashKey
+  readonly caps: MailCaps
+}
+
+/** Those who count wait for each other, so that two workers cannot both take the last place; bounded by `lock_timeout`. */
+const LOCK = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
+
+const Counts = z.object({
+  mailbox: z.int(),
+  domain: z.int(),
+  all: z.int(),
+  domainWaits: z.boolean(),
+  allWait: z.boolean(),
+})
 
 /**
- * Counts a mail, unless one of the caps is reached. All who count wait for each other, so that two workers cannot both
- * take the last place; the wait is bounded by the connection's `lock_timeout`.
+ * Counts a mail, or makes it wait when its domain, or all, have no room or others wait for that room already. Waiting costs
+ * no attempt. The cap of the mailbox comes last, so that which mails wait says nothing of a mailbox.
  *
  * @param tx the mail's row is locked in it
- * @returns the cap that is reached
+ * @param mail.waitUntil when it is given up, should it have to wait
  */
 export async function countMail(
   tx: Database,
-  deps: { hashKey: HashKey; caps: MailCaps },
-  mail: { id: string; to: string },
+  { hashKey, caps }: CapDeps,
+  mail: { id: string; to: string; askedFor: boolean; waitUntil: Date },
   now: Date,
-): Promise<keyof MailCaps | undefined> {
+): Promise<Place> {
   const { mailbox, domain } = mailboxOf(mail.to)
-  const hashes = [deps.hashKey.hash('mail/mailbox', mailbox), deps.hashKey.hash('mail/domain', domain)]
-  await tx.query(`select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`)
+  const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
+  await tx.query(LOCK)
   const { rows } = await tx.query(
     `select
        (select count(*) from mails where mailbox_hash = $1 and counted_at > $3) as mailbox,
        (select count(*) from mails where domain_hash = $2 and counted_at > $3) as domain,
-       (select count(*) from mails where counted_at > $3) as all`,
-    [...hashes, new Date(now.getTime() - DAY_MS)],
+       (select count(*) from mails where counted_at > $3) as all,
+       exists (select from mails where ${WAITING} and domain_hash = $2 and deferred_by = 'domain'
+               and (asked_for or not $4)) as "domainWaits",
+       exists (select from mails where ${WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allWait"`,
+    [...hashes, new Date(now.getTime() - DAY_MS), mail.askedFor],
   )
   const counts = Counts.parse(rows[0])
-  const reached = (['mailbox', 'domain', 'all'] as const).find((cap) => counts[cap] >= deps.caps[cap])
-  if (reached !== undefined) return reached
-  await tx.query(
-    'update mails set counted_at = $2, mailbox_hash = $3, domain_hash = $4, hash_key = $5 where id = $1',
-    [mail.id, now, ...hashes, deps.hashKey.id],
-  )
-  return undefined
+  const share = (cap: number) => shareOf(cap, mail.askedFor)
+  const hashed = 'mailbox_hash = $3, domain_hash = $4, hash_key = $5'
+  const values = [...hashes, hashKey.id]
+  const domainIsFull = counts.domainWaits || counts.domain >= share(caps.domain)
+  if (domainIsFull || counts.allWait || counts.all >= share(caps.all)) {
+    await tx.query(
+      `update mails set deferred_by = $2, ${hashed}, overdue_at = $6, attempts = attempts - 1, leased_until = null
+       where id = $1 and state = 'queued'`,
+      [mail.id, domainIsFull ? 'domain' : 'all', ...values, mail.waitUntil],
+    )
+    return 'deferred'
+  }
+  if (counts.mailbox >= caps.mailbox) return 'mailbox-full'
+  await tx.query(`update mails set counted_at = $2, ${hashed} where id = $1`, [mail.id, now, ...values])
+  return 'counted'
+}
+
+const Verdict = z.object({ id: z.uuid(), verdict: z.enum(['counted', 'mailbox', 'domain', 'all']) })
+
+/** So many at once, since a new mail that a person waits for is sent after those that have got their place. */
+const PLACES_AT_ONCE = 100
+
+/**
+ * What each waiting mail gets, in this order: those that a person asked for, then those of the network that got the fewest
+ * of the kind within 24 hours, then the oldest. `turn` is the mail's number among those of its network and kind.
+ */
+const JUDGE = `
+  with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
+  waiting as (
+    select id, kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
+      case when asked_for then $2::int else $3::int end as domain_share,
+      case when asked_for then $4::int else $5::int end as all_share
+    from mails where ${WAITING}),
+  turns as (
+    select waiting.*, coalesce(sent.count, 0)
+      + row_number() over (partition by kind, sender order by created_at, id) as turn
+    from waiting left join (select kind, sender, count(*) from counted group by 1, 2) as sent using (kind, sender)),
+  in_domain as (
+    select turns.*, domain_share >= coalesce(sent.count, 0)
+      + row_number() over (partition by domain_hash order by asked_for desc, turn, created_at, id) as domain_has_room
+    from turns left join (select domain_hash, count(*) from counted group by 1) as sent using (domain_hash)),
+  in_all as (
+    select in_domain.*, all_share >= (select count(*) from counted)
+      + row_number() over (partition by domain_has_room order by asked_for desc, turn, created_at, id) as all_have_room
+    from in_domain),
+  in_mailbox as (
+    select in_all.*, domain_has_room and all_have_room as has_room, $6::int >= coalesce(sent.count, 0)
+      + row_number() over (partition by mailbox_hash, domain_has_room and all_have_room
+                           order by asked_for desc, turn, created_at, id) as mailbox_has_room
+    from in_all left join (select mailbox_hash, count(*) from counted group by 1) as sent using (mailbox_hash)),
+  judged as (
+    select *, case when not domain_has_room then 'domain' when not all_have_room then 'all'
+                   when mailbox_has_room then 'counted' else 'mailbox' end as verdict from in_mailbox)
+  select id, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
+
+/**
+ * Gives waiting mails the places that have come free, at most 100 at once: they are counted, and due.
+ *
+ * @returns those that got a place but whose mailbox has enough
+ */
+export async function givePlaces(
+  tx: Database,
+  { caps }: Pick<CapDeps, 'caps'>,
+  now: Date,
+): Promise<readonly string[]> {
+  const { rowCount } = await tx.query(`select from mails where ${WAITING} limit 1`)
+  if (rowCount === 0) return []
+  await tx.query(LOCK)
+  const { rows } = await tx.query(JUDGE, [
+    new Date(now.getTime() - DAY_MS),
+    ...[caps.domain, caps.all].flatMap((cap) => [shareOf(cap, true), shareOf(cap, false)]),
+    caps.mailbox,
+  ])
+  const judged = z.array(Verdict).parse(rows)
+  const idsOf = (verdict: z.infer<typeof Verdict>['verdict']) =>
+    judged.filter((each) => each.verdict === verdict).map(({ id }) => id)
+  await tx.query(`update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING}`, [
+    idsOf('counted').slice(0, PLACES_AT_ONCE),
+    now,
+  ])
+  for (const cap of ['domain', 'all'] as const)
+    await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${WAITING}`, [idsOf(cap), cap])
+  return idsOf('mailbox')
 }
 
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])

@@ -2,16 +2,18 @@ import type { Database } from '@plainpath/postgres'
 import { Counter, Gauge, type Registry } from 'prom-client'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
+import { WAITING } from './mail-caps.ts'
 
-const Rows = z.array(z.object({ kind: z.string(), count: z.int(), oldest: z.date() }))
+const Rows = z.array(
+  z.object({ kind: z.string(), cap: z.enum(['domain', 'all']).nullable(), count: z.int(), oldest: z.date() }),
+)
 
 /** Why a mail was dropped or given up. */
 export type SettledReason =
   | 'accepted'
   | 'unwanted'
   | 'cap-mailbox'
-  | 'cap-domain'
-  | 'cap-all'
+  | 'waited'
   | 'refused'
   | 'spent'
 
@@ -36,9 +38,15 @@ export function mailMetrics(
     labelNames: ['kind'],
     registers,
   })
+  const deferred = new Gauge({
+    name: 'mails_deferred',
+    help: 'Mails that wait for a place under the cap of their domain or of all, by kind and cap',
+    labelNames: ['kind', 'cap'],
+    registers,
+  })
   const queued = new Gauge({
     name: 'mails_queued',
-    help: 'Mails that wait to be sent, by kind',
+    help: 'Mails that wait to be sent, by kind, without those that wait for a place under a cap',
     labelNames: ['kind'],
     registers: [],
     async collect() {
@@ -46,11 +54,17 @@ export function mailMetrics(
       if (waiting === undefined) return
       this.reset()
       oldest.reset()
+      deferred.reset()
       for (const kind of kinds) {
         this.set({ kind }, 0)
         oldest.set({ kind }, 0)
+        for (const cap of ['domain', 'all']) deferred.set({ kind, cap }, 0)
       }
-      for (const { kind, count, oldest: createdAt } of waiting) {
+      for (const { kind, cap, count, oldest: createdAt } of waiting) {
+        if (cap) {
+          deferred.set({ kind, cap }, count)
+          continue
+        }
         this.set({ kind }, count)
         oldest.set({ kind }, Math.max(0, now().getTime() - createdAt.getTime()) / 1_000)
       }
@@ -73,6 +87,7 @@ export function mailMetrics(
     failures.inc({ kind }, 0)
     settled.inc({ kind, outcome: 'sent', reason: 'accepted' }, 0)
     for (const reason of ['spent', 'refused']) settled.inc({ kind, outcome: 'dead', reason }, 0)
+    settled.inc({ kind, outcome: 'dropped', reason: 'waited' }, 0)
   }
   return {
     settled: (kind, outcome, reason) => settled.inc({ kind, outcome, reason }),
@@ -83,7 +98,8 @@ export function mailMetrics(
 async function readWaiting(db: Database) {
   try {
     const { rows } = await db.query(
-      `select kind, count(*) as count, min(created_at) as oldest from mails where state = 'queued' group by kind`,
+      `select kind, case when ${WAITING} then deferred_by end as cap, count(*) as count, min(created_at) as oldest
+       from mails where state = 'queued' group by 1, 2`,
     )
     return Rows.parse(rows)
   } catch {

@@ -1,13 +1,14 @@
 import { listen } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, startMailing } from '../test/start-mailing.ts'
-import { insertMail, MAILS_CHANNEL, mailQueue, tellMails } from './mail-queue.ts'
+import { hasPlace, insertMail, MAILS_CHANNEL, mailQueue, tellMails } from './mail-queue.ts'
 
 /** Committed, and no mailer is notified. */
-async function keepMail({ db, sealingKeys, clock }: Mailing): Promise<string> {
+async function keepMail(mailing: Mailing): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
-  const { id, values } = mailQueue(sealingKeys).seal(mail, clock.now)
-  await db.query(insertMail({ first: 1 }), values)
+  const { id, values } = mailQueue(mailing).seal(mail, mailing.clock.now)
+  const statement = `${insertMail({ first: 1 })} where ${hasPlace({ first: 1 })}`
+  await mailing.db.query(statement, values)
   return id
 }
 

@@ -1,8 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
-import type { SealingKeys } from '@plainpath/sealing'
+import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { contentPlace, type Mail, MailContent } from './mail.ts'
+import { scaledWaitingBounds, shareOf, WAITING, type WaitingBounds } from './mail-caps.ts'
 
 /** Mailers listen on it, and look for mails that are due when they are notified. */
 export const MAILS_CHANNEL = 'mails'
@@ -14,6 +16,7 @@ export interface MailQueue {
    *
    * @param dueAt when the mail is to be sent, at the earliest; its age and its `Date` count from then. `now` when absent
    * @returns the mail's id, a UUID.
+   * @throws {Problem} 429 when too many mails of the kind wait for the sender, or too many in all
    * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, a text
    *   over 20 000 characters; its messages quote nothing.
    */
@@ -31,7 +34,7 @@ export interface MailQueue {
 interface SealedMail {
   /** A UUID. */
   readonly id: string
-  /** The parameters of `insertMail`. */
+  /** The parameters of `insertMail`, then those of `hasPlace`. */
   readonly values: readonly unknown[]
 }
 
@@ -43,7 +46,10 @@ const COLUMNS = {
   message_id: 'text',
   created_at: 'timestamptz',
   overdue_at: 'timestamptz',
+  sender_hash: 'bytea',
+  asked_for: 'boolean',
 }
+const NAMES = Object.keys(COLUMNS)
 
 /**
  * SQL that keeps a mail: a statement, or a part of one.
@@ -53,23 +59,60 @@ const COLUMNS = {
  */
 export function insertMail({ first, from }: { first: number; from?: string }): string {
   const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
-  return `insert into mails (${Object.keys(COLUMNS).join(', ')})
+  return `insert into mails (${NAMES.join(', ')})
     select ${values.join(', ')}${from ? ` from ${from}` : ''}`
 }
 
-const ADD = `with mail as (${insertMail({ first: 1 })}) ${NOTIFY_MAILERS}`
+/**
+ * SQL that says whether a mail may wait, should it have to: a condition of the statement that keeps it. Statements at the
+ * same time do not see each other's mails, and a mail begins to wait when a worker finds no room for it.
+ *
+ * @param options.first as for `insertMail`
+ */
+export function hasPlace({ first }: { first: number }): string {
+  const parameter = (name: keyof typeof COLUMNS) => `$${first + NAMES.indexOf(name)}`
+  const bound = first + NAMES.length
+  return `(${parameter('sender_hash')}::bytea is null or (
+    (select count(*) from mails where ${WAITING} and kind = ${parameter('kind')}
+     and sender_hash = ${parameter('sender_hash')}) < $${bound}::int
+    and (select count(*) from mails where ${WAITING}) < $${bound + 1}::int))`
+}
 
-export function mailQueue(sealingKeys: SealingKeys): MailQueue {
-  function seal({ kind, about, ...content }: Mail, dueAt: Date): SealedMail {
+const RETRY_SECONDS = 600
+
+/** For a mail that was not kept, since `hasPlace` said no. */
+export const noPlaceForMail = (): Problem =>
+  new Problem('rate-limited', {
+    detail: `Too many mails wait to be sent. Nothing was done. Try again in ${RETRY_SECONDS} seconds.`,
+    headers: { 'retry-after': String(RETRY_SECONDS) },
+    extensions: { policy: 'mails-waiting' },
+  })
+
+const ADD = `with mail as (${insertMail({ first: 1 })} where ${hasPlace({ first: 1 })} returning id)
+  ${NOTIFY_MAILERS} from mail`
+
+export function mailQueue(deps: {
+  sealingKeys: SealingKeys
+  /** For the hashes of senders. */
+  hashKey: HashKey
+  /** Those of production when absent. */
+  waiting?: WaitingBounds
+}): MailQueue {
+  const { sealingKeys, hashKey, waiting = scaledWaitingBounds(1) } = deps
+  function seal({ kind, about, sender, askedFor = false, ...content }: Mail, dueAt: Date): SealedMail {
     const id = randomUUID()
     const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
-    return { id, values: [id, kind, about, sealed, randomUUID(), dueAt, dueAt] }
+    const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
+    const bounds = [waiting.sender, shareOf(waiting.all, askedFor)]
+    const values = [id, kind, about, sealed, randomUUID(), dueAt, dueAt, senderHash, askedFor, ...bounds]
+    return { id, values }
   }
   return {
     seal,
     async add(tx, mail, now, dueAt = now) {
       const { id, values } = seal(mail, dueAt)
-      await tx.query(ADD, values)
+      const { rowCount } = await tx.query(ADD, values)
+      if (rowCount === 0) throw noPlaceForMail()
       return id
     },
   }

@@ -38,9 +38,13 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of what it is about, for the handlers of its kind. Never an address. */
   readonly about: string
+  /** The network of who asked for it, as `RequestFacts.network` has it. Absent for a mail that no cap holds back. */
+  readonly sender?: string
+  /** Whether a person is known to have asked for it: such mails have a reserve in each cap. */
+  readonly askedFor?: boolean
 }
 
-/** What becomes of a mail: accepted by the server, not wanted any more or over a cap, or given up. */
+/** What becomes of a mail: accepted by the server; not wanted any more, over the cap of its mailbox or without a place for too long; given up. */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
 export const contentPlace = (id: string) => `mails/${id}/mail`

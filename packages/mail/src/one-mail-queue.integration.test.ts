@@ -1,12 +1,15 @@
+import { randomUUID } from 'node:crypto'
 import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { migrate, openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
+import { contentPlace } from './mail.ts'
 
 const FIRST = '0001-mails.sql'
 const SECOND = '0002-one-mail-queue.sql'
+const THIRD = '0003-deferred-mails.sql'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
 /** What the migration reads of graphile-worker 0.18.0, which keeps its tables from everybody but their owner. */
@@ -20,12 +23,24 @@ const GRAPHILE_WORKER = `
 
 const seconds = (mailing: Mailing, count: number) => new Date(mailing.clock.now.getTime() + count * 1000)
 
+/** Keeps a mail in the columns of the first migration. */
+async function addAsBefore({ db, sealingKeys, clock }: Mailing): Promise<string> {
+  const id = randomUUID()
+  const content = { to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
+  await db.query(
+    `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at)
+     values ($1, 'note', 'note-1', $2, $1::uuid::text, $3, $3)`,
+    [id, sealingKeys.seal(JSON.stringify(content), contentPlace(id)), clock.now],
+  )
+  return id
+}
+
 /** Keeps a mail as the release before did. */
 async function keepAsBefore(
   mailing: Mailing,
   mail: { attempts?: number; overdue_at: Date; leased_until?: Date; job?: Date },
 ): Promise<string> {
-  const id = await mailing.add()
+  const id = await addAsBefore(mailing)
   await mailing.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
     ...[id, mail.attempts ?? 0, mail.overdue_at, mail.leased_until ?? null],
   ])
@@ -63,7 +78,9 @@ test('mails that waited in jobs of graphile-worker are sent when their jobs were
   }
 
   const appRole = new URL(mailing.database.appUrl).username
-  expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({ applied: [path.parse(SECOND).name] })
+  expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
+    applied: [SECOND, THIRD].map((file) => path.parse(file).name),
+  })
   const due = async (id: string) => (await mailing.state(id))['overdue_at']
   expect(await Promise.all(Object.values(ids).map(due))).toEqual([at(0), at(20), at(70), at(75)])
 
@@ -80,11 +97,11 @@ test('mails that waited in jobs of graphile-worker are sent when their jobs were
 })
 
 test('both apps have these migrations', async () => {
-  const apps = { auth: ['0008', '0011'], resource: ['0003', '0006'] }
-  for (const [app, [first = '', second = '']] of Object.entries(apps)) {
-    const read = (number: string, file: string) =>
-      readFile(path.join(ROOT, `apps/${app}/migrations`, `${number}-${file.slice(5)}`), 'utf8')
-    expect(await read(first, FIRST)).toBe(await readFile(path.join(MIGRATIONS, FIRST), 'utf8'))
-    expect(await read(second, SECOND)).toBe(await readFile(path.join(MIGRATIONS, SECOND), 'utf8'))
+  const apps = { auth: ['0008', '0011', '0012'], resource: ['0003', '0006', '0009'] }
+  for (const [app, numbers] of Object.entries(apps)) {
+    for (const [index, file] of [FIRST, SECOND, THIRD].entries()) {
+      const theirs = path.join(ROOT, `apps/${app}/migrations`, `${numbers[index]}-${file.slice(5)}`)
+      expect(await readFile(theirs, 'utf8')).toBe(await readFile(path.join(MIGRATIONS, file), 'utf8'))
+    }
   }
 })

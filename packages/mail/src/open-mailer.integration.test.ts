@@ -38,7 +38,7 @@ test('a mail goes out once, its kind is told, and its content is gone', async ()
 
 test('what is rolled back is neither kept nor sent', async () => {
   await using mailing = await startMailing()
-  const queue = mailQueue(mailing.sealingKeys)
+  const queue = mailQueue(mailing)
   const mail = { kind: 'note', about: 'x', to: 'eve@example.org', subject: 'No', text: 'No.' }
   await expect(
     mailing.db.transaction(async (tx) => {
@@ -110,7 +110,7 @@ test('a worker killed between acceptance and settling leaves a mail that repeats
   }
   const sealingKeys = parseKeyEncryptionKeys(kek)
   const id = await mailing.db.transaction((tx) =>
-    mailQueue(sealingKeys).add(
+    mailQueue({ sealingKeys, hashKey: mailing.hashKey }).add(
       tx,
       { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'x' },
       mailing.clock.now,

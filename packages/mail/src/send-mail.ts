@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { RULES } from '@plainpath/domain'
 import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { contentPlace, MailContent, type MailOutcome } from './mail.ts'
@@ -15,6 +16,13 @@ export interface MailHandler {
   settled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
   /** False for mail to ourselves, which no cap holds back. */
   readonly capped?: boolean
+  /** How long after it was added a mail may wait for a place under a cap, in milliseconds; two days when absent. */
+  readonly waitsMs?: number
+  /**
+   * Called before each attempt to send a mail that had to wait: lets its links last as long as the mail says, from now on.
+   * The mail was in nobody's hands, so the links themselves are as good as new.
+   */
+  renew?(about: string, now: Date): Promise<void>
 }
 
 export interface SendMailDeps {
@@ -57,13 +65,18 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   // A newer release may know the kind: the mail waits for it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = openContent(deps.sealingKeys, mail)
+  if (handler.capped !== false && !mail.counted) {
+    const { id, askedFor, createdAt } = mail
+    const waitUntil = new Date(createdAt.getTime() + (handler.waitsMs ?? RULES.mailWaitsMs))
+    const counting = { id, to: content.to, askedFor, waitUntil }
+    const place = await deps.db.transaction((tx) => countMail(tx, deps, counting, deps.now()))
+    if (place === 'deferred') return
+    if (place === 'mailbox-full') return await settle(deps, id, 'dropped', 'cap-mailbox')
+  }
+  if (mail.hasWaited) await handler.renew?.(mail.about, deps.now())
+  // After the caps, so that which mails wait for a place does not tell which of them are wanted.
   if (handler.wanted && !(await handler.wanted(mail.about)))
     return await settle(deps, mail.id, 'dropped', 'unwanted')
-  if (handler.capped !== false && !mail.counted) {
-    const counted = { id: mail.id, to: content.to }
-    const reached = await deps.db.transaction((tx) => countMail(tx, deps, counted, deps.now()))
-    if (reached !== undefined) return await settle(deps, mail.id, 'dropped', `cap-${reached}`)
-  }
   await deps.transport.send({
     ...content,
     messageId: mail.messageId,

@@ -2,10 +2,12 @@ import { DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
+import { WAITING } from './mail-caps.ts'
 
 /**
  * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.
- * Leasing it moves that time to the end of the lease, so a mail whose worker is killed falls due by itself.
+ * Leasing it moves that time to the end of the lease, so a mail whose worker is killed falls due by itself. A mail that waits
+ * for a place under a cap is not due, however: `overdue_at` is then when it is given up.
  */
 
 /** The pauses are e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven of them take about 16 hours. */
@@ -29,22 +31,28 @@ const LeasedMail = z
     attempts: z.int(),
     created_at: z.date(),
     counted_at: z.date().nullable(),
+    deferred_by: z.string().nullable(),
+    asked_for: z.boolean(),
   })
-  .transform(
-    ({ mail_sealed: sealed, message_id: messageId, created_at: createdAt, counted_at, ...mail }) => ({
-      ...mail,
-      sealed,
-      messageId,
-      createdAt,
-      counted: counted_at !== null,
-    }),
-  )
+  .transform(({ mail_sealed: sealed, message_id: messageId, created_at: createdAt, ...mail }) => ({
+    id: mail.id,
+    kind: mail.kind,
+    about: mail.about,
+    attempts: mail.attempts,
+    askedFor: mail.asked_for,
+    sealed,
+    messageId,
+    createdAt,
+    counted: mail.counted_at !== null,
+    /** It had to wait for a place under a cap. */
+    hasWaited: mail.deferred_by !== null,
+  }))
 
 /** A mail that this worker alone may send until its lease ends. `attempts` counts this one. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
- * Leases the mail that has been due the longest. Workers skip rows that others are leasing at this moment.
+ * Leases the mail that has been due the longest, first of those that a person asked for. Workers skip rows that others are leasing at this moment.
  *
  * @param domain completes the Message-ID before the first attempt
  * @returns undefined when no mail is due
@@ -59,8 +67,9 @@ export async function leaseNextMail(
        message_id = case when position('@' in message_id) = 0 then message_id || '@' || $3 else message_id end
      where id = (
        select id from mails where state = 'queued' and overdue_at <= $1 and attempts < ${MAX_ATTEMPTS}
-       order by overdue_at limit 1 for update skip locked)
-     returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at`,
+         and (deferred_by is null or counted_at is not null)
+       order by asked_for desc, overdue_at limit 1 for update skip locked)
+     returning id, kind, about, mail_sealed, message_id, attempts, created_at, counted_at, deferred_by, asked_for`,
     [now, new Date(now.getTime() + LEASE_MS), domain],
   )
   return LeasedMail.optional().parse(rows[0])
@@ -74,7 +83,10 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
   )
 }
 
-/** Settles a mail once. Its content goes at once, or for a dead one with `forgetMails`. */
+/**
+ * Settles a mail once. Its content goes at once, or for a dead one with `forgetMails`. A mail that was dropped at its first
+ * attempt never went to a server, and gives its place under the caps back.
+ */
 export async function settleMail(
   tx: Database,
   id: string,
@@ -83,7 +95,8 @@ export async function settleMail(
 ): Promise<{ kind: string; about: string } | undefined> {
   const { rows } = await tx.query<{ kind: string; about: string }>(
     `update mails set state = $2, settled_at = $3, leased_until = null,
-       mail_sealed = case when $2 = 'dead' then mail_sealed end
+       mail_sealed = case when $2 = 'dead' then mail_sealed end,
+       counted_at = case when $2 <> 'dropped' or attempts > 1 then counted_at end
      where id = $1 and state = 'queued' returning kind, about`,
     [id, outcome, now],
   )
@@ -100,6 +113,18 @@ export async function findSpentMails(db: Database, now: Date): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
+/** Mails that have waited for a place for as long as they may. */
+export async function findWaitedOut(
+  db: Database,
+  now: Date,
+): Promise<{ id: string; kind: string; about: string }[]> {
+  const { rows } = await db.query<{ id: string; kind: string; about: string }>(
+    `select id, kind, about from mails where ${WAITING} and overdue_at <= $1 order by overdue_at limit ${BATCH}`,
+    [now],
+  )
+  return rows
+}
+
 /** Erases what was kept long enough: contents of dead mails, hashes of the caps, and settled rows. */
 export async function forgetMails(db: Database, now: Date): Promise<void> {
   const ago = (ms: number) => new Date(now.getTime() - ms)
@@ -111,6 +136,11 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH})`,
+    [ago(RULES.mailCountedMs)],
+  )
+  await db.query(
+    `update mails set sender_hash = null, mailbox_hash = null, domain_hash = null, hash_key = null where id in
+       (select id from mails where coalesce(sender_hash, domain_hash) is not null and settled_at <= $1 limit ${BATCH})`,
     [ago(RULES.mailCountedMs)],
   )
   await db.query(

@@ -50,7 +50,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const server = opening.use(await startMailServer())
   const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
   const hashKey = parseHashKey(newHashKey())
-  const queue = mailQueue(sealingKeys)
+  const queue = mailQueue({ sealingKeys, hashKey, waiting: { sender: 4, all: 10 } })
   const registry = new Registry()
   const logged: string[] = []
   const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)

@@ -47,7 +47,7 @@ test('a claim begins with the same statements and the same answer for every addr
     db: pool,
     sealingKeys: authority.sealingKeys,
     hashKey,
-    addMail: mailQueue(authority.sealingKeys).add,
+    addMail: mailQueue({ sealingKeys: authority.sealingKeys, hashKey }).add,
     events: authority.events,
   }
   const stores = {
@@ -60,7 +60,7 @@ test('a claim begins with the same statements and the same answer for every addr
     return `https://plainpath.example/claim?attempt=${made}`
   }
   const link = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
-  const begin = (request: { agentId: string; email: string }) => beginClaim(link, request)
+  const begin = (request: { agentId: string; email: string }) => beginClaim(link, { ...request, network: '127.0.0.1' })
 
   const known = await newAgent()
   await begin({ agentId: known.id, email: 'known@example.org' })
@@ -93,10 +93,10 @@ test('nothing is begun for an agent that is gone', async () => {
     db: authority.db,
     sealingKeys: authority.sealingKeys,
     hashKey: exampleHashKey(),
-    addMail: mailQueue(authority.sealingKeys).add,
+    addMail: mailQueue({ sealingKeys: authority.sealingKeys, hashKey: exampleHashKey() }).add,
     events: authority.events,
   })
   const deps = { stores: { claimAttempts }, urls: { claimAttempt: (secret: string) => secret }, now }
-  const request = { agentId: exampleAgent().agent.id, email: 'a@example.org' }
+  const request = { agentId: exampleAgent().agent.id, email: 'a@example.org', network: '127.0.0.1' }
   expect(await beginClaim(deps, request)).toBeUndefined()
 })

@@ -17,7 +17,9 @@ const newId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('
  * job are kept. Whether the mail goes is decided when it is due.
  *
  * @param request.email an address that has a canonical form
+ * @param request.network that asks, as `RequestFacts` has it
  * @returns undefined when the agent has ended meanwhile
+ * @throws {Problem} 429 when too many mails of the network wait
  */
 export async function beginClaim(
   {
@@ -29,7 +31,7 @@ export async function beginClaim(
     urls: Pick<ServiceUrls, 'claimAttempt'>
     now: () => Date
   },
-  { agentId, email }: { agentId: string; email: string },
+  { agentId, email, network }: { agentId: string; email: string; network: string },
 ): Promise<NewAttempt | undefined> {
   const canonical = canonicalEmail(email)
   if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
@@ -47,6 +49,6 @@ export async function beginClaim(
     linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),
     createdAt,
   }
-  const mail = claimLinkMail({ ...attempt, url: urls.claimAttempt(secret) })
+  const mail = claimLinkMail({ ...attempt, network, url: urls.claimAttempt(secret) })
   return (await stores.claimAttempts.begin(attempt, mail)) ? attempt : undefined
 }

@@ -26,9 +26,11 @@ export const claimLinkMail = (given: {
   email: string
   matchPhrase: string
   url: string
+  network: string
 }): ClaimMail => ({
   kind: 'claim-link',
   about: given.id,
+  sender: given.network,
   to: given.email,
   subject: 'Did you ask an AI agent to use Plainpath for you?',
   text: linkText({ matchPhrase: given.matchPhrase, link: given.url }),
@@ -54,11 +56,13 @@ export const claimConfirmedMail = (
  * that was counted, and it is how a person learns of a claim that they did not mean, and ends it.
  */
 export const claimMailHandlers = (deps: {
-  attempts: Pick<ClaimAttemptStore, 'wantsMail' | 'mailSettled'>
+  attempts: Pick<ClaimAttemptStore, 'wantsMail' | 'mailSettled' | 'renewLink'>
   now: () => Date
 }): Record<ClaimMail['kind'], MailHandler> => ({
   'claim-link': {
     wanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    waitsMs: RULES.dayMailWaitsMs,
+    renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
     settled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
   },
   'claim-confirmed': { capped: false },

@@ -32,7 +32,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
       const confirmed = await deps.stores.claims.newest(caller.clientId)
       if (!confirmed || !isUnrevoked(confirmed)) await request.takeForAddress(CLAIM_ADDRESS)
       await request.take(CLAIM_MAIL, caller.clientId)
-      const begun = await beginClaim(deps, { agentId: caller.clientId, email })
+      const begun = await beginClaim(deps, { agentId: caller.clientId, email, network: request.network() })
       if (!begun) throw invalidClient()
       return {
         status: 202,

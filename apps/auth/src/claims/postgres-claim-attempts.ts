@@ -31,6 +31,8 @@ export interface ClaimMail {
   readonly to: string
   readonly subject: string
   readonly text: string
+  /** The network of the agent that asked for it. */
+  readonly sender?: string
 }
 type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
 
@@ -179,6 +181,15 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       const attempt = await findAttempt(db, 'id = $1', [id])
       if (!attempt) return false
       return stateAt(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
+    },
+
+    /** The link of a mail that goes out late works as long as if it had gone out at once; the attempt is kept no longer. */
+    async renewLink(id: string, now: Date): Promise<void> {
+      await db.query(
+        `update claim_attempts set link_expires_at = least($2, created_at + make_interval(secs => $3))
+         where id = $1 and state = 'initiated' and link_expires_at > $4`,
+        [id, new Date(now.getTime() + RULES.claimLinkMs), RULES.claimAttemptKeptMs / 1000, now],
+      )
     },
 
     async mailSettled(tx: Database, id: string, outcome: 'sent' | 'dropped' | 'dead'): Promise<void> {

@@ -43,6 +43,9 @@ const CONTACT_MAIL = {
 
 const ERASED_AT_ONCE = 1000
 
+/** Since when the link of an unconfirmed message works, in SQL. */
+const LINK_SINCE = 'coalesce(link_renewed_at, created_at)'
+
 const State = z.object({ status: ContactStatus, heldUntil: z.date() })
 
 /** Texts, addresses and triggers are sealed for their row; keys of idempotency and contents are keyed hashes. */
@@ -93,21 +96,39 @@ export function contactStore(deps: {
         return ok({ id, heldUntil: received.held_until })
       }),
 
-    /** Keeps a message from the page, with the mail whose link sends it. */
-    keepUnconfirmed: (message: NewMessage, link: StoredLink, mail: MailContent): Promise<void> =>
+    /**
+     * Keeps a message from the page, with the mail whose link sends it.
+     *
+     * @throws {Problem} 429 when too many mails of the sender wait
+     */
+    keepUnconfirmed: (
+      message: NewMessage,
+      link: StoredLink,
+      mail: MailContent & { sender: string },
+    ): Promise<void> =>
       db.transaction(async (tx) => {
         const author = { address: canonicalEmail(message.replyTo) ?? message.replyTo }
         const hash = contentHash(hashKey, author, message)
         const more = { state: 'unconfirmed', link_hash: link.secretHash, content_hash: hash }
         await insertMessage(tx, sealingKeys, message, more)
-        await mails.add(tx, { kind: CONTACT_MAIL.confirm, about: message.id, ...mail }, message.createdAt)
+        const confirm = { kind: CONTACT_MAIL.confirm, about: message.id, askedFor: true, ...mail }
+        await mails.add(tx, confirm, message.createdAt)
       }),
+
+    /** The link of a mail that goes out late works as long as if it had gone out at once: until two days after the message. */
+    async renewLink(id: string, now: Date): Promise<void> {
+      await db.query(
+        `update contact_messages set link_renewed_at = least($2, created_at + make_interval(secs => $3))
+         where id = $1 and state = 'unconfirmed'`,
+        [id, now, RULES.unconfirmedMessageMs / 1000],
+      )
+    },
 
     /** Takes a message from the page, whose hold begins now. */
     confirm: (linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>> =>
       db.transaction(async (tx) => {
         const { rows } = await tx.query<{ content_hash: Buffer | null }>(
-          'select * from contact_messages where link_hash = $1 and created_at > $2 for update',
+          `select * from contact_messages where link_hash = $1 and ${LINK_SINCE} > $2 for update`,
           [linkHash, new Date(now.getTime() - RULES.unconfirmedMessageMs)],
         )
         if (!rows[0]) return err('not-found')
@@ -224,7 +245,7 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
     `(select id from contact_messages where ${condition} limit ${ERASED_AT_ONCE})`
   const erased = [
     await db.query(
-      `delete from contact_messages where id in ${some(`state = 'unconfirmed' and created_at <= $1`)}`,
+      `delete from contact_messages where id in ${some(`state = 'unconfirmed' and created_at <= $1 and ${LINK_SINCE} <= $1`)}`,
       [ago(RULES.unconfirmedMessageMs)],
     ),
     await db.query(
@@ -262,5 +283,9 @@ export const contactMailHandlers = (contact: ContactStore): Record<string, MailH
   },
   // Over every cap, as the mail that ends a claim: strangers could use the caps up, and an agent then write unseen.
   [CONTACT_MAIL.receipt]: { capped: false, wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
-  [CONTACT_MAIL.confirm]: { wanted: (id) => contact.isIn(id, ['unconfirmed']) },
+  [CONTACT_MAIL.confirm]: {
+    wanted: (id) => contact.isIn(id, ['unconfirmed']),
+    waitsMs: RULES.dayMailWaitsMs,
+    renew: (id, now) => contact.renewLink(id, now),
+  },
 })

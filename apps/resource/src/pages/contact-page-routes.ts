@@ -93,11 +93,8 @@ export function contactPageRoutes(deps: {
         replyTo: email,
         createdAt: now(),
       }
-      await contact.keepUnconfirmed(
-        kept,
-        link.stored,
-        confirmMail(urls, { replyTo: email, secret: link.secret }),
-      )
+      const mail = confirmMail(urls, { replyTo: email, secret: link.secret })
+      await contact.keepUnconfirmed(kept, link.stored, { ...mail, sender: request.network() })
       return answer(202, 'Open the mail that we send you', contactMailedPage())
     },
   })

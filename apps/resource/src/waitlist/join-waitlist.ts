@@ -18,18 +18,19 @@ import type { WaitlistStore } from './waitlist-store.ts'
 export type JoinWaitlist = (
   /** `referredBySlug` is whatever was sent: only the slug of an entry is attributed. */
   asked: z.output<typeof JoinWaitlistRequest>,
-  request: Pick<RequestFacts, 'take'>,
+  request: Pick<RequestFacts, 'take' | 'network'>,
 ) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 /**
- * Adds a person to the waitlist, once for each mailbox, and keeps the one mail that follows.
+ * Adds a person to the waitlist, once for each mailbox, and keeps the one mail that follows. For one that is on it already
+ * the mail is kept again, with new links, if it was dropped or given up before it was sent.
  *
  * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
- * @throws {Problem} 429 when too many asked for this mailbox; and what the store throws: then the entry may or may not
+ * @throws {Problem} 429 when too many asked for this mailbox, or too many mails of the network wait; and what the store throws: then the entry may or may not
  *   have been kept, and asking again is safe.
  */
 export const joinWaitlist =
-  (deps: { waitlist: Pick<WaitlistStore, 'add'>; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
+  (deps: { waitlist: Pick<WaitlistStore, 'add' | 'findUnsent' | 'addMailAgain'>; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
   async ({ email, referredBySlug }, request) => {
     const mailbox = mailboxOf(email)
     await request.take(WAITLIST_EMAIL, mailbox)
@@ -37,18 +38,27 @@ export const joinWaitlist =
     const referralSlug = newReferralSlug()
     const [confirm, remove] = [newLink(), newLink()]
     const secrets = { confirmSecret: confirm.secret, removeSecret: remove.secret }
+    const joiningMail = (slug: ReferralSlug) => ({
+      canonicalEmail: mailbox,
+      confirmLink: confirm.stored,
+      removeLink: remove.stored,
+      mail: {
+        ...joinedMail(deps.urls, { email, referralSlug: slug, ...secrets }),
+        sender: request.network(),
+      },
+    })
     const added = await deps.waitlist.add({
       id: randomUUID(),
       email,
-      canonicalEmail: mailbox,
       referralSlug,
       ...(referrer.success && { referredBySlug: referrer.data }),
       joinedAt: deps.now(),
-      confirmLink: confirm.stored,
-      removeLink: remove.stored,
-      mail: joinedMail(deps.urls, { email, referralSlug, ...secrets }),
+      ...joiningMail(referralSlug),
     })
-    return added.ok ? ok({ referralSlug }) : added
+    if (added.ok) return ok({ referralSlug })
+    const unsent = await deps.waitlist.findUnsent(mailbox)
+    if (unsent !== undefined) await deps.waitlist.addMailAgain(joiningMail(unsent), deps.now())
+    return added
   }
 
 /** Joins as a program is answered, by the route and by the tool alike. */

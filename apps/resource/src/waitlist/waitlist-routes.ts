@@ -35,7 +35,7 @@ export function waitlistRoutes(deps: {
       await deps.waitlist.askToForget({
         canonicalEmail: mailbox,
         link: link.stored,
-        mail: forgetMail(deps.urls, { email, removeSecret: link.secret }),
+        mail: { ...forgetMail(deps.urls, { email, removeSecret: link.secret }), sender: request.network() },
         askedAt: deps.now(),
       })
       return { status: 202, body: { status: 'accepted' } }

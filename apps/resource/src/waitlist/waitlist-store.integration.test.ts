@@ -30,7 +30,7 @@ async function open() {
       db,
       sealingKeys,
       hashKey,
-      mails: mailQueue(sealingKeys),
+      mails: mailQueue({ sealingKeys, hashKey }),
       mailTeller,
       tellErased: () => undefined,
     }),
@@ -53,7 +53,7 @@ const newEntry = (email: string, change: Partial<NewWaitlistEntry> = {}): NewWai
   joinedAt: new Date('2026-11-20T12:00:00Z'),
   confirmLink: newLink().stored,
   removeLink: newLink().stored,
-  mail: { to: email, subject: 'Joined', text: 'Text.' },
+  mail: { to: email, subject: 'Joined', text: 'Text.', sender: '127.0.0.1' },
   ...change,
 })
 
@@ -130,7 +130,7 @@ test('a request to be forgotten is of use only for who is there, for 7 days', as
   const askedAt = new Date('2026-11-20T12:00:00Z')
   const ask = async (canonicalEmail: string) => {
     const link = newLink().stored
-    const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.' }
+    const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.', sender: '127.0.0.1' }
     await store.askToForget({ canonicalEmail, link, mail, askedAt })
     return link
   }

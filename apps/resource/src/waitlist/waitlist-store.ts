@@ -1,10 +1,12 @@
-import { err, ok, type ReferralSlug, type Result, RULES } from '@plainpath/domain'
+import { err, ok, ReferralSlug, type Result, RULES } from '@plainpath/domain'
 import {
+  hasPlace,
   insertMail,
   type MailContent,
   type MailHandler,
   type MailQueue,
   type MailTeller,
+  noPlaceForMail,
 } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
@@ -26,14 +28,18 @@ export interface NewWaitlistEntry {
   /** The links in the mail. */
   readonly confirmLink: StoredLink
   readonly removeLink: StoredLink
-  readonly mail: MailContent
+  readonly mail: SentMail
 }
+
+/** A mail with the network that asked for it. */
+type SentMail = MailContent & { readonly sender: string }
+type JoinedMail = Pick<NewWaitlistEntry, 'canonicalEmail' | 'confirmLink' | 'removeLink' | 'mail'>
 
 /** Somebody who asks to be forgotten, or for whom somebody asks. */
 interface ForgetRequest {
   readonly canonicalEmail: string
   readonly link: StoredLink
-  readonly mail: MailContent
+  readonly mail: SentMail
   readonly askedAt: Date
 }
 
@@ -43,12 +49,13 @@ const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } a
 /** What the address of an entry is sealed for. @param id of the entry */
 export const emailPlace = (id: string): string => `waitlist_entries/${id}/email`
 
-/** The entry, both of its links and its mail, or no row where the address is known. */
+/** The entry, both of its links and its mail, or no row where the address is known or there is no place for the mail. */
 const ADD_ENTRY = `
   with entry as (
     insert into waitlist_entries
       (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
-    values ($1, $2, $3, $4, $5, (select id from waitlist_entries where referral_slug = $6), $7)
+    select $1::uuid, $2::bytea, $3::bytea, $4::text, $5::text,
+      (select id from waitlist_entries where referral_slug = $6), $7::timestamptz where ${hasPlace({ first: 10 })}
     on conflict on constraint waitlist_entries_email_hash do nothing
     returning email_hash, joined_at),
   links as (
@@ -56,6 +63,12 @@ const ADD_ENTRY = `
     select link.id, link.secret_hash, link.purpose, entry.email_hash, entry.joined_at
     from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose))
   ${insertMail({ first: 10, from: 'entry' })}`
+
+/** Whether the mail of an entry was dropped or given up, and none is sent or to be sent. Rows of mails go after 30 days. */
+const IS_UNSENT = `exists (select from waitlist_links l join mails m on m.about = l.id::text
+    where l.email_hash = e.email_hash and l.purpose = 'confirm' and m.state in ('dropped', 'dead'))
+  and not exists (select from waitlist_links l join mails m on m.about = l.id::text
+    where l.email_hash = e.email_hash and l.purpose = 'confirm' and m.state in ('queued', 'sent'))`
 
 /** Addresses are sealed for their row; they compare by a keyed hash of their canonical form. */
 export function waitlistStore(deps: {
@@ -68,8 +81,14 @@ export function waitlistStore(deps: {
 }) {
   const { db, sealingKeys, hashKey, mails, mailTeller, tellErased } = deps
   const hashOf = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
+  const isThere = async (hash: Buffer) =>
+    (await db.query('select from waitlist_entries where email_hash = $1', [hash])).rowCount === 1
   return {
-    /** Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept. */
+    /**
+     * Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept.
+     *
+     * @throws {Problem} 429 when there is no place for the mail
+     */
     async add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>> {
       const about = entry.confirmLink.id
       const mail = mails.seal({ kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
@@ -86,10 +105,42 @@ export function waitlistStore(deps: {
         ...mail.values,
       ]
       const { rowCount } = await db.query(ADD_ENTRY, values, 'add-waitlist-entry')
-      if (rowCount === 0) return err('already-joined')
+      if (rowCount === 0) {
+        if (await isThere(hashOf(entry.canonicalEmail))) return err('already-joined')
+        throw noPlaceForMail()
+      }
       mailTeller.tell()
       return ok(undefined)
     },
+
+    /** @returns the slug of an entry whose mail was dropped or given up before it was sent */
+    async findUnsent(canonicalEmail: string): Promise<ReferralSlug | undefined> {
+      const { rows } = await db.query<{ slug: string }>(
+        `select referral_slug as slug from waitlist_entries e where email_hash = $1 and ${IS_UNSENT}`,
+        [hashOf(canonicalEmail)],
+      )
+      return rows[0] && ReferralSlug.parse(rows[0].slug)
+    },
+
+    /** Keeps the mail of an entry again, with other links, unless somebody else did so or it was sent meanwhile. */
+    addMailAgain: ({ canonicalEmail, confirmLink, removeLink, mail }: JoinedMail, now: Date): Promise<void> =>
+      db.transaction(async (tx) => {
+        const hash = hashOf(canonicalEmail)
+        await tx.query('select from waitlist_entries where email_hash = $1 for update', [hash])
+        const { rowCount } = await tx.query(
+          `delete from waitlist_links using waitlist_entries e
+           where waitlist_links.email_hash = e.email_hash and e.email_hash = $1 and purpose in ('confirm', 'remove')
+             and ${IS_UNSENT}`,
+          [hash],
+        )
+        if (rowCount === 0) return
+        await tx.query(
+          `insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
+           values ($1, $2, 'confirm', $5, $6), ($3, $4, 'remove', $5, $6)`,
+          [confirmLink.id, confirmLink.secretHash, removeLink.id, removeLink.secretHash, hash, now],
+        )
+        await mails.add(tx, { kind: WAITLIST_MAIL.joined, about: confirmLink.id, ...mail }, now)
+      }),
 
     /** Keeps link and mail, whether or not the mailbox is on the list: the mail goes out only if it is. */
     askToForget: ({ canonicalEmail, link, mail, askedAt }: ForgetRequest): Promise<void> =>
@@ -99,7 +150,8 @@ export function waitlistStore(deps: {
            values ($1, $2, 'forget', $3, $4)`,
           [link.id, link.secretHash, hashOf(canonicalEmail), askedAt],
         )
-        await mails.add(tx, { kind: WAITLIST_MAIL.forget, about: link.id, ...mail }, askedAt)
+        const forget = { kind: WAITLIST_MAIL.forget, about: link.id, askedFor: true, ...mail }
+        await mails.add(tx, forget, askedAt)
       }),
 
     /** @returns false for a link that confirms nothing, or nothing any more; true also when it was confirmed before */
@@ -128,6 +180,14 @@ export function waitlistStore(deps: {
       return rows.length === 1
     },
 
+    /** A link to leave whose mail goes out late works as long as if it had gone out at once. */
+    async renewForgetLink(linkId: string, now: Date): Promise<void> {
+      await db.query(`update waitlist_links set created_at = $2 where id = $1 and purpose = 'forget'`, [
+        linkId,
+        now,
+      ])
+    },
+
     /** Whether a mail with this link is still of use. */
     async linkIsWanted(linkId: string): Promise<boolean> {
       const { rowCount } = await db.query(
@@ -154,5 +214,6 @@ export type WaitlistStore = ReturnType<typeof waitlistStore>
 /** Mails of the waitlist go out while their link is of use: not to who left, nor to who was never there. */
 export function waitlistMailHandlers(waitlist: WaitlistStore): Record<string, MailHandler> {
   const wanted = (linkId: string) => waitlist.linkIsWanted(linkId)
-  return { [WAITLIST_MAIL.joined]: { wanted }, [WAITLIST_MAIL.forget]: { wanted } }
+  const renew = (linkId: string, now: Date) => waitlist.renewForgetLink(linkId, now)
+  return { [WAITLIST_MAIL.joined]: { wanted }, [WAITLIST_MAIL.forget]: { wanted, renew } }
 }

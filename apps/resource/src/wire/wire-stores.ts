@@ -1,5 +1,5 @@
 import { type LimitStore, type Log, memoryLimitStore } from '@plainpath/http'
-import { mailQueue, tellMails } from '@plainpath/mail'
+import { mailQueue, scaledWaitingBounds, tellMails } from '@plainpath/mail'
 import { serviceUrls } from '@plainpath/metadata'
 import type { Pool } from '@plainpath/postgres'
 import type { Config } from '../config.ts'
@@ -17,14 +17,15 @@ export interface Stores {
 
 /** Opens them without waiting for PostgreSQL or Redis. */
 export function openStores(
-  { origin, redisUrl, sealingKeys, hashKey, deskAddress, contactHoldMs: holdMs }: Config,
+  config: Config,
   { db, log, now }: { db: Pool; log: Log; now: () => Date },
   opening: AsyncDisposableStack,
 ): Stores {
-  const mails = mailQueue(sealingKeys)
+  const { redisUrl, sealingKeys, hashKey, deskAddress, contactHoldMs: holdMs } = config
+  const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
   const mailTeller = opening.use(tellMails({ db, log }))
   const tellErased = erasureTeller(log)
-  const urls = serviceUrls(origin)
+  const urls = serviceUrls(config.origin)
   return {
     limits: redisUrl ? opening.use(openLimitStore(redisUrl, { log, now })) : memoryLimitStore(now),
     waitlist: waitlistStore({ db, sealingKeys, hashKey, mails, mailTeller, tellErased }),

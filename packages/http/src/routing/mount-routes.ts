@@ -6,6 +6,7 @@ import type { LimitPolicy, LimitState } from '../limits/limit-store.ts'
 import { type Limiter, spendLimits } from '../limits/limiter.ts'
 import { type InputMistake, Problem } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
+import { addressNetworks } from '../request/client-address.ts'
 import { requireSameOrigin } from '../request/cross-origin.ts'
 import { readForm, readJson } from '../request/read-body.ts'
 import { cachePublicly, type PreparedAnswer, publicCaching, putPrepared } from './prepared-answer.ts'
@@ -97,6 +98,7 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
   }
   const request: RequestFacts = {
     id: String(ctx.state['requestId']),
+    network: () => addressNetworks(String(ctx.state['address'])).at(-1)?.network ?? '',
     accepts: (...types) => ctx.accepts(types) || undefined,
     header: (name) => ctx.get(name),
     take,

@@ -31,6 +31,8 @@ export interface RouteLimits {
 /** Facts about the request that a handler may use; it never sees Koa. */
 export interface RequestFacts {
   readonly id: string
+  /** The widest network that limits count the caller under: an IPv4 address, or an IPv6 /48. Never to be stored in clear. */
+  network(): string
   /** The media type among those offered that `Accept` asks for; the first of equals, undefined for none. */
   accepts(...types: string[]): string | undefined
   /** A header of the request; empty when there is none. */
