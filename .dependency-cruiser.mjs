@@ -12,7 +12,7 @@ const PACKAGE_IMPORTS = {
   metadata: ['domain'],
   guides: ['domain'],
   http: ['domain', 'tracing'],
-  mail: ['domain', 'postgres', 'sealing'],
+  mail: ['domain', 'http', 'postgres', 'sealing'],
   pages: ['domain'],
   postgres: ['tracing'],
   revocation: [],

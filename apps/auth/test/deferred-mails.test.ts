@@ -1,7 +1,15 @@
 import { DAY_MS, HOUR_MS } from '@plainpath/domain'
 import { expect, test, vi } from 'vitest'
 import { register } from './agent-client.ts'
-import { begin, type ClaimsUnderTest, claim, complete, newAddress, showCode, startClaims } from './claim-client.ts'
+import {
+  begin,
+  type ClaimsUnderTest,
+  claim,
+  complete,
+  newAddress,
+  showCode,
+  startClaims,
+} from './claim-client.ts'
 import { expectProblem } from './expect-refusal.ts'
 
 vi.setConfig({ testTimeout: 60_000 })
@@ -27,7 +35,7 @@ async function startFull(): Promise<ClaimsUnderTest> {
 }
 
 const rows = async ({ stores }: ClaimsUnderTest, sql: string, values: unknown[] = []) =>
-  (await stores.db.query<Record<string, unknown>>(sql, values)).rows
+  (await stores.db.query(sql, values)).rows
 const waiting = (under: ClaimsUnderTest, count: number) =>
   expect.poll(() => rows(under, `select id from mails where ${WAITING}`), POLL).toHaveLength(count)
 
@@ -57,7 +65,9 @@ test('a verification mail that found no place before its link ended is reported'
   await waiting(under, 1)
   clock.now = new Date(clock.now.getTime() + 23 * HOUR_MS)
   await waiting(under, 0)
-  await expect.poll(() => auth.logged.join('\n'), POLL).toContain('a mail found no place under the caps in time')
+  await expect
+    .poll(() => auth.logged.join('\n'), POLL)
+    .toContain('a mail found no place under the caps in time')
   expect(mail.received.some(({ to }) => to.includes(email))).toBe(false)
 })
 
@@ -73,7 +83,10 @@ test('while 40 verification mails wait for a network another is 429, and nothing
     [new Date(under.clock.now.getTime() + DAY_MS)],
   )
   const stored = () =>
-    rows(under, 'select (select count(*) from mails) as mails, (select count(*) from claim_attempts) as attempts')
+    rows(
+      under,
+      'select (select count(*) from mails) as mails, (select count(*) from claim_attempts) as attempts',
+    )
   const before = await stored()
   const refused = await claim(auth, agent, { email })
   expectProblem(refused, {

@@ -119,37 +119,44 @@ test.for([
 
 test.for([
   { kind: 'waitlist-joined', path: '/api/waitlist', body: { email: 'ben@example.org' }, positive: 201 },
-  { kind: 'waitlist-forget', path: '/api/waitlist/forget', body: { email: 'ana@example.org' }, positive: 202 },
+  {
+    kind: 'waitlist-forget',
+    path: '/api/waitlist/forget',
+    body: { email: 'ana@example.org' },
+    positive: 202,
+  },
   {
     kind: 'contact-confirm',
     path: '/contact',
     body: String(new URLSearchParams({ topic: 'question', message: 'Canary.', email: 'ana@example.org' })),
     positive: 202,
   },
-])('while 40 mails of the kind $kind wait for a network, another is 429, and nothing is stored', async (row) => {
-  await using flooded = await startFlooded()
-  const { rows, post } = flooded
-  await join(flooded, 'ana@example.org')
-  await flooded.server.mails(1)
-  await expect.poll(() => rows(`select id from mails where state = 'sent'`), POLL).toHaveLength(1)
-  await rows(
-    `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
+])(
+  'while 40 mails of the kind $kind wait for a network, another is 429, and nothing is stored',
+  async (row) => {
+    await using flooded = await startFlooded()
+    const { rows, post } = flooded
+    await join(flooded, 'ana@example.org')
+    await flooded.server.mails(1)
+    await expect.poll(() => rows(`select id from mails where state = 'sent'`), POLL).toHaveLength(1)
+    await rows(
+      `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at, sender_hash, deferred_by)
      select gen_random_uuid(), $1, '', '', gen_random_uuid(), $2, $2, sender_hash, 'all'
      from mails, generate_series(1, 40)`,
-    [row.kind, new Date(flooded.clock.now.getTime() + HOUR_MS)],
-  )
-  const stored = () =>
-    rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
+      [row.kind, new Date(flooded.clock.now.getTime() + HOUR_MS)],
+    )
+    const stored = () =>
+      rows(`select (select count(*) from mails) as mails, (select count(*) from waitlist_entries) as entries,
             (select count(*) from waitlist_links) as links, (select count(*) from contact_messages) as messages`)
-  const before = await stored()
-  const refused = await post(row.path, row.body)
-  expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
-  if (row.path.startsWith('/api'))
-    expectProblem(refused, { status: 429, code: 'rate-limited' })
-  expect(await stored()).toEqual(before)
-  await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
-  expect((await post(row.path, row.body)).status).toBe(row.positive)
-})
+    const before = await stored()
+    const refused = await post(row.path, row.body)
+    expect([refused.status, refused.headers['retry-after']]).toEqual([429, '600'])
+    if (row.path.startsWith('/api')) expectProblem(refused, { status: 429, code: 'rate-limited' })
+    expect(await stored()).toEqual(before)
+    await rows(`delete from mails where id = (select id from mails where ${WAITING} limit 1)`)
+    expect((await post(row.path, row.body)).status).toBe(row.positive)
+  },
+)
 
 test('a repeated join queues a mail again that was dropped before it was sent, with new links, once', async () => {
   await using flooded = await startFlooded()
@@ -168,7 +175,8 @@ test('a repeated join queues a mail again that was dropped before it was sent, w
   expect(api.logged.join('\n')).toContain('a mail found no place under the caps in time')
   await rows('update mails set counted_at = null')
   const again = await Promise.all([join(flooded, 'ben@example.org'), join(flooded, 'Ben@Example.org')])
-  for (const answer of again) expect([answer.status, answer.json()]).toEqual([200, { status: 'already_joined' }])
+  for (const answer of again)
+    expect([answer.status, answer.json()]).toEqual([200, { status: 'already_joined' }])
   const [mail] = await server.mails(1, 'ben@example.org')
   expect(mail?.text).toContain(`${String(joined.json()['referralUrl'])}\n`)
   const [page = '', link = ''] = linkIn(mail?.text, '/waitlist/confirm')

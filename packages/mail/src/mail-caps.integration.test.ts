@@ -15,8 +15,11 @@ const metrics = async ({ registry }: Mailing) => {
 /** Waits, at most 10 s, until so many mails wait for a place. */
 const waiting = async (mailing: Mailing, count: number) => {
   const rows = async () =>
-    (await mailing.db.query(`select id from mails where state = 'queued' and deferred_by is not null and counted_at is null`))
-      .rowCount
+    (
+      await mailing.db.query(
+        `select id from mails where state = 'queued' and deferred_by is not null and counted_at is null`,
+      )
+    ).rowCount
   await expect.poll(rows, { timeout: 10_000 }).toBe(count)
 }
 const addressees = (mailing: Mailing) => mailing.server.received.map(({ to }) => to[0]?.split('@')[0])
@@ -55,33 +58,36 @@ test.for([
     to: ['a@example.org', 'b@example.net', 'c@example.com', 'd@example.edu', 'e@example.info'],
     other: undefined,
   },
-])('a mail over the cap of $cap waits without costing an attempt, and is sent when there is room', async (row) => {
-  const { cap, caps, to, other } = row
-  await using mailing = await startMailing()
-  const renewed: unknown[] = []
-  const handlers = {
-    note: { renew: async (about: string, now: Date) => void renewed.push([about, now]) },
-    desk: { capped: false },
-  }
-  const mailer = mailing.start({ caps, handlers })
-  for (const address of to.slice(0, 4)) await mailing.becomes(await mailing.add({ to: address }), 'sent')
-  const last = { to: to[4] ?? '' }
-  const deferred = await mailing.add({ ...last, about: 'late' })
-  await waiting(mailing, 1)
-  expect(await mailing.state(deferred)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
-  await mailing.becomes(await mailing.add({ ...last, kind: 'desk' }), 'sent')
-  if (other !== undefined) await mailing.becomes(await mailing.add({ to: other }), 'sent')
-  const said = await metrics(mailing)
-  expect(said).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
-  expect(said).toContain('mails_queued{kind="note"} 0')
-  later(mailing, DAY_MS - 1)
-  await mailer.upkeep()
-  await waiting(mailing, 1)
-  later(mailing, 1)
-  await mailer.upkeep()
-  expect(await mailing.becomes(deferred, 'sent')).toMatchObject({ attempts: 1 })
-  expect(renewed).toEqual([['late', mailing.clock.now]])
-})
+])(
+  'a mail over the cap of $cap waits without costing an attempt, and is sent when there is room',
+  async (row) => {
+    const { cap, caps, to, other } = row
+    await using mailing = await startMailing()
+    const renewed: unknown[] = []
+    const handlers = {
+      note: { renew: async (about: string, now: Date) => void renewed.push([about, now]) },
+      desk: { capped: false },
+    }
+    const mailer = mailing.start({ caps, handlers })
+    for (const address of to.slice(0, 4)) await mailing.becomes(await mailing.add({ to: address }), 'sent')
+    const last = { to: to[4] ?? '' }
+    const deferred = await mailing.add({ ...last, about: 'late' })
+    await waiting(mailing, 1)
+    expect(await mailing.state(deferred)).toMatchObject({ attempts: 0, deferred_by: cap, counted_at: null })
+    await mailing.becomes(await mailing.add({ ...last, kind: 'desk' }), 'sent')
+    if (other !== undefined) await mailing.becomes(await mailing.add({ to: other }), 'sent')
+    const said = await metrics(mailing)
+    expect(said).toContain(`mails_deferred{kind="note",cap="${cap}"} 1`)
+    expect(said).toContain('mails_queued{kind="note"} 0')
+    later(mailing, DAY_MS - 1)
+    await mailer.upkeep()
+    await waiting(mailing, 1)
+    later(mailing, 1)
+    await mailer.upkeep()
+    expect(await mailing.becomes(deferred, 'sent')).toMatchObject({ attempts: 1 })
+    expect(renewed).toEqual([['late', mailing.clock.now]])
+  },
+)
 
 test('a mail that a person asked for has a reserve that no other can use', async () => {
   await using mailing = await startMailing()
@@ -95,7 +101,9 @@ test('a mail that a person asked for has a reserve that no other can use', async
     await mailing.becomes(await mailing.add({ to, askedFor: true }), 'sent')
   await mailing.add({ to: 'cleo@example.org', askedFor: true })
   await waiting(mailing, 5)
-  expect((await Promise.all(ids.map((id) => mailing.state(id)))).filter(({ state }) => state === 'sent')).toHaveLength(8)
+  expect(
+    (await Promise.all(ids.map((id) => mailing.state(id)))).filter(({ state }) => state === 'sent'),
+  ).toHaveLength(8)
 })
 
 test('places go to mails that people asked for, then to the sender with the fewest mails, then to the oldest', async () => {
@@ -139,6 +147,7 @@ test('nobody overtakes a mail that waits for the same place', async () => {
   await waiting(mailing, 2)
   await mailer.upkeep()
   await Promise.all([first, second].map((id) => mailing.becomes(id, 'sent')))
+  expect(mailing.server.received).toHaveLength(6)
 })
 
 test('a mail that got a place is dropped when its mailbox has enough by then', async () => {
@@ -156,6 +165,7 @@ test('a mail that got a place is dropped when its mailbox has enough by then', a
   const [, , third = ''] = ids
   await mailing.becomes(third, 'dropped')
   for (const id of ids.slice(0, 2)) await mailing.becomes(id, 'sent')
+  expect(addressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
 })
 
 test('which mails wait does not tell which of them are wanted, and an unwanted one gives its place back', async () => {
@@ -180,61 +190,76 @@ test('which mails wait does not tell which of them are wanted, and an unwanted o
 test.for([
   { why: 'two days', waitsMs: undefined, waits: 2 * DAY_MS },
   { why: 'as long as its kind says', waitsMs: 3600_000, waits: 3600_000 },
-])('a mail without a place is given up after $why, and the operator learns of it', async ({ waitsMs, waits }) => {
-  await using mailing = await startMailing()
-  const caps = { ...WIDE, domain: 1 }
-  let wanted = true
-  const mailer = mailing.start({
-    caps,
-    handlers: { note: { wanted: async () => wanted, ...(waitsMs !== undefined && { waitsMs }) } },
-  })
-  await mailing.becomes(await mailing.add(), 'sent')
-  const lost = await mailing.add()
-  const left = await mailing.add()
-  await waiting(mailing, 2)
-  // The place stays taken.
-  await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
-    new Date(mailing.clock.now.getTime() + waits),
-  ])
-  later(mailing, waits - 1)
-  await mailer.upkeep()
-  await waiting(mailing, 2)
-  await mailing.db.query(`update mails set overdue_at = overdue_at + interval '1 second' where id = $1`, [left])
-  later(mailing, 1)
-  await mailer.upkeep()
-  expect(await mailing.state(lost)).toMatchObject({ state: 'dropped', mail_sealed: null })
-  expect(await metrics(mailing)).toContain('mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1')
-  const reports = () => mailing.logged.filter((line) => line.includes('found no place'))
-  expect(reports()).toEqual([expect.stringContaining(lost)])
-  wanted = false
-  later(mailing, 1_000)
-  await mailer.upkeep()
-  expect(await mailing.state(left)).toMatchObject({ state: 'dropped' })
-  expect(reports()).toHaveLength(1)
-})
+])(
+  'a mail without a place is given up after $why, and the operator learns of it',
+  async ({ waitsMs, waits }) => {
+    await using mailing = await startMailing()
+    const caps = { ...WIDE, domain: 1 }
+    let wanted = true
+    const mailer = mailing.start({
+      caps,
+      handlers: { note: { wanted: async () => wanted, ...(waitsMs !== undefined && { waitsMs }) } },
+    })
+    await mailing.becomes(await mailing.add(), 'sent')
+    const lost = await mailing.add()
+    const left = await mailing.add()
+    await waiting(mailing, 2)
+    // The place stays taken.
+    await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
+      new Date(mailing.clock.now.getTime() + waits),
+    ])
+    later(mailing, waits - 1)
+    await mailer.upkeep()
+    await waiting(mailing, 2)
+    await mailing.db.query(`update mails set overdue_at = overdue_at + interval '1 second' where id = $1`, [
+      left,
+    ])
+    later(mailing, 1)
+    await mailer.upkeep()
+    expect(await mailing.state(lost)).toMatchObject({ state: 'dropped', mail_sealed: null })
+    expect(await metrics(mailing)).toContain(
+      'mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1',
+    )
+    const reports = () => mailing.logged.filter((line) => line.includes('found no place'))
+    expect(reports()).toEqual([expect.stringContaining(lost)])
+    wanted = false
+    later(mailing, 1_000)
+    await mailer.upkeep()
+    expect(await mailing.state(left)).toMatchObject({ state: 'dropped' })
+    expect(reports()).toHaveLength(1)
+  },
+)
 
 test.for([
   { why: 'of the kind for the network', senders: ['a'], more: 4, other: 'b' },
-  { why: 'of all, but for those that people asked for', senders: ['a', 'b', 'c', 'd'], more: 8, other: undefined },
-])('past the mails that may wait $why another is refused, and nothing is kept', async ({ senders, more, other }) => {
-  await using mailing = await startMailing()
-  mailing.start({ caps: { ...WIDE, domain: 1 }, handlers: { note: {}, ask: {} } })
-  await mailing.becomes(await mailing.add({ sender: 'z' }), 'sent')
-  for (let n = 0; n < more; n += 1) {
-    await mailing.add({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
-    await waiting(mailing, n + 1)
-  }
-  const [sender = ''] = senders
-  const before = await mailing.db.query('select count(*) as kept from mails')
-  await expect(mailing.add({ sender })).rejects.toMatchObject({
-    code: 'rate-limited',
-    options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
-  })
-  expect((await mailing.db.query('select count(*) as kept from mails')).rows).toEqual(before.rows)
-  if (other !== undefined) await mailing.add({ sender: other })
-  await mailing.add({ sender, kind: 'ask', askedFor: true })
-  await mailing.add({ kind: 'ask' })
-})
+  {
+    why: 'of all, but for those that people asked for',
+    senders: ['a', 'b', 'c', 'd'],
+    more: 8,
+    other: undefined,
+  },
+])(
+  'past the mails that may wait $why another is refused, and nothing is kept',
+  async ({ senders, more, other }) => {
+    await using mailing = await startMailing()
+    mailing.start({ caps: { ...WIDE, domain: 1 }, handlers: { note: {}, ask: {} } })
+    await mailing.becomes(await mailing.add({ sender: 'z' }), 'sent')
+    for (let n = 0; n < more; n += 1) {
+      await mailing.add({ sender: senders[n % senders.length] ?? '', to: `n${n}@example.org` })
+      await waiting(mailing, n + 1)
+    }
+    const [sender = ''] = senders
+    const before = await mailing.db.query('select count(*) as kept from mails')
+    await expect(mailing.add({ sender })).rejects.toMatchObject({
+      code: 'rate-limited',
+      options: { headers: { 'retry-after': '600' }, extensions: { policy: 'mails-waiting' } },
+    })
+    expect((await mailing.db.query('select count(*) as kept from mails')).rows).toEqual(before.rows)
+    if (other !== undefined) await mailing.add({ sender: other })
+    await mailing.add({ sender, kind: 'ask', askedFor: true })
+    await mailing.add({ kind: 'ask' })
+  },
+)
 
 test('a network is stored as a keyed hash, which goes a day and an hour after the mail is settled', async () => {
   await using mailing = await startMailing()
@@ -248,7 +273,8 @@ test('a network is stored as a keyed hash, which goes a day and an hour after th
   await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [mailing.clock.now, dropped])
   await mailer.upkeep()
   const hashes = async () =>
-    (await mailing.db.query('select count(sender_hash) as senders, count(domain_hash) as domains from mails')).rows
+    (await mailing.db.query('select count(sender_hash) as senders, count(domain_hash) as domains from mails'))
+      .rows
   later(mailing, 25 * 3600_000 - 1)
   await mailer.upkeep()
   expect(await hashes()).toEqual([{ senders: 2, domains: 2 }])

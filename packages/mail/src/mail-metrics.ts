@@ -9,13 +9,7 @@ const Rows = z.array(
 )
 
 /** Why a mail was dropped or given up. */
-export type SettledReason =
-  | 'accepted'
-  | 'unwanted'
-  | 'cap-mailbox'
-  | 'waited'
-  | 'refused'
-  | 'spent'
+export type SettledReason = 'accepted' | 'unwanted' | 'cap-mailbox' | 'waited' | 'refused' | 'spent'
 
 export interface MailMetrics {
   settled(kind: string, outcome: MailOutcome, reason: SettledReason): void

@@ -60,7 +60,8 @@ test('a claim begins with the same statements and the same answer for every addr
     return `https://plainpath.example/claim?attempt=${made}`
   }
   const link = { stores, hashKey, urls: { claimAttempt: linkUrl, endClaim: linkUrl }, now }
-  const begin = (request: { agentId: string; email: string }) => beginClaim(link, { ...request, network: '127.0.0.1' })
+  const begin = (request: { agentId: string; email: string }) =>
+    beginClaim(link, { ...request, network: '127.0.0.1' })
 
   const known = await newAgent()
   await begin({ agentId: known.id, email: 'known@example.org' })

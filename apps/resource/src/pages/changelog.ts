@@ -50,6 +50,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'A mail that finds no room under the daily number of mails to its domain, or of all, waits and goes out later; before, it was lost. Mails that a person asks for have room of their own. While too many mails of a network wait, joining, leaving, writing by the form and beginning a verification are answered 429. Joining again sends a mail that was never sent.',
+        operations: [],
+      },
+      {
         text: 'Guides, search, the waitlist and messages as tools of the Model Context Protocol, at /api/mcp.',
         operations: [],
       },

@@ -30,7 +30,11 @@ export type JoinWaitlist = (
  *   have been kept, and asking again is safe.
  */
 export const joinWaitlist =
-  (deps: { waitlist: Pick<WaitlistStore, 'add' | 'findUnsent' | 'addMailAgain'>; urls: ServiceUrls; now: () => Date }): JoinWaitlist =>
+  (deps: {
+    waitlist: Pick<WaitlistStore, 'add' | 'findUnsent' | 'addMailAgain'>
+    urls: ServiceUrls
+    now: () => Date
+  }): JoinWaitlist =>
   async ({ email, referredBySlug }, request) => {
     const mailbox = mailboxOf(email)
     await request.take(WAITLIST_EMAIL, mailbox)
