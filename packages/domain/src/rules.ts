@@ -66,14 +66,10 @@ export const RULES = {
   referralSlugCharacters: 16,
   /** How long the random key lasts that hides who was counted for a limit. */
   limitKeyMs: 2 * DAY_MS,
-  /** Mails that one mailbox, one domain and all get within a day, and how long each counts: an hour longer, for clocks that differ. */
+  /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, for clocks that differ. */
   mailsToMailbox: 5,
-  mailsToDomain: 2_000,
-  mailsToAll: 20_000,
   mailCountedMs: DAY_MS + HOUR_MS,
-  /** Mails that wait for a place under the cap of a domain or of all: of one kind for one network, all, and how long. */
-  mailsWaitingOfSender: 40,
-  mailsWaiting: 8_000,
+  /** How long a mail waits for a place under the cap of its domain or of all. */
   mailWaitsMs: 2 * DAY_MS,
   /** The same where the mail is about something that ends after a day: an hour before that. */
   dayMailWaitsMs: DAY_MS - HOUR_MS,

@@ -24,15 +24,15 @@ export function scaledMailCaps(factor: number): MailCaps {
   const scaled = scaledBy(factor)
   return {
     mailbox: scaled(RULES.mailsToMailbox),
-    domain: scaled(RULES.mailsToDomain),
-    all: scaled(RULES.mailsToAll),
+    domain: scaled(2_000),
+    all: scaled(20_000),
   }
 }
 
 /** @param factor multiplies each bound; none falls below one */
 export function scaledWaitingBounds(factor: number): WaitingBounds {
   const scaled = scaledBy(factor)
-  return { sender: scaled(RULES.mailsWaitingOfSender), all: scaled(RULES.mailsWaiting) }
+  return { sender: scaled(40), all: scaled(8_000) }
 }
 
 /** What mails may use of a cap that nobody is known to have asked for. The rest is for those that a person asked for. */

@@ -99,7 +99,7 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'From which network a mail was asked for, so that nobody uses up the mails of all',
     how: 'Only a keyed hash of the IPv4 address, or of the beginning (/48) of the IPv6 address.',
-    until: `Until a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} after the mail was sent, or was not.`,
+    until: `Until the mail was sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
   },
   ...CONTACT,
   {

@@ -1,5 +1,6 @@
 import {
   AlreadyOnWaitlist,
+  durationInWords,
   ForgetWaitlistAccepted,
   ForgetWaitlistRequest,
   JoinedWaitlist,
@@ -23,8 +24,8 @@ export const joinWaitlist = defineOperation({
     'Ask the person before you send their address. Addresses compare without regard to case; of any number of ' +
     'simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, ' +
     'and pages to confirm and to leave; if it was never sent, a repeated request sends it again. While many mails to ' +
-    'its domain are asked for it can be late by two days, and while too many wait the answer is 429 (`policy` ' +
-    '`mails-waiting`). Referrals count once confirmed. Public: no token is needed.',
+    `its domain are asked for it can be late by ${durationInWords('day', RULES.mailWaitsMs)}, and while too many wait ` +
+    'the answer is 429 (`policy` `mails-waiting`). Referrals count once confirmed. Public: no token is needed.',
   access: 'public',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
