@@ -38,8 +38,8 @@ export const CLAIM_MAIL: LimitPolicy = {
  * Verification mails that clients of one address may cause until each of them has completed a verification (`isUnrevoked`);
  * from then on a client has `CLAIM_MAIL` alone. Clients cost nothing, and the mails that may go out to all do.
  *
- * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64: less than the 2 000 that one domain gets,
- * so that one address cannot keep a mail provider's people from their mails, and one in fourteen of the 20 000 that all
+ * Ten in ten minutes are at most 1 440 a day from an IPv4 address or an IPv6 /64: less than the 1 600 that one domain
+ * gets, so that one address cannot keep a mail provider's people from their mails, and one in eleven of the 16 000 that all
  * get. A /48 has four times as many. Sixty people an hour can be verified for the first time from behind one address.
  */
 export const CLAIM_ADDRESS: LimitPolicy = {
