@@ -1,4 +1,5 @@
 import { Answer } from '@plainpath/domain'
+import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answered, ask, expectProblem, posting } from './ask.ts'
 import { runResource } from './run-resource.ts'
@@ -78,7 +79,7 @@ test('a trigger that is disabled hands nobody off and is not listed, until it is
   expect(await version(first)).not.toBe(before)
   expect(await version(first)).toBe(await version(second))
   expect(await health(first)).toMatchObject({ status: 'ok', disabledTriggers: ['criminal-history'] })
-  expect((await run('triggers', 'list')).out).toMatch(/^criminal-history {2}normal, disabled$/m)
+  expect((await run('triggers', 'list')).out).toMatch(/^criminal-history {2}normal, not reviewed, disabled$/m)
   const fact = { ...RENEW, facts: { 'criminal-history': true } }
   expect((await answer(first, fact)).json()['outcome']).toBe('information')
 
@@ -132,11 +133,35 @@ test('a guide that is retired is in no answer', async () => {
   await expect.poll(guides, IN_FORCE).toBe(false)
 })
 
+test('an attorney’s review is of one version of a trigger, and stays', async () => {
+  const listed = async () => {
+    const { triggers } = JSON.parse((await run('triggers', 'list', '--json')).out)
+    return triggers.find(({ id }: { id: string }) => id === 'smuggling')
+  }
+  const { version, ...unreviewed } = await listed()
+  expect(unreviewed).toMatchObject({ reviewed: null, reviewedBy: null })
+  expect(await run('triggers', 'review', 'smuggling', '--by', 'A. Lee')).toMatchObject({
+    code: 0,
+    out: expect.stringContaining(`Version ${version} of smuggling is reviewed as of `),
+  })
+  await first.db.query(
+    `insert into trigger_reviews (trigger_id, version, reviewed_on, reviewed_by)
+    values ('smuggling', 'an earlier version', '2026-01-02', 'B. Roe')`,
+  )
+  const today = new Date().toISOString().slice(0, 10)
+  expect(await listed()).toMatchObject({ reviewed: today, reviewedBy: 'A. Lee', version })
+  await using app = openPool(first.databaseUrl, { max: 1 })
+  for (const statement of ['delete from trigger_reviews', "update trigger_reviews set reviewed_by = 'C'"])
+    await expect(app.query(statement)).rejects.toMatchObject({ code: '42501' })
+})
+
 describe('is refused in words, and changes nothing:', () => {
   test.for([
     [['answers', 'resume'], 'Answers are not paused.'],
     [['triggers', 'disable', 'no-such-trigger'], 'No trigger has the id no-such-trigger.'],
     [['triggers', 'enable', 'criminal-history'], 'criminal-history is not disabled.'],
+    [['triggers', 'review', 'no-such-trigger', '--by', 'A. Lee'], 'No trigger has the id no-such-trigger.'],
+    [['triggers', 'review', 'criminal-history', '--by', ' '], '--by must be a name'],
     [['guides', 'withdraw', 'nothing#here', '--reason', 'x'], 'nothing is not published.'],
     [
       ['guides', 'withdraw', 'work-permit', '--reason', 'x'],
@@ -149,6 +174,7 @@ describe('is refused in words, and changes nothing:', () => {
     expect([code, out]).toEqual([1, ''])
     expect(errors).toContain(said)
     expect((await run('answers', 'list')).out).toBe('Nothing is turned off.')
+    expect((await run('triggers', 'list')).out).not.toMatch(/criminal-history.*, reviewed/)
   })
 })
 

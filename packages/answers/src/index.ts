@@ -1,4 +1,4 @@
 export { type AnswerOptions, answerQuestion } from './answer-question.ts'
 export { fixedHelp } from './fixed-texts.ts'
 export { type Knowledge, packagedKnowledge, prepareKnowledge } from './knowledge.ts'
-export { loadTriggers } from './triggers/trigger-file.ts'
+export { loadTriggers, type TriggerFile, triggerVersion } from './triggers/trigger-file.ts'

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { isDeepStrictEqual } from 'node:util'
 import {
   type AnswerOptions,
@@ -7,6 +6,7 @@ import {
   type Knowledge,
   loadTriggers,
   prepareKnowledge,
+  triggerVersion,
 } from '@plainpath/answers'
 import { type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
 import { type Log, type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
@@ -97,9 +97,6 @@ const noAnswers = (status: AnswersState['status']) =>
 function listedTriggers(disabled: readonly string[]): TriggerList {
   const listed = TRIGGERS.filter(({ id }) => !disabled.includes(id))
   return TriggerList.parse({
-    triggers: listed.map((trigger) => ({ ...trigger, version: versionOf(trigger) })),
+    triggers: listed.map((trigger) => ({ ...trigger, version: triggerVersion(trigger) })),
   })
 }
-
-const versionOf = (trigger: object): string =>
-  createHash('sha256').update(JSON.stringify(trigger)).digest('base64url').slice(0, 16)

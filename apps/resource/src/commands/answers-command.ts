@@ -1,10 +1,12 @@
-import { loadTriggers } from '@plainpath/answers'
+import { loadTriggers, type TriggerFile, triggerVersion } from '@plainpath/answers'
 import { argument, option, Refusal } from '@plainpath/commands'
 import { guideSections, loadGuides } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
+import { listTriggerReviews, recordTriggerReview, type TriggerReview } from '../answers/trigger-reviews.ts'
 import { ALL_ANSWERS, listSwitchedOff, type SwitchedOff, turnOff, turnOn } from '../guides/answer-switches.ts'
 import { readPublishedGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
+import { reviewer } from './guides-command.ts'
 
 const REASON = 'why, for the audit; nothing of a person'
 const reason = option('--reason <text>', REASON, { parse: reasonText })
@@ -49,17 +51,41 @@ export const answersCommands = [
   }),
   defineCommand({
     name: 'triggers list',
-    summary: 'every trigger of this release, and whether it is disabled',
+    summary: 'every trigger of this release, whether it is disabled, and who reviewed it',
     opens: 'database',
     async run({ db }) {
-      const off = new Set(
-        (await listSwitchedOff(db)).flatMap((row) => (row.kind === 'trigger' ? row.target : [])),
+      const disabled = (await listSwitchedOff(db)).flatMap((row) =>
+        row.kind === 'trigger' ? row.target : [],
       )
-      const triggers = loadTriggers().map(({ id, urgency }) => ({ id, urgency, disabled: off.has(id) }))
-      const lines = triggers.map(
-        ({ id, urgency, disabled }) => `${id}  ${urgency}${disabled ? ', disabled' : ''}`,
-      )
-      return { json: { triggers }, text: lines.join('\n') }
+      const reviews = await listTriggerReviews(db)
+      const triggers = loadTriggers().map((trigger) => {
+        const version = triggerVersion(trigger)
+        const review = reviews.find((each) => each.trigger === trigger.id && each.version === version)
+        return {
+          id: trigger.id,
+          urgency: trigger.urgency,
+          version,
+          disabled: disabled.includes(trigger.id),
+          reviewed: review?.day ?? null,
+          reviewedBy: review?.by ?? null,
+        }
+      })
+      return { json: { triggers }, text: triggers.map(describeTrigger).join('\n') }
+    },
+  }),
+  defineCommand({
+    name: 'triggers review',
+    summary: 'record that a named attorney read a trigger of this release today',
+    parameters: { id: triggerId, by: reviewer },
+    opens: 'database',
+    async run({ db, args: { id, by }, now }) {
+      const version = triggerVersion(requireTrigger(id))
+      const review: TriggerReview = { trigger: id, version, day: now().toISOString().slice(0, 10), by }
+      await recordTriggerReview(db, review)
+      return {
+        json: { id, version, reviewed: review.day },
+        text: `Version ${version} of ${id} is reviewed as of ${review.day}.`,
+      }
     },
   }),
   defineCommand({
@@ -135,9 +161,21 @@ async function requireSection(db: Database, section: string): Promise<string> {
   return withoutIntro(section)
 }
 
-function requireTrigger(id: string): void {
-  if (!loadTriggers().some((trigger) => trigger.id === id))
-    throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
+function requireTrigger(id: string): TriggerFile {
+  const found = loadTriggers().find((trigger) => trigger.id === id)
+  if (!found) throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
+  return found
+}
+
+interface ListedTrigger extends Pick<TriggerFile, 'id' | 'urgency'> {
+  readonly disabled: boolean
+  readonly reviewed: string | null
+  readonly reviewedBy: string | null
+}
+
+function describeTrigger({ id, urgency, disabled, reviewed, reviewedBy }: ListedTrigger): string {
+  const review = reviewed === null ? 'not reviewed' : `reviewed ${reviewed} by ${reviewedBy}`
+  return `${id}  ${urgency}, ${review}${disabled ? ', disabled' : ''}`
 }
 
 function reasonText(text: string): string {

@@ -16,6 +16,9 @@ import type { PlannedGuide, PublishingStep } from '../guides/publishing-plan.ts'
 import { listGuides } from '../guides/read-published-guides.ts'
 import { defineCommand } from './define-command.ts'
 
+/** The attorney who read a guide or a trigger. */
+export const reviewer = option('--by <name>', 'who read it', { parse: attorneyName, required: true })
+
 export const guidesCommands = [
   defineCommand({
     name: 'guides list',
@@ -110,7 +113,7 @@ export const guidesCommands = [
     summary: 'record that a named attorney read a version of a guide today',
     parameters: {
       slug: argument('<slug>', 'of a published guide'),
-      by: option('--by <name>', 'who read it', { parse: attorneyName, required: true }),
+      by: reviewer,
       version: option('--version <number>', 'which version; the published one unless given', {
         parse: wholeNumber(1, 999_999_999),
       }),

@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { readdirSync, readFileSync } from 'node:fs'
 import { TRIGGERS_FOLDER } from '@plainpath/guides'
 import { parseDocument } from 'yaml'
@@ -65,6 +66,10 @@ export const TriggerFile = z.strictObject({
   weak: z.array(WeakPattern).default([]),
 })
 export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
+
+/** Another one for every change of the trigger, however small. */
+export const triggerVersion = (trigger: TriggerFile): string =>
+  createHash('sha256').update(JSON.stringify(trigger)).digest('base64url').slice(0, 16)
 
 let packaged: readonly TriggerFile[] | undefined
 

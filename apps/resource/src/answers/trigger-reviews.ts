@@ -1,0 +1,25 @@
+import type { Database } from '@plainpath/postgres'
+import { z } from 'zod'
+
+const Row = z.object({ trigger: z.string(), version: z.string(), day: z.string(), by: z.string() })
+
+/** That a named attorney read a version of a trigger on a day (UTC). */
+export type TriggerReview = Readonly<z.infer<typeof Row>>
+
+export async function recordTriggerReview(db: Database, review: TriggerReview): Promise<void> {
+  const { trigger, version, day, by } = review
+  await db.query(
+    'insert into trigger_reviews (trigger_id, version, reviewed_on, reviewed_by) values ($1, $2, $3, $4)',
+    [trigger, version, day, by],
+  )
+}
+
+/** The newest review of each version of each trigger. */
+export async function listTriggerReviews(db: Database): Promise<TriggerReview[]> {
+  const { rows } = await db.query(
+    `select distinct on (trigger_id, version) trigger_id as trigger, version,
+      to_char(reviewed_on, 'YYYY-MM-DD') as day, reviewed_by as by
+    from trigger_reviews order by trigger_id, version, id desc`,
+  )
+  return z.array(Row).parse(rows)
+}
