@@ -174,9 +174,12 @@ function informed(
   today: Date,
 ): Decision['answer'] {
   const chosen = choosePassages(sections)
+  const { asks, attorneyItems, guides } = knowledge
+  const items = chosen.flatMap(({ section }) => guides.get(section.guide)?.talkToAnAttorneyWhen ?? [])
   const checks = [
     ...likely(triggers).map(({ trigger }) => trigger),
-    ...chosen.flatMap(({ section }) => knowledge.asks.get(section.guide)?.check ?? []),
+    ...chosen.flatMap(({ section }) => asks.get(section.guide)?.check ?? []),
+    ...items.flatMap((item) => attorneyItems.get(item) ?? []),
   ]
   const byId = new Map(knowledge.triggers.map((trigger) => [trigger.id, trigger]))
   const limits = limitsOf(chosen, sections.types, knowledge)

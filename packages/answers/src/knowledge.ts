@@ -1,5 +1,12 @@
 import { createHash } from 'node:crypto'
-import { type GuideAsks, loadGuides, loadSectionAsks, type PackagedGuide } from '@plainpath/guides'
+import {
+  type AttorneyItems,
+  type GuideAsks,
+  loadAttorneyItems,
+  loadGuides,
+  loadSectionAsks,
+  type PackagedGuide,
+} from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
 import { type FixedTexts, loadFixedTexts, loadOfficialLinks, type OfficialLinks } from './fixed-texts.ts'
 import { loadScopeRules, type ScopeRules } from './scope/scope-rules.ts'
@@ -21,6 +28,7 @@ export interface Switches {
 export interface Knowledge {
   readonly guides: ReadonlyMap<string, PackagedGuide>
   readonly asks: ReadonlyMap<string, GuideAsks>
+  readonly attorneyItems: AttorneyItems
   readonly sections: SectionIndex
   /** In the order in which they are reported. */
   readonly triggers: readonly TriggerFile[]
@@ -59,10 +67,12 @@ export function prepareKnowledge({
   const scope = loadScopeRules()
   const texts = loadFixedTexts()
   const links = loadOfficialLinks()
+  const attorneyItems = loadAttorneyItems()
   const version = versionOf([
     RULES_REVISION,
     published,
     asks,
+    [...attorneyItems],
     triggers,
     scope.data,
     guideNames(),
@@ -74,6 +84,7 @@ export function prepareKnowledge({
   const knowledge = prepared.get(version) ?? {
     guides: new Map(published.map((guide) => [guide.slug, guide])),
     asks: new Map(asks.map((file) => [file.guide, file])),
+    attorneyItems,
     sections: sectionIndex(published, asks, withdrawn),
     // The same list while all are enabled, since triggers are compiled once for each list.
     triggers: disabled.size === 0 ? triggers : triggers.filter(({ id }) => !disabled.has(id)),

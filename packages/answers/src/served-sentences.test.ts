@@ -136,6 +136,20 @@ describe('what the data names', () => {
     expect([...named, ...Object.keys(texts.emergency)].filter((id) => !triggers.has(id))).toEqual([])
   })
 
+  test('each item about attorneys of a guide says which triggers it speaks of, and these exist', () => {
+    const items = [...knowledge.guides.values()].flatMap(({ talkToAnAttorneyWhen }) => talkToAnAttorneyWhen)
+    expect(new Set(knowledge.attorneyItems.keys())).toEqual(new Set(items))
+    expect([...knowledge.attorneyItems.values()].flat().filter((id) => !triggers.has(id))).toEqual([])
+  })
+
+  test('a trigger of each guide is in one of its items about attorneys', () => {
+    const silent = [...knowledge.guides.values()].filter(
+      ({ talkToAnAttorneyWhen }) =>
+        !talkToAnAttorneyWhen.some((item) => knowledge.attorneyItems.get(item)?.length),
+    )
+    expect(silent).toEqual([])
+  })
+
   test('emergency lines and links of rules exist', () => {
     const lines = [...Object.values(texts.emergency).flat(), ...texts.languageLines]
     expect(lines.filter((name) => !(name in texts.emergencyLines))).toEqual([])

@@ -1,3 +1,4 @@
+export { type AttorneyItems, loadAttorneyItems } from './attorney-items.ts'
 export { checkGuides } from './check-guides.ts'
 export { freshnessPeriod, isStale } from './freshness.ts'
 export { ATTORNEY_HEADING, ATTORNEY_LISTS, withNumberedSources } from './guide-body.ts'
