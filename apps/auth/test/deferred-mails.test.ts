@@ -18,7 +18,7 @@ const WAITING = `state = 'queued' and deferred_by is not null and counted_at is 
 /** Longer than from one upkeep of mails to the next. */
 const POLL = { timeout: 20_000 }
 
-/** All that mails of verifications may use of a domain's mails is used. */
+/** Starts with the share of a domain's cap used up that verification mails may use. */
 async function startFull(): Promise<ClaimsUnderTest> {
   const under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   await begin(under)
@@ -57,7 +57,7 @@ test('a verification mail over the cap of its domain waits, and its link then wo
   expect((await complete(auth, agent, { otp })).status).toBe(200)
 })
 
-test('a verification mail that found no place before its link ended is reported', async () => {
+test('a verification mail that found no room before its link expired is reported', async () => {
   await using under = await startFull()
   const { auth, clock, mail } = under
   const [agent, email] = [await register(auth), newAddress()]
@@ -67,11 +67,11 @@ test('a verification mail that found no place before its link ended is reported'
   await waiting(under, 0)
   await expect
     .poll(() => auth.logged.join('\n'), POLL)
-    .toContain('a mail found no place under the caps in time')
+    .toContain('a mail found no room under the caps in time')
   expect(mail.received.some(({ to }) => to.includes(email))).toBe(false)
 })
 
-test('while 40 verification mails wait for a network another is 429, and nothing is stored', async () => {
+test('while 40 verification mails of a network wait, another is refused with 429, and nothing is stored', async () => {
   await using under = await startFull()
   const { auth } = under
   const [agent, email] = [await register(auth), newAddress()]
@@ -90,7 +90,10 @@ test('while 40 verification mails wait for a network another is 429, and nothing
   const before = await stored()
   const refused = await claim(auth, agent, { email })
   expectProblem(refused, {
-    ...{ status: 429, code: 'rate-limited', error: 'rate_limited', says: /Too many mails wait/ },
+    status: 429,
+    code: 'rate-limited',
+    error: 'rate_limited',
+    says: /Too many mails are waiting/,
     headers: { 'retry-after': /^600$/ },
     form: 'agent',
   })

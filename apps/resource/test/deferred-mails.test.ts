@@ -11,9 +11,9 @@ interface Flooded extends AsyncDisposable {
   readonly clock: { now: Date }
   post(path: string, body: unknown): Promise<Answered>
   rows(sql: string, values?: unknown[]): Promise<Record<string, unknown>[]>
-  /** So many mails to example.org were counted at this time. */
+  /** Stores this many mails to example.org as sent and counted now. */
   fill(mails: number): Promise<void>
-  /** Waits until so many mails wait for a place. */
+  /** Waits until this many mails wait for room. */
   waiting(count: number): Promise<void>
 }
 
@@ -34,7 +34,10 @@ async function startFlooded(): Promise<Flooded> {
   const rows: Flooded['rows'] = async (sql, values) => (await api.db.query(sql, values)).rows
   const resources = opening.move()
   return {
-    ...{ api, server, clock, rows },
+    api,
+    server,
+    clock,
+    rows,
     post: (path, body) => ask(api.origin, { path, ...posting(body, typeof body === 'string' ? FORM : {}) }),
     async fill(mails) {
       await rows(
@@ -55,7 +58,7 @@ const linkIn = (text: string | undefined, page: string) =>
   new RegExp(`(${page})\\?(link=[\\w-]{43})$`, 'm').exec(text ?? '')?.slice(1) ?? ['', '']
 const join = (flooded: Flooded, email: string) => flooded.post('/api/waitlist', { email })
 
-test('joins cannot use the mails that people at a domain ask for, wait themselves, and go out the day after', async () => {
+test('joins cannot use up the mails that people at a domain ask for; theirs wait, and go out the day after', async () => {
   await using flooded = await startFlooded()
   const { server, clock, post } = flooded
   expect((await join(flooded, 'ana@example.org')).status).toBe(201)
@@ -132,7 +135,7 @@ test.for([
     positive: 202,
   },
 ])(
-  'while 40 mails of the kind $kind wait for a network, another is 429, and nothing is stored',
+  'while 40 mails of the kind $kind of a network wait, another is refused with 429, and nothing is stored',
   async (row) => {
     await using flooded = await startFlooded()
     const { rows, post } = flooded
@@ -172,7 +175,7 @@ test('a repeated join queues a mail again that was dropped before it was sent, w
   await rows('update mails set counted_at = $1, settled_at = $1 where counted_at is not null', [clock.now])
   await api.resource.mailer.upkeep()
   await flooded.waiting(0)
-  expect(api.logged.join('\n')).toContain('a mail found no place under the caps in time')
+  expect(api.logged.join('\n')).toContain('a mail found no room under the caps in time')
   await rows('update mails set counted_at = null')
   const again = await Promise.all([join(flooded, 'ben@example.org'), join(flooded, 'Ben@Example.org')])
   for (const answer of again)

@@ -69,9 +69,9 @@ export const RULES = {
   /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, for clocks that differ. */
   mailsToMailbox: 5,
   mailCountedMs: DAY_MS + HOUR_MS,
-  /** How long a mail waits for a place under the cap of its domain or of all. */
+  /** How long a mail waits, at most, for room under the cap of its domain or of all. */
   mailWaitsMs: 2 * DAY_MS,
-  /** The same where the mail is about something that ends after a day: an hour before that. */
+  /** The same for a mail about something that expires after a day: an hour less. */
   dayMailWaitsMs: DAY_MS - HOUR_MS,
   /** How long the address and the text of a mail are kept that no server took, and how long that there was a mail. */
   undeliveredMailMs: 8 * DAY_MS,

@@ -1,13 +1,13 @@
 export { MailContent } from './mail.ts'
 export { mailboxOf, scaledMailCaps, scaledWaitingBounds } from './mail-caps.ts'
 export {
-  hasPlace,
   insertMail,
   type MailQueue,
   type MailTeller,
   mailQueue,
-  noPlaceForMail,
+  mayWait,
   tellMails,
+  tooManyMailsWaiting,
 } from './mail-queue.ts'
 export { MailFrom, mailSettings, mailTransport, SmtpUrl, smtpMistake } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'

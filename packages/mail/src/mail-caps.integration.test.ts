@@ -12,7 +12,7 @@ const metrics = async ({ registry }: Mailing) => {
   await registry.metrics()
   return registry.metrics()
 }
-/** Waits, at most 10 s, until so many mails wait for a place. */
+/** Waits, at most 10 s, until `count` mails wait for room. */
 const waiting = async (mailing: Mailing, count: number) => {
   const rows = async () =>
     (
@@ -106,7 +106,7 @@ test('a mail that a person asked for has a reserve that no other can use', async
   ).toHaveLength(8)
 })
 
-test('places go to mails that people asked for, then to the sender with the fewest mails, then to the oldest', async () => {
+test('mails that people asked for are released first, then those of the sender with the fewest mails, then the oldest', async () => {
   await using mailing = await startMailing()
   const full = mailing.start({ caps: { ...WIDE, domain: 5 } })
   const from = (sender: string, name: string, more = {}) =>
@@ -136,7 +136,7 @@ test('places go to mails that people asked for, then to the sender with the fewe
   expect(sent.toSorted()).toEqual(['another1', 'asked', 'other1', 'some1'])
 })
 
-test('nobody overtakes a mail that waits for the same place', async () => {
+test('a new mail does not overtake one that waits for the same room', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...WIDE, domain: 5 } })
   for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
@@ -150,7 +150,7 @@ test('nobody overtakes a mail that waits for the same place', async () => {
   expect(mailing.server.received).toHaveLength(6)
 })
 
-test('a mail that got a place is dropped when its mailbox has enough by then', async () => {
+test('a mail whose mailbox has had enough by then is dropped instead of released', async () => {
   await using mailing = await startMailing()
   const mailer = mailing.start({ caps: { ...WIDE, domain: 5, mailbox: 2 } })
   for (const n of [1, 2, 3, 4]) await mailing.becomes(await mailing.add({ to: `a${n}@example.org` }), 'sent')
@@ -168,7 +168,7 @@ test('a mail that got a place is dropped when its mailbox has enough by then', a
   expect(addressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
 })
 
-test('which mails wait does not tell which of them are wanted, and an unwanted one gives its place back', async () => {
+test('which mails wait does not reveal which of them are wanted, and an unwanted one does not count', async () => {
   await using mailing = await startMailing()
   const isWanted = async (about: string) => about === 'wanted'
   const mailer = mailing.start({ caps: { ...WIDE, domain: 2 }, handlers: { note: { wanted: isWanted } } })
@@ -188,23 +188,23 @@ test('which mails wait does not tell which of them are wanted, and an unwanted o
 })
 
 test.for([
-  { why: 'two days', waitsMs: undefined, waits: 2 * DAY_MS },
-  { why: 'as long as its kind says', waitsMs: 3600_000, waits: 3600_000 },
+  { why: 'two days', maxWaitMs: undefined, waits: 2 * DAY_MS },
+  { why: 'as long as its kind says', maxWaitMs: 3600_000, waits: 3600_000 },
 ])(
-  'a mail without a place is given up after $why, and the operator learns of it',
-  async ({ waitsMs, waits }) => {
+  'a mail that waits for room is given up after $why, and reported to the operator',
+  async ({ maxWaitMs, waits }) => {
     await using mailing = await startMailing()
     const caps = { ...WIDE, domain: 1 }
     let wanted = true
     const mailer = mailing.start({
       caps,
-      handlers: { note: { wanted: async () => wanted, ...(waitsMs !== undefined && { waitsMs }) } },
+      handlers: { note: { wanted: async () => wanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
     })
     await mailing.becomes(await mailing.add(), 'sent')
     const lost = await mailing.add()
     const left = await mailing.add()
     await waiting(mailing, 2)
-    // The place stays taken.
+    // The cap stays used up.
     await mailing.db.query(`update mails set counted_at = $1, settled_at = $1 where state = 'sent'`, [
       new Date(mailing.clock.now.getTime() + waits),
     ])
@@ -220,7 +220,7 @@ test.for([
     expect(await metrics(mailing)).toContain(
       'mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1',
     )
-    const reports = () => mailing.logged.filter((line) => line.includes('found no place'))
+    const reports = () => mailing.logged.filter((line) => line.includes('found no room'))
     expect(reports()).toEqual([expect.stringContaining(lost)])
     wanted = false
     later(mailing, 1_000)
@@ -283,7 +283,7 @@ test('a network is stored as a keyed hash, which goes a day and an hour after th
   expect(await hashes()).toEqual([{ senders: 0, domains: 0 }])
 })
 
-test('of two workers only one takes the last place', async () => {
+test('of two workers only one uses the last room under a cap', async () => {
   await using mailing = await startMailing()
   const ids = await Promise.all(Array.from({ length: 8 }, () => mailing.add()))
   const caps = { ...WIDE, mailbox: 5 }

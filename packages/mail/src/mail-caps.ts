@@ -10,9 +10,9 @@ export interface MailCaps {
   readonly all: number
 }
 
-/** How many mails may wait for a place under the cap of their domain, or of all. */
+/** How many mails may wait for room under the cap of their domain, or of all. */
 export interface WaitingBounds {
-  /** Of one kind, that one network asked for. */
+  /** Mails of one kind that one network requested. */
   readonly sender: number
   readonly all: number
 }
@@ -35,45 +35,46 @@ export function scaledWaitingBounds(factor: number): WaitingBounds {
   return { sender: scaled(40), all: scaled(8_000) }
 }
 
-/** What mails may use of a cap that nobody is known to have asked for. The rest is for those that a person asked for. */
-export const shareOf = (cap: number, askedFor: boolean): number =>
+/** How much of a cap a mail may use: a fifth is reserved for mails that a person asked for. */
+export const usableShare = (cap: number, askedFor: boolean): number =>
   askedFor ? cap : Math.max(1, Math.floor((cap * 4) / 5))
 
-/** Of a row of `mails`, in SQL: it has no place under a cap yet. */
+/** SQL condition on a row of `mails`: it waits for room under a cap. */
 export const WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
-/** What becomes of a mail that is to be counted: it may go, it waits for a place, or its mailbox has enough. */
-type Place = 'counted' | 'deferred' | 'mailbox-full'
+/** `counted`: the mail may go. `deferred`: it waits for room. `mailbox-full`: its mailbox has had enough. */
+type CountResult = 'counted' | 'deferred' | 'mailbox-full'
 
 interface CapDeps {
   readonly hashKey: HashKey
   readonly caps: MailCaps
 }
 
-/** Those who count wait for each other, so that two workers cannot both take the last place; bounded by `lock_timeout`. */
+/** Lets one worker count at a time, so that two cannot both use the last room; `lock_timeout` bounds the wait. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 const Counts = z.object({
   mailbox: z.int(),
   domain: z.int(),
   all: z.int(),
-  domainWaits: z.boolean(),
-  allWait: z.boolean(),
+  domainHasWaiting: z.boolean(),
+  allHaveWaiting: z.boolean(),
 })
 
 /**
- * Counts a mail, or makes it wait when its domain, or all, have no room or others wait for that room already. Waiting costs
- * no attempt. The cap of the mailbox comes last, so that which mails wait says nothing of a mailbox.
+ * Counts a mail under the caps. It waits instead if the cap of its domain, or of all, is used up, or if other mails wait for
+ * that room already. Waiting costs no attempt. The cap of the mailbox is checked last, so that which mails wait reveals
+ * nothing about a mailbox.
  *
- * @param tx the mail's row is locked in it
- * @param mail.waitUntil when it is given up, should it have to wait
+ * @param tx holds the lock of the caps until it ends
+ * @param mail.waitUntil when the mail is given up, if it has to wait
  */
 export async function countMail(
   tx: Database,
   { hashKey, caps }: CapDeps,
   mail: { id: string; to: string; askedFor: boolean; waitUntil: Date },
   now: Date,
-): Promise<Place> {
+): Promise<CountResult> {
   const { mailbox, domain } = mailboxOf(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
   await tx.query(LOCK)
@@ -83,38 +84,45 @@ export async function countMail(
        (select count(*) from mails where domain_hash = $2 and counted_at > $3) as domain,
        (select count(*) from mails where counted_at > $3) as all,
        exists (select from mails where ${WAITING} and domain_hash = $2 and deferred_by = 'domain'
-               and (asked_for or not $4)) as "domainWaits",
-       exists (select from mails where ${WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allWait"`,
+               and (asked_for or not $4)) as "domainHasWaiting",
+       exists (select from mails where ${WAITING} and deferred_by = 'all' and (asked_for or not $4)) as "allHaveWaiting"`,
     [...hashes, new Date(now.getTime() - DAY_MS), mail.askedFor],
   )
   const counts = Counts.parse(rows[0])
-  const share = (cap: number) => shareOf(cap, mail.askedFor)
-  const hashed = 'mailbox_hash = $3, domain_hash = $4, hash_key = $5'
-  const values = [...hashes, hashKey.id]
-  const domainIsFull = counts.domainWaits || counts.domain >= share(caps.domain)
-  if (domainIsFull || counts.allWait || counts.all >= share(caps.all)) {
+  const share = (cap: number) => usableShare(cap, mail.askedFor)
+  const isDomainFull = counts.domainHasWaiting || counts.domain >= share(caps.domain)
+  const areAllFull = counts.allHaveWaiting || counts.all >= share(caps.all)
+  if (isDomainFull || areAllFull) {
     await tx.query(
-      `update mails set deferred_by = $2, ${hashed}, overdue_at = $6, attempts = attempts - 1, leased_until = null
+      `update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, deferred_by = $5, overdue_at = $6,
+         attempts = attempts - 1, leased_until = null
        where id = $1 and state = 'queued'`,
-      [mail.id, domainIsFull ? 'domain' : 'all', ...values, mail.waitUntil],
+      [mail.id, ...hashes, hashKey.id, isDomainFull ? 'domain' : 'all', mail.waitUntil],
     )
     return 'deferred'
   }
   if (counts.mailbox >= caps.mailbox) return 'mailbox-full'
-  await tx.query(`update mails set counted_at = $2, ${hashed} where id = $1`, [mail.id, now, ...values])
+  await tx.query(
+    'update mails set mailbox_hash = $2, domain_hash = $3, hash_key = $4, counted_at = $5 where id = $1',
+    [mail.id, ...hashes, hashKey.id, now],
+  )
   return 'counted'
 }
 
-const Verdict = z.object({ id: z.uuid(), verdict: z.enum(['counted', 'mailbox', 'domain', 'all']) })
+const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
+const JudgedMail = z.object({ id: z.uuid(), verdict: Verdict })
 
-/** So many at once, since a new mail that a person waits for is sent after those that have got their place. */
-const PLACES_AT_ONCE = 100
+/** Released mails are older than new ones, so they are sent first: a bound keeps new mails from waiting behind thousands. */
+const RELEASED_AT_ONCE = 100
 
 /**
- * What each waiting mail gets, in this order: those that a person asked for, then those of the network that got the fewest
- * of the kind within 24 hours, then the oldest. `turn` is the mail's number among those of its network and kind.
+ * Judges the waiting mails in the order in which they get room: those that a person asked for, then those of the network that
+ * got the fewest of the kind within 24 hours, then the oldest. A verdict of `domain` or `all` names the cap that the mail still
+ * waits for, and `mailbox` a mail for which only its mailbox has no room. Returns the mails for which something changes.
+ *
+ * `turn` numbers the mails of a kind that a network requested, counted ones first.
  */
-const JUDGE = `
+const JUDGE_WAITING_MAILS = `
   with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
   waiting as (
     select id, kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
@@ -144,11 +152,11 @@ const JUDGE = `
   select id, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
- * Gives waiting mails the places that have come free, at most 100 at once: they are counted, and due.
+ * Releases waiting mails for which there is room by now, at most 100 at once: they are counted, and due.
  *
- * @returns those that got a place but whose mailbox has enough
+ * @returns the ids of mails that could be released, but whose mailbox has had enough
  */
-export async function givePlaces(
+export async function releaseWaitingMails(
   tx: Database,
   { caps }: Pick<CapDeps, 'caps'>,
   now: Date,
@@ -156,21 +164,24 @@ export async function givePlaces(
   const { rowCount } = await tx.query(`select from mails where ${WAITING} limit 1`)
   if (rowCount === 0) return []
   await tx.query(LOCK)
-  const { rows } = await tx.query(JUDGE, [
+  const { rows } = await tx.query(JUDGE_WAITING_MAILS, [
     new Date(now.getTime() - DAY_MS),
-    ...[caps.domain, caps.all].flatMap((cap) => [shareOf(cap, true), shareOf(cap, false)]),
+    ...[caps.domain, caps.all].flatMap((cap) => [usableShare(cap, true), usableShare(cap, false)]),
     caps.mailbox,
   ])
-  const judged = z.array(Verdict).parse(rows)
-  const idsOf = (verdict: z.infer<typeof Verdict>['verdict']) =>
-    judged.filter((each) => each.verdict === verdict).map(({ id }) => id)
+  const judged = z.array(JudgedMail).parse(rows)
+  const idsWith = (verdict: z.infer<typeof Verdict>) =>
+    judged.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
   await tx.query(`update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING}`, [
-    idsOf('counted').slice(0, PLACES_AT_ONCE),
+    idsWith('counted').slice(0, RELEASED_AT_ONCE),
     now,
   ])
   for (const cap of ['domain', 'all'] as const)
-    await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${WAITING}`, [idsOf(cap), cap])
-  return idsOf('mailbox')
+    await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${WAITING}`, [
+      idsWith(cap),
+      cap,
+    ])
+  return idsWith('mailbox')
 }
 
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])

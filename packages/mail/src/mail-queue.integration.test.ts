@@ -1,13 +1,13 @@
 import { listen } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, startMailing } from '../test/start-mailing.ts'
-import { hasPlace, insertMail, MAILS_CHANNEL, mailQueue, tellMails } from './mail-queue.ts'
+import { insertMail, MAILS_CHANNEL, mailQueue, mayWait, tellMails } from './mail-queue.ts'
 
 /** Committed, and no mailer is notified. */
 async function keepMail(mailing: Mailing): Promise<string> {
   const mail = { kind: 'note', about: 'x', to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   const { id, values } = mailQueue(mailing).seal(mail, mailing.clock.now)
-  const statement = `${insertMail({ first: 1 })} where ${hasPlace({ first: 1 })}`
+  const statement = `${insertMail({ first: 1 })} where ${mayWait({ first: 1 })}`
   await mailing.db.query(statement, values)
   return id
 }

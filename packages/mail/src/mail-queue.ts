@@ -4,7 +4,7 @@ import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { contentPlace, type Mail, MailContent } from './mail.ts'
-import { scaledWaitingBounds, shareOf, WAITING, type WaitingBounds } from './mail-caps.ts'
+import { scaledWaitingBounds, usableShare, WAITING, type WaitingBounds } from './mail-caps.ts'
 
 /** Mailers listen on it, and look for mails that are due when they are notified. */
 export const MAILS_CHANNEL = 'mails'
@@ -16,7 +16,7 @@ export interface MailQueue {
    *
    * @param dueAt when the mail is to be sent, at the earliest; its age and its `Date` count from then. `now` when absent
    * @returns the mail's id, a UUID.
-   * @throws {Problem} 429 when too many mails of the kind wait for the sender, or too many in all
+   * @throws {Problem} 429 when too many mails wait for room: of this kind and sender, or in all
    * @throws {z.ZodError} for an addressee that is not one address, a line end or control character in a header, a text
    *   over 20 000 characters; its messages quote nothing.
    */
@@ -34,7 +34,7 @@ export interface MailQueue {
 interface SealedMail {
   /** A UUID. */
   readonly id: string
-  /** The parameters of `insertMail`, then those of `hasPlace`. */
+  /** The parameters of `insertMail`, followed by the bounds that `mayWait` compares with. */
   readonly values: readonly unknown[]
 }
 
@@ -64,12 +64,13 @@ export function insertMail({ first, from }: { first: number; from?: string }): s
 }
 
 /**
- * SQL that says whether a mail may wait, should it have to: a condition of the statement that keeps it. Statements at the
- * same time do not see each other's mails, and a mail begins to wait when a worker finds no room for it.
+ * SQL condition for the statement that keeps a mail: so few mails wait that this one may wait, too, if it has to. The bound
+ * is approximate: simultaneous statements do not see each other's mails, and a mail counts as waiting only once a worker
+ * found no room for it.
  *
  * @param options.first as for `insertMail`
  */
-export function hasPlace({ first }: { first: number }): string {
+export function mayWait({ first }: { first: number }): string {
   const parameter = (name: keyof typeof COLUMNS) => `$${first + NAMES.indexOf(name)}`
   const bound = first + NAMES.length
   return `(${parameter('sender_hash')}::bytea is null or (
@@ -80,22 +81,22 @@ export function hasPlace({ first }: { first: number }): string {
 
 const RETRY_SECONDS = 600
 
-/** For a mail that was not kept, since `hasPlace` said no. */
-export const noPlaceForMail = (): Problem =>
+/** What to throw when `mayWait` kept a mail from being stored. */
+export const tooManyMailsWaiting = (): Problem =>
   new Problem('rate-limited', {
-    detail: `Too many mails wait to be sent. Nothing was done. Try again in ${RETRY_SECONDS} seconds.`,
+    detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_SECONDS} seconds.`,
     headers: { 'retry-after': String(RETRY_SECONDS) },
     extensions: { policy: 'mails-waiting' },
   })
 
-const ADD = `with mail as (${insertMail({ first: 1 })} where ${hasPlace({ first: 1 })} returning id)
+const ADD = `with mail as (${insertMail({ first: 1 })} where ${mayWait({ first: 1 })} returning id)
   ${NOTIFY_MAILERS} from mail`
 
 export function mailQueue(deps: {
   sealingKeys: SealingKeys
   /** For the hashes of senders. */
   hashKey: HashKey
-  /** Those of production when absent. */
+  /** The production bounds when absent. */
   waiting?: WaitingBounds
 }): MailQueue {
   const { sealingKeys, hashKey, waiting = scaledWaitingBounds(1) } = deps
@@ -103,7 +104,7 @@ export function mailQueue(deps: {
     const id = randomUUID()
     const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
     const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
-    const bounds = [waiting.sender, shareOf(waiting.all, askedFor)]
+    const bounds = [waiting.sender, usableShare(waiting.all, askedFor)]
     const values = [id, kind, about, sealed, randomUUID(), dueAt, dueAt, senderHash, askedFor, ...bounds]
     return { id, values }
   }
@@ -112,7 +113,7 @@ export function mailQueue(deps: {
     async add(tx, mail, now, dueAt = now) {
       const { id, values } = seal(mail, dueAt)
       const { rowCount } = await tx.query(ADD, values)
-      if (rowCount === 0) throw noPlaceForMail()
+      if (rowCount === 0) throw tooManyMailsWaiting()
       return id
     },
   }

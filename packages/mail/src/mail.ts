@@ -38,13 +38,16 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of what it is about, for the handlers of its kind. Never an address. */
   readonly about: string
-  /** The network of who asked for it, as `RequestFacts.network` has it. Absent for a mail that no cap holds back. */
+  /** The network that requested it, as `RequestFacts.network` returns it. Absent for a mail that no cap applies to. */
   readonly sender?: string
-  /** Whether a person is known to have asked for it: such mails have a reserve in each cap. */
+  /** Whether a person is known to have asked for it: part of each cap is reserved for such mails. */
   readonly askedFor?: boolean
 }
 
-/** What becomes of a mail: accepted by the server; not wanted any more, over the cap of its mailbox or without a place for too long; given up. */
+/**
+ * What becomes of a mail. `sent`: the server accepted it. `dropped`: nobody wants it any more, its mailbox has had enough, or
+ * it waited too long for room under a cap. `dead`: the server refused it for good, or every attempt failed.
+ */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
 export const contentPlace = (id: string) => `mails/${id}/mail`

@@ -2,11 +2,17 @@ import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { listen } from '@plainpath/postgres'
 import type { Registry } from 'prom-client'
-import { givePlaces, type MailCaps, scaledMailCaps } from './mail-caps.ts'
+import { type MailCaps, releaseWaitingMails, scaledMailCaps } from './mail-caps.ts'
 import { mailMetrics } from './mail-metrics.ts'
 import { MAILS_CHANNEL } from './mail-queue.ts'
 import { type SendMailDeps, sendMail, settle } from './send-mail.ts'
-import { findSpentMails, findWaitedOut, forgetMails, type LeasedMail, leaseNextMail } from './stored-mail.ts'
+import {
+  findMailsToGiveUp,
+  findSpentMails,
+  forgetMails,
+  type LeasedMail,
+  leaseNextMail,
+} from './stored-mail.ts'
 
 const UPKEEP_MS = 10_000
 const CONCURRENCY = 2
@@ -35,8 +41,8 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
 
 export interface Mailer extends AsyncDisposable {
   /**
-   * What it also does every 10 s: gives waiting mails the places that came free under the caps, settles mails that have no
-   * attempt left or waited for too long, and erases what was kept long enough.
+   * What it also does every 10 s: releases waiting mails for which the caps have room, settles mails that have no attempt left
+   * or waited too long, and erases what was kept long enough.
    */
   upkeep(): Promise<void>
 }
@@ -85,19 +91,20 @@ export function openMailer(options: MailerOptions): Mailer {
       log.warn('a mail was not sent, and is tried again', { mail: mail.id, error }),
     )
 
-  /** Reports a mail that found no place in time, unless nobody waits for it any more. */
+  /** Drops a mail that waited too long, and reports it unless nobody wants it any more. */
   async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
     const wanted = options.handlers[kind]?.wanted
-    if (wanted && !(await wanted(about))) return await settle(deps, id, 'dropped', 'unwanted')
-    await settle(deps, id, 'dropped', 'waited')
-    log.error('a mail found no place under the caps in time, and is not sent', { mail: id })
+    const isWanted = wanted === undefined || (await wanted(about))
+    await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
+    if (isWanted)
+      log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
   }
 
   async function upkeep(): Promise<void> {
     for (const id of await findSpentMails(db, now())) await settle(deps, id, 'dead', 'spent')
-    for (const waited of await findWaitedOut(db, now())) await giveUp(waited)
-    const withoutRoom = await db.transaction((tx) => givePlaces(tx, deps, now()))
-    for (const id of withoutRoom) await settle(deps, id, 'dropped', 'cap-mailbox')
+    for (const mail of await findMailsToGiveUp(db, now())) await giveUp(mail)
+    const overMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
+    for (const id of overMailboxCap) await settle(deps, id, 'dropped', 'cap-mailbox')
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())

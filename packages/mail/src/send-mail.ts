@@ -16,11 +16,11 @@ export interface MailHandler {
   settled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
   /** False for mail to ourselves, which no cap holds back. */
   readonly capped?: boolean
-  /** How long after it was added a mail may wait for a place under a cap, in milliseconds; two days when absent. */
-  readonly waitsMs?: number
+  /** How long after it was added a mail may wait for room under a cap, in milliseconds; two days when absent. */
+  readonly maxWaitMs?: number
   /**
-   * Called before each attempt to send a mail that had to wait: lets its links last as long as the mail says, from now on.
-   * The mail was in nobody's hands, so the links themselves are as good as new.
+   * Called before each attempt to send a mail that had to wait: its links then work from `now` for as long as the mail says.
+   * They need no new secrets, because nobody has seen the mail.
    */
   renew?(about: string, now: Date): Promise<void>
 }
@@ -65,18 +65,23 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   // A newer release may know the kind: the mail waits for it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = openContent(deps.sealingKeys, mail)
-  if (handler.capped !== false && !mail.counted) {
+  if (handler.capped !== false && !mail.isCounted) {
     const { id, askedFor, createdAt } = mail
-    const waitUntil = new Date(createdAt.getTime() + (handler.waitsMs ?? RULES.mailWaitsMs))
+    const waitUntil = new Date(createdAt.getTime() + (handler.maxWaitMs ?? RULES.mailWaitsMs))
     const counting = { id, to: content.to, askedFor, waitUntil }
-    const place = await deps.db.transaction((tx) => countMail(tx, deps, counting, deps.now()))
-    if (place === 'deferred') return
-    if (place === 'mailbox-full') return await settle(deps, id, 'dropped', 'cap-mailbox')
+    const result = await deps.db.transaction((tx) => countMail(tx, deps, counting, deps.now()))
+    if (result === 'deferred') return
+    if (result === 'mailbox-full') {
+      await settle(deps, id, 'dropped', 'cap-mailbox')
+      return
+    }
   }
-  if (mail.hasWaited) await handler.renew?.(mail.about, deps.now())
-  // After the caps, so that which mails wait for a place does not tell which of them are wanted.
-  if (handler.wanted && !(await handler.wanted(mail.about)))
-    return await settle(deps, mail.id, 'dropped', 'unwanted')
+  if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
+  // After the caps, so that which mails wait does not reveal which of them are wanted.
+  if (handler.wanted && !(await handler.wanted(mail.about))) {
+    await settle(deps, mail.id, 'dropped', 'unwanted')
+    return
+  }
   await deps.transport.send({
     ...content,
     messageId: mail.messageId,
@@ -99,7 +104,8 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
   const until = performance.now() + SETTLED_WITHIN_MS
   for (;;) {
     try {
-      return await settle(deps, id, 'sent', 'accepted')
+      await settle(deps, id, 'sent', 'accepted')
+      return
     } catch (error) {
       if (!isUnavailable(error) || performance.now() > until) throw error
       await sleep(PAUSE_MS)
@@ -107,7 +113,7 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
   }
 }
 
-/** Settles it with what its kind does then, once, whoever else tries. */
+/** Settles a mail together with what its kind does then, unless it was settled before. */
 export async function settle(
   deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
   id: string,

@@ -7,7 +7,7 @@ import { WAITING } from './mail-caps.ts'
 /**
  * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.
  * Leasing it moves that time to the end of the lease, so a mail whose worker is killed falls due by itself. A mail that waits
- * for a place under a cap is not due, however: `overdue_at` is then when it is given up.
+ * for room under a cap (`WAITING`) is not due: its `overdue_at` is when it is given up.
  */
 
 /** The pauses are e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven of them take about 16 hours. */
@@ -43,16 +43,17 @@ const LeasedMail = z
     sealed,
     messageId,
     createdAt,
-    counted: mail.counted_at !== null,
-    /** It had to wait for a place under a cap. */
-    hasWaited: mail.deferred_by !== null,
+    isCounted: mail.counted_at !== null,
+    /** When it got room under the caps, if it had to wait for that. */
+    releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
 
 /** A mail that this worker alone may send until its lease ends. `attempts` counts this one. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
- * Leases the mail that has been due the longest, first of those that a person asked for. Workers skip rows that others are leasing at this moment.
+ * Leases the mail that has been due the longest, those that a person asked for before all others. Workers skip rows that
+ * others are leasing at this moment.
  *
  * @param domain completes the Message-ID before the first attempt
  * @returns undefined when no mail is due
@@ -85,7 +86,7 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
 
 /**
  * Settles a mail once. Its content goes at once, or for a dead one with `forgetMails`. A mail that was dropped at its first
- * attempt never went to a server, and gives its place under the caps back.
+ * attempt never went to a server, and no longer counts under the caps.
  */
 export async function settleMail(
   tx: Database,
@@ -113,8 +114,8 @@ export async function findSpentMails(db: Database, now: Date): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** Mails that have waited for a place for as long as they may. */
-export async function findWaitedOut(
+/** @returns mails that have waited for room under a cap for as long as they may */
+export async function findMailsToGiveUp(
   db: Database,
   now: Date,
 ): Promise<{ id: string; kind: string; about: string }[]> {
@@ -125,7 +126,7 @@ export async function findWaitedOut(
   return rows
 }
 
-/** Erases what was kept long enough: contents of dead mails, hashes of the caps, and settled rows. */
+/** Erases what was kept long enough: contents of dead mails, hashes of the caps and of networks, and settled rows. */
 export async function forgetMails(db: Database, now: Date): Promise<void> {
   const ago = (ms: number) => new Date(now.getTime() - ms)
   await db.query(

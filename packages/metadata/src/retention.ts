@@ -12,7 +12,7 @@ const OF_CLAIMS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
     how: 'Encrypted. Keyed hashes of the address and the mailbox let us count and keep your no.',
-    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} from our mail, which can wait for ${durationIn('hour', RULES.dayMailWaitsMs)}.`,
+    until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
     what: 'That an agent asked somebody, and what came of it',
@@ -50,7 +50,7 @@ const CONTACT: readonly RetentionRow[] = [
   {
     what: 'A message that you wrote to us, the address for the answer, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
-    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our mail, which can wait for ${durationIn('hour', RULES.dayMailWaitsMs)}.`,
+    until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
     what: 'That there was a message: its number, topic, guide, state and times, and the number of the confirmation that its agent had',
@@ -97,9 +97,9 @@ export const RETENTION: readonly RetentionRow[] = [
     until: `For ${durationIn('day', RULES.mailKeptMs)}.`,
   },
   {
-    what: 'From which network a mail was asked for, so that nobody uses up the mails of all',
+    what: 'Which network a mail was requested from, so that no network can use up the mails of everybody',
     how: 'Only a keyed hash of the IPv4 address, or of the beginning (/48) of the IPv6 address.',
-    until: `Until the mail was sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
+    until: `Until the mail is sent or dropped, and for a day and ${durationIn('hour', RULES.mailCountedMs - DAY_MS)} more.`,
   },
   ...CONTACT,
   {

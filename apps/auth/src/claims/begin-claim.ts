@@ -17,9 +17,9 @@ const newId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('
  * job are kept. Whether the mail goes is decided when it is due.
  *
  * @param request.email an address that has a canonical form
- * @param request.network that asks, as `RequestFacts` has it
+ * @param request.network of the caller, as `RequestFacts.network` returns it
  * @returns undefined when the agent has ended meanwhile
- * @throws {Problem} 429 when too many mails of the network wait
+ * @throws {Problem} 429 when too many mails wait
  */
 export async function beginClaim(
   {

@@ -61,7 +61,7 @@ export const claimMailHandlers = (deps: {
 }): Record<ClaimMail['kind'], MailHandler> => ({
   'claim-link': {
     wanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
-    waitsMs: RULES.dayMailWaitsMs,
+    maxWaitMs: RULES.dayMailWaitsMs,
     renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
     settled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
   },

@@ -183,7 +183,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       return stateAt(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
     },
 
-    /** The link of a mail that goes out late works as long as if it had gone out at once; the attempt is kept no longer. */
+    /** Lets the link work from `now` for its full time, because its mail goes out late; never longer than the attempt is kept. */
     async renewLink(id: string, now: Date): Promise<void> {
       await db.query(
         `update claim_attempts set link_expires_at = least($2, created_at + make_interval(secs => $3))

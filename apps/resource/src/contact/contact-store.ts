@@ -43,8 +43,8 @@ const CONTACT_MAIL = {
 
 const ERASED_AT_ONCE = 1000
 
-/** Since when the link of an unconfirmed message works, in SQL. */
-const LINK_SINCE = 'coalesce(link_renewed_at, created_at)'
+/** SQL: when the time of the link of an unconfirmed message began. */
+const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 
 const State = z.object({ status: ContactStatus, heldUntil: z.date() })
 
@@ -99,7 +99,7 @@ export function contactStore(deps: {
     /**
      * Keeps a message from the page, with the mail whose link sends it.
      *
-     * @throws {Problem} 429 when too many mails of the sender wait
+     * @throws {Problem} 429 when too many mails wait
      */
     keepUnconfirmed: (
       message: NewMessage,
@@ -115,7 +115,7 @@ export function contactStore(deps: {
         await mails.add(tx, confirm, message.createdAt)
       }),
 
-    /** The link of a mail that goes out late works as long as if it had gone out at once: until two days after the message. */
+    /** Lets the link work from `now` for its full time, because its mail goes out late; at most until two days after the message. */
     async renewLink(id: string, now: Date): Promise<void> {
       await db.query(
         `update contact_messages set link_renewed_at = least($2, created_at + make_interval(secs => $3))
@@ -128,7 +128,7 @@ export function contactStore(deps: {
     confirm: (linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>> =>
       db.transaction(async (tx) => {
         const { rows } = await tx.query<{ content_hash: Buffer | null }>(
-          `select * from contact_messages where link_hash = $1 and ${LINK_SINCE} > $2 for update`,
+          `select * from contact_messages where link_hash = $1 and ${LINK_STARTED_AT} > $2 for update`,
           [linkHash, new Date(now.getTime() - RULES.unconfirmedMessageMs)],
         )
         if (!rows[0]) return err('not-found')
@@ -245,7 +245,7 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
     `(select id from contact_messages where ${condition} limit ${ERASED_AT_ONCE})`
   const erased = [
     await db.query(
-      `delete from contact_messages where id in ${some(`state = 'unconfirmed' and created_at <= $1 and ${LINK_SINCE} <= $1`)}`,
+      `delete from contact_messages where id in ${some(`state = 'unconfirmed' and created_at <= $1 and ${LINK_STARTED_AT} <= $1`)}`,
       [ago(RULES.unconfirmedMessageMs)],
     ),
     await db.query(
@@ -285,7 +285,7 @@ export const contactMailHandlers = (contact: ContactStore): Record<string, MailH
   [CONTACT_MAIL.receipt]: { capped: false, wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
   [CONTACT_MAIL.confirm]: {
     wanted: (id) => contact.isIn(id, ['unconfirmed']),
-    waitsMs: RULES.dayMailWaitsMs,
+    maxWaitMs: RULES.dayMailWaitsMs,
     renew: (id, now) => contact.renewLink(id, now),
   },
 })

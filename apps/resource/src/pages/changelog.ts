@@ -50,7 +50,7 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
-        text: 'A mail that finds no room under the daily number of mails to its domain, or of all, waits and goes out later; before, it was lost. Mails that a person asks for have room of their own. While too many mails of a network wait, joining, leaving, writing by the form and beginning a verification are answered 429. Joining again sends a mail that was never sent.',
+        text: 'Once a day’s mails to a domain, or in all, are used up, further mails wait and go out later; before, they were dropped. A part is reserved for mails that a person asks for. If too many mails are waiting, joining, leaving, writing by the form and beginning a verification are refused with 429. Joining again sends a mail that was never sent.',
         operations: [],
       },
       {

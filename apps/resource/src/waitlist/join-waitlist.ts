@@ -22,12 +22,12 @@ export type JoinWaitlist = (
 ) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 /**
- * Adds a person to the waitlist, once for each mailbox, and keeps the one mail that follows. For one that is on it already
- * the mail is kept again, with new links, if it was dropped or given up before it was sent.
+ * Adds a person to the waitlist, once for each mailbox, and queues the one mail that follows. If the person is on it already,
+ * but that mail was dropped or given up before it was sent, queues it again with new links.
  *
  * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
- * @throws {Problem} 429 when too many asked for this mailbox, or too many mails of the network wait; and what the store throws: then the entry may or may not
- *   have been kept, and asking again is safe.
+ * @throws {Problem} 429 when too many asked for this mailbox, or too many mails wait; and what the store throws: then the entry
+ *   may or may not have been kept, and asking again is safe.
  */
 export const joinWaitlist =
   (deps: {

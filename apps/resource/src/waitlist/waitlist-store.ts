@@ -1,12 +1,12 @@
 import { err, ok, ReferralSlug, type Result, RULES } from '@plainpath/domain'
 import {
-  hasPlace,
   insertMail,
   type MailContent,
   type MailHandler,
   type MailQueue,
   type MailTeller,
-  noPlaceForMail,
+  mayWait,
+  tooManyMailsWaiting,
 } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
@@ -28,18 +28,18 @@ export interface NewWaitlistEntry {
   /** The links in the mail. */
   readonly confirmLink: StoredLink
   readonly removeLink: StoredLink
-  readonly mail: SentMail
+  readonly mail: RequestedMail
 }
 
-/** A mail with the network that asked for it. */
-type SentMail = MailContent & { readonly sender: string }
+/** A mail and the network that requested it. */
+type RequestedMail = MailContent & { readonly sender: string }
 type JoinedMail = Pick<NewWaitlistEntry, 'canonicalEmail' | 'confirmLink' | 'removeLink' | 'mail'>
 
 /** Somebody who asks to be forgotten, or for whom somebody asks. */
 interface ForgetRequest {
   readonly canonicalEmail: string
   readonly link: StoredLink
-  readonly mail: SentMail
+  readonly mail: RequestedMail
   readonly askedAt: Date
 }
 
@@ -49,13 +49,13 @@ const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } a
 /** What the address of an entry is sealed for. @param id of the entry */
 export const emailPlace = (id: string): string => `waitlist_entries/${id}/email`
 
-/** The entry, both of its links and its mail, or no row where the address is known or there is no place for the mail. */
+/** The entry, both of its links and its mail, or no row where the address is known or too many mails wait. */
 const ADD_ENTRY = `
   with entry as (
     insert into waitlist_entries
       (id, email_sealed, email_hash, email_hash_key, referral_slug, referred_by, joined_at)
     select $1::uuid, $2::bytea, $3::bytea, $4::text, $5::text,
-      (select id from waitlist_entries where referral_slug = $6), $7::timestamptz where ${hasPlace({ first: 10 })}
+      (select id from waitlist_entries where referral_slug = $6), $7::timestamptz where ${mayWait({ first: 10 })}
     on conflict on constraint waitlist_entries_email_hash do nothing
     returning email_hash, joined_at),
   links as (
@@ -64,7 +64,7 @@ const ADD_ENTRY = `
     from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose))
   ${insertMail({ first: 10, from: 'entry' })}`
 
-/** Whether the mail of an entry was dropped or given up, and none is sent or to be sent. Rows of mails go after 30 days. */
+/** SQL condition: the mail of an entry was dropped or given up, and no other was sent or is queued. Rows of mails go after 30 days. */
 const IS_UNSENT = `exists (select from waitlist_links l join mails m on m.about = l.id::text
     where l.email_hash = e.email_hash and l.purpose = 'confirm' and m.state in ('dropped', 'dead'))
   and not exists (select from waitlist_links l join mails m on m.about = l.id::text
@@ -81,13 +81,13 @@ export function waitlistStore(deps: {
 }) {
   const { db, sealingKeys, hashKey, mails, mailTeller, tellErased } = deps
   const hashOf = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
-  const isThere = async (hash: Buffer) =>
+  const isOnList = async (hash: Buffer) =>
     (await db.query('select from waitlist_entries where email_hash = $1', [hash])).rowCount === 1
   return {
     /**
      * Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept.
      *
-     * @throws {Problem} 429 when there is no place for the mail
+     * @throws {Problem} 429 when too many mails wait
      */
     async add(entry: NewWaitlistEntry): Promise<Result<void, 'already-joined'>> {
       const about = entry.confirmLink.id
@@ -106,8 +106,8 @@ export function waitlistStore(deps: {
       ]
       const { rowCount } = await db.query(ADD_ENTRY, values, 'add-waitlist-entry')
       if (rowCount === 0) {
-        if (await isThere(hashOf(entry.canonicalEmail))) return err('already-joined')
-        throw noPlaceForMail()
+        if (await isOnList(hashOf(entry.canonicalEmail))) return err('already-joined')
+        throw tooManyMailsWaiting()
       }
       mailTeller.tell()
       return ok(undefined)
@@ -122,7 +122,7 @@ export function waitlistStore(deps: {
       return rows[0] && ReferralSlug.parse(rows[0].slug)
     },
 
-    /** Keeps the mail of an entry again, with other links, unless somebody else did so or it was sent meanwhile. */
+    /** Queues the mail of an entry again, with new links, unless it was queued again or sent meanwhile. */
     addMailAgain: ({ canonicalEmail, confirmLink, removeLink, mail }: JoinedMail, now: Date): Promise<void> =>
       db.transaction(async (tx) => {
         const hash = hashOf(canonicalEmail)
@@ -180,7 +180,7 @@ export function waitlistStore(deps: {
       return rows.length === 1
     },
 
-    /** A link to leave whose mail goes out late works as long as if it had gone out at once. */
+    /** Lets a link to leave work from `now` for its full time, because its mail goes out late. */
     async renewForgetLink(linkId: string, now: Date): Promise<void> {
       await db.query(`update waitlist_links set created_at = $2 where id = $1 and purpose = 'forget'`, [
         linkId,

@@ -43,10 +43,9 @@ export const beginClaim = defineOperation({
   description:
     `${CLIENT_AUTHENTICATION} A mail with one link goes to the address; ` +
     'show the person the `match_phrase`, and ask them for the code that the page behind the link shows. The answer ' +
-    'is the same for every address, and says nothing of whether a mail went. While many mails to its domain are asked for it can be late by ' +
-    `${durationIn('hour', RULES.dayMailWaitsMs)}, and its ` +
-    'link then works until after `expires_at`; while too many wait the answer is 429 (`policy` `mails-waiting`). Asking ' +
-    'again supersedes the attempt before.',
+    'is the same for every address, and says nothing of whether a mail went. If many mails to the domain are requested, the mail can be up to ' +
+    `${durationIn('hour', RULES.dayMailWaitsMs)} late, and its link then works beyond \`expires_at\`; ` +
+    'if too many are waiting, the response is 429 (`policy` `mails-waiting`). Asking again supersedes the attempt before.',
   access: 'client',
   request: { body: BeginClaimRequest },
   bodyExamples: { email: () => ({ email: 'ana@example.org' }) },

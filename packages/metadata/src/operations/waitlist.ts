@@ -23,9 +23,9 @@ export const joinWaitlist = defineOperation({
   description:
     'Ask the person before you send their address. Addresses compare without regard to case; of any number of ' +
     'simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, ' +
-    'and pages to confirm and to leave; if it was never sent, a repeated request sends it again. While many mails to ' +
-    `its domain are asked for it can be late by ${durationInWords('day', RULES.mailWaitsMs)}, and while too many wait ` +
-    'the answer is 429 (`policy` `mails-waiting`). Referrals count once confirmed. Public: no token is needed.',
+    'and pages to confirm and to leave; if it was never sent, a repeated request sends it again. If many mails to ' +
+    `the domain are requested, it can be up to ${durationInWords('day', RULES.mailWaitsMs)} late; if too many are waiting, ` +
+    'the response is 429 (`policy` `mails-waiting`). Referrals count once confirmed. Public: no token is needed.',
   access: 'public',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
@@ -58,7 +58,7 @@ export const forgetWaitlist = defineOperation({
   summary: 'Ask to be taken off the waitlist',
   description:
     'If the address is on the list, a mail with a link to a page that takes it off follows. The answer is the same for ' +
-    'every address. While too many mails wait to be sent it is 429 (`policy` `mails-waiting`). Public: no token is needed.',
+    'every address. If too many mails are waiting to be sent, it is 429 (`policy` `mails-waiting`). Public: no token is needed.',
   access: 'public',
   request: { body: ForgetWaitlistRequest },
   bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },
