@@ -168,6 +168,32 @@ test('a mail whose mailbox has had enough by then is dropped instead of released
   expect(addressees(mailing).filter((name) => name === 'ana')).toHaveLength(2)
 })
 
+test('a mail that got room, and was not delivered for over a day, is counted anew instead of given up', async () => {
+  await using mailing = await startMailing()
+  const mailer = mailing.start({ caps: { ...WIDE, domain: 1 } })
+  await mailing.becomes(await mailing.add(), 'sent')
+  const deferred = await mailing.add()
+  await waiting(mailing, 1)
+  later(mailing, DAY_MS)
+  mailing.server.refuseNext({ at: 'data', code: 451 })
+  await mailer.upkeep()
+  await expect
+    .poll(() => mailing.state(deferred), { timeout: 10_000 })
+    .toMatchObject({
+      attempts: 1,
+      leased_until: null,
+    })
+  await mailing.db.query(`update mails set overdue_at = $1 where id = $2`, [
+    new Date(mailing.clock.now.getTime() + 27 * 3600_000),
+    deferred,
+  ])
+  later(mailing, 26 * 3600_000)
+  await mailer.upkeep()
+  later(mailing, 3600_000)
+  await mailer.upkeep()
+  await mailing.becomes(deferred, 'sent')
+})
+
 test('which mails wait does not reveal which of them are wanted, and an unwanted one does not count', async () => {
   await using mailing = await startMailing()
   const isWanted = async (about: string) => about === 'wanted'

@@ -134,8 +134,9 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
        (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH})`,
     [ago(DEAD_CONTENT_MS)],
   )
+  // A mail that is still to be sent is counted anew. With `deferred_by` it would wait instead, and soon be given up.
   await db.query(
-    `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null where id in
+    `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null, deferred_by = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH})`,
     [ago(RULES.mailCountedMs)],
   )
