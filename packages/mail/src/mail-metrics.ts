@@ -4,8 +4,10 @@ import { z } from 'zod'
 import type { MailOutcome } from './mail.ts'
 import { WAITING } from './mail-caps.ts'
 
+const CAPS = ['domain', 'all'] as const
+
 const Rows = z.array(
-  z.object({ kind: z.string(), cap: z.enum(['domain', 'all']).nullable(), count: z.int(), oldest: z.date() }),
+  z.object({ kind: z.string(), cap: z.enum(CAPS).nullable(), count: z.int(), oldest: z.date() }),
 )
 
 /** Why a mail was dropped or given up. */
@@ -17,7 +19,7 @@ export interface MailMetrics {
 }
 
 /**
- * What waits is read when somebody asks; while the store is away the last numbers stand.
+ * Numbers of waiting mails are read once for each scrape; while the database is away the last ones stand.
  *
  * @param options.kinds that are shown as 0 while there are none, so that the first one is a change
  */
@@ -26,45 +28,47 @@ export function mailMetrics(
   { db, kinds, now }: { db: Database; kinds: readonly string[]; now: () => Date },
 ): MailMetrics {
   const registers = [registry]
+  let reading: Promise<void> | undefined
+  // A scrape collects all three gauges at once.
+  const collect = () => (reading ??= readGauges().finally(() => (reading = undefined)))
+  const queued = new Gauge({
+    name: 'mails_queued',
+    help: 'Mails that wait to be sent, by kind, without those that wait for room under a cap',
+    labelNames: ['kind'],
+    registers,
+    collect,
+  })
   const oldest = new Gauge({
     name: 'mails_oldest_queued_seconds',
     help: 'Age of the oldest mail that waits, by kind; a mail that is to be sent later has none until then',
     labelNames: ['kind'],
     registers,
+    collect,
   })
   const deferred = new Gauge({
     name: 'mails_deferred',
-    help: 'Mails that wait for a place under the cap of their domain or of all, by kind and cap',
+    help: 'Mails that wait for room under the cap of their domain or of all, by kind and cap',
     labelNames: ['kind', 'cap'],
     registers,
+    collect,
   })
-  const queued = new Gauge({
-    name: 'mails_queued',
-    help: 'Mails that wait to be sent, by kind, without those that wait for a place under a cap',
-    labelNames: ['kind'],
-    registers: [],
-    async collect() {
-      const waiting = await readWaiting(db)
-      if (waiting === undefined) return
-      this.reset()
-      oldest.reset()
-      deferred.reset()
-      for (const kind of kinds) {
-        this.set({ kind }, 0)
-        oldest.set({ kind }, 0)
-        for (const cap of ['domain', 'all']) deferred.set({ kind, cap }, 0)
-      }
-      for (const { kind, cap, count, oldest: createdAt } of waiting) {
-        if (cap) {
-          deferred.set({ kind, cap }, count)
-          continue
-        }
-        this.set({ kind }, count)
+  async function readGauges(): Promise<void> {
+    const rows = await readQueued(db)
+    if (rows === undefined) return
+    for (const gauge of [queued, oldest, deferred]) gauge.reset()
+    for (const kind of kinds) {
+      queued.set({ kind }, 0)
+      oldest.set({ kind }, 0)
+      for (const cap of CAPS) deferred.set({ kind, cap }, 0)
+    }
+    for (const { kind, cap, count, oldest: createdAt } of rows) {
+      if (cap) deferred.set({ kind, cap }, count)
+      else {
+        queued.set({ kind }, count)
         oldest.set({ kind }, Math.max(0, now().getTime() - createdAt.getTime()) / 1_000)
       }
-    },
-  })
-  registry.registerMetric(queued)
+    }
+  }
   const settled = new Counter({
     name: 'mails_settled_total',
     help: 'Mails sent, dropped or given up, by kind and reason',
@@ -89,7 +93,7 @@ export function mailMetrics(
   }
 }
 
-async function readWaiting(db: Database) {
+async function readQueued(db: Database) {
   try {
     const { rows } = await db.query(
       `select kind, case when ${WAITING} then deferred_by end as cap, count(*) as count, min(created_at) as oldest
