@@ -81,6 +81,8 @@ test.for([
     later(mailing, 1)
     await mailer.upkeep()
     expect(await mailing.becomes(deferred, 'sent')).toMatchObject({ attempts: 1 })
+    const date = new Date(mailing.server.received.at(-1)?.parsed.date ?? '')
+    expect(Math.abs(date.getTime() - mailing.clock.now.getTime())).toBeLessThan(1_000)
     expect(renewed).toEqual([['late', mailing.clock.now]])
   },
 )
@@ -237,7 +239,7 @@ test.for([
       left,
     ])
     later(mailing, 1)
-    await mailer.upkeep()
+    await Promise.all([mailer.upkeep(), mailer.upkeep()])
     expect(await mailing.state(lost)).toMatchObject({ state: 'dropped', mail_sealed: null })
     expect(await metrics(mailing)).toContain(
       'mails_settled_total{kind="note",outcome="dropped",reason="waited"} 1',

@@ -95,8 +95,8 @@ export function openMailer(options: MailerOptions): Mailer {
   async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
     const wanted = options.handlers[kind]?.wanted
     const isWanted = wanted === undefined || (await wanted(about))
-    await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
-    if (isWanted)
+    const hasDropped = await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
+    if (isWanted && hasDropped)
       log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
   }
 

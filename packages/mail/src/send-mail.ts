@@ -86,7 +86,8 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     ...content,
     messageId: mail.messageId,
     from: deps.from,
-    date: mail.createdAt,
+    // A link that works for a day would look expired under the date of yesterday.
+    date: mail.releasedAt ?? mail.createdAt,
   })
   await settleSent(deps, mail.id)
 }
@@ -113,13 +114,17 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
   }
 }
 
-/** Settles a mail together with what its kind does then, unless it was settled before. */
+/**
+ * Settles a mail together with what its kind does then.
+ *
+ * @returns false when it was settled before
+ */
 export async function settle(
   deps: Pick<SendMailDeps, 'db' | 'handlers' | 'metrics' | 'now'>,
   id: string,
   outcome: MailOutcome,
   reason: SettledReason,
-): Promise<void> {
+): Promise<boolean> {
   const settled = await deps.db.transaction(async (tx) => {
     const now = deps.now()
     const mail = await settleMail(tx, id, outcome, now)
@@ -127,4 +132,5 @@ export async function settle(
     return mail
   })
   if (settled) deps.metrics.settled(settled.kind, outcome, reason)
+  return settled !== undefined
 }
