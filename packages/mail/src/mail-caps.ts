@@ -172,10 +172,11 @@ export async function releaseWaitingMails(
   const judged = z.array(JudgedMail).parse(rows)
   const idsWith = (verdict: z.infer<typeof Verdict>) =>
     judged.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
-  await tx.query(`update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING}`, [
-    idsWith('counted').slice(0, RELEASED_AT_ONCE),
-    now,
-  ])
+  // Another mailer may be giving up a mail whose time is over.
+  await tx.query(
+    `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING} and overdue_at > $2`,
+    [idsWith('counted').slice(0, RELEASED_AT_ONCE), now],
+  )
   for (const cap of ['domain', 'all'] as const)
     await tx.query(`update mails set deferred_by = $2 where id = any ($1) and ${WAITING}`, [
       idsWith(cap),

@@ -173,6 +173,25 @@ test('a mail that had all its attempts from killed workers is dead', async () =>
   expect((await mailing.becomes(id, 'dead'))['attempts']).toBe(12)
 })
 
+test('a mail that cannot be settled keeps no other from being settled', async () => {
+  await using mailing = await startMailing()
+  const stuck = await mailing.add({ about: 'stuck' })
+  const other = await mailing.add({ about: 'other' })
+  const settled = async (_tx: unknown, about: string) => {
+    if (about === 'stuck') throw new Error('canary ana@example.org')
+  }
+  mailing.clock.now = later(mailing.clock.now, 5)
+  const [overdueAt, leasedUntil] = [mailing.clock.now, later(mailing.clock.now, 60)]
+  await mailing.db.query(
+    `update mails set attempts = 12, leased_until = $3,
+       overdue_at = case when about = 'stuck' then $1::timestamptz else $2 end`,
+    [later(overdueAt, -1), overdueAt, leasedUntil],
+  )
+  await mailing.start({ handlers: { note: { settled } } }).upkeep()
+  await mailing.becomes(other, 'dead')
+  expect(await mailing.state(stuck)).toMatchObject({ state: 'queued' })
+})
+
 test('a mail that nobody waits for any more is dropped', async () => {
   await using mailing = await startMailing()
   mailing.start({ handlers: { note: { wanted: async () => false } } })

@@ -100,11 +100,19 @@ export function openMailer(options: MailerOptions): Mailer {
       log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
   }
 
+  /** A mail that cannot be settled is left for the next upkeep, and holds up no other. */
+  async function settleEach<T>(mails: readonly T[], settleOne: (mail: T) => Promise<unknown>): Promise<void> {
+    for (const mail of mails)
+      await settleOne(mail).catch((error: unknown) =>
+        log.error('a mail could not be settled, and is tried again', { error }),
+      )
+  }
+
   async function upkeep(): Promise<void> {
-    for (const id of await findSpentMails(db, now())) await settle(deps, id, 'dead', 'spent')
-    for (const mail of await findMailsToGiveUp(db, now())) await giveUp(mail)
+    await settleEach(await findSpentMails(db, now()), (id) => settle(deps, id, 'dead', 'spent'))
+    await settleEach(await findMailsToGiveUp(db, now()), giveUp)
     const overMailboxCap = await db.transaction((tx) => releaseWaitingMails(tx, deps, now()))
-    for (const id of overMailboxCap) await settle(deps, id, 'dropped', 'cap-mailbox')
+    await settleEach(overMailboxCap, (id) => settle(deps, id, 'dropped', 'cap-mailbox'))
     wake()
     await forgetMails(db, now())
     await transport.sweep?.(now())
@@ -119,9 +127,13 @@ export function openMailer(options: MailerOptions): Mailer {
     retryMs: intervals.restartMs,
     signal: stopping.signal,
   })
-  let tending: Promise<void> = Promise.resolve()
+  let tending: Promise<void> | undefined
   const timer = setInterval(() => {
-    tending = upkeep().catch((error: unknown) => log.error('the upkeep of mails failed', { error }))
+    tending ??= upkeep()
+      .catch((error: unknown) => log.error('the upkeep of mails failed', { error }))
+      .finally(() => {
+        tending = undefined
+      })
   }, UPKEEP_MS)
   return {
     upkeep,
