@@ -1,0 +1,26 @@
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { GATEWAY_CHECK_HOST } from '@plainpath/http'
+import { expect, test } from 'vitest'
+import { SHIPPED, startShippedGateway } from './shipped-gateway.ts'
+
+test('the gateway passes no request on under the host of its own check, by which it alone asks instances', async () => {
+  await using resources = new AsyncDisposableStack()
+  const seen = { checks: new Set<string>(), passedOn: [] as string[] }
+  const instance = createServer(({ headers: { host = '', ...headers } }, response) => {
+    if (headers['x-forwarded-for'] === undefined) seen.checks.add(host)
+    else seen.passedOn.push(host)
+    response.writeHead(204, { connection: 'close' }).end()
+  }).listen(0, '127.0.0.1')
+  resources.defer(async () => void instance.close())
+  await once(instance, 'listening')
+  const addresses = [`127.0.0.1:${(instance.address() as AddressInfo).port}`]
+  const apps = { auth: addresses, resource: addresses }
+  const gateway = resources.use(await startShippedGateway(SHIPPED.compose, apps))
+  for (const path of ['/', '/api/health', '/oauth/token'])
+    for (const host of [GATEWAY_CHECK_HOST, 'plainpath.example'])
+      expect((await gateway.plain.send({ path, headers: { host } })).status).toBe(204)
+  const both = ['refused.invalid', 'plainpath.example']
+  expect(seen).toEqual({ checks: new Set([GATEWAY_CHECK_HOST]), passedOn: [...both, ...both, ...both] })
+})
