@@ -119,6 +119,18 @@ test('the mail catcher speaks TLS with a certificate that only who was told to t
   server.close()
 })
 
+test('Grafana takes the password of its administrator from a file that is made for this installation', () => {
+  const { services, secrets } = readCompose()
+  const grafana = services['grafana']!
+  const file = grafana.environment['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? ''
+  const secret = path.basename(file)
+  expect(file).toBe(`/run/secrets/${secret}`)
+  expect(grafana.secrets).toContain(secret)
+  expect(grafana.environment).not.toHaveProperty('GF_SECURITY_ADMIN_PASSWORD')
+  expect(grafana.environment['GF_AUTH_ANONYMOUS_ORG_ROLE'] ?? 'Viewer').toBe('Viewer')
+  expect(read(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
+})
+
 test('roles.sql makes an app role that can work with the tables and cannot change them', async () => {
   await using server = await openTestDatabase({ folder: MIGRATIONS, name: 'roles' })
   const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
@@ -133,9 +145,13 @@ test('roles.sql makes an app role that can work with the tables and cannot chang
     .replaceAll(/^--.*$/gm, '')
     .replaceAll(/:'(\w+)'/g, (_, name: string) => `'${passwords.get(name)}'`)
     .replaceAll(/plainpath_/g, prefix)
-    // The server may be shared with other tests: a database of this one stands for those that every server has.
+    // The server may be shared with other tests: a database of this one, opened to all, stands for those that every server has.
     .replace('database postgres, template1', `database "${server.name}"`)
   const urlOf = (database: string) => server.adminUrl.replace(/\/[^/]+$/, `/${database}`)
+  {
+    await using admin = openPool(urlOf(server.name), { max: 1 })
+    await admin.query(`grant connect, temporary on database "${server.name}" to public`)
+  }
   const sections = sql.split(/^\\connect /m)
   for (const [index, section] of sections.entries()) {
     const [database = '', ...rest] = index === 0 ? [server.name, section] : section.split('\n')
