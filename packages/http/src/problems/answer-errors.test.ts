@@ -147,6 +147,15 @@ test('a store that does not answer is 503 with Retry-After, and is logged with i
   expect(service.logged[0]).toMatch(/"level":"error".*"no connection"/)
 })
 
+test('a store that fails many requests in the same way is one error in the log', async () => {
+  await using service = await failing(() => {
+    throw new RangeError('no connection')
+  })
+  const responses = await Promise.all(Array.from({ length: 20 }, () => fetch(service.url)))
+  expect(responses.map(({ status }) => status)).toEqual(Array<number>(20).fill(503))
+  expect(service.logged.filter((line) => line.includes('"level":"error"'))).toHaveLength(1)
+})
+
 test('a mistake of a caller is no error in the log', async () => {
   await using service = await failing(refuse)
   await fetch(service.url)
