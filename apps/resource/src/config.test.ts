@@ -82,6 +82,11 @@ describe('the settings', () => {
     })
   })
 
+  test('hold messages ten minutes, or as many as they say: from none to an hour', () => {
+    const holdMs = (minutes?: string) => loadConfig({ ...GOOD, RESOURCE_CONTACT_HOLD: minutes }).contactHoldMs
+    expect([holdMs(), holdMs('0'), holdMs('60')]).toEqual([600_000, 0, 3_600_000])
+  })
+
   test('are refused all at once, by name and without their values', () => {
     const mistakes = mistakesOf({
       RESOURCE_ORIGIN: undefined,
@@ -146,6 +151,7 @@ describe('the settings', () => {
       ['x', 'a@b\r\nBcc: c@d.example', 'A <a@example.org>', 'a@example.org,b@example.org'],
     ],
     ['RESOURCE_DESK_ADDRESS', ['x', 'a@localhost', 'a@example.org, b@example.org']],
+    ['RESOURCE_CONTACT_HOLD', ['-1', '61', '1.5', 'x']],
     ['RESOURCE_LIMITS_FACTOR', ['0', '-1', 'x', 'Infinity', '1e9', '0x10']],
     ['RESOURCE_DRAIN_DELAY_SECONDS', ['-1', '100', 'x', '1.5']],
     ['RESOURCE_DRAIN_SECONDS', ['-1', '301', 'x', '1.5']],

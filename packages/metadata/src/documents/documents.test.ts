@@ -147,6 +147,15 @@ describe('auth.md', () => {
     expect(text).toContain(`you need no secret: section ${section}.`)
   })
 
+  test('says that tokens end with the key that got them, and how to prove a new key', () => {
+    const [, section = ''] = /^## \d\. Keys.*\n([\s\S]*?)^## /m.exec(text) ?? []
+    expect(section).toContain('If a key has leaked, remove it at once: its tokens end with it.')
+    expect(section).toContain('A set that only adds keys ends no token')
+    expect(section).toMatch(/`proof`.*a JWT signed with the new key/)
+    expect(section).toContain('`typ` exactly `jwks-proof+jwt`')
+    expect(section).toContain('the answer has a `warning`')
+  })
+
   test('names the errors of confirmation by e-mail and of messages', () => {
     const codes = [
       ...['invalid-grant', 'no-claim', 'otp-locked', 'code-not-shown'],

@@ -1,0 +1,21 @@
+import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { expect, test } from 'vitest'
+import type { NewMessage } from './contact-message.ts'
+import { contentHash } from './earlier-message.ts'
+
+test('messages are compared by a hash that only the key of this service gives, and that says who wrote', () => {
+  const [key, other] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
+  const message: NewMessage = {
+    id: '1',
+    topic: 'question',
+    text: 'When?',
+    guideSlug: null,
+    triggers: [],
+    replyTo: 'ana@example.org',
+    createdAt: new Date(0),
+  }
+  const hash = contentHash(key, { registrationId: 'reg_1' }, message)
+  expect(contentHash(key, { registrationId: 'reg_1' }, { ...message, id: '2' })).toEqual(hash)
+  expect(contentHash(other, { registrationId: 'reg_1' }, message)).not.toEqual(hash)
+  expect(contentHash(key, { registrationId: 'reg_2' }, message)).not.toEqual(hash)
+})
