@@ -1,6 +1,13 @@
-import type { Answer, AnswerRequest } from '@plainpath/domain'
+import {
+  ALL_HELP,
+  type Answer,
+  type AnswerRequest,
+  ATTORNEY_HELP,
+  EMERGENCY_LINES,
+  type Help,
+} from '@plainpath/domain'
 import type { QuestionType } from '@plainpath/guides'
-import type { Help } from './fixed-texts.ts'
+import type { EmergencyLine } from './fixed-texts.ts'
 import type { Knowledge } from './knowledge.ts'
 import { passageOf, type ShownPassage } from './passages.ts'
 import { type QuestionLanguage, questionLanguage } from './scope/question-language.ts'
@@ -133,7 +140,7 @@ function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today
         source: trigger.source,
       })),
       doNow: [...new Set(stated.flatMap(({ trigger }) => trigger.doNow))],
-      findHelp: [...namedLines(lines, knowledge), ...texts.findHelp],
+      findHelp: [...namedLines(lines), ...ATTORNEY_HELP],
       contact: { topic: 'attorney', url: `${origin}/contact` },
     },
     check: [],
@@ -143,7 +150,7 @@ function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today
 function refused(
   { reason, link }: OutOfScopeReading,
   { language, sections }: Reading,
-  { texts, links, guides, origin, ...knowledge }: Knowledge,
+  { texts, links, guides, origin }: Knowledge,
 ): Decision['answer'] {
   const inLanguages = (['es', 'en'] as const).filter((known) => known === 'en' || known === language)
   const notices =
@@ -151,7 +158,7 @@ function refused(
       ? [{ language: 'en', text: texts.outOfScope[reason] }]
       : inLanguages.map((known) => ({ language: known, text: texts.languages[known] }))
   const needsHelp = reason === 'asks-to-deceive' || reason === 'no-guide' || reason === 'not-understood'
-  const lines = language === 'en' ? [] : namedLines(texts.languageLines, { texts, ...knowledge })
+  const help = language === 'en' ? ATTORNEY_HELP : ALL_HELP
   const page = link === undefined ? undefined : links[link]
   const near = reason === 'no-guide' ? guides.get(sections.hits[0]?.section.guide ?? '') : undefined
   return {
@@ -161,7 +168,7 @@ function refused(
       reason,
       notices,
       links: page === undefined ? [] : [page],
-      findHelp: needsHelp ? [...lines, ...texts.findHelp] : [],
+      findHelp: needsHelp ? [...help] : [],
       ...(near !== undefined && { nearGuide: { title: near.title, url: `${origin}/guides/${near.slug}` } }),
     },
     check: [],
@@ -212,8 +219,8 @@ function limitsOf(
   return `${texts.limitsBegin} ${open.map((type) => texts.limitsOf[type]).join('; ')}.`
 }
 
-const namedLines = (names: readonly string[], { texts }: Pick<Knowledge, 'texts'>): Help[] =>
-  [...new Set(names)].flatMap((name) => texts.emergencyLines[name] ?? [])
+const namedLines = (names: readonly EmergencyLine[]): Help[] =>
+  [...new Set(names)].map((name) => EMERGENCY_LINES[name])
 
 /** Five digits or more, with spaces or hyphens between them or without: a number of a person, a case or a card. */
 const LONG_NUMBER = /\d(?:[\s.-]?\d){4,}/g

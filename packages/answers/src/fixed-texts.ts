@@ -1,11 +1,12 @@
 import { readFileSync } from 'node:fs'
+import { EMERGENCY_LINES } from '@plainpath/domain'
 import { QUESTION_TYPES } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
 const Text = z.string().min(1)
-const Help = z.strictObject({ title: Text, url: z.url().optional(), phone: Text.optional() })
-export type Help = Readonly<z.infer<typeof Help>>
+const EmergencyLine = z.enum(Object.keys(EMERGENCY_LINES) as (keyof typeof EMERGENCY_LINES)[])
+export type EmergencyLine = z.infer<typeof EmergencyLine>
 
 const FixedTexts = z.strictObject({
   outOfScope: z.strictObject({
@@ -18,11 +19,8 @@ const FixedTexts = z.strictObject({
   languages: z.strictObject({ en: Text, es: Text }),
   limitsBegin: Text,
   limitsOf: z.record(z.enum([...QUESTION_TYPES, 'subject']), Text),
-  findHelp: z.array(Help).min(1),
-  /** Names of `emergencyLines`, by trigger. */
-  emergency: z.record(z.string(), z.array(z.string())),
-  emergencyLines: z.record(z.string(), Help),
-  languageLines: z.array(z.string()),
+  /** By trigger. */
+  emergency: z.record(z.string(), z.array(EmergencyLine)),
 })
 export type FixedTexts = Readonly<z.infer<typeof FixedTexts>>
 
@@ -45,10 +43,4 @@ export function loadFixedTexts(): FixedTexts {
 export function loadOfficialLinks(): OfficialLinks {
   links ??= Links.parse(dataFile('official-links.yaml'))
   return links
-}
-
-/** Where a person finds help who gets no answer: the emergency lines first, then the lists of attorneys. */
-export function fixedHelp(): readonly Help[] {
-  const { languageLines, emergencyLines, findHelp } = loadFixedTexts()
-  return [...languageLines.flatMap((name) => emergencyLines[name] ?? []), ...findHelp]
 }

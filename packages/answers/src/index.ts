@@ -1,4 +1,3 @@
 export { type AnswerOptions, answerQuestion } from './answer-question.ts'
-export { fixedHelp } from './fixed-texts.ts'
 export { type Knowledge, packagedKnowledge, prepareKnowledge } from './knowledge.ts'
 export { loadTriggers, type TriggerFile, triggerVersion } from './triggers/trigger-file.ts'

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { Answer } from '@plainpath/domain'
+import { ALL_HELP, Answer, EMERGENCY_LINES } from '@plainpath/domain'
 import { type GuideSection, guideSections, isOfficial, loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
@@ -32,7 +32,7 @@ const SENTENCES = new Set([
   ),
   ...guides.flatMap(({ title, disclaimer, sources }) => [title, disclaimer, ...stringsIn(sources)]),
   ...loadTriggers().flatMap(({ why, ask, doNow, source }) => [why, ask, ...doNow, source.title, source.url]),
-  ...stringsIn(texts),
+  ...stringsIn([texts, ALL_HELP, EMERGENCY_LINES]),
   ...stringsIn(loadOfficialLinks()),
 ])
 
@@ -150,19 +150,14 @@ describe('what the data names', () => {
     expect(silent).toEqual([])
   })
 
-  test('emergency lines and links of rules exist', () => {
-    const lines = [...Object.values(texts.emergency).flat(), ...texts.languageLines]
-    expect(lines.filter((name) => !(name in texts.emergencyLines))).toEqual([])
+  test('links of rules exist', () => {
     const links = knowledge.scope.rules.flatMap(({ link }) => link ?? [])
     expect(links.filter((link) => !(link in knowledge.links))).toEqual([])
   })
 
   test('links are official', () => {
-    const pages = [
-      ...Object.values(knowledge.links),
-      ...texts.findHelp,
-      ...Object.values(texts.emergencyLines),
-    ]
-    expect(pages.flatMap(({ url }) => url ?? []).filter((url) => !isOfficial(url))).toEqual([])
+    const pages = [...Object.values(knowledge.links), ...ALL_HELP, ...Object.values(EMERGENCY_LINES)]
+    const urls = pages.flatMap((page) => ('url' in page && page.url) || [])
+    expect(urls.filter((url) => !isOfficial(url))).toEqual([])
   })
 })

@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import { ContactTopic } from './contact.ts'
 import { GuideSlug, GuideSource } from './guide.ts'
+import { Help } from './help.ts'
 import { RULES } from './rules.ts'
 import { TriggerId } from './trigger.ts'
 
@@ -35,13 +36,6 @@ export type AnswerRequest = z.output<typeof AnswerRequest>
 const ReportedTrigger = z.string().min(1).meta({ description: 'The id of a trigger.' })
 
 const Link = z.object({ title: z.string().min(1), url: z.url() })
-
-/** A place where people find help; an emergency line may have a phone number alone. */
-const Help = z.object({
-  title: z.string().min(1),
-  url: z.url().optional(),
-  phone: z.string().min(1).optional(),
-})
 
 const PassageSource = GuideSource.pick({ title: true, url: true, agency: true, checked: true, stale: true })
 

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { GuideSlug } from './guide.ts'
+import { Help } from './help.ts'
 import { RULES } from './rules.ts'
 import { orderTriggers, TriggerId } from './trigger.ts'
 
@@ -56,8 +57,6 @@ const OfficialList = z.object({ title: z.string(), url: z.url(), about: z.string
 const HeldUntil = z.iso.datetime().meta({
   description: 'When the message goes to staff. Until then it can be withdrawn.',
 })
-/** Where to find help without waiting for an answer. */
-const Help = z.object({ title: z.string(), phone: z.string().optional(), url: z.url().optional() })
 
 export const ContactReceived = z.object({
   id: ContactId,

@@ -1,6 +1,6 @@
+import { ATTORNEY_LISTS } from '@plainpath/domain'
 import {
   ATTORNEY_HEADING,
-  ATTORNEY_LISTS,
   type Block,
   bodyBlocks,
   CHANGES_HEADING,
@@ -157,7 +157,7 @@ const differingTriggers: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
 
 const missingAttorneyLists: GuideCheck = ({ body }) => {
   const linked = inSection(body, ATTORNEY_HEADING).flatMap(({ text }) => linksOf(text))
-  return ATTORNEY_LISTS.filter((list) => !linked.includes(list))
+  return ATTORNEY_LISTS.map(({ url }) => url).filter((list) => !linked.includes(list))
 }
 
 const missingDisclaimer: GuideCheck = ({ body }) =>

@@ -42,12 +42,6 @@ export const DISCLAIMER =
 export const CHANGES_HEADING = 'What changes often: check here'
 export const ATTORNEY_HEADING = 'When to talk to an attorney'
 
-/** The two official ways to find an attorney or an accredited representative. */
-export const ATTORNEY_LISTS = [
-  'https://www.justice.gov/eoir/list-pro-bono-legal-service-providers',
-  'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',
-] as const
-
 /** A paragraph's pointer at a source: `[^uscis-n400]`. */
 export const SOURCE_MARKER = /\[\^([a-z0-9-]+)\]/g
 

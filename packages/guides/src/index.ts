@@ -1,7 +1,7 @@
 export { type AttorneyItems, loadAttorneyItems } from './attorney-items.ts'
 export { checkGuides } from './check-guides.ts'
 export { freshnessPeriod, isStale } from './freshness.ts'
-export { ATTORNEY_HEADING, ATTORNEY_LISTS, withNumberedSources } from './guide-body.ts'
+export { ATTORNEY_HEADING, withNumberedSources } from './guide-body.ts'
 export { type GuideIndex, guideIndex } from './guide-index.ts'
 export { anchorOf, type GuideSection, guideSections, INTRO } from './guide-sections.ts'
 export { loadGuides } from './load-guides.ts'

@@ -1,4 +1,5 @@
-import { ATTORNEY_HEADING, ATTORNEY_LISTS, CHANGES_HEADING, DISCLAIMER } from '../src/guide-body.ts'
+import { ATTORNEY_LISTS } from '@plainpath/domain'
+import { ATTORNEY_HEADING, CHANGES_HEADING, DISCLAIMER } from '../src/guide-body.ts'
 import type { PackagedGuide } from '../src/packaged-guide.ts'
 
 /** The smallest guide without a mistake, for tests to change in one place. */
@@ -48,8 +49,8 @@ Talk to an attorney if this is true:
 
 Here is help:
 
-- [Free help](${ATTORNEY_LISTS[0]})
-- [Accredited people](${ATTORNEY_LISTS[1]})
+- [Free help](${ATTORNEY_LISTS[0].url})
+- [Accredited people](${ATTORNEY_LISTS[1].url})
 
 ${DISCLAIMER}`,
 }

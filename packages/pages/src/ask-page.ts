@@ -1,4 +1,4 @@
-import { type Answer, RULES } from '@plainpath/domain'
+import { type Answer, type Help, RULES } from '@plainpath/domain'
 import { contactForm, mistakeAt, mistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 import { calendarDay } from './long-date.ts'
@@ -6,7 +6,6 @@ import { calendarDay } from './long-date.ts'
 type Passage = Answer['passages'][number]
 type HandOff = NonNullable<Answer['handOff']>
 type OutOfScope = NonNullable<Answer['outOfScope']>
-type Help = HandOff['findHelp'][number]
 
 /** What a person said so far, by trigger. */
 type Facts = Readonly<Record<string, boolean>>

@@ -1,20 +1,5 @@
-import { numberInWords, RULES } from '@plainpath/domain'
+import { ALL_HELP, ATTORNEY_LISTS, type Help, numberInWords, RULES } from '@plainpath/domain'
 import { type Html, html } from './html.ts'
-
-/** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
-export const OFFICIAL_LISTS = [
-  {
-    title: 'Free legal help, by immigration court',
-    url: 'https://www.justice.gov/eoir/list-pro-bono-legal-service-providers',
-    about: 'Attorneys and groups that give some of their time for free.',
-  },
-  {
-    title: 'Recognized organizations and accredited representatives',
-    url: 'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',
-    about:
-      'Non-profit groups, and people in them who are not attorneys but may give legal advice on immigration.',
-  },
-] as const
 
 /** What to have ready for a talk with an attorney. */
 export const PREPARE_FOR_ATTORNEY = [
@@ -26,34 +11,12 @@ export const PREPARE_FOR_ATTORNEY = [
   'Your questions, in writing.',
 ] as const
 
-/** A place or a line that helps. */
-interface Help {
-  readonly title: string
-  readonly phone?: string
-  readonly url?: string
-}
-
 /** When a person who wrote to us can expect an answer, and where to find help that cannot wait for it. */
 export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
   expected: `People read every message. They answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. They cannot give legal advice.`,
   ifYouCannotWait:
     'Do not wait for our answer if somebody is in danger or detained, or if a hearing or a deadline is near. Do not miss a hearing. Get help now:',
-  findHelp: [
-    { title: 'If you are in danger now', phone: '911' },
-    { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
-    { title: 'National Human Trafficking Hotline', phone: '1-888-373-7888' },
-    {
-      title: 'ICE detention reporting and information line',
-      phone: '1-888-351-4024',
-      url: 'https://www.ice.gov/contact/ero',
-    },
-    {
-      title: 'Immigration court case information',
-      phone: '1-800-898-7180',
-      url: 'https://acis.eoir.justice.gov/en/',
-    },
-    ...OFFICIAL_LISTS.map(({ title, url }) => ({ title, url })),
-  ],
+  findHelp: ALL_HELP,
 }
 
 /** The same as the end of a page. */
@@ -80,6 +43,6 @@ ${officialLists()}
 export function officialLists(): Html {
   return html`<p>Two lists of the U.S. Department of Justice help you find somebody you can trust:</p>
 <ul>
-${OFFICIAL_LISTS.map(({ title, url, about }) => html`<li><a href="${url}">${title}</a>. ${about}</li>\n`)}</ul>
+${ATTORNEY_LISTS.map(({ title, url, about }) => html`<li><a href="${url}">${title}</a>. ${about}</li>\n`)}</ul>
 <p>A notary, “notario” or consultant may not give you legal advice on immigration, unless that person is also an attorney or accredited.</p>`
 }

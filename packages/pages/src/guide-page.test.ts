@@ -1,5 +1,5 @@
+import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { OFFICIAL_LISTS } from './attorney-help.ts'
 import { type GuideOnPage, guidePage } from './guide-page.ts'
 import { markupOf, rawHtml } from './html.ts'
 
@@ -50,7 +50,7 @@ describe('the page of a guide', () => {
       '<p>The <em>text</em>.</p>',
       'When to talk to an attorney',
       'You were arrested.',
-      ...OFFICIAL_LISTS.map(({ url }) => `href="${url}"`),
+      ...ATTORNEY_LISTS.map(({ url }) => `href="${url}"`),
       '<h2 id="sources">Sources</h2>',
       'General information only.',
       `href="${apiUrl}"`,
@@ -116,7 +116,7 @@ describe('the page of a guide', () => {
 })
 
 test('the official lists are the two of the Executive Office for Immigration Review', () => {
-  expect(OFFICIAL_LISTS.map(({ url }) => url)).toEqual([
+  expect(ATTORNEY_LISTS.map(({ url }) => url)).toEqual([
     'https://www.justice.gov/eoir/list-pro-bono-legal-service-providers',
     'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',
   ])

@@ -1,5 +1,5 @@
 export { answeredPage, askPage, noAnswersPage } from './ask-page.ts'
-export { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
+export { PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
   claimCodePage,

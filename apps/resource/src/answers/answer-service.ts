@@ -2,13 +2,12 @@ import { isDeepStrictEqual } from 'node:util'
 import {
   type AnswerOptions,
   answerQuestion,
-  fixedHelp,
   type Knowledge,
   loadTriggers,
   prepareKnowledge,
   triggerVersion,
 } from '@plainpath/answers'
-import { type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
+import { ALL_HELP, type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
 import { type Log, type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
 import { JSON_TYPE } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
@@ -91,7 +90,7 @@ const warmUp = (knowledge: Knowledge, today: Date) =>
 const noAnswers = (status: AnswersState['status']) =>
   new Problem(status === 'paused' ? 'answers-paused' : 'answers-unavailable', {
     headers: { 'retry-after': status === 'paused' ? '300' : '2' },
-    extensions: { findHelp: fixedHelp() },
+    extensions: { findHelp: ALL_HELP },
   })
 
 function listedTriggers(disabled: readonly string[]): TriggerList {

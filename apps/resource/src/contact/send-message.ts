@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto'
-import type { ContactRequest } from '@plainpath/domain'
+import { ATTORNEY_LISTS, type ContactRequest } from '@plainpath/domain'
 import { Problem, type RequestFacts } from '@plainpath/http'
 import { mailboxOf } from '@plainpath/mail'
-import { OFFICIAL_LISTS, PREPARE_FOR_ATTORNEY, REPLY } from '@plainpath/pages'
+import { PREPARE_FOR_ATTORNEY, REPLY } from '@plainpath/pages'
 import type { VerifiedPerson } from '../auth/bearer.ts'
 import { CONTACT_MAILBOX, CONTACT_REGISTRATION } from '../limits.ts'
 import { duplicateMessage } from './contact-problems.ts'
@@ -43,7 +43,7 @@ export function sendMessage(deps: {
       throw new Problem(PROBLEM_OF[received.error])
     }
     const { id, heldUntil } = received.value
-    const help = { prepare: [...PREPARE_FOR_ATTORNEY], attorneyLists: [...OFFICIAL_LISTS] }
+    const help = { prepare: [...PREPARE_FOR_ATTORNEY], attorneyLists: [...ATTORNEY_LISTS] }
     return {
       id,
       status: 'received',

@@ -1,4 +1,4 @@
-import { ATTORNEY_LISTS } from '@plainpath/guides'
+import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { documentRoutes, type Route } from '@plainpath/http'
 import { type ListedGuide, resourceDocuments, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
@@ -14,7 +14,7 @@ export const metadataRoutes = (deps: {
 }): Route[] =>
   documentRoutes(
     resourceDocuments(deps.urls, {
-      attorneyLists: ATTORNEY_LISTS,
+      attorneyLists: ATTORNEY_LISTS.map(({ url }) => url),
       builtAt: deps.startedAt,
       securityContact: deps.securityContact ?? `mailto:security@${new URL(deps.urls.origin).hostname}`,
       guides: deps.guides,

@@ -1,5 +1,4 @@
-import { fixedHelp } from '@plainpath/answers'
-import { type Answer, AnswerRequest, RULES, TriggerId } from '@plainpath/domain'
+import { ALL_HELP, type Answer, AnswerRequest, RULES, TriggerId } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { answeredPage, askPage, noAnswersPage } from '@plainpath/pages'
@@ -37,7 +36,7 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
         content: Pick<Parameters<typeof answerForm>[2], 'title' | 'body'>,
       ) => answerForm(urls, status, { path: '/ask', noindex: true, ...content })
       if (answers.state().status !== 'ok') {
-        const body = noAnswersPage(fixedHelp())
+        const body = noAnswersPage(ALL_HELP)
         return respond(503, { title: 'We cannot answer questions now', body })
       }
       const asked = AnswerRequest.safeParse({ question: typed, facts: statedFacts(fields, none) })

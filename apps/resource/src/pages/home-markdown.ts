@@ -1,5 +1,6 @@
+import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import { type HomePage, OFFICIAL_LISTS } from '@plainpath/pages'
+import type { HomePage } from '@plainpath/pages'
 
 const fillIn = readTemplate(new URL('./home.template.md', import.meta.url), [
   'urls',
@@ -20,7 +21,7 @@ export function homeMarkdown({
   return fillIn({
     urls,
     guides: listed.join('\n') || 'No guide is published yet.',
-    officialLists: OFFICIAL_LISTS.map(({ title, url, about }) => `- [${title}](${url}): ${about}`).join('\n'),
+    officialLists: ATTORNEY_LISTS.map(({ title, url, about }) => `- [${title}](${url}): ${about}`).join('\n'),
     commands: commands.map(({ does, line }) => `${does}\n\n\`\`\`sh\n${line}\n\`\`\``).join('\n\n'),
     links: links.map(({ href, text }) => `- [${text}](${new URL(href, urls.origin).href})`).join('\n'),
   })

@@ -1,0 +1,53 @@
+import { z } from 'zod'
+
+/** A place where people find help that we cannot give; an emergency line may have a phone number alone. */
+export const Help = z.object({
+  title: z.string().min(1),
+  url: z.url().optional(),
+  phone: z.string().min(1).optional(),
+})
+export type Help = Readonly<z.infer<typeof Help>>
+
+/** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
+export const ATTORNEY_LISTS = [
+  {
+    title: 'Free legal help, by immigration court',
+    url: 'https://www.justice.gov/eoir/list-pro-bono-legal-service-providers',
+    about: 'Attorneys and groups that give some of their time for free.',
+  },
+  {
+    title: 'Recognized organizations and accredited representatives',
+    url: 'https://www.justice.gov/eoir/recognition-accreditation-roster-reports',
+    about:
+      'Non-profit groups, and people in them who are not attorneys but may give legal advice on immigration.',
+  },
+] as const
+
+/** Lines for what cannot wait. */
+export const EMERGENCY_LINES = {
+  danger: { title: 'If you are in danger now', phone: '911' },
+  'domestic-violence': { title: 'National Domestic Violence Hotline', phone: '1-800-799-7233' },
+  trafficking: { title: 'National Human Trafficking Hotline', phone: '1-888-373-7888' },
+  locator: { title: 'ICE detainee locator', url: 'https://locator.ice.gov/odls/#/search' },
+  detention: {
+    title: 'ICE detention reporting and information line',
+    url: 'https://www.ice.gov/contact/ero',
+    phone: '1-888-351-4024',
+  },
+  court: {
+    title: 'Immigration court case information',
+    url: 'https://acis.eoir.justice.gov/en/',
+    phone: '1-800-898-7180',
+  },
+} as const satisfies Record<string, Help>
+
+/** `ATTORNEY_LISTS` as help. */
+export const ATTORNEY_HELP: readonly Help[] = ATTORNEY_LISTS.map(({ title, url }) => ({ title, url }))
+
+/** For a person whose need is not known: the emergency lines first. */
+export const ALL_HELP: readonly Help[] = [
+  ...(['danger', 'domestic-violence', 'trafficking', 'detention', 'court'] as const).map(
+    (name) => EMERGENCY_LINES[name],
+  ),
+  ...ATTORNEY_HELP,
+]
