@@ -71,3 +71,19 @@ it('wants every page below docs in its index', () => {
   expect(index('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
   expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
 })
+
+it('accepts a page that the README of a linked folder links to', () => {
+  const files = {
+    'package.json': '{"scripts":{}}',
+    'docs/decisions/README.md': '[one](0001-one.md)',
+    'docs/decisions/0001-one.md': '# One',
+    'docs/decisions/0002-two.md': '# Two',
+  }
+  expect(breachesOf({ ...files, 'docs/README.md': '[decisions](decisions/README.md)' })).toEqual([
+    'docs/README.md: does not link to docs/decisions/0002-two.md',
+  ])
+  expect(breachesOf({ ...files, 'docs/README.md': '[two](decisions/0002-two.md)' })).toEqual([
+    'docs/README.md: does not link to docs/decisions/0001-one.md',
+    'docs/README.md: does not link to docs/decisions/README.md',
+  ])
+})

@@ -33,17 +33,20 @@ export const checkDocs = (repository: Repository): string[] => [
     }),
 ]
 
-/** The index names every page, so that nobody has to look for one. */
+/** The index links to every page, itself or through the README of a folder that it links to, so that nobody has to search for one. */
 function pagesWithoutLink({ files, read }: Repository): string[] {
   if (!files.includes(INDEX)) return []
-  const folder = path.posix.dirname(INDEX)
-  const linked = Array.from(read(INDEX).matchAll(LINK), ([, inline, reference]) =>
-    path.posix.join(folder, (inline ?? reference ?? '').split('#')[0] ?? ''),
+  const pages = files.filter(
+    (file) => file.startsWith(`${path.posix.dirname(INDEX)}/`) && file.endsWith('.md'),
   )
-  return files
-    .filter((file) => file.startsWith(`${folder}/`) && file.endsWith('.md') && file !== INDEX)
-    .filter((file) => !linked.includes(file))
-    .map((file) => `${INDEX}: does not link to ${file}`)
+  const linkedFrom = (file: string) =>
+    Array.from(read(file).matchAll(LINK), ([, inline, reference]) =>
+      path.posix.join(path.posix.dirname(file), (inline ?? reference ?? '').split('#')[0] ?? ''),
+    )
+  const fromIndex = linkedFrom(INDEX)
+  const folderIndexes = pages.filter((file) => file.endsWith('/README.md') && fromIndex.includes(file))
+  const linked = new Set([INDEX, ...fromIndex, ...folderIndexes.flatMap(linkedFrom)])
+  return pages.filter((file) => !linked.has(file)).map((file) => `${INDEX}: does not link to ${file}`)
 }
 
 function brokenLinks(repository: Repository, file: string, text: string): string[] {
