@@ -24,7 +24,7 @@ import type { TriggerFile } from './triggers/trigger-file.ts'
 
 const MOST_CHECKS = 5
 /** A trigger whose score is lower is no likelier than any other. */
-const LEAST_LIKELY = 0.1
+const LEAST_LIKELY = 0.03
 const MOST_PASSAGES_WITH_HAND_OFF = 4
 const MOST_SCORES = 10
 
@@ -92,7 +92,12 @@ function decide(question: string, reading: Reading, knowledge: Knowledge, today:
   const other = otherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
   if (stated.length > 0 && other?.firm !== true) return handOff()
   if (other) return refuse(other)
-  const uncovered = notCovered(question, sections, sumOfScores(likely(triggers)), knowledge.scope)
+  const uncovered = notCovered(
+    question,
+    sections,
+    { likelyTriggers: sumOfScores(likely(triggers)), otherSubject: triggers.otherSubject },
+    knowledge.scope,
+  )
   if (uncovered) return refuse(uncovered)
   const answer = informed(reading, knowledge, today)
   if (answer.passages.length === 0) return refuse({ reason: 'no-guide', rule: 'no passage' })

@@ -1,40 +1,32 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 import type { Answer } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
+import { accepted, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
 
-const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--date YYYY-MM-DD]
+const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split train|held-out] [--date YYYY-MM-DD]
 
-FILE has a line of JSON for each question: {"id", "question", "expected", "also_ok"}. "expected" is answer:GUIDE,
-handoff:TRIGGER or out_of_scope; "also_ok" lists other labels that count as right. The first letter of an id is its
+FILE has a line of JSON for each question: {"id", "question", "expected", "also_ok"}, or "outcome", "triggers" and
+"sections" in place of "expected", which is answer:GUIDE, handoff:TRIGGER or out_of_scope. "also_ok" lists other labels
+that count as right. The first letter of an id is its
 author's. --misses also prints each question that was not answered as expected, and why.`
 
 const QUESTIONS = 'packages/answers/examples/given.jsonl'
 const TODAY = '2026-11-23'
 
-interface Question {
-  readonly id: string
-  readonly question: string
-  readonly expected: string
-  readonly also_ok?: readonly string[]
-}
-
 interface Judged {
-  readonly asked: Question
+  readonly asked: LabelledQuestion
   readonly answer: Answer
   readonly us: number
 }
 
-const labelled = (labels: readonly string[], kind: string): readonly string[] =>
-  labels.filter((label) => label.startsWith(`${kind}:`)).map((label) => label.slice(kind.length + 1))
-
 /** What the label wants, and what else it accepts. */
-const labelsOf = ({ expected, also_ok }: Question) => [expected, ...(also_ok ?? [])]
+const labelsOf = ({ expected, alsoOk }: LabelledQuestion) => [expected, ...alsoOk]
 
-const kindOf = ({ expected }: Question) => expected.split(':')[0] ?? ''
+const kindOf = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
 
 const OUTCOME: Readonly<Record<string, string>> = {
   answer: 'information',
@@ -51,7 +43,7 @@ const rightOutcome = ({ asked, answer }: Judged) =>
 
 const handedOffLenient = ({ asked, answer }: Judged) =>
   answer.outcome === 'hand_off' &&
-  labelled(labelsOf(asked), 'handoff').some((trigger) => triggersOf(answer).includes(trigger))
+  accepted(asked, 'handoff').some((trigger) => triggersOf(answer).includes(trigger))
 
 const FIRST_CHECKS = 3
 
@@ -59,7 +51,13 @@ const covered = (judged: Judged) =>
   judged.answer.outcome === 'hand_off' ||
   judged.answer.check
     .slice(0, FIRST_CHECKS)
-    .some(({ trigger }) => labelled(labelsOf(judged.asked), 'handoff').includes(trigger))
+    .some(({ trigger }) => accepted(judged.asked, 'handoff').includes(trigger))
+
+const rightSection = ({ asked, answer }: Judged) =>
+  answer.passages.some(({ id }) => asked.sections.includes(id))
+
+const rightGuide = ({ asked, answer }: Judged) =>
+  accepted(asked, 'answer').some((guide) => guidesOf(answer).includes(guide))
 
 const expectedGuide = ({ asked }: Judged) => asked.expected.slice('answer:'.length)
 
@@ -69,13 +67,13 @@ const RATES: Readonly<Record<string, readonly (readonly [name: string, is: (judg
     answer: [
       ['right guide first', (judged) => guidesOf(judged.answer)[0] === expectedGuide(judged)],
       ['right guide among the passages', (judged) => guidesOf(judged.answer).includes(expectedGuide(judged))],
-      [
-        'right or accepted guide among the passages',
-        ({ asked, answer }) =>
-          labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide)),
-      ],
+      ['right or accepted guide among the passages', rightGuide],
       ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
       ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+      [
+        'handed off for no accepted trigger',
+        (judged) => judged.answer.outcome === 'hand_off' && !handedOffLenient(judged),
+      ],
     ],
     handoff: [
       [
@@ -113,7 +111,7 @@ function rate(name: string, of: readonly Judged[], is: (judged: Judged) => boole
   return `${name.padEnd(46)} ${percent(count / of.length)} %  (${percent(low)} to ${percent(high)})  ${count} of ${of.length}`
 }
 
-function report(judged: readonly Judged[]): void {
+function report(judged: readonly Judged[], urgencies: ReadonlyMap<string, string>): void {
   console.log('expected      information  hand_off  out_of_scope')
   for (const kind of Object.keys(RATES)) {
     const of = judged.filter(({ asked }) => kindOf(asked) === kind)
@@ -128,13 +126,43 @@ function report(judged: readonly Judged[]): void {
     console.log(`\n${kind}`)
     for (const [name, is] of rates) console.log(`  ${rate(name, of, is)}`)
   }
-  reportHandOffs(judged.filter(({ asked }) => kindOf(asked) === 'handoff'))
+  reportHandOffs(
+    judged.filter(({ asked }) => kindOf(asked) === 'handoff'),
+    urgencies,
+  )
+  const located = judged.filter(({ asked }) => kindOf(asked) === 'answer' && asked.sections.length > 0)
+  if (located.length > 0) {
+    console.log('\nanswerable, with named sections')
+    console.log(`  ${rate('a right section among the passages', located, rightSection)}`)
+    console.log(
+      `  ${rate(
+        'a right section, of those not handed off',
+        located.filter(({ answer }) => answer.outcome !== 'hand_off'),
+        rightSection,
+      )}`,
+    )
+    console.log(
+      `  ${rate(
+        'a right guide, of those not handed off',
+        located.filter(({ answer }) => answer.outcome !== 'hand_off'),
+        rightGuide,
+      )}`,
+    )
+  }
   const times = judged.map(({ us }) => us).toSorted((a, b) => a - b)
   const at = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
   console.log(`\nµs for a question: median ${at(0.5)}, 95 % within ${at(0.95)}, most ${at(1)}`)
 }
 
-function reportHandOffs(judged: readonly Judged[]): void {
+function reportHandOffs(judged: readonly Judged[], urgencies: ReadonlyMap<string, string>): void {
+  const byUrgency = Map.groupBy(judged, ({ asked }) => urgencies.get(asked.expected.slice('handoff:'.length)))
+  console.log('\nhand-offs for an accepted trigger, and covered, by urgency')
+  for (const urgency of ['urgent', 'high', 'normal']) {
+    const of = byUrgency.get(urgency) ?? []
+    if (of.length === 0) continue
+    console.log(`  ${rate(urgency, of, handedOffLenient)}`)
+    console.log(`  ${rate(`${urgency}, covered`, of, covered)}`)
+  }
   const byTrigger = Map.groupBy(judged, ({ asked }) => asked.expected.slice('handoff:'.length))
   console.log('\nhand-offs for an accepted trigger, by the expected one')
   for (const [trigger, of] of [...byTrigger].toSorted(([a], [b]) => (a < b ? -1 : 1)))
@@ -147,7 +175,7 @@ function isMiss(judged: Judged): boolean {
   if (!rightOutcome(judged)) return true
   if (answer.outcome === 'hand_off') return !handedOffLenient(judged) && kindOf(asked) === 'handoff'
   if (answer.outcome !== 'information') return false
-  return !labelled(labelsOf(asked), 'answer').some((guide) => guidesOf(answer).includes(guide))
+  return !accepted(asked, 'answer').some((guide) => guidesOf(answer).includes(guide))
 }
 
 function printMiss({ asked, answer }: Judged): void {
@@ -168,6 +196,7 @@ const { values, positionals } = parseArgs({
   options: {
     misses: { type: 'boolean', default: false },
     hands: { type: 'string' },
+    split: { type: 'string' },
     date: { type: 'string', default: TODAY },
     help: { type: 'boolean', default: false },
   },
@@ -180,16 +209,14 @@ if (values.help || !existsSync(file)) {
 } else {
   const knowledge = packagedKnowledge('http://localhost:8080')
   const today = new Date(`${values.date}T00:00:00Z`)
-  const judged = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Question)
+  const judged = readLabelledQuestions(file)
     .filter(({ id }) => values.hands === undefined || values.hands.includes(id.slice(0, 1)))
+    .filter(({ split }) => values.split === undefined || split === values.split)
     .map((asked): Judged => {
       const begin = performance.now()
       const answer = answerQuestion({ question: asked.question }, knowledge, today, { explain: true })
       return { asked, answer, us: (performance.now() - begin) * 1_000 }
     })
   if (values.misses) for (const miss of judged.filter(isMiss)) printMiss(miss)
-  report(judged)
+  report(judged, new Map(knowledge.triggers.map(({ id, urgency }) => [id, urgency])))
 }

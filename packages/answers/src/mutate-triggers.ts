@@ -1,6 +1,6 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
-import { readFileSync } from 'node:fs'
-import { readTriggers } from './triggers/match-triggers.ts'
+import { readLabelledQuestions } from './labelled-question.ts'
+import { readPatterns } from './triggers/match-triggers.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
 /**
@@ -11,14 +11,10 @@ const TODAY = new Date('2026-11-23')
 const triggers = loadTriggers()
 const questions = process.argv
   .slice(2)
-  .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-  .filter(Boolean)
-  .map((line) => (JSON.parse(line) as { question: string }).question)
+  .flatMap((file) => readLabelledQuestions(file).map(({ question }) => question))
 
 const patternsOf = (question: string, id: string, files: readonly TriggerFile[]) =>
-  (readTriggers(question, files, TODAY).matches.find(({ trigger }) => trigger === id)?.patterns ?? []).filter(
-    (pattern) => pattern !== 'likely',
-  )
+  readPatterns(question, files, TODAY).get(id) ?? []
 
 /** Counts whose patterns change, and among them whose trigger comes or goes. */
 function changes(trigger: TriggerFile, mutant: TriggerFile, examples: readonly string[]) {

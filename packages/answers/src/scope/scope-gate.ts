@@ -42,19 +42,27 @@ export function otherSubject(
 }
 
 /** What speaks for a guide: the nearest ask, and phrases that place a question in US immigration. */
-const EVIDENCE = { immigration: 0.6, near: 0.2, otherTopic: -0.45, weakRule: -1.5, likelyTriggers: 1 }
+const EVIDENCE = {
+  immigration: 0.6,
+  near: 0.2,
+  otherTopic: -0.45,
+  weakRule: -1.5,
+  likelyTriggers: 1,
+  otherSubject: -3,
+}
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2
 
 /**
  * Whether too little of the question is covered by the guides to answer it.
  *
- * @param likelyTriggers the sum of the scores of triggers that are likely and not stated: what may be one is about immigration
+ * @param subject the sum of the scores of triggers that are likely and not stated (what may be one is about immigration),
+ * and how likely another subject is
  */
 export function notCovered(
   question: string,
   reading: SectionReading,
-  likelyTriggers: number,
+  { likelyTriggers, otherSubject }: { readonly likelyTriggers: number; readonly otherSubject: number },
   rules: ScopeRules,
 ): OutOfScopeReading | undefined {
   const words = scopeWords(question)
@@ -67,7 +75,8 @@ export function notCovered(
     rules.nearPhrases(words) * EVIDENCE.near +
     other.words * EVIDENCE.otherTopic +
     (weakRule === undefined ? 0 : EVIDENCE.weakRule) +
-    likelyTriggers * EVIDENCE.likelyTriggers
+    likelyTriggers * EVIDENCE.likelyTriggers +
+    otherSubject * EVIDENCE.otherSubject
   if (evidence >= LEAST_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }

@@ -2,15 +2,15 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /**
- * A linear model of which trigger a question is about, or none: one weight for each feature and trigger. It is made by
+ * A linear model of which trigger a question is about, or none, or another subject: one weight for each feature and of these. It is made by
  * `train-likely-triggers.ts` from labelled questions.
  */
 const TriggerModel = z.strictObject({
   triggers: z.array(z.string()),
-  /** The weights without any feature: of each trigger, then of none. */
+  /** The weights without any feature: of each trigger, of what the guides answer, and of other subjects. */
   bias: z.array(z.number()),
-  /** Of each feature: how rare it is, then pairs of a place in `triggers` (or the one after) and a weight. */
-  features: z.record(z.string(), z.array(z.number())),
+  /** Of each feature: how rare it is, and its weights as `writeWeights` writes them. */
+  features: z.record(z.string(), z.tuple([z.number(), z.string()])),
 })
 export type TriggerModel = Readonly<z.infer<typeof TriggerModel>>
 
@@ -30,8 +30,36 @@ export interface LikelyTrigger {
 
 const MODEL = new URL('../../data/likely-triggers.json', import.meta.url)
 /** The length to which the values of a question's features are scaled. */
-export const FEATURE_LENGTH = 4
+const FEATURE_LENGTH = 4
+/** Questions with less to know them by are not scaled up as far. */
+const LEAST_LENGTH = 15
+
+/** By what to multiply how rare each feature of a question is. */
+export function featureScale(rarities: readonly number[]): number {
+  const length = Math.sqrt(rarities.reduce((sum, rarity) => sum + rarity ** 2, 0))
+  return FEATURE_LENGTH / Math.max(length, LEAST_LENGTH)
+}
 const MOST_TOKENS = 3
+
+const FIRST_PLACE = 'A'.charCodeAt(0)
+/** The sign for a weight of 0; the signs before and after it stand for steps of 0.05, as far as 2.25. */
+const NO_WEIGHT = 'P'.charCodeAt(0)
+const WEIGHT_STEP = 0.05
+const MOST_STEPS = 45
+
+/** Writes two signs for each weight that is not 0: its place in `triggers` (or of what comes after), and how much it is. */
+export function writeWeights(weights: Iterable<number>): string {
+  return [...weights]
+    .map((weight) => Math.max(-MOST_STEPS, Math.min(MOST_STEPS, Math.round(weight / WEIGHT_STEP))))
+    .map((steps, place) => (steps === 0 ? '' : String.fromCharCode(FIRST_PLACE + place, NO_WEIGHT + steps)))
+    .join('')
+}
+
+/** Calls back with each place and weight of a feature. */
+function readWeights(written: string, use: (place: number, weight: number) => void): void {
+  for (let at = 0; at < written.length; at += 2)
+    use(written.charCodeAt(at) - FIRST_PLACE, (written.charCodeAt(at + 1) - NO_WEIGHT) * WEIGHT_STEP)
+}
 
 let packaged: TriggerModel | undefined
 
@@ -41,44 +69,52 @@ export function loadTriggerModel(): TriggerModel {
   return packaged
 }
 
-/** How likely each trigger is, the likeliest first. Linear in the number of features. */
-export function likelyTriggers(model: TriggerModel, features: readonly Feature[]): readonly LikelyTrigger[] {
+/** What the model says of a question. */
+export interface LikelySubject {
+  /** The likeliest first. */
+  readonly triggers: readonly LikelyTrigger[]
+  /** How likely it is that no guide and no trigger is about it, from 0 to 1. */
+  readonly other: number
+}
+
+/** How likely each trigger is. Linear in the number of features. */
+export function likelySubject(model: TriggerModel, features: readonly Feature[]): LikelySubject {
   const known = features.flatMap((feature) => {
-    const weights = model.features[feature.name]
-    return weights ? [{ ...feature, weights }] : []
+    const [rarity, weights] = model.features[feature.name] ?? []
+    return rarity === undefined || weights === undefined ? [] : [{ ...feature, rarity, weights }]
   })
-  const length = Math.sqrt(known.reduce((sum, { weights: [rarity = 0] }) => sum + rarity ** 2, 0)) || 1
+  const scale = featureScale(known.map(({ rarity }) => rarity))
   const sums = [...model.bias]
-  for (const { weights } of known) {
-    const value = ((weights[0] ?? 0) / length) * FEATURE_LENGTH
-    for (let at = 1; at < weights.length; at += 2) {
-      const place = weights[at] ?? 0
-      sums[place] = (sums[place] ?? 0) + (weights[at + 1] ?? 0) * value
-    }
+  for (const { rarity, weights } of known) {
+    const value = rarity * scale
+    readWeights(weights, (place, weight) => {
+      sums[place] = (sums[place] ?? 0) + weight * value
+    })
   }
   const most = Math.max(...sums)
   const powers = sums.map((sum) => Math.exp(sum - most))
   const total = powers.reduce((sum, power) => sum + power, 0)
-  return model.triggers
+  const triggers = model.triggers
     .map((trigger, place) => ({
       trigger,
       probability: (powers[place] ?? 0) / total,
       tokens: () => strongest(known, place),
     }))
     .toSorted((a, b) => b.probability - a.probability)
+  return { triggers, other: (powers.at(-1) ?? 0) / total }
 }
 
 function strongest(
-  known: readonly (Feature & { readonly weights: readonly number[] })[],
+  known: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
   place: number,
 ): readonly number[] {
   const support = new Map<number, number>()
-  for (const { weights, tokens } of known) {
-    for (let at = 1; at < weights.length; at += 2) {
-      if (weights[at] !== place) continue
-      const share = ((weights[0] ?? 0) * (weights[at + 1] ?? 0)) / tokens.length
-      for (const token of tokens) support.set(token, (support.get(token) ?? 0) + share)
-    }
+  for (const { rarity, weights, tokens } of known) {
+    readWeights(weights, (at, weight) => {
+      if (at !== place) return
+      for (const token of tokens)
+        support.set(token, (support.get(token) ?? 0) + (rarity * weight) / tokens.length)
+    })
   }
   return [...support]
     .filter(([, weight]) => weight > 0)

@@ -2,7 +2,7 @@ import { type Clause, clausesOf, placesOf } from '../language/clauses.ts'
 import { readQuantities } from '../language/quantities.ts'
 import { readTokens } from '../language/tokens.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
-import { type LikelyTrigger, likelyTriggers, loadTriggerModel } from './likely-triggers.ts'
+import { type LikelyTrigger, likelySubject, loadTriggerModel } from './likely-triggers.ts'
 import { findPhrases } from './phrase-table.ts'
 import { questionFeatures } from './question-features.ts'
 import { type FoundEvent, negatedTokens, type Reading, readEvent } from './read-event.ts'
@@ -33,6 +33,8 @@ export interface TriggerReading {
   /** The likeliest first. */
   readonly weak: readonly SuggestedCheck[]
   readonly clauses: readonly Clause[]
+  /** How likely it is that the question is about something else, from 0 to 1. */
+  readonly otherSubject: number
   /** Whether a danger to a person is stated; such a question is handed off even if it asks for help to deceive. */
   readonly dangerStated: boolean
 }
@@ -41,10 +43,18 @@ const LONGEST_QUESTION = 1000
 /** Numbers of persons and cards: seven digits and more, but for two years. */
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
-/** From here the model alone hands off. Urgent triggers are missed at a higher price. */
-const LIKELY_ENOUGH = { urgent: 0.25, high: 0.4, normal: 0.45 }
-/** How much a weak sign counts beside the model. */
-const SIGN_WEIGHT = 0.3
+/**
+ * From here a question is handed off: the log-odds of the model that it states any trigger, and what its patterns add.
+ * Chosen on the questions of authors whom neither patterns nor model had seen. Urgent triggers are missed at a higher
+ * price.
+ */
+const LEAST_EVIDENCE = { urgent: -2.75, other: -1.25 }
+const PATTERN_EVIDENCE = 2
+const MOST_PATTERNS = 3
+/** From here a trigger that no pattern states is reported. */
+const LIKELY_ENOUGH = 0.08
+/** How much a pattern, or a weaker sign, counts beside the model where nothing is certain. */
+const SIGN_WEIGHT = 0.4
 const LEAST_SUGGESTED = 0.02
 
 /**
@@ -60,17 +70,18 @@ export function readTriggers(
 ): TriggerReading {
   const reading = readQuestion(question, compileTriggers(triggers), today)
   const { stated, signs } = readEvents(triggers, reading)
-  const likely = likelyTriggers(loadTriggerModel(), featuresOf(reading, signs))
+  const { triggers: likely, other } = likelySubject(loadTriggerModel(), featuresOf(reading, signs))
+  const isHandOff = handsOff(triggers, stated, likely)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
-  for (const trigger of triggers) {
-    const own = stated.get(trigger.id)
-    const sign = signs.get(trigger.id)
-    const guess = likely.find((one) => one.trigger === trigger.id)
-    if (own) matches.push(matchOf(trigger.id, own, reading))
-    else if (guess && handsOff(guess, likely, trigger, sign)) matches.push(guessedMatch(guess, reading))
+  for (const { id } of triggers) {
+    const own = stated.get(id)
+    const guess = likely.find(({ trigger }) => trigger === id)
+    if (isHandOff && own) matches.push(matchOf(id, own, reading))
+    else if (isHandOff && guess && guess.probability >= LIKELY_ENOUGH)
+      matches.push(guessedMatch(guess, reading))
     else {
-      const check = checkOf(trigger.id, sign, guess)
+      const check = checkOf(id, own ?? signs.get(id), guess)
       if (check.score >= LEAST_SUGGESTED) weak.push(check)
     }
   }
@@ -79,8 +90,42 @@ export function readTriggers(
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
     clauses: clausesOf(reading.text, reading.tokens, reading.places),
-    dangerStated: [...stated.keys()].some((trigger) => danger.has(trigger)),
+    otherSubject: other,
+    dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
   }
+}
+
+/** The patterns that a question matches, by trigger, whether or not it is handed off for them. */
+export function readPatterns(
+  question: string,
+  triggers: readonly TriggerFile[],
+  today: Date,
+): ReadonlyMap<string, readonly string[]> {
+  const { stated } = readEvents(triggers, readQuestion(question, compileTriggers(triggers), today))
+  return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
+}
+
+/** Whether patterns and model together speak for a trigger clearly enough. */
+function handsOff(
+  triggers: readonly TriggerFile[],
+  stated: ReadonlyMap<string, readonly FoundEvent[]>,
+  likely: readonly LikelyTrigger[],
+): boolean {
+  const any = likely.reduce((sum, { probability }) => sum + probability, 0)
+  const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)
+  const [likeliest] = likely
+  const isLikely = ({ id }: TriggerFile) => id === likeliest?.trigger && likeliest.probability > any / 2
+  const isUrgent = triggers.some(
+    (trigger) => trigger.urgency === 'urgent' && (stated.has(trigger.id) || isLikely(trigger)),
+  )
+  if (patterns === 0 && (likeliest?.probability ?? 0) < LIKELY_ENOUGH) return false
+  const evidence = logOdds(any) + PATTERN_EVIDENCE * Math.min(patterns, MOST_PATTERNS)
+  return evidence >= LEAST_EVIDENCE[isUrgent ? 'urgent' : 'other']
+}
+
+const logOdds = (probability: number) => {
+  const bounded = Math.min(Math.max(probability, 1e-4), 1 - 1e-4)
+  return Math.log(bounded / (1 - bounded))
 }
 
 function readQuestion(question: string, compiled: CompiledTriggers, today: Date): Reading {
@@ -123,17 +168,6 @@ export function readFeatures(
 ): readonly string[] {
   const reading = readQuestion(question, compileTriggers(triggers), today)
   return featuresOf(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
-}
-
-/** The model hands off where it is sure of one trigger and nothing in the question took the certainty away. */
-function handsOff(
-  guess: LikelyTrigger,
-  likely: readonly LikelyTrigger[],
-  { urgency }: TriggerFile,
-  sign: readonly FoundEvent[] | undefined,
-): boolean {
-  if (guess !== likely[0] || guess.probability < LIKELY_ENOUGH[urgency]) return false
-  return !(sign ?? []).some(({ defused }) => defused.length > 0)
 }
 
 function matchOf(

@@ -12,7 +12,16 @@ interface ReadQuestion {
   readonly signs: readonly string[]
 }
 
-/** The features by which the model of likely triggers knows a question: words, pairs of words, classes, quantities, weak signs. */
+/** The words after a negation that it may be about. */
+const NEGATION_REACH = 4
+const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
+/** Longer words are also known by their beginning. */
+const BEGINNING = 5
+
+/**
+ * The features by which the model of likely triggers knows a question: words, beginnings of words, pairs of words,
+ * pairs that begin a clause, negated words, classes, quantities, weak signs.
+ */
 export function questionFeatures({
   table,
   tokens,
@@ -27,9 +36,18 @@ export function questionFeatures({
     else features.set(name, at)
   }
   const stems = tokens.map(({ keys }) => keys.at(-1)?.replace('~', '') ?? '')
+  let negatedUntil = 0
   for (const [at, stem] of stems.entries()) {
+    const { word, breakBefore } = tokens[at] as Token
     add(`w ${stem}`, at)
+    if (word.length > BEGINNING) add(`g ${word.slice(0, BEGINNING)}`, at)
     if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
+    if (breakBefore > 0) {
+      negatedUntil = at
+      if (at + 1 < stems.length) add(`^ ${stem} ${stems[at + 1]}`, at, at + 1)
+    }
+    if (at < negatedUntil) add(`n ${stem}`, at)
+    if (NEGATIONS.has(stem)) negatedUntil = at + 1 + NEGATION_REACH
   }
   for (const [name, symbol] of table.classes) if (hits.has(symbol)) add(`c ${name}`)
   for (const { kind, value } of quantities.flat()) {

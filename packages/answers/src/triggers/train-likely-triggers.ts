@@ -1,40 +1,41 @@
 /* oxlint-disable no-console -- a program whose output is what it prints */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { loadSectionAsks } from '@plainpath/guides'
 import { parse } from 'yaml'
-import { FEATURE_LENGTH, type TriggerModel } from './likely-triggers.ts'
+import { readLabelledQuestions } from '../labelled-question.ts'
+import { featureScale, type TriggerModel, writeWeights } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
 
-/** Rounds of training, the step, and what keeps weights small: chosen on questions of left-out authors. */
-const ROUNDS = 30
+/**
+ * Rounds of training (the weights of the second half are averaged), how often all is done in other orders, the step, and what keeps weights small. All numbers
+ * were chosen on questions of left-out authors.
+ */
+const ROUNDS = 12
+const RUNS = 5
 const STEP = 0.25
 const BIAS_STEP = 0.1
 const SHRINK = 3e-5
 /** Smaller weights are left out of the file. */
-const LEAST_WEIGHT = 0.5
+const LEAST_WEIGHT = 0.1
+/** Rarer features are left out. */
+const LEAST_COUNT = 2
 const ALSO_ACCEPTED = 0.3
+/** How much an example counts: those that were written beside patterns and asks are plainer than what people write. */
+const COUNTS = { question: 1, withPatternsAtHand: 0.6, ofPattern: 0.3, ofMinimalPair: 0.3, ask: 0.3 }
 
-/** A question of an example file: with one label (`expected`), or with an outcome and triggers. */
-interface Row {
-  readonly id: string
-  readonly question: string
-  readonly expected?: string
-  readonly outcome?: string
-  readonly triggers?: readonly string[]
-  readonly also_ok?: readonly string[]
-  /** Questions that measure are not for training. */
-  readonly split?: 'train' | 'held-out'
-}
 interface Example {
   readonly question: string
   readonly expected: string
   readonly alsoOk: readonly string[]
+  readonly counts: number
 }
 interface Labelled {
   readonly features: readonly string[]
-  /** The share of each trigger, then of none. */
+  /** The share of each trigger, of what the guides answer, and of other subjects. */
   readonly shares: readonly number[]
+  readonly counts: number
 }
 
 const { values, positionals } = parseArgs({
@@ -51,19 +52,27 @@ const ids = triggers.map(({ id }) => id)
 const today = new Date(values.today)
 
 const questions = positionals
-  .flatMap((file) => readFileSync(file, 'utf8').split('\n'))
-  .filter(Boolean)
-  .map((line) => JSON.parse(line) as Row)
+  .flatMap((file) => {
+    const counts = /given|ordinary/.test(file) ? COUNTS.withPatternsAtHand : COUNTS.question
+    return readLabelledQuestions(file).map((labelled) => ({ ...labelled, counts }))
+  })
   .filter(({ id, split }) => split !== 'held-out' && !values.without.includes(id.slice(0, 1)))
-  .map(exampleOf)
 const own = triggers.flatMap(({ id, patterns, defusers }): Example[] => [
   ...patterns.flatMap(({ matches }) =>
-    matches.map((question) => ({ question, expected: `handoff:${id}`, alsoOk: [] })),
+    matches.map((question) => ({
+      question,
+      expected: `handoff:${id}`,
+      alsoOk: [],
+      counts: COUNTS.ofPattern,
+    })),
   ),
   ...[...patterns, ...defusers].flatMap(({ spares }) =>
-    spares.map((question) => ({ question, expected: 'answer', alsoOk: [] })),
+    spares.map((question) => ({ question, expected: 'answer', alsoOk: [], counts: COUNTS.ofPattern })),
   ),
 ])
+const asks = loadSectionAsks()
+  .flatMap(({ sections }) => Object.values(sections).flatMap((section) => section.asks))
+  .map((question): Example => ({ question, expected: 'answer', alsoOk: [], counts: COUNTS.ask }))
 const minimalPairs = parse(
   readFileSync(new URL('../../examples/minimal-pairs.yaml', import.meta.url), 'utf8'),
 ) as Record<string, Record<string, string>>
@@ -72,31 +81,25 @@ const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
     ([form, question]): Example => ({
       question,
       alsoOk: [],
+      counts: COUNTS.ofMinimalPair,
       expected: form === 'denied' || form === 'informational' ? 'answer' : `handoff:${id}`,
     }),
   ),
 )
-const examples = [...questions, ...own, ...pairs].map(
-  ({ question, expected, alsoOk }): Labelled => ({
+const examples = [...questions, ...own, ...pairs, ...asks].map(
+  ({ question, expected, alsoOk, counts: share }): Labelled => ({
     features: readFeatures(question, triggers, today),
     shares: sharesOf(expected, alsoOk),
+    counts: share,
   }),
 )
 
-function exampleOf(row: Row): Example {
-  const { question, also_ok: alsoOk = [] } = row
-  if (row.expected !== undefined) return { question, expected: row.expected, alsoOk }
-  const [first, ...others] = (row.triggers ?? []).map((id) => `handoff:${id}`)
-  const expected = row.outcome === 'hand_off' && first ? first : (row.outcome ?? 'answer')
-  const accepted = alsoOk.map((label) => (ids.includes(label) ? `handoff:${label}` : label))
-  return { question, expected, alsoOk: [...others, ...accepted] }
-}
-
 function sharesOf(expected: string, alsoOk: readonly string[]): readonly number[] {
-  const shares = [...ids.map(() => 0), 0]
+  const shares = [...ids.map(() => 0), 0, 0]
   const place = (label: string) => ids.indexOf(label.slice('handoff:'.length))
+  if (expected === 'out_of_scope') return shares.with(ids.length + 1, 1)
   if (!expected.startsWith('handoff:')) return shares.with(ids.length, 1)
-  for (const label of alsoOk) if (label.startsWith('handoff:')) shares[place(label)] = ALSO_ACCEPTED
+  for (const label of alsoOk) if (place(label) >= 0) shares[place(label)] = ALSO_ACCEPTED
   shares[place(expected)] = 1
   const sum = shares.reduce((total, share) => total + share, 0)
   return shares.map((share) => share / sum)
@@ -105,29 +108,40 @@ function sharesOf(expected: string, alsoOk: readonly string[]): readonly number[
 const counts = new Map<string, number>()
 for (const { features } of examples)
   for (const name of features) counts.set(name, (counts.get(name) ?? 0) + 1)
-const names = [...counts].filter(([, count]) => count >= 2).map(([name]) => name)
+const names = [...counts].filter(([, count]) => count >= LEAST_COUNT).map(([name]) => name)
 const places = new Map(names.map((name, at) => [name, at]))
 const rarity = names.map((name) => Math.log(examples.length / (counts.get(name) ?? 1)))
 
-const classes = ids.length + 1
+const classes = ids.length + 2
 const weights = names.map(() => new Float64Array(classes))
-const squares = names.map(() => new Float64Array(classes).fill(1e-4))
+const squares = names.map(() => new Float64Array(classes))
 const bias = new Float64Array(classes)
-const biasSquares = new Float64Array(classes).fill(1e-4)
+const biasSquares = new Float64Array(classes)
+
+function forget(): void {
+  for (const row of [...weights, bias]) row.fill(0)
+  for (const row of [...squares, biasSquares]) row.fill(1e-4)
+}
+
+interface Placed {
+  readonly at: readonly number[]
+  readonly shares: readonly number[]
+  readonly counts: number
+}
 
 /** One step of AdaGrad on the cross-entropy of one example. */
-function learn(at: readonly number[], shares: readonly number[]): void {
-  const length = Math.sqrt(at.reduce((sum, place) => sum + (rarity[place] ?? 0) ** 2, 0)) || 1
-  const valueOf = (place: number) => ((rarity[place] ?? 0) / length) * FEATURE_LENGTH
-  const sums = Array.from(bias)
+function learn({ at, shares, counts: weight }: Placed): void {
+  const scale = featureScale(at.map((place) => rarity[place] ?? 0))
+  const valueOf = (place: number) => (rarity[place] ?? 0) * scale
+  const odds = Array.from(bias)
   for (const place of at)
     for (let k = 0; k < classes; k += 1)
-      sums[k] = (sums[k] ?? 0) + (weights[place]?.[k] ?? 0) * valueOf(place)
-  const most = Math.max(...sums)
-  const powers = sums.map((sum) => Math.exp(sum - most))
+      odds[k] = (odds[k] ?? 0) + (weights[place]?.[k] ?? 0) * valueOf(place)
+  const most = Math.max(...odds)
+  const powers = odds.map((sum) => Math.exp(sum - most))
   const total = powers.reduce((sum, power) => sum + power, 0)
   for (let k = 0; k < classes; k += 1) {
-    const error = (powers[k] ?? 0) / total - (shares[k] ?? 0)
+    const error = weight * ((powers[k] ?? 0) / total - (shares[k] ?? 0))
     if (Math.abs(error) < 1e-3) continue
     for (const place of at) {
       const [row, square] = [weights[place] as Float64Array, squares[place] as Float64Array]
@@ -140,28 +154,57 @@ function learn(at: readonly number[], shares: readonly number[]): void {
   }
 }
 
-const placed = examples.map(({ features, shares }) => ({
-  at: features.flatMap((name) => places.get(name) ?? []),
-  shares,
-}))
-for (let round = 0; round < ROUNDS; round += 1) for (const { at, shares } of placed) learn(at, shares)
+const placed = examples.map(
+  ({ features, ...example }): Placed => ({
+    ...example,
+    at: features.flatMap((name) => places.get(name) ?? []),
+  }),
+)
+/** Weights depend on the order of the examples; their average does much less. */
+const averages = names.map(() => new Float64Array(classes))
+const averageBias = new Float64Array(classes)
+const order = placed.map((_, at) => at)
+let state = 7
+for (let run = 0; run < RUNS; run += 1) {
+  forget()
+  for (let round = 0; round < ROUNDS; round += 1) {
+    shuffle(order)
+    for (const at of order) learn(placed[at] as Placed)
+    if (round >= ROUNDS / 2) addToAverages(2 / (ROUNDS * RUNS))
+  }
+}
+
+function addToAverages(share: number): void {
+  const add = (average: Float64Array, row: Float64Array) => {
+    for (const [k, weight] of row.entries()) average[k] = (average[k] ?? 0) + weight * share
+  }
+  for (const [at, average] of averages.entries()) add(average, weights[at] as Float64Array)
+  add(averageBias, bias)
+}
+
+/** Changes the order in the same way in each run: with a linear congruence. */
+function shuffle(all: number[]): void {
+  for (let last = all.length - 1; last > 0; last -= 1) {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    const other = Math.floor((state / 2 ** 32) * (last + 1))
+    ;[all[last], all[other]] = [all[other] as number, all[last] as number]
+  }
+}
 
 const round2 = (value: number) => Math.round(value * 100) / 100
 const model: TriggerModel = {
   triggers: ids,
-  bias: Array.from(bias, round2),
+  bias: Array.from(averageBias, round2),
   features: Object.fromEntries(
     names
-      .map((name, at): [string, number[]] => [
+      .map((name, at): [string, [number, string]] => [
         name,
         [
           round2(rarity[at] ?? 0),
-          ...Array.from(weights[at] ?? [], round2).flatMap((weight, k) =>
-            Math.abs(weight) >= LEAST_WEIGHT ? [k, weight] : [],
-          ),
+          writeWeights((averages[at] ?? []).map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight))),
         ],
       ])
-      .filter(([, row]) => row.length > 1)
+      .filter(([, [, weights]]) => weights !== '')
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ),
 }

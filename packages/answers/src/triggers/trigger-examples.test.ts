@@ -1,13 +1,12 @@
 import { loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
-import { readTriggers } from './match-triggers.ts'
+import { readPatterns } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
 
 const TODAY = new Date('2026-11-23')
 const triggers = loadTriggers()
 
-const patternsOf = (question: string, id: string) =>
-  readTriggers(question, triggers, TODAY).matches.find(({ trigger }) => trigger === id)?.patterns ?? []
+const patternsOf = (question: string, id: string) => readPatterns(question, triggers, TODAY).get(id) ?? []
 
 describe.for(triggers.map((trigger) => [trigger.id, trigger] as const))('%s', ([id, trigger]) => {
   const matching = trigger.patterns.flatMap((pattern) =>

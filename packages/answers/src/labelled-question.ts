@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs'
+
+/**
+ * A labelled question. Labels are `handoff:<trigger>`, `answer:<guide>` and `out_of_scope`; also accepted are `handoff`
+ * and `answer` for any trigger or guide.
+ */
+export interface LabelledQuestion {
+  readonly id: string
+  readonly question: string
+  readonly expected: string
+  readonly alsoOk: readonly string[]
+  /** The sections that answer, as `guide#anchor`; empty where nobody named them. */
+  readonly sections: readonly string[]
+  /** Questions that measure (`held-out`) train nothing. */
+  readonly split: 'train' | 'held-out'
+}
+
+/** A line of an example file: with one label (`expected`), or with an outcome, its triggers and its sections. */
+interface Row {
+  readonly id: string
+  readonly question: string
+  readonly expected?: string
+  readonly outcome?: 'information' | 'hand_off' | 'out_of_scope'
+  readonly triggers?: readonly string[]
+  readonly sections?: readonly string[]
+  readonly guide?: string | null
+  readonly also_ok?: readonly string[]
+  readonly split?: 'train' | 'held-out'
+}
+
+/** The questions of a file that has a line of JSON for each. */
+export function readLabelledQuestions(file: string | URL): readonly LabelledQuestion[] {
+  return readFileSync(file, 'utf8')
+    .split('\n')
+    .filter(Boolean)
+    .map((line) => labelled(JSON.parse(line) as Row))
+}
+
+/** What a label of one kind names: the triggers of `handoff`, the guides of `answer`. */
+export function accepted(
+  { expected, alsoOk }: LabelledQuestion,
+  kind: 'answer' | 'handoff',
+): readonly string[] {
+  return [expected, ...alsoOk]
+    .filter((label) => label.startsWith(`${kind}:`))
+    .map((label) => label.slice(kind.length + 1))
+}
+
+function labelled({ id, question, sections = [], split = 'train', ...row }: Row): LabelledQuestion {
+  const others = (row.also_ok ?? []).map(labelOf)
+  if (row.expected !== undefined)
+    return { id, question, expected: row.expected, alsoOk: others, sections, split }
+  const triggers = (row.triggers ?? []).map((trigger) => `handoff:${trigger}`)
+  const guides = [
+    ...new Set([row.guide ?? [], sections.map((section) => section.split('#')[0] ?? '')].flat()),
+  ]
+  const labels = {
+    hand_off: triggers,
+    information: guides.map((guide) => `answer:${guide}`),
+    out_of_scope: ['out_of_scope'],
+  }[row.outcome ?? 'out_of_scope']
+  const [expected] = labels
+  if (expected === undefined) throw new Error(`${id}: the label of ${row.outcome} names nothing`)
+  return { id, question, expected, alsoOk: [...labels.slice(1), ...others], sections, split }
+}
+
+const OUTCOMES: Readonly<Record<string, string>> = { information: 'answer', out_of_scope: 'out_of_scope' }
+
+/** Puts `hand_off:asylum-fear`, `asylum-fear` and `information` in the words of the other labels. */
+function labelOf(label: string): string {
+  if (/^(?:answer|handoff):/.test(label)) return label
+  return OUTCOMES[label] ?? `handoff:${label.replace('hand_off:', '')}`
+}
