@@ -1,58 +1,48 @@
-import { existsSync, readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
+import { accepted, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
 import { otherSubject } from './scope/scope-gate.ts'
 import { choosePassages } from './sections/choose-passages.ts'
 
-/** Shares that the questions of each file must reach. Sections are measured as if no trigger handed the question off. */
-const FLOORS = { guideAmongPassages: 0.93, guideFirst: 0.78, refusedOutOfScope: 0.75 }
+/** Shares that the questions of each set must reach. Sections are measured as if no trigger handed the question off. */
+const FLOORS = { guideAmongPassages: 0.9, guideFirst: 0.75, refusedOutOfScope: 0.75 }
 const MOST_REFUSED = 0.05
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
 const knowledge = packagedKnowledge('https://plainpath.example')
 const guides = new Set(knowledge.guides.keys())
 
-/** A labelled question: with a label such as `answer:GUIDE`, or with the outcome and the guide apart. */
-interface Example {
-  readonly question: string
-  readonly expected?: string
-  readonly outcome?: string
-  readonly guide?: string
-}
+const isOutOfScope = ({ expected }: LabelledQuestion) => expected === 'out_of_scope'
 
-const guideOf = ({ expected, guide }: Example) =>
-  guide ?? (expected?.startsWith('answer:') ? expected.slice('answer:'.length) : undefined)
+const read = (name: string) => readLabelledQuestions(new URL(`../examples/${name}.jsonl`, import.meta.url))
 
-const isOutOfScope = ({ expected, outcome }: Example) => (outcome ?? expected) === 'out_of_scope'
-
-const isAnswerable = (example: Example) =>
-  guideOf(example) !== undefined && (example.outcome ?? 'information') === 'information'
-
-/** The files of labelled questions; those of one author each are named by the letter. */
-const FILES = ['given', 'f', 'g', 'h']
-  .map((name) => [name, new URL(`../examples/${name}.jsonl`, import.meta.url)] as const)
-  .filter(([, file]) => existsSync(file))
+/** Of the authors whose questions also train the model, those that do not, and all that are about other subjects. */
+const SETS = [
+  ['given', read('given')],
+  [
+    'six more authors',
+    ['f', 'g', 'h', 'i', 'j', 'k']
+      .flatMap(read)
+      .filter((one) => one.split === 'held-out' || isOutOfScope(one)),
+  ],
+] as const
 
 const share = <T>(of: readonly T[], holds: (one: T) => boolean) => of.filter(holds).length / of.length
 
 /** How the sections would answer, as if no trigger handed the question off. */
-function read(example: Example) {
+function answered(example: LabelledQuestion) {
   const { question } = example
   const found = choosePassages(knowledge.sections.find(question)).map(({ section }) => section.guide)
   const refused =
     otherSubject(question, knowledge.scope, guides) !== undefined ||
     answerQuestion({ question }, knowledge, TODAY).outcome === 'out_of_scope'
-  return { guide: guideOf(example) ?? '', found, refused }
+  return { guide: accepted(example, 'answer')[0] ?? '', found, refused }
 }
 
-test.each(FILES)('questions of %s find their guide, and only other subjects are refused', (_, file) => {
-  const examples = readFileSync(file, 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => JSON.parse(line) as Example)
-  const answerable = examples.filter(isAnswerable).map(read)
-  const outOfScope = examples.filter(isOutOfScope).map(read)
+test.each(SETS)('questions of %s find their guide, and only other subjects are refused', (_, examples) => {
+  const answerable = examples.filter(({ expected }) => expected.startsWith('answer:')).map(answered)
+  const outOfScope = examples.filter(isOutOfScope).map(answered)
   const { guideAmongPassages, guideFirst, refusedOutOfScope } = FLOORS
   expect(share(answerable, ({ found, guide }) => found.includes(guide))).toBeGreaterThan(guideAmongPassages)
   expect(share(answerable, ({ found, guide }) => found[0] === guide)).toBeGreaterThan(guideFirst)

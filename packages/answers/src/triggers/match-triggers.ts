@@ -52,7 +52,7 @@ const LEAST_EVIDENCE = { urgent: -2.75, other: -1.25 }
 const PATTERN_EVIDENCE = 2
 const MOST_PATTERNS = 3
 /** From here a trigger that no pattern states is reported. */
-const LIKELY_ENOUGH = 0.08
+const LIKELY_ENOUGH = 0.1
 /** How much a pattern, or a weaker sign, counts beside the model where nothing is certain. */
 const SIGN_WEIGHT = 0.4
 const LEAST_SUGGESTED = 0.02
