@@ -95,7 +95,7 @@ function decide(question: string, reading: Reading, knowledge: Knowledge, today:
   const uncovered = notCovered(
     question,
     sections,
-    { likelyTriggers: sumOfScores(likely(triggers)), otherSubject: triggers.otherSubject },
+    { triggers: sumOfScores(likely(triggers)), other: triggers.otherSubject },
     knowledge.scope,
   )
   if (uncovered) return refuse(uncovered)

@@ -56,13 +56,13 @@ const LEAST_EVIDENCE = 2
 /**
  * Whether too little of the question is covered by the guides to answer it.
  *
- * @param subject the sum of the scores of triggers that are likely and not stated (what may be one is about immigration),
+ * @param likely the sum of the scores of triggers that are likely and not stated (what may be one is about immigration),
  * and how likely another subject is
  */
 export function notCovered(
   question: string,
   reading: SectionReading,
-  { likelyTriggers, otherSubject }: { readonly likelyTriggers: number; readonly otherSubject: number },
+  likely: { readonly triggers: number; readonly other: number },
   rules: ScopeRules,
 ): OutOfScopeReading | undefined {
   const words = scopeWords(question)
@@ -75,8 +75,8 @@ export function notCovered(
     rules.nearPhrases(words) * EVIDENCE.near +
     other.words * EVIDENCE.otherTopic +
     (weakRule === undefined ? 0 : EVIDENCE.weakRule) +
-    likelyTriggers * EVIDENCE.likelyTriggers +
-    otherSubject * EVIDENCE.otherSubject
+    likely.triggers * EVIDENCE.likelyTriggers +
+    likely.other * EVIDENCE.otherSubject
   if (evidence >= LEAST_EVIDENCE) return undefined
   if (weakRule !== undefined) return { reason: weakRule.reason, rule: weakRule.id }
   if (other.words >= 2) return { reason: 'other-subject', rule: `topic ${other.topic}` }

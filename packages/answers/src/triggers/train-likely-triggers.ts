@@ -204,7 +204,7 @@ const model: TriggerModel = {
           writeWeights((averages[at] ?? []).map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight))),
         ],
       ])
-      .filter(([, [, weights]]) => weights !== '')
+      .filter(([, [, written]]) => written !== '')
       .toSorted(([a], [b]) => (a < b ? -1 : 1)),
   ),
 }
