@@ -115,9 +115,9 @@ function handsOff(
   const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)
   const [likeliest] = likely
   const isLikely = ({ id }: TriggerFile) => id === likeliest?.trigger && likeliest.probability > any / 2
-  const isUrgent = triggers.some(
-    (trigger) => trigger.urgency === 'urgent' && (stated.has(trigger.id) || isLikely(trigger)),
-  )
+  const isUrgent = triggers.some((trigger) => trigger.urgency === 'urgent' && isLikely(trigger))
+  // The model never holds back an urgent trigger that a pattern states.
+  if (triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))) return true
   if (patterns === 0 && (likeliest?.probability ?? 0) < LIKELY_ENOUGH) return false
   const evidence = logOdds(any) + PATTERN_EVIDENCE * Math.min(patterns, MOST_PATTERNS)
   return evidence >= LEAST_EVIDENCE[isUrgent ? 'urgent' : 'other']
