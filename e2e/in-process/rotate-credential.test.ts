@@ -135,7 +135,7 @@ test('a file that is spoilt changes nothing, is loud, and is followed again when
   expect(await (await fetch(`${operations[0]}/metrics`)).text()).toContain(
     'resource_servers_readable{service="auth"} 0',
   )
-  expect(logged.filter((line) => line.includes('cannot be followed')).length).toBeGreaterThan(0)
+  expect(logged.filter((line) => line.includes('cannot be loaded')).length).toBeGreaterThan(0)
   await writeFile(serversFile(), text)
   await expect.poll(async () => (await status()).resource_servers.problem, { timeout: 5_000 }).toBeUndefined()
 })

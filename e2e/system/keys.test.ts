@@ -185,7 +185,7 @@ async function oneStep(all: KeyOperations, algorithm: 'ES256' | 'EdDSA'): Promis
   const done = await all.rotate({ algorithm })
   if (!done.ok) throw new Error(done.error.reason)
   if ('next' in done.value) return undefined
-  expect((await all.followed(done.value.ring.version)).behind).toEqual([])
+  expect((await all.waitForInstances(done.value.ring.version)).behind).toEqual([])
   return done.value.change.step
 }
 

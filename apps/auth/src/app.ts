@@ -1,3 +1,8 @@
+/*
+ * The two Koa applications of the authorization server: the public one and the internal one. This module decides which
+ * routes, error formats and CORS rules each has. The routes live with their features; `wire.ts` builds what they use;
+ * middleware common to both servers is in `@plainpath/http`.
+ */
 import {
   type AppOptions,
   createApp,
@@ -33,14 +38,14 @@ export interface AppDeps {
   clock: WatchedClock
   limiter: Limiter
   db: Pick<ReservedPool, 'reserved'>
-  authenticateAnew: AuthenticateClient
+  authenticateUncached: AuthenticateClient
   routes: readonly Route[]
   oauth: OAuthRouteDeps
 }
 
 const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server', '/auth.md'])
 
-/** What the public reaches. */
+/** Builds the application for the public listener. */
 export function publicApp(deps: AppDeps): Koa {
   const app = createApp({
     ...appOptions(deps),
@@ -51,11 +56,11 @@ export function publicApp(deps: AppDeps): Koa {
       isPublicGet: (path) => PUBLIC_GETS.has(path),
     },
   })
-  app.use(withReserved(deps.db))
+  app.use(useReservedConnections(deps.db))
   app.use(
     mountRoutes(publicRoutes(deps), {
       limiter: deps.limiter,
-      authenticators: { client: (ctx) => deps.authenticateAnew(ctx) },
+      authenticators: { client: (ctx) => deps.authenticateUncached(ctx) },
     }),
   )
   return app
@@ -63,13 +68,16 @@ export function publicApp(deps: AppDeps): Koa {
 
 const publicRoutes = ({ oauth, routes }: AppDeps) => [...publicOAuthRoutes(oauth), ...routes]
 
-/** Every method and path that `publicApp` answers. */
+/** Lists every method and path that `publicApp` serves. */
 export const publicSurface = (deps: AppDeps) => surfaceOf(publicRoutes(deps))
 
-/** What resource servers reach, on loopback or the pod network: introspection and the keys it is signed with. */
+/**
+ * Builds the application for the internal listener, on loopback or the pod network: resource servers introspect tokens
+ * there and fetch the keys that verify the responses.
+ */
 export function internalApp(deps: AppDeps): Koa {
   const { tracing, limiter } = deps
-  // Only the other app can connect here, so every trace is continued.
+  // Only resource servers can connect here, so their trace context is trusted.
   const traces = tracing && { tracing, continues: { has: () => true } }
   const app = createApp({ ...appOptions(deps), traces })
   app.use(mountRoutes(internalOAuthRoutes(deps.oauth), { limiter, authenticators: {} }))
@@ -95,20 +103,20 @@ function formOf(path: string): ErrorForm {
 }
 
 /**
- * Requests that end tokens, clients, secrets or claims may use the database connections that are kept back: whoever fills
- * the pool cannot stop them.
+ * Lets requests that revoke tokens, clients, secrets or claims use the reserved database connections, so that other
+ * traffic cannot block a revocation by filling the pool.
  */
-const withReserved =
+const useReservedConnections =
   (db: Pick<ReservedPool, 'reserved'>): Middleware =>
   (ctx, next) =>
-    endsSomething(ctx) ? db.reserved(next) : next()
+    isRevocation(ctx) ? db.reserved(next) : next()
 
-const ENDING_POSTS = new Set(['/oauth/revoke', '/claim'])
+const REVOKING_POSTS = new Set(['/oauth/revoke', '/claim'])
 
-const endsSomething = ({ method, path }: Context) =>
-  method === 'DELETE' || (method === 'POST' && ENDING_POSTS.has(path))
+const isRevocation = ({ method, path }: Context) =>
+  method === 'DELETE' || (method === 'POST' && REVOKING_POSTS.has(path))
 
-/** What a person sees instead of a problem document. */
+/** Renders a problem as an HTML page, for paths that people open in a browser. */
 function errorPage(origin: string, problem: ProblemDocument): string {
   const { code, title, status, detail, instance: path } = problem
   const { meaning, remedy } = problemKind(code)

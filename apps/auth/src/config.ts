@@ -1,3 +1,7 @@
+/*
+ * The settings of the authorization server: every `AUTH_*` variable with its schema, description and default. No other
+ * module reads the environment. The settings of the signing keys are in `keys/key-settings.ts`.
+ */
 import {
   baseUrl,
   type Environment,
@@ -23,7 +27,7 @@ import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { KEY_SETTINGS, keySettings } from './keys/key-settings.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
 
-/** Every variable of the authorization server. The table in README.md is made from this. */
+/** Every variable of the authorization server. The table in README.md is generated from it. */
 export const SETTINGS = {
   AUTH_ORIGIN: {
     schema: Origin,
@@ -141,7 +145,7 @@ const readSettings = settingsReader({
 /**
  * Reads the `AUTH_*` variables, once, at start.
  *
- * @throws {ConfigError} naming every bad, missing and unknown variable
+ * @throws {ConfigError} naming every invalid, missing and unknown variable, but no value
  */
 export function loadConfig(env: Environment) {
   const settings = readSettings(env)

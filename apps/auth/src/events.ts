@@ -6,7 +6,10 @@ import type { Actor } from './audit/audit-chain.ts'
 
 const id = z.string()
 
-/** What changes what may be done, with our own ids. Each is a line of the log, and `auth replay` reads them back. */
+/**
+ * Changes to what a client, key or person may do, identified by ids of this server, never by personal data. Each is
+ * written to the log, and `auth replay` reads them back.
+ */
 export const SECURITY_EVENTS = {
   'claim-made': z.object({ client_id: id, registration_id: id }),
   'claim-ended': z.object({ registration_id: RegistrationId, by: z.string() }),
@@ -19,7 +22,7 @@ export const SECURITY_EVENTS = {
   'client-ended': z.object({ client_id: AgentId, how: z.enum(['disabled', 'deleted']) }),
   'client-enabled': z.object({ client_id: AgentId }),
   'clients-expired': z.object({ count: z.int() }),
-  /** With the scope by the command that does it, and without it by each instance that first sees it. */
+  /** From the `stop` command with `scope`; from each instance that first sees the new epoch, without. */
   'tokens-stopped': z.object({ scope: id, client_id: id, epoch: z.int() }).partial(),
   'signing-keys-changed': z.object({ step: z.string(), kids: z.array(id).readonly() }),
   'api-secret-added': z.object({ resource_server: id, fingerprint: id, copy: z.literal(true).optional() }),
@@ -28,12 +31,12 @@ export const SECURITY_EVENTS = {
 export type SecurityEvent = keyof typeof SECURITY_EVENTS
 type SecurityEventData = { [Name in SecurityEvent]: z.input<(typeof SECURITY_EVENTS)[Name]> }
 
-/** What is counted. */
+/** Events that only metrics use. */
 interface MeasuredEventData {
   'token-issued': { scopes: readonly string[] }
-  /** `struckOff`: the API processes whose lease had to run out. */
-  'end-announced': { seconds: number; struckOff: number }
-  /** When sweeping begins, and after each time that it succeeded. */
+  /** `removed`: how many API processes did not acknowledge before their lease expired. */
+  'revocation-published': { seconds: number; removed: number }
+  /** When a job starts, and after each successful run. */
   swept: { what: string }
 }
 

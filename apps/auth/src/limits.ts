@@ -1,3 +1,7 @@
+/*
+ * The rate limits of the authorization server: which there are, their quotas, and the store that counts them in Redis.
+ * How a limit is counted and enforced is in `@plainpath/http`; which route uses which limit stands with the route.
+ */
 import { RULES } from '@plainpath/domain'
 import { type LimitPolicy, type LimitStore, redisLimitStore, takeAhead } from '@plainpath/http'
 import type { Redis } from 'ioredis'
@@ -5,29 +9,28 @@ import { runRedisScript } from './tokens/run-redis-script.ts'
 
 const MINUTE = 60
 const HOUR = 3600
-/** The longest window of what is counted by address: so long one abuser can keep others from what they have not used. */
+/** The longest window of a limit per address, since one abuser can exhaust it for others behind the same address. */
 const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
 
-/** How much is allowed, before AUTH_LIMITS_FACTOR multiplies it. */
+/** Quotas before `AUTH_LIMITS_FACTOR` multiplies them. */
 export const LIMITS = {
   /**
-   * Strangers share an address, so what one of them uses up is back ten minutes after the last request that was served. At
-   * most 2 880 registrations a day from one address; each that is never used costs a row for a week, and
-   * `AUTH_NEVER_USED_CLIENTS` bounds them all.
+   * Unrelated agents may share an address, so the window is short: at most 2 880 registrations a day from one address.
+   * A registration that is never used occupies a row for a week; `AUTH_NEVER_USED_CLIENTS` bounds them all.
    */
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
-  /** Every request that shows client credentials, at whatever endpoint. */
+  /** Every request that presents client credentials, over all endpoints. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
-  /** Pages of people, who may share an address; what is behind a link is bounded by itself. */
+  /** Pages for people, who may share an address. What a mailed link can do has bounds of its own. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
-/** Of routes for which a client authenticates. */
+/** Limits of the routes that authenticate a client. */
 export const CLIENT_LIMITS = { address: LIMITS.address, client: LIMITS.client }
 
-/** Claim mails that a client may cause, and those for one address; closed, since each may reach a person. */
+/** Verification mails that a client may cause. Fails closed, since each mail may reach a person. */
 export const CLAIM_MAIL: LimitPolicy = {
   name: 'claim-client',
   quota: RULES.claimMails,
@@ -56,14 +59,14 @@ export const CLAIM_RESEND: LimitPolicy = {
   closed: true,
 }
 
-/** Failed client authentications, for each address and client id together; refuses only further failures. */
+/** Failed client authentications per network and client id. Refuses further failures only, never correct credentials. */
 export const FAILED_AUTHENTICATION: LimitPolicy = {
   name: 'client-authentication',
   quota: 20,
   windowSeconds: 10 * MINUTE,
 }
 
-/** Counts for all processes together, on our connection. @param prefix of every key, such as `auth:` */
+/** Creates the store that counts limits in Redis, for all processes together. @param prefix of every key, such as `auth:` */
 export function sharedLimits(redis: Redis, prefix: string, now: () => Date): LimitStore {
   const limitRedis = {
     eval: (script: string, keys: string[], args: string[]) => runRedisScript(redis, script, keys, args),

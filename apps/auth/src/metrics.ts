@@ -9,7 +9,7 @@ export function openMetrics(events: AuthEvents) {
   ])
   const seconds = metrics.histogram(
     'revocation_announcement_seconds',
-    'Time from a revocation until the last API had acknowledged it, or its lease had run out',
+    'Time from a revocation until the last API acknowledged it or its lease expired',
     [0.002, 0.005, 0.01, 0.05, 0.25, 1, 2.5],
   )
   const silent = metrics.counter(
@@ -19,9 +19,9 @@ export function openMetrics(events: AuthEvents) {
   events.on('token-issued', ({ scopes }) => {
     for (const scope of scopes) issued({ scope })
   })
-  events.on('end-announced', (announced) => {
-    seconds(announced.seconds)
-    for (let each = 0; each < announced.struckOff; each += 1) silent()
+  events.on('revocation-published', (published) => {
+    seconds(published.seconds)
+    for (let each = 0; each < published.removed; each += 1) silent()
   })
   events.on('swept', ({ what }) => metrics.swept(what))
   return metrics

@@ -1,3 +1,7 @@
+/*
+ * Runs the server as a process: waits for its startup dependencies, opens it (`wire.ts`), listens, and shuts down on a
+ * signal. The sequence itself is `runApp` in `@plainpath/http`.
+ */
 import { type Finding, type Log, type ReadinessChecks, runApp } from '@plainpath/http'
 import { isUnavailable, missingMigrations, openPool, type Pool } from '@plainpath/postgres'
 import type { Config } from './config.ts'
@@ -8,16 +12,16 @@ import { isRedisUnavailable, openRedis } from './tokens/open-redis.ts'
 import { openAuth } from './wire.ts'
 
 /**
- * Runs the authorization server until SIGTERM or SIGINT. While a store is away at the start, only operators find it
- * listening: what it serves is signed with keys that it has not read.
+ * Runs the authorization server until SIGTERM or SIGINT. Until every startup dependency is available, only the
+ * operations listener is open: without the signing keys there is nothing to serve.
  */
 export async function serveAuth(config: Config, deps: { log: Log; now: () => Date }): Promise<void> {
-  await using needs = openNeeds(config)
+  await using startup = openStartupChecks(config)
   await runApp({
     ...config,
     ...deps,
-    isPassing,
-    needs: needs.checks,
+    isPassing: isTransient,
+    needs: startup.checks,
     open: () => openAuth(config, deps),
     listeners: ({ internalApp, publicApp }) => ({
       internal: { ...config.internal, handler: internalApp.callback() },
@@ -27,26 +31,27 @@ export async function serveAuth(config: Config, deps: { log: Log; now: () => Dat
 }
 
 /**
- * What this server cannot start without: PostgreSQL with every table, a signing key that it can open and, where it is
- * set, a Redis that evicts nothing. It makes none of them. Looks over one connection of its own, which ends when unused.
+ * Opens the checks of the startup dependencies: PostgreSQL with every migration applied, a signing key that can be
+ * decrypted and, if configured, a Redis with `noeviction`. It creates none of them. The checks share one connection of
+ * their own, which closes when idle.
  */
-function openNeeds(config: Config): AsyncDisposable & { readonly checks: ReadinessChecks } {
+function openStartupChecks(config: Config): AsyncDisposable & { readonly checks: ReadinessChecks } {
   const db = openPool(config.databaseUrl, { applicationName: 'plainpath auth start', max: 1 })
   const { redisUrl } = config
   return {
     checks: {
-      database: () => tablesOf(db),
-      keys: () => keysIn(db, config),
-      ...(redisUrl !== undefined && { redis: () => redisAt(redisUrl) }),
+      database: () => checkTables(db),
+      keys: () => checkKeys(db, config),
+      ...(redisUrl !== undefined && { redis: () => checkRedis(redisUrl) }),
     },
     [Symbol.asyncDispose]: () => db[Symbol.asyncDispose](),
   }
 }
 
-/** Whether what opening threw says "not now". */
-const isPassing = (error: unknown) => isUnavailable(error) || isRedisUnavailable(error)
+/** True when opening failed because a store is unavailable, so that trying again may succeed. */
+const isTransient = (error: unknown) => isUnavailable(error) || isRedisUnavailable(error)
 
-async function tablesOf(db: Pool): Promise<Finding> {
+async function checkTables(db: Pool): Promise<Finding> {
   try {
     const missing = await missingMigrations(db, MIGRATIONS)
     return missing.length === 0 || { awaited: `migrations ${missing.join(', ')}: run "auth migrate"` }
@@ -57,12 +62,12 @@ async function tablesOf(db: Pool): Promise<Finding> {
   }
 }
 
-async function keysIn(db: Pool, { sealingKeys }: Config): Promise<Finding> {
+async function checkKeys(db: Pool, { sealingKeys }: Config): Promise<Finding> {
   try {
     instanceKeys((await postgresKeyStore(db, sealingKeys).read()).keys)
     return true
   } catch (error) {
-    // That there is no database, or no table, is said by the other check.
+    // The database check reports a missing database or table.
     if (isUnavailable(error) || sqlState(error)) return false
     return {
       awaited:
@@ -71,7 +76,7 @@ async function keysIn(db: Pool, { sealingKeys }: Config): Promise<Finding> {
   }
 }
 
-async function redisAt(url: string): Promise<Finding> {
+async function checkRedis(url: string): Promise<Finding> {
   try {
     await using _redis = await openRedis(url, SILENT)
     return true
@@ -80,7 +85,7 @@ async function redisAt(url: string): Promise<Finding> {
   }
 }
 
-/** Such as `28P01`, of a server that refuses us. */
+/** The SQLSTATE of an error from PostgreSQL, such as `28P01` for a wrong password. */
 const sqlState = (error: unknown) =>
   /^[0-9A-Z]{5}$/.exec(String((error as { code?: unknown } | undefined)?.code))?.[0]
 

@@ -1,3 +1,7 @@
+/*
+ * Opens the stores of the authorization server, for the server and for its commands: which of them use PostgreSQL and
+ * which Redis is decided here alone. Starts no background work; `upkeep.ts` does.
+ */
 import { fileURLToPath } from 'node:url'
 import type { Log } from '@plainpath/http'
 import { mailQueue, scaledWaitingBounds } from '@plainpath/mail'
@@ -18,7 +22,7 @@ import {
   postgresResourceServerFollowers,
   type ResourceServerFollowers,
 } from './resource-servers/resource-server-followers.ts'
-import { nobodyToTell, type Revoker, redisRevoker } from './revocation/revoker.ts'
+import { noOpRevoker, type Revoker, redisRevoker } from './revocation/revoker.ts'
 import { openRedis } from './tokens/open-redis.ts'
 import { postgresTokenStore } from './tokens/postgres-token-store.ts'
 import { redisTokenStore } from './tokens/redis-token-store.ts'
@@ -27,28 +31,27 @@ import type { TokenAuthority, TokenStore } from './tokens/token-store.ts'
 import { traceRedis } from './tokens/trace-redis.ts'
 
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))
-/** Of every key in Redis; the Redis user of this app may touch nothing else. */
+/** Prefix of every Redis key; the ACL of this app's Redis user permits no other. */
 const REDIS_PREFIX = 'auth:'
 
-/** Connections for what ends tokens, beside those of the pool: `withReserved` gives them. */
-const KEPT_BACK = 2
+/** Connections beside the pool that only revocations may use: see `useReservedConnections`. */
+const RESERVED_CONNECTIONS = 2
 
-/** What is kept, for the server and the command line. */
 export interface Stores extends AsyncDisposable {
   readonly db: ReservedPool
   readonly redis: Redis | undefined
   readonly redisPrefix: string
   readonly agents: AgentRepository
-  /** Agents as this process remembers them. */
+  /** This process's cache of `agents`. */
   readonly cachedAgents: CachedAgents
   readonly claims: ClaimStore
   readonly claimAttempts: ClaimAttemptStore
-  /** Assertions that we issue to agents. */
+  /** Identity assertions that this server issued to agents. */
   readonly identityAssertions: IdentityAssertionStore
   readonly usedJtis: UsedJtiStore
   readonly tokens: TokenStore
   readonly stops: StopStore
-  /** Tells APIs what ended, where they keep answers in memory. */
+  /** Publishes revocations to the APIs, which cache introspection responses. */
   readonly revoker: Revoker
   readonly keys: KeyStore
   readonly keyFollowers: KeyFollowers
@@ -58,19 +61,19 @@ export interface Stores extends AsyncDisposable {
 export interface StoreOptions {
   readonly log: Log
   readonly now: () => Date
-  /** Told of what the stores do. */
+  /** Receives an event for each change that the stores make. */
   readonly events?: AuthEvents
-  /** Of every key in Redis, where it is to be another than `auth:`. */
+  /** Prefix of every Redis key; `auth:` when absent. */
   readonly redisPrefix?: string
-  /** How many times longer than in production PostgreSQL may take: for tests on a busy machine. */
+  /** Multiplies the timeouts of PostgreSQL, for tests on a busy machine. */
   readonly databasePatience?: number
-  /** How long Redis may take to answer, where it is to be another time than 200 ms. */
+  /** Timeout of a Redis command; 200 ms when absent. */
   readonly redisTimeoutMs?: number
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
   readonly revocation?: RevocationOptions
 }
 
-/** Opens the stores and nothing that runs by itself: see `upkeep.ts` for that. Disposing closes them. */
+/** Opens the stores. Disposing the result closes them. @throws when Redis is unavailable or may evict keys */
 export async function openStores(config: Config, options: StoreOptions): Promise<Stores> {
   const { log, now, events = createEvents(), redisPrefix = REDIS_PREFIX, revocation = REVOCATION } = options
   const { sealingKeys, hashKey } = config
@@ -82,7 +85,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
       openPool(config.databaseUrl, {
         ...pool,
         applicationName: 'plainpath-auth revocation',
-        max: KEPT_BACK,
+        max: RESERVED_CONNECTIONS,
         stay: true,
       }),
     ),
@@ -95,14 +98,14 @@ export async function openStores(config: Config, options: StoreOptions): Promise
 
   const agents = agentRepository(db, { sealingKeys, events, now })
   const authority: TokenAuthority = {
-    generationOf: async (id) => activeGeneration(await agents.find(id)),
+    findGeneration: async (id) => activeGeneration(await agents.find(id)),
     isLiveClaim: (id) => isLiveClaim(db, id, now()),
     stop: () => readStop(db),
   }
   const tokens = redis
     ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
     : postgresTokenStore(db, { now })
-  const revoker = redis ? redisRevoker(redis, revocation, events) : nobodyToTell
+  const revoker = redis ? redisRevoker(redis, revocation, events) : noOpRevoker
   const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
   const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
   const resources = opening.move()
@@ -111,7 +114,7 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     redis,
     redisPrefix,
     agents,
-    cachedAgents: cachedAgents(agents, { asksAlone: db.isReserved }),
+    cachedAgents: cachedAgents(agents, { skipSharedLoads: db.isReserved }),
     claims: postgresClaims({ ...claimDeps, tokens, revoker }),
     claimAttempts: postgresClaimAttempts(claimDeps),
     identityAssertions: identityAssertionStore(db),

@@ -1,3 +1,7 @@
+/*
+ * The background jobs of the server: deleting expired rows, which PostgreSQL does not do by itself, and expiring unused
+ * agents. What each job deletes is decided in the module of its table.
+ */
 import { durationIn } from '@plainpath/domain'
 import { type Log, type Metrics, runRepeatedly } from '@plainpath/http'
 import { clockAgrees, type Database } from '@plainpath/postgres'
@@ -12,10 +16,10 @@ import type { AuthEvents } from './events.ts'
 import type { Stores } from './stores.ts'
 import { sweepTokens } from './tokens/sweep-tokens.ts'
 
-/** Deletes a batch of what is over. @returns how many went; 0 when nothing is left */
+/** Deletes a batch of expired rows. @returns how many; 0 when none is left */
 type Sweep = (db: Database, now: Date) => Promise<number>
 
-/** What is left of so many expired agents is kept for each that may never have been used. */
+/** Tombstones of expired agents that are retained, as a multiple of `AUTH_NEVER_USED_CLIENTS`. */
 const EXPIRED_FOR_EACH = 10
 
 interface SweepDeps {
@@ -32,7 +36,7 @@ interface UpkeepDeps extends Omit<SweepDeps, 'db'> {
   readonly metrics: Pick<Metrics, 'gauge'>
 }
 
-/** Deletes what is over, and ends agents that are not used. Postgres has no time to live of its own. */
+/** Starts the jobs, each once a minute, until disposed. */
 export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: UpkeepDeps): AsyncDisposable {
   const { stores, metrics, events } = deps
   const { neverUsedClients } = config
@@ -45,7 +49,7 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   const regularly = (what: string, sweep: Sweep) =>
     running.use(sweepRegularly(what, sweep, { ...deps, db: stores.db }))
 
-  // Redis drops tokens by itself.
+  // Redis expires its tokens itself.
   if (!stores.redis) regularly('expired tokens', sweepTokens)
   regularly('identity assertions', sweepIdentityAssertions)
   regularly('spent assertions', sweepUsedJtis)
@@ -63,7 +67,12 @@ export function startUpkeep(config: Pick<Config, 'neverUsedClients'>, deps: Upke
   return running
 }
 
-/** Sweeps once a minute until disposed, in batches while there is more. */
+/**
+ * Runs `sweep` once a minute until disposed, batch by batch until nothing is left. A run that fails is logged, and the
+ * next one tries again.
+ *
+ * @param what names the rows, in the log and as a metric label
+ */
 export function sweepRegularly(
   what: string,
   sweep: Sweep,
@@ -71,7 +80,7 @@ export function sweepRegularly(
 ): AsyncDisposable {
   const sweeping = runRepeatedly(async (isStopped) => {
     try {
-      // By a clock that is days ahead everything would be over.
+      // With a clock that is days ahead, everything would seem to have expired.
       if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is wrong`)
       while ((await sweep(db, now())) > 0) if (isStopped()) return
       events.emit('swept', { what })

@@ -1,3 +1,7 @@
+/*
+ * The composition root of the server: creates every object once, from settings and runtime dependencies, and connects
+ * them. It opens stores and starts background work, but does not listen (`serve.ts`) and holds no business rules.
+ */
 import {
   bySoundClock,
   createLimiter,
@@ -32,19 +36,24 @@ import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
 import { LIMITS, sharedLimits } from './limits.ts'
 import { openMetrics } from './metrics.ts'
 import { createProvider, providerSlot } from './oauth/create-provider.ts'
-import { authenticatedGeneration, gateVoucher } from './oauth/override-provider.ts'
+import { authenticatedGeneration, createInternalClientSecret } from './oauth/override-provider.ts'
 import { clientAdapter, readOnlyAdapter, tokenAdapter } from './oauth/provider-adapters.ts'
 import { followResourceServers } from './resource-servers/follow-resource-servers.ts'
 import { MIGRATIONS, openStores, type StoreOptions } from './stores.ts'
 import { startUpkeep } from './upkeep.ts'
 
-/** What a process brings, beside its settings. */
+/** What the process provides beside its settings: clock, log, and overrides for tests. */
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
-  /** Gets a line with the link of each mail, where mail becomes files. */
+  /** Called with one line per mail, including its link, when mail is written to files. */
   readonly announce?: (line: string) => void
 }
 
-/** Builds every object of the server once. It does not listen; `serve.ts` does. */
+/**
+ * Opens the stores, starts background work and builds the three applications. Disposing the result stops and closes
+ * all of it.
+ *
+ * @throws when a store is unavailable or there is no usable signing key
+ */
 export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const { log, now, announce = () => undefined } = runtime
   const { hashKey, sealingKeys } = config
@@ -70,7 +79,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     onDecision: metrics.limited,
   })
 
-  // What runs by itself, until the server is disposed.
+  // Background work, which runs until the server is disposed.
   opening.use(await stores.revoker.followMark())
   opening.use(startUpkeep(config, { stores, metrics, events, log, now }))
   const resourceServers = opening.use(
@@ -92,10 +101,10 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
       onStatus: keyMetrics(metrics),
     }),
   )
-  const channels = { agents_changed: cachedAgents.forget, key_ring_changed: signing.hear }
+  const channels = { agents_changed: cachedAgents.forget, key_ring_changed: signing.pollSoon }
   const onReconnected = () => {
     cachedAgents.forgetAll()
-    signing.hear()
+    signing.pollSoon()
   }
   opening.use(await listen(config.databaseUrl, channels, { onReconnected, log }))
   opening.use(
@@ -114,7 +123,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     }),
   )
 
-  // By a wrong clock nothing is said of assertions, nor of secrets that end.
+  // Without a synchronised clock, neither the expiry of assertions nor that of old secrets can be judged.
   const authenticateBy = (find: AuthenticateClientDeps['find']): AuthenticateClient => {
     const authenticate = authenticateClient({
       find,
@@ -125,14 +134,14 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
       limiter,
       now,
     })
-    return (...asked) => bySoundClock(clock, () => authenticate(...asked))
+    return (...request) => bySoundClock(clock, () => authenticate(...request))
   }
-  /** By what this process remembers. */
+  /** Uses this process's cache of agents. */
   const authenticate = authenticateBy(cachedAgents.find)
-  /** By what is written: for whatever changes an agent, where a secret that has just gone must open nothing. */
-  const authenticateAnew = authenticateBy(agents.find)
+  /** Reads PostgreSQL, for requests that change an agent: a secret that was just removed must not work there. */
+  const authenticateUncached = authenticateBy(agents.find)
 
-  const vouch = gateVoucher()
+  const internalClientSecret = createInternalClientSecret()
   const marks = useMarks({ cachedAgents, agents, now })
   const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
     Client: clientAdapter(cachedAgents.find, resourceServers.current),
@@ -141,10 +150,10 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const provider = providerSlot(
     (ring) =>
       createProvider({
-        vouch,
+        internalClientSecret,
         revocationMark: () => stores.revoker.mark,
         urls,
-        adapter: (model) => models[model] ?? readOnlyAdapter(`no ${model} is ever made here`),
+        adapter: (model) => models[model] ?? readOnlyAdapter(`this server never stores a ${model}`),
         ring,
         resourceServers: resourceServers.current,
         exchangeAssertion: (assertion, clientId) =>
@@ -153,7 +162,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
             assertion,
             clientId,
           ),
-        emailOf: (claimId) => claims.emailOf(claimId, now()),
+        findEmail: (claimId) => claims.findEmail(claimId, now()),
         now,
       }),
     signing.keys,
@@ -173,7 +182,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     provider,
     urls,
     authenticate,
-    vouch,
+    internalClientSecret,
     resourceServers,
     signing,
     keySettings: config.keys,
@@ -181,10 +190,10 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     marks,
     limiter,
   }
-  const deps = { ...config, log, metrics, tracing, clock, limiter, db, authenticateAnew, routes, oauth }
+  const deps = { ...config, log, metrics, tracing, clock, limiter, db, authenticateUncached, routes, oauth }
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
-    keys: async () => signing.isSound(),
+    keys: async () => signing.isReady(),
     clock: async () => clock.isSound(),
     ...(redis && { redis: async () => (await redis.ping()) === 'PONG' }),
   })

@@ -40,7 +40,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     const answer = await putKeys(auth, await inHeader(auth, agent), { keys })
     expect(answer.status, answer.text).toBe(200)
   }
-  const generationOf = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
+  const findGeneration = async ({ client_id }: Pick<KeyAgent, 'client_id'>) => {
     const { rows } = await auth.stores.db.query<{ generation: number }>(
       'select generation from agents where id = $1',
       [client_id],
@@ -78,10 +78,10 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     await replace({ ...agent, key: added }, added, renamed)
     await replace({ ...agent, key: renamed }, added, renamed)
     expect(await activeAt(token)).toEqual([true, true])
-    expect(await generationOf(agent)).toBe(1)
+    expect(await findGeneration(agent)).toBe(1)
     await replace({ ...agent, key: added }, added)
     expect(await activeAt(token)).toEqual([false, false])
-    expect(await generationOf(agent)).toBe(2)
+    expect(await findGeneration(agent)).toBe(2)
   })
 
   test('tokens that were got with a secret end when keys take its place', async () => {

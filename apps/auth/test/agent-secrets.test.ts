@@ -45,7 +45,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     send(at.url, { method: 'POST', path: '/api/agent/secrets', headers })
   const end = (agent: Registered, id: string, at = auth) =>
     send(at.url, { method: 'DELETE', path: `/api/agent/secrets/${id}`, headers: asAgent(agent) })
-  const secretsOf = async (agent: Registered): Promise<Secret[]> => {
+  const findSecrets = async (agent: Registered): Promise<Secret[]> => {
     const { text } = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
     return (JSON.parse(text) as { secrets: Secret[] }).secrets
   }
@@ -64,7 +64,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const { agent: renewed, id, answer } = await added(old)
     await expectSound(auth, { ...answer, text: '' })
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    const secrets = await secretsOf(renewed)
+    const secrets = await findSecrets(renewed)
     expect(secrets).toEqual([
       {
         secret_id: expect.any(String),
@@ -98,7 +98,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       expectProblem(refused, { ...NOBODY, form: 'oauth' })
       expect((await requestToken(at, renewed)).status).toBe(200)
     }
-    expect(await secretsOf(renewed)).toHaveLength(1)
+    expect(await findSecrets(renewed)).toHaveLength(1)
     const again = await added(renewed)
     expect((await requestToken(auth, again.agent)).status).toBe(200)
     clock.now = new Date()
@@ -108,7 +108,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const old = await register(auth)
     const token = await getToken(other, old)
     const { agent: renewed } = await added(old)
-    const [first] = await secretsOf(renewed)
+    const [first] = await findSecrets(renewed)
     expect(await isActive(other, token)).toBe(true)
     expect((await end(renewed, first!.secret_id)).status).toBe(204)
     for (const at of [auth, other]) {
@@ -124,7 +124,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const old = await register(auth)
     await getToken(other, old)
     const { agent: renewed } = await added(old)
-    const [first] = await secretsOf(renewed)
+    const [first] = await findSecrets(renewed)
     await getToken(other, old)
     const triggers = (what: 'disable' | 'enable') =>
       auth.stores.asOwner(
@@ -144,15 +144,15 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   test('after a lost answer: the unknown secret is ended, the known one stays for good, and another is given', async () => {
     const agent = await register(auth)
     await added(agent)
-    const [known, lost] = await secretsOf(agent)
+    const [known, lost] = await findSecrets(agent)
     expect((await end(agent, lost!.secret_id)).status).toBe(204)
-    expect(await secretsOf(agent)).toEqual([{ secret_id: known!.secret_id, created_at: known!.created_at }])
+    expect(await findSecrets(agent)).toEqual([{ secret_id: known!.secret_id, created_at: known!.created_at }])
     expect((await added(agent)).answer.status).toBe(201)
   })
 
   test('the last secret is not ended, and a third is not given', async () => {
     const agent = await register(auth)
-    const [only] = await secretsOf(agent)
+    const [only] = await findSecrets(agent)
     const last = { status: 409, code: 'last-secret', error: 'last_secret', form: 'agent' } as const
     await expectRefusal(auth, () => end(agent, only!.secret_id), last)
     const { agent: renewed } = await added(agent)
@@ -163,7 +163,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       form: 'agent',
     } as const
     await expectRefusal(auth, () => post(asAgent(renewed)), tooMany)
-    const before = await secretsOf(renewed)
+    const before = await findSecrets(renewed)
     const raced = await Promise.all(before.map(({ secret_id }) => end(renewed, secret_id)))
     expect(raced.map((answer) => answer.status).sort()).not.toEqual([204, 204])
     const { rows } = await auth.stores.db.query('select id from agent_secrets where agent_id = $1', [
@@ -180,7 +180,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     for (const { text } of answers.filter((answer) => answer.status === 201))
       auth.confidential.add((JSON.parse(text) as { client_secret: string }).client_secret)
     expect(answers.filter((answer) => answer.status === 201)).toHaveLength(1)
-    expect(await secretsOf(agent)).toHaveLength(2)
+    expect(await findSecrets(agent)).toHaveLength(2)
   })
 
   test.for([
@@ -190,7 +190,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   ] as const)('refuses %s', async ([_why, headers]) => {
     const agent = await register(auth)
     const { agent: renewed } = await added(agent)
-    const [{ secret_id: id } = { secret_id: '' }] = await secretsOf(renewed)
+    const [{ secret_id: id } = { secret_id: '' }] = await findSecrets(renewed)
     await expectRefusal(auth, () => post(headers(agent)), NOBODY)
     const path = `/api/agent/secrets/${id}`
     await expectRefusal(
@@ -206,14 +206,14 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     const [agent, stranger] = [await register(auth), await register(auth)]
     const { agent: renewed } = await added(agent)
     const { id: theirs } = await added(stranger)
-    const [first] = await secretsOf(renewed)
+    const [first] = await findSecrets(renewed)
     const nothing = { status: 404, code: 'not-found', form: 'agent' } as const
     for (const id of [theirs, crypto.randomUUID()]) await expectRefusal(auth, () => end(renewed, id), nothing)
     const malformed = await end(renewed, 'x')
     expect([400, 404]).toContain(malformed.status)
     expect((await end(renewed, first!.secret_id)).status).toBe(204)
     await expectRefusal(auth, () => end(renewed, first!.secret_id), nothing)
-    expect(await secretsOf(stranger)).toHaveLength(2)
+    expect(await findSecrets(stranger)).toHaveLength(2)
   })
 
   test('an agent with keys has no secrets, and a deleted one neither', async () => {

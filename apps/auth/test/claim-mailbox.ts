@@ -6,7 +6,7 @@ import { postgresClaimAttempts } from '../src/claims/postgres-claim-attempts.ts'
 import { postgresClaims } from '../src/claims/postgres-claims.ts'
 import { loadConfig } from '../src/config.ts'
 import { createEvents } from '../src/events.ts'
-import { nobodyToTell } from '../src/revocation/revoker.ts'
+import { noOpRevoker } from '../src/revocation/revoker.ts'
 import { redisTokenStore } from '../src/tokens/redis-token-store.ts'
 import { asAgent, type Registered } from './agent-client.ts'
 import { exampleAttempt, exampleRedemption, linkMail } from './example-claim.ts'
@@ -47,15 +47,15 @@ export async function claimMailbox(
     redis && redisTokenStore(redis.redis, { prefix: redis.prefix, authority: NOBODY_ASKS, now: () => now })
   const claims = postgresClaims({
     ...deps,
-    tokens: tokens ?? { endTokensOf: async () => undefined },
-    revoker: nobodyToTell,
+    tokens: tokens ?? { revokeTokensOf: async () => undefined },
+    revoker: noOpRevoker,
   })
   expect((await claims.redeem({ ...redemption, expiresAt })).ok).toBe(true)
   return { registrationId: attempt.registrationId, email }
 }
 
 const never = () => Promise.reject(new Error('nothing is looked up here'))
-const NOBODY_ASKS = { generationOf: never, isLiveClaim: never, stop: never }
+const NOBODY_ASKS = { findGeneration: never, isLiveClaim: never, stop: never }
 
 const Issued = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 

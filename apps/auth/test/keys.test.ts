@@ -145,7 +145,7 @@ test('the head of the audit is in the log, in /ready and in a metric, at the sta
   const logged = () =>
     one.logged
       .map((line) => JSON.parse(line) as { msg: string; head?: string; number?: number })
-      .filter(({ msg }) => msg === 'key audit head')
+      .filter(({ msg }) => msg === 'read the head of the key audit')
       .map(({ head, number }) => [head, number])
   const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
   expect(logged()).toEqual([[first, 1]])

@@ -4,7 +4,7 @@ import type { SealingKeys } from '@plainpath/sealing'
 import { type AgentRepository, activeGeneration, agentRepository } from '../src/agents/agent-repository.ts'
 import { isLiveClaim } from '../src/claims/postgres-claims.ts'
 import { type AuthEvents, createEvents } from '../src/events.ts'
-import { nobodyToTell } from '../src/revocation/revoker.ts'
+import { noOpRevoker } from '../src/revocation/revoker.ts'
 import { MIGRATIONS } from '../src/stores.ts'
 import { readStop, type StopStore, stopStore } from '../src/tokens/stop-store.ts'
 import type { TokenAuthority } from '../src/tokens/token-store.ts'
@@ -23,7 +23,7 @@ export interface Authority extends AsyncDisposable {
 }
 
 /** For claims of which no token is looked at. */
-export const NO_TOKENS = { tokens: { endTokensOf: async () => undefined }, revoker: nobodyToTell }
+export const NO_TOKENS = { tokens: { revokeTokensOf: async () => undefined }, revoker: noOpRevoker }
 
 export async function openAuthority(): Promise<Authority> {
   await using opening = new AsyncDisposableStack()
@@ -41,7 +41,7 @@ export async function openAuthority(): Promise<Authority> {
     agents,
     stops: stopStore(db, events),
     tokenAuthority: (now) => ({
-      generationOf: async (id) => activeGeneration(await agents.find(id)),
+      findGeneration: async (id) => activeGeneration(await agents.find(id)),
       isLiveClaim: (id) => isLiveClaim(db, id, now()),
       stop: () => readStop(db),
     }),

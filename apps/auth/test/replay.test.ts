@@ -28,7 +28,7 @@ afterAll(() => resources.disposeAsync())
 const run = (...words: string[]) => runAuth(words, env)
 const replay = async (...more: string[]) =>
   JSON.parse((await run('replay', '--log', LOG, '--json', ...more)).printed)
-const secretsOf = (agent: Registered, method: string, id = '') =>
+const findSecrets = (agent: Registered, method: string, id = '') =>
   send(under.auth.url, { method, path: `/api/agent/secrets${id}`, headers: asAgent(agent) })
 const claimsAlive = async () => {
   const { rows } = await under.stores.db.query<{ alive: number }>(
@@ -46,11 +46,11 @@ async function rotate(
   const shown = await send(under.auth.url, { path: '/api/agent', headers: asAgent(rotated) })
   const { secrets } = JSON.parse(shown.text) as { secrets: { secret_id: string }[] }
   const old = secrets.find(({ secret_id: id }) => id !== added.secret_id)?.secret_id
-  expect((await secretsOf(rotated, 'DELETE', `/${old}`)).status).toBe(204)
+  expect((await findSecrets(rotated, 'DELETE', `/${old}`)).status).toBe(204)
   return rotated
 }
 const addSecret = async (agent: Registered) =>
-  JSON.parse((await secretsOf(agent, 'POST')).text) as { secret_id: string; client_secret: string }
+  JSON.parse((await findSecrets(agent, 'POST')).text) as { secret_id: string; client_secret: string }
 
 const registerKeysInstead = async (agent: Registered) =>
   send(under.auth.url, {
@@ -86,7 +86,7 @@ test('what had ended since the backup ends again after a restore, by what the lo
   await rotate(replaced, await addSecret(replaced))
   await addSecret(added)
   const { secret_id: mistaken } = await addSecret(undone)
-  expect((await secretsOf(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
+  expect((await findSecrets(undone, 'DELETE', `/${mistaken}`)).status).toBe(204)
   expect((await registerKeysInstead(keyed)).status).toBe(200)
   const commands = [
     await run('agents', 'disable', disabled.client_id),

@@ -1,27 +1,27 @@
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** From then on an agent counts as idle: 30 days, a third of what ends it. */
+/** How long an agent must be without a token to count as idle: 30 days, a third of the time after which it expires. */
 export const COUNTS_AS_IDLE_MS = 30 * 24 * 3_600_000
-/** More are not counted each minute. */
+/** The counts for metrics stop here, which bounds their cost. */
 const MOST_COUNTED = 1_000_000
 
-/** Active agents that never got a token, and those that got none for `COUNTS_AS_IDLE_MS`. */
+/** Active agents that never got a token, and those that got none within `COUNTS_AS_IDLE_MS`. */
 const Unused = z.object({ neverUsed: z.int(), idle: z.int() })
-/** Every agent that is written down, by what it is; some are several. */
+/** All agents by kind; an agent may be of several kinds. */
 const Counts = Unused.extend({
   active: z.int(),
   disabled: z.int(),
   deleted: z.int(),
-  /** That left something. */
+  /** Whose tombstone is still stored. */
   expired: z.int(),
   withKeys: z.int(),
-  /** By a person. */
+  /** Confirmed by a person. */
   confirmed: z.int(),
 })
 export type AgentCounts = z.infer<typeof Counts>
 
-/** For each minute: at most a million of each. */
+/** Counts unused agents for the metrics, at most a million of each kind. */
 export async function countUnused(db: Database, now: Date): Promise<z.infer<typeof Unused>> {
   const atMost = (where: string) =>
     `(select count(*) from (select from agents where status = 'active' and ${where} limit ${MOST_COUNTED}) counted)`
@@ -32,7 +32,7 @@ export async function countUnused(db: Database, now: Date): Promise<z.infer<type
   return Unused.parse(rows[0])
 }
 
-/** For a person who asks, not for each minute: it reads every row. */
+/** Counts all agents, for an operator. It reads every row, so it is no query for metrics. */
 export async function countAgents(db: Database, now: Date): Promise<AgentCounts> {
   const { rows } = await db.query(
     `select count(*) filter (where status = 'active') as active,

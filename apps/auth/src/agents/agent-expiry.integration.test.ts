@@ -117,7 +117,7 @@ describe('an agent expires', () => {
 
   test('not, when what must be told beside the tokens cannot be', async () => {
     const { agent } = await added()
-    const tokens = { endTokensOf: () => Promise.reject(new Error('no Redis')) }
+    const tokens = { revokeTokensOf: () => Promise.reject(new Error('no Redis')) }
     const unheard = expireAgents({ ...deps(), tokens }, after(7 * DAY_MS), MANY)
     await expect(unheard).rejects.toThrow('no Redis')
     expect(await alive()).toEqual([agent.id])

@@ -5,11 +5,11 @@ import { removeClaimsOfAgents } from '../claims/postgres-claims.ts'
 import type { AuthEvents } from '../events.ts'
 import type { EndAgentDeps } from './end-agent.ts'
 
-/** Why an agent expired. `flood`: too many that never got a token, and it was among the oldest. */
+/** Why an agent expired. `flood`: too many agents had never got a token, and it was among the oldest of them. */
 const ExpiryCause = z.enum(['never-used', 'idle', 'flood'])
 type ExpiryCause = z.infer<typeof ExpiryCause>
 
-/** What is left of an agent that was not used: enough to recognise whoever holds its secret or key, and nobody else. */
+/** The tombstone of an expired agent: enough to recognise its secret or key, and nothing else. */
 export interface ExpiredAgent {
   readonly id: AgentId
   readonly cause: ExpiryCause
@@ -25,46 +25,47 @@ interface ExpireAgentsDeps extends EndAgentDeps {
   readonly events: AuthEvents
 }
 
-interface EndedAgent {
+interface ExpiringAgent {
   readonly id: AgentId
-  /** Above that of every token that it may have had. */
+  /** Higher than that of any token it may have had. */
   readonly generation: number
 }
 
 /**
- * Ends a batch of agents that are due, with their claims, in the way in which one is deleted (`endAgent`): generations
- * raised beside the tokens before and after the commit, then forgotten, then told to APIs. None of them has a token that
- * lives, so should the telling fail, nothing has to be told again. One that gets a token meanwhile stays; two processes
- * that do it at once never remove more than one would.
+ * Expires a batch of agents with their claims, in the order in which `endAgent` deletes one: revoke in the token store
+ * before and after the commit, drop from the cache, publish to the APIs. None of these agents has an unexpired token,
+ * so a failure to publish needs no repetition. An agent that gets a token meanwhile is not expired, and two processes
+ * at once never remove more than one would.
  *
- * @param neverUsed so many agents that never got a token may live at once, beside those younger than an hour
- * @returns how many ended; 0 when none is due
+ * @param neverUsed how many agents that never got a token may exist, not counting those younger than an hour
+ * @returns how many expired; 0 when none is left
  */
 export async function expireAgents(deps: ExpireAgentsDeps, now: Date, neverUsed: number): Promise<number> {
   const { db, tokens, cachedAgents, revoker, events } = deps
-  const endTokens = async (ended: readonly EndedAgent[]) => {
+  const revokeTokens = async (expired: readonly ExpiringAgent[]) => {
     await Promise.all(
-      ended.map(({ id, generation }) => tokens.endTokensOf({ kind: 'client', id, generation })),
+      expired.map(({ id, generation }) => tokens.revokeTokensOf({ kind: 'client', id, generation })),
     )
   }
-  const ended = await db.transaction(async (tx) => {
+  const expired = await db.transaction(async (tx) => {
     await tx.query('set local synchronous_commit = on')
-    const removed: EndedAgent[] = []
-    for (const { cause, where, values } of dueAgents(now, neverUsed)) {
-      const due = await lockDue(tx, where, values, BATCH - removed.length)
-      if (due.length > 0) await remove(tx, due, cause, now)
-      removed.push(...due)
+    const removed: ExpiringAgent[] = []
+    for (const { cause, where, values } of expiryRules(now, neverUsed)) {
+      const expiring = await lockExpiring(tx, where, values, BATCH - removed.length)
+      if (expiring.length > 0) await remove(tx, expiring, cause, now)
+      removed.push(...expiring)
     }
-    await endTokens(removed)
+    await revokeTokens(removed)
     return removed
   })
-  if (ended.length > 0) events.emit('clients-expired', { count: ended.length })
-  for (const { id } of ended) cachedAgents.forget(id)
-  await endTokens(ended)
-  await Promise.all(ended.map(({ id }) => revoker.announceEnd({ kind: 'client', id })))
-  return ended.length
+  if (expired.length > 0) events.emit('clients-expired', { count: expired.length })
+  for (const { id } of expired) cachedAgents.forget(id)
+  await revokeTokens(expired)
+  await Promise.all(expired.map(({ id }) => revoker.publishRevocation({ kind: 'client', id })))
+  return expired.length
 }
 
+/** Finds the tombstone of an expired agent; tombstones are valid for `RULES.tombstoneMs`. */
 export async function findExpiredAgent(
   db: Database,
   id: AgentId,
@@ -85,10 +86,10 @@ export async function findExpiredAgent(
 }
 
 /**
- * Forgets a batch of expired agents that are left too long, or are too many: the oldest.
+ * Deletes a batch of tombstones that are too old, or the oldest of too many.
  *
- * @param most how many are kept
- * @returns how many went
+ * @param most how many are retained
+ * @returns how many were deleted
  */
 export const forgetExpiredAgents = (db: Database, now: Date, most: number): Promise<number> =>
   deleteBatch(
@@ -115,11 +116,11 @@ const ExpiredRow = rowReader(
 
 async function remove(
   tx: Database,
-  due: readonly EndedAgent[],
+  expiring: readonly ExpiringAgent[],
   cause: ExpiryCause,
   now: Date,
 ): Promise<void> {
-  const ids = due.map(({ id }) => id)
+  const ids = expiring.map(({ id }) => id)
   await tx.query(TOMBSTONES, [ids, cause, now])
   await removeClaimsOfAgents(tx, ids)
   await tx.query('delete from agent_secrets where agent_id = any($1)', [ids])
@@ -127,15 +128,15 @@ async function remove(
 }
 
 /**
- * The newest row that is one too many. Who is older is too many as well, however many processes ask: a count that two of
- * them took down at once would be taken down twice.
+ * Selects the newest row over the bound; every older row is over it too. Unlike a count to delete, this gives two
+ * concurrent processes the same rows, so that they do not delete twice as many.
  */
 const newestBeyond = (table: string, time: string, bound: string) =>
   `select ${time}, id from ${table} order by ${time} desc, id desc offset ${bound} limit 1`
 
 const NEVER_USED = `status = 'active' and last_used_at is null`
 
-function dueAgents(
+function expiryRules(
   now: Date,
   neverUsed: number,
 ): { cause: ExpiryCause; where: string; values: readonly unknown[] }[] {
@@ -161,13 +162,13 @@ function dueAgents(
   ]
 }
 
-/** Locked rows are read again before they are taken: an agent that has just got a token is not among them. */
-async function lockDue(
+/** Locks the rows that expire. PostgreSQL checks the condition again after locking, so an agent that just got a token stays. */
+async function lockExpiring(
   tx: Database,
   where: string,
   values: readonly unknown[],
   limit: number,
-): Promise<EndedAgent[]> {
+): Promise<ExpiringAgent[]> {
   const { rows } = await tx.query<{ id: string; generation: number }>(
     `select id, generation + 1 as generation from agents where ${where} limit ${limit} for update skip locked`,
     [...values],
@@ -175,7 +176,7 @@ async function lockDue(
   return rows.map(({ id, generation }) => ({ id: AgentId.parse(id), generation }))
 }
 
-/** A secret that had ended is none, here too. */
+/** Writes tombstones. Secrets that had already expired are left out. */
 const TOMBSTONES = `
   insert into expired_agents (id, cause, secret_hashes, hash_key_ids, jwks, expired_at)
   select agents.id, $2, array_remove(array_agg(secret_hash order by secret.id), null),

@@ -3,7 +3,7 @@ import { type AgentCounts, COUNTS_AS_IDLE_MS } from './agent-counts.ts'
 import type { ExpiredAgent } from './agent-expiry.ts'
 import { idleExpiry } from './describe-agent.ts'
 
-/** An agent for programs. Only an active one expires. */
+/** Formats an agent as JSON. Only an active agent has an expiry. */
 export const agentJson = (agent: Agent) => ({
   client_id: agent.id,
   ...(agent.name !== undefined && { client_name: agent.name }),
@@ -15,21 +15,21 @@ export const agentJson = (agent: Agent) => ({
   ...(agent.status !== 'deleted' && { token_endpoint_auth_method: authenticationMethod(agent) }),
 })
 
-/** An agent on one line; its name is its own words and quoted. */
+/** Formats an agent on one line. Its name is untrusted text, so it is quoted. */
 export const agentText = (agent: Agent): string =>
   [
     agent.id,
     agent.status.padEnd(8),
     agent.registeredAt.toISOString(),
-    methodOf(agent).padEnd('client_secret_basic'.length),
+    describeMethod(agent).padEnd('client_secret_basic'.length),
     agent.lastUsedAt ? `used ${agent.lastUsedAt.toISOString().slice(0, 10)}` : 'never used'.padEnd(15),
     agent.name === undefined ? '' : JSON.stringify(agent.name),
   ]
     .join('  ')
     .trimEnd()
 
-/** A deleted agent has no way to authenticate left. */
-const methodOf = (agent: Agent) => (agent.status === 'deleted' ? '' : authenticationMethod(agent))
+/** Empty for a deleted agent, which has no credentials left. */
+const describeMethod = (agent: Agent) => (agent.status === 'deleted' ? '' : authenticationMethod(agent))
 
 export const expiredJson = ({ id, cause, expiredAt }: ExpiredAgent) => ({
   client_id: id,

@@ -1,3 +1,7 @@
+/*
+ * Agents with their secrets and keys, in PostgreSQL. Each method is atomic, and decides races by row locks. Revoking
+ * tokens and publishing to the APIs is up to the use cases (`end-agent.ts`, `rotate-secret.ts`, `replace-keys.ts`).
+ */
 import { Agent, type AgentId, type AgentKey, err, ok, type Result } from '@plainpath/domain'
 import { type Database, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
@@ -6,16 +10,16 @@ import { endClaimsOfAgent } from '../claims/postgres-claims.ts'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import { useKeyProofs } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
-import { type AgentSecret, acceptedSecrets, secretsOf } from './agent-secret.ts'
+import { type AgentSecret, acceptedSecrets, findSecrets } from './agent-secret.ts'
 import { compareKeys } from './compare-keys.ts'
 
 export interface AgentRecord {
   readonly agent: Agent
-  /** Empty for a deleted agent, and for one with keys. */
+  /** Empty for a deleted agent, and for one that has keys. */
   readonly secrets: readonly AgentSecret[]
 }
 
-/** The generation that its tokens must have; undefined for one that is unknown or not active. */
+/** The generation that the agent's tokens must have. @returns undefined for an agent that is unknown or not active */
 export const activeGeneration = (record: AgentRecord | undefined): number | undefined =>
   record?.agent.status === 'active' ? record.agent.generation : undefined
 
@@ -24,17 +28,17 @@ const MAX_SECRETS = 2
 /** `ended`: the agent is not active any more. */
 export type AddSecretRefusal = 'ended' | 'has-keys' | 'too-many'
 
-/** What became of a secret that was to go; `unknown`: it had gone, or never was. */
+/** The outcome of removing a secret; `unknown`: it was removed before, or never existed; `ended`: the agent is not active. */
 export type EndedSecret =
   | { readonly outcome: 'gone' | 'unknown'; readonly generation: number }
   | { readonly outcome: 'last' | 'ended' }
 
-/** `unproven`: proofs came, and not for each new key. */
+/** `unproven`: the request has proofs, but not for each new key. */
 export type KeysFault = 'ended' | 'unproven' | 'proof-used'
 
 export interface ReplacedKeys {
   readonly agent: Agent
-  /** New keys that no proof came for, by `kid`. */
+  /** The `kid` of each new key without a proof. */
   readonly unproven: readonly string[]
 }
 
@@ -45,14 +49,14 @@ const AgentRow = rowReader(
   }),
 )
 
-/** What a name is sealed for. */
-const nameContext = (id: string) => `agents/${id}/name`
+/** Binds an encrypted name to its agent (associated data), so that rows cannot be swapped. */
+const nameEncryptionContext = (id: string) => `agents/${id}/name`
 
 export type AgentRepository = ReturnType<typeof agentRepository>
 
 /**
- * Agents with their secrets and keys, in PostgreSQL. A trigger tells every instance of each change (`agents_changed`).
- * What ends something is durable when it returns, whatever the server's default.
+ * Opens the repository. A trigger notifies every instance of each change (channel `agents_changed`). A method that
+ * revokes something commits synchronously, whatever the server's default.
  */
 export function agentRepository(
   db: Pool,
@@ -61,10 +65,14 @@ export function agentRepository(
   function toAgent(row: Record<string, unknown>): Agent {
     const { nameSealed, jwks: keys, ...agent } = AgentRow.parse(row)
     if (!nameSealed) return { ...agent, keys }
-    return { ...agent, keys, name: sealingKeys.open(nameSealed, nameContext(agent.id)).toString('utf8') }
+    return {
+      ...agent,
+      keys,
+      name: sealingKeys.open(nameSealed, nameEncryptionContext(agent.id)).toString('utf8'),
+    }
   }
 
-  /** Whatever changes secrets or keys holds the lock of the agent's row. */
+  /** Runs a change of secrets or keys under the lock of the agent's row. */
   const changeCredentials = <T>(
     id: AgentId,
     work: (tx: Database, agent: LockedAgent | undefined) => Promise<T>,
@@ -80,9 +88,10 @@ export function agentRepository(
     })
 
   return {
-    /** Stores the agent with its first secret, or with its keys: in one statement, so one round trip, and all or nothing. */
+    /** Stores an agent with its first secret or its keys, in one statement. */
     async add({ agent, secrets }: AgentRecord): Promise<void> {
-      const name = agent.name === undefined ? null : sealingKeys.seal(agent.name, nameContext(agent.id))
+      const name =
+        agent.name === undefined ? null : sealingKeys.seal(agent.name, nameEncryptionContext(agent.id))
       const values = [
         agent.id,
         name,
@@ -104,7 +113,7 @@ export function agentRepository(
     async find(id: AgentId): Promise<AgentRecord | undefined> {
       const { rows } = await db.query(`select ${AgentRow.columns} from agents where id = $1`, [id])
       if (!rows[0]) return undefined
-      return { agent: toAgent(rows[0]), secrets: await secretsOf(db, id) }
+      return { agent: toAgent(rows[0]), secrets: await findSecrets(db, id) }
     },
 
     /** Newest first. @param limit 1 to 1000 */
@@ -117,10 +126,10 @@ export function agentRepository(
     },
 
     /**
-     * Disables or deletes: raises the generation and, for a deletion, erases name, secrets and keys, and ends claims.
-     * `announce` runs before the change becomes visible; if it throws, nothing changed.
+     * Disables or deletes an agent: raises its generation and, for a deletion, erases name, secrets and keys and ends
+     * its claims. `announce` runs before the commit; if it throws, nothing changes.
      *
-     * @returns the new generation, or undefined when there is no such agent or it is deleted already
+     * @returns the new generation, or undefined when there is no such agent or it is already deleted
      */
     async end(
       id: AgentId,
@@ -149,7 +158,7 @@ export function agentRepository(
       return ended
     },
 
-    /** Counts as use: it does not expire at once. @returns false unless the agent was disabled */
+    /** Enables a disabled agent. Counts as a use, so that it does not expire at once. @returns false unless it was disabled */
     async enable(id: AgentId, at: Date): Promise<boolean> {
       const { rowCount } = await db.query(
         `update agents set status = 'active', last_used_at = $2 where id = $1 and status = 'disabled'`,
@@ -159,7 +168,7 @@ export function agentRepository(
       return rowCount === 1
     },
 
-    /** Writes down that the agent is used. Durable when it returns. @returns false unless the agent is active */
+    /** Records that the agent is used, durably. @returns false unless the agent is active */
     async markUsed(id: AgentId, at: Date): Promise<boolean> {
       const { rowCount } = await db.query(
         `update agents set last_used_at = greatest(last_used_at, $2) where id = $1 and status = 'active'
@@ -170,9 +179,9 @@ export function agentRepository(
     },
 
     /**
-     * Replaces the keys of an active agent, ends its secrets and uses the proofs up. Atomic. Raises the generation when a key
-     * or the secret goes, since nobody knows which tokens were got with which. `announce` runs before the change becomes
-     * visible; if it throws, nothing changed.
+     * Replaces the keys of an active agent, removes its secrets and marks the proofs as used. Raises the generation when
+     * a key or the secret is removed, since tokens do not record the credential they were issued for. `announce` runs
+     * before the commit; if it throws, nothing changes.
      */
     async replaceKeys(
       id: AgentId,
@@ -197,7 +206,7 @@ export function agentRepository(
       return replaced
     },
 
-    /** Adds a secret without an end; the one before it ends at `oldEndsAt`. Atomic. @returns all that are accepted now */
+    /** Adds a secret without an expiry; the older one expires at `oldEndsAt`. @returns all secrets accepted now */
     async addSecret(
       id: AgentId,
       secret: AgentSecret,
@@ -225,9 +234,8 @@ export function agentRepository(
     },
 
     /**
-     * Ends a secret, unless it is the last; the other one has no end any more. Raises the generation, since nobody knows
-     * which tokens were got with which secret. `announce` runs before the change becomes visible; if it throws, nothing
-     * changed.
+     * Removes a secret, unless it is the last; the other one no longer expires. Raises the generation, since tokens do
+     * not record the secret they were issued for. `announce` runs before the commit; if it throws, nothing changes.
      */
     async endSecret(
       id: AgentId,
@@ -255,7 +263,7 @@ export function agentRepository(
       return ended
     },
 
-    /** Seals names under the newest key-encryption key, as `rewriteColumn` says. @returns how many moved @throws {SealError} */
+    /** Re-encrypts names under the newest key-encryption key. @returns how many were under an older one @throws {SealError} */
     rewrapNames: (options: { trial: boolean }): Promise<number> =>
       rewriteColumn(
         db,
@@ -263,7 +271,7 @@ export function agentRepository(
           table: 'agents',
           column: 'name_sealed',
           key: 'id',
-          rewrite: (sealed, id) => sealingKeys.reseal(sealed, nameContext(id)),
+          rewrite: (sealed, id) => sealingKeys.reseal(sealed, nameEncryptionContext(id)),
         },
         options,
       ),

@@ -34,14 +34,14 @@ export interface AgentRouteDeps {
   hashKey: HashKey
   urls: ServiceUrls
   now: () => Date
-  /** Scales what a client is told of its limits. */
+  /** Scales the limits that a client is shown. */
   limitsFactor: number
 }
 
 /**
- * What agents do about themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`, `PUT /api/agent/jwks`,
- * `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that ends after it was authenticated gets the
- * same answer as before that.
+ * The routes for agents to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
+ * `PUT /api/agent/jwks`, `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that is disabled or
+ * deleted between authentication and change gets the same response as one that was before: `invalid-client`.
  */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
   defineRoute({
@@ -52,7 +52,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       if (body.type && body.type !== 'anonymous') throw new Problem('unsupported-credential-type')
       const request = {
         ...(body.client_name && { name: body.client_name }),
-        ...(body.jwks && { keys: await namedKeys(body.jwks, '#/jwks/keys') }),
+        ...(body.jwks && { keys: await nameKeys(body.jwks, '#/jwks/keys') }),
       }
       const { agents } = deps.stores
       const { agent, secret } = await registerAgent({ agents, hashKey: deps.hashKey }, request, deps.now())
@@ -85,7 +85,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     async handle({ body, caller }) {
       const request = {
         id: AgentId.parse(caller.clientId),
-        keys: await namedKeys(body, '#/keys'),
+        keys: await nameKeys(body, '#/keys'),
         proofs: [body.proof ?? []].flat(),
         endpoint: deps.urls.agentKeys,
       }
@@ -164,7 +164,7 @@ const PROOF_CLAIMS =
 
 const isClaim = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
 
-/** @param isList whether proofs came as a list */
+/** @param isList whether the request has a list of proofs, to which the JSON pointer then adds an index */
 function keysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Problem {
   if (fault === 'ended') return invalidClient()
   const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
@@ -178,8 +178,8 @@ const unprovenWarning = (kids: readonly string[]) =>
   `No proof came that you can sign with ${kids.length === 1 ? 'the new key' : 'the new keys'} ${kids.join(', ')}. Try it now, with GET /api/agent: ` +
   'if that is 401 and you have no other key, nothing can let you in again, so register anew. Next time send proof.'
 
-/** Gives each key its name: the `kid` that was sent, or its thumbprint (RFC 7638). No two may have one name. */
-async function namedKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
+/** Gives each key the `kid` that was sent, or else its thumbprint (RFC 7638). @throws {Problem} when two have the same */
+async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
   const named = await Promise.all(
     keys.map(async (key) => agentKey(key, key.kid ?? (await keyThumbprint(key)))),
   )

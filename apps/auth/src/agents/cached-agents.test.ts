@@ -21,7 +21,7 @@ function underTest() {
     },
   }
   return {
-    agents: cachedAgents(store, { clock, asksAlone: () => alone.now }),
+    agents: cachedAgents(store, { clock, skipSharedLoads: () => alone.now }),
     alone,
     asked,
     clock,

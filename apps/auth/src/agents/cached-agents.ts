@@ -2,7 +2,7 @@ import { type AgentId, RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import type { AgentRecord, AgentRepository } from './agent-repository.ts'
 
-/** Short, since an agent may register at another instance right after somebody guessed its id here. */
+/** How long a miss is cached. Short, since the agent may register at another instance meanwhile. */
 const UNKNOWN_MS = 2_000
 const MAX_AGENTS = 10_000
 
@@ -11,49 +11,50 @@ type Entry = { readonly record: AgentRecord | undefined }
 export type CachedAgents = ReturnType<typeof cachedAgents>
 
 /**
- * Agents as this process knows them. Forgetting is told by NOTIFY; the time to live is the backstop.
+ * Caches agents in this process. NOTIFY invalidates entries; the TTL is the fallback.
  *
- * @param store is asked once for any number of simultaneous look-ups of one agent
- * @param options.asksAlone whether a look-up must not wait for those of others
- * @param options.clock milliseconds that only rise
+ * @param store read once for simultaneous loads of the same agent
+ * @param options.skipSharedLoads true for a caller that must not wait for another caller's load, such as one with
+ *   a reserved connection: the other load may be queued for the pool
+ * @param options.clock a monotonic clock in milliseconds
  */
 export function cachedAgents(
   store: Pick<AgentRepository, 'find'>,
-  options: { asksAlone?: () => boolean; clock?: { now(): number } } = {},
+  options: { skipSharedLoads?: () => boolean; clock?: { now(): number } } = {},
 ) {
-  const { asksAlone = () => false, clock = performance } = options
+  const { skipSharedLoads = () => false, clock = performance } = options
   const entries = new LRUCache<string, Entry>({ max: MAX_AGENTS, perf: clock, ttlResolution: 0 })
-  const underWay = new Map<string, Promise<AgentRecord | undefined>>()
+  const inFlight = new Map<string, Promise<AgentRecord | undefined>>()
 
-  function lookUp(id: AgentId): Promise<AgentRecord | undefined> {
+  function load(id: AgentId): Promise<AgentRecord | undefined> {
     const found: Promise<AgentRecord | undefined> = store
       .find(id)
       .then((record) => {
-        // A notice that came while the row was being read removed this look-up: what it read may be old.
-        if (underWay.get(id) === found)
+        // A notification that arrived while the row was read removed this load: the record may be stale.
+        if (inFlight.get(id) === found)
           entries.set(id, { record }, { ttl: record ? RULES.agentCachedMs : UNKNOWN_MS })
         return record
       })
       .finally(() => {
-        if (underWay.get(id) === found) underWay.delete(id)
+        if (inFlight.get(id) === found) inFlight.delete(id)
       })
-    underWay.set(id, found)
+    inFlight.set(id, found)
     return found
   }
 
   return {
     async find(id: AgentId): Promise<AgentRecord | undefined> {
-      const known = entries.get(id)
-      if (known) return known.record
-      return (asksAlone() ? undefined : underWay.get(id)) ?? lookUp(id)
+      const cached = entries.get(id)
+      if (cached) return cached.record
+      return (skipSharedLoads() ? undefined : inFlight.get(id)) ?? load(id)
     },
     forget(id: string): void {
       entries.delete(id)
-      underWay.delete(id)
+      inFlight.delete(id)
     },
     forgetAll(): void {
       entries.clear()
-      underWay.clear()
+      inFlight.clear()
     },
   }
 }

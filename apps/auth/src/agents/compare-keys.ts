@@ -1,14 +1,14 @@
 import type { AgentKey } from '@plainpath/domain'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 
-/** A key is the same under another `kid` or name of its algorithm: who can sign with it stays the same. */
+/** Identifies a key by its material: under another `kid` or algorithm name it is still the same key. */
 const material = ({ crv, x, y = '' }: AgentKey) => `${crv} ${x} ${y}`
 
 /**
- * What a set of keys changes.
+ * Compares a client's old and new key sets.
  *
- * @param before none for a client that had a secret
- * @returns `removes`: whether a key, or the secret, goes. `unproven`: the new keys without a proof, by `kid`
+ * @param before empty for a client that had a secret
+ * @returns `removes`: whether a key or the secret is removed. `unproven`: the `kid` of each new key without a proof
  */
 export function compareKeys(
   before: readonly AgentKey[],

@@ -11,13 +11,13 @@ import type { z } from 'zod'
 import type { AgentRecord } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 
-/** When the agent ends unless it gets a token before; a day later than it must, since use is written down so coarsely. */
+/** When the agent expires unless it gets a token before. A day later than necessary, since use is recorded once a day. */
 export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
   lastUsedAt
     ? new Date(lastUsedAt.getTime() + RULES.useRecordedMs + RULES.idleMs)
     : new Date(registeredAt.getTime() + RULES.neverUsedMs)
 
-/** What every agent may know of itself, in the words of RFC 7591 where that has them. */
+/** Describes an agent to itself, with the member names of RFC 7591 where there are any. */
 export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
@@ -47,7 +47,7 @@ export function keyMembers({ keys }: Agent) {
   }
 }
 
-/** Secrets as their owner sees them. */
+/** Describes secrets to their owner: ids and times only. */
 export const describeSecrets = (secrets: readonly AgentSecret[]) =>
   secrets.map(({ id, createdAt, endsAt }) => ({
     secret_id: id,
@@ -55,7 +55,7 @@ export const describeSecrets = (secrets: readonly AgentSecret[]) =>
     ...(endsAt && { ends_at: endsAt.toISOString() }),
   }))
 
-/** The answer of `GET /api/agent`, but for its limits. @param secrets those that are accepted */
+/** Builds the response of `GET /api/agent` without its limits. @param secrets those that are accepted */
 export const describeWithMethod = (
   { agent, secrets }: AgentRecord,
   urls: ServiceUrls,

@@ -21,14 +21,14 @@ async function ending(fails: 'end' | 'second raise' | 'announce' | 'nothing') {
       },
     },
     tokens: {
-      async endTokensOf() {
+      async revokeTokensOf() {
         raised += 1
         if (raised === 2) failing('second raise')
         done.push('raise')
       },
     },
     revoker: {
-      async announceEnd() {
+      async publishRevocation() {
         failing('announce')
         done.push('announce')
       },

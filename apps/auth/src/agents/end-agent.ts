@@ -4,37 +4,38 @@ import type { TokenStore } from '../tokens/token-store.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import type { CachedAgents } from './cached-agents.ts'
 
-/** What ending an agent, or a secret of it, needs. */
+/** What disabling or deleting an agent, or removing one of its credentials, needs. */
 export interface EndAgentDeps {
-  readonly tokens: Pick<TokenStore, 'endTokensOf'>
+  readonly tokens: Pick<TokenStore, 'revokeTokensOf'>
   readonly cachedAgents: Pick<CachedAgents, 'forget'>
-  readonly revoker: Pick<Revoker, 'announceEnd'>
+  readonly revoker: Pick<Revoker, 'publishRevocation'>
 }
 
 /**
- * Disables or deletes an agent; when it returns, no token of the agent is active anywhere, not even one that a
- * process issues later because it had not heard, or that an API knows from memory (R-LIN, docs/revocation).
+ * Disables or deletes an agent. When it returns, no API accepts a token of the agent, not even one that an instance
+ * with a stale cache issues later, or that an API has cached (R-LIN, docs/revocation).
  *
- * The generation is raised beside the tokens before the change commits, and again after it, since the tokens' store may
- * have lost the number in between and been told the old one. Should the commit fail, the agent lives on with its
- * tokens ended, until the number expires there: closed, and rare. Should the second raise fail, the agent has ended
- * although the caller is told that nobody knows. APIs are told last; of an agent that has ended already they are told
- * again, since that may be what failed the first time.
+ * 1. Before the commit, raise the generation in the token store. If the commit then fails, the agent stays active but
+ *    its tokens are invalid until the number expires there: safe, and rare.
+ * 2. Commit.
+ * 3. Raise the generation again, since the token store may have lost it in between and reloaded the old one. If this
+ *    fails, the agent is disabled although the caller gets an error.
+ * 4. Publish to the APIs, also for an agent that was ended before: an earlier call may have failed at this step.
  *
- * @returns false when there is no such agent, or it is deleted already
+ * @returns false when there is no such agent, or it is already deleted
  */
 export async function endAgent(
   { agents, tokens, cachedAgents, revoker }: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'end'> },
   id: AgentId,
   status: 'disabled' | 'deleted',
 ): Promise<boolean> {
-  const endTokens = (generation: number) => tokens.endTokensOf({ kind: 'client', id, generation })
+  const revokeTokens = (generation: number) => tokens.revokeTokensOf({ kind: 'client', id, generation })
   try {
-    const generation = await agents.end(id, status, endTokens)
-    if (generation !== undefined) await endTokens(generation)
-    // Before APIs are told: what they ask from now on must not be answered from memory.
+    const generation = await agents.end(id, status, revokeTokens)
+    if (generation !== undefined) await revokeTokens(generation)
+    // Before publishing: an API that introspects because of the notification must not get a cached response.
     cachedAgents.forget(id)
-    await revoker.announceEnd({ kind: 'client', id })
+    await revoker.publishRevocation({ kind: 'client', id })
     return generation !== undefined
   } finally {
     cachedAgents.forget(id)

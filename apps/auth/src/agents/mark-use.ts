@@ -8,14 +8,14 @@ export type UseMarks = ReturnType<typeof useMarks>
 
 const MAX_MARKS = 10_000
 
-/** Writes down that agents are used: at most once a day for each, whatever this process remembers of it. */
+/** Records when agents were last used, at most once a day for each, so that issuing a token seldom writes to the database. */
 export function useMarks(deps: {
   cachedAgents: Pick<CachedAgents, 'find'>
   agents: Pick<AgentRepository, 'markUsed'>
   now: () => Date
 }) {
   const marks = new LRUCache<string, Date>({ max: MAX_MARKS })
-  const underWay = new Map<string, Promise<boolean>>()
+  const inFlight = new Map<string, Promise<boolean>>()
 
   async function write(id: AgentId, now: Date): Promise<boolean> {
     const isActive = await deps.agents.markUsed(id, now)
@@ -25,24 +25,24 @@ export function useMarks(deps: {
 
   return {
     /**
-     * Runs before a token is kept, so that no agent with a token that lives counts as unused.
+     * Records the use. Runs before a token is stored, so that clients with an unexpired token are never expired.
      *
-     * @returns false when the agent is not active any more: then it may have no token
+     * @returns false when the agent is not active any more: it must not get the token
      */
     async mark(id: AgentId): Promise<boolean> {
       const now = deps.now()
       const agent = (await deps.cachedAgents.find(id))?.agent
-      const known = later(agent?.lastUsedAt, marks.get(id))
-      if (known && now.getTime() - known.getTime() < RULES.useRecordedMs) {
-        marks.set(id, known)
+      const lastMark = later(agent?.lastUsedAt, marks.get(id))
+      if (lastMark && now.getTime() - lastMark.getTime() < RULES.useRecordedMs) {
+        marks.set(id, lastMark)
         return true
       }
-      const writing = underWay.get(id) ?? write(id, now).finally(() => underWay.delete(id))
-      underWay.set(id, writing)
+      const writing = inFlight.get(id) ?? write(id, now).finally(() => inFlight.delete(id))
+      inFlight.set(id, writing)
       return await writing
     },
-    /** When an agent that was marked here ends unless it gets another token. */
-    expiryOf(id: string): Date | undefined {
+    /** When an agent that this process marked expires, unless it gets another token. */
+    findExpiry(id: string): Date | undefined {
       const lastUsedAt = marks.get(id)
       return lastUsedAt && idleExpiry({ registeredAt: lastUsedAt, lastUsedAt })
     },

@@ -6,12 +6,10 @@ import type { AgentRepository } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
 
 /**
- * Registers an agent and makes its id and, unless it brings keys, its client secret; the caller chooses neither, nor
- * scopes or grants.
+ * Registers an agent, with a random id and, unless it has keys, a random client secret. The caller chooses neither
+ * these nor its scopes or grants. The secret is returned once; only its keyed hash is stored.
  *
- * The secret is returned once; its keyed hash is kept.
- *
- * @throws only if the store fails; nothing is kept then
+ * @throws only if the store fails; nothing is stored then
  */
 export async function registerAgent(
   deps: { agents: Pick<AgentRepository, 'add'>; hashKey: HashKey },
@@ -31,17 +29,22 @@ export async function registerAgent(
     await deps.agents.add({ agent, secrets: [] })
     return { agent, secret: undefined }
   }
-  const { secret, kept } = newSecret(deps.hashKey, now)
-  await deps.agents.add({ agent, secrets: [kept] })
+  const { secret, stored } = generateSecret(deps.hashKey, now)
+  await deps.agents.add({ agent, secrets: [stored] })
   return { agent, secret }
 }
 
 /**
- * A secret, and what is kept of it. It is `pps_` and 256 random bits as 43 base64url characters, past the 2^-160 guessing
- * bound of RFC 6749 §10.10. A slow hash would add nothing: nobody can try 2^256 values, however fast each try is.
+ * Generates a client secret: `pps_` and 256 random bits as 43 base64url characters, well within the guessing bound of
+ * 2^-160 in RFC 6749 §10.10. A slow hash would add nothing: nobody can try 2^256 values, however fast each try is.
+ *
+ * @returns the secret, and what to store of it
  */
-export function newSecret(hashKey: HashKey, now: Date): { secret: string; kept: AgentSecret } {
+export function generateSecret(hashKey: HashKey, now: Date): { secret: string; stored: AgentSecret } {
   const secret = `pps_${randomBytes(32).toString('base64url')}`
   const digest = hashKey.hash('client-secret', secret)
-  return { secret, kept: { id: randomUUID(), digest, keyId: hashKey.id, createdAt: now, endsAt: undefined } }
+  return {
+    secret,
+    stored: { id: randomUUID(), digest, keyId: hashKey.id, createdAt: now, endsAt: undefined },
+  }
 }

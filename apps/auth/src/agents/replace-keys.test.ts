@@ -2,7 +2,7 @@ import { ok } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { exampleKey } from '../../test/example-key.ts'
-import type { EndedSubject } from '../tokens/token-store.ts'
+import type { RevokedSubject } from '../tokens/token-store.ts'
 import type { AgentRepository } from './agent-repository.ts'
 import { replaceKeys } from './replace-keys.ts'
 
@@ -24,10 +24,10 @@ async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: rea
   const deps = {
     agents: { replaceKeys: replaceInStore },
     tokens: {
-      endTokensOf: (subject: EndedSubject) =>
+      revokeTokensOf: (subject: RevokedSubject) =>
         note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
     },
-    revoker: { announceEnd: () => note('announce') },
+    revoker: { publishRevocation: () => note('announce') },
     cachedAgents: { forget: () => void done.push('forget') },
   }
   const request = { id: agent.id, keys, proofs, endpoint: 'https://plainpath.example/api/agent/jwks' }

@@ -5,17 +5,17 @@ import type { EndAgentDeps } from './end-agent.ts'
 
 export interface ReplaceKeysRefusal {
   readonly fault: KeysFault | KeyProofFault
-  /** Which of the proofs has the fault, if it is one of them. */
+  /** Which of the proofs is at fault; absent when none is. */
   readonly index?: number
 }
 
 /**
- * Gives an agent another set of keys and ends its secrets. When it returns, a key or secret that went opens nothing, and no
- * token of the agent from before is active anywhere, since nobody knows which were got with it; a set that only adds keys ends
- * no token. The steps and their reasons are those of `endAgent`. A set that changes nothing is told again, too: telling it may
- * be what failed the first time.
+ * Replaces an agent's key set and removes its secrets. If a key or secret is removed, then after it returns that
+ * credential is rejected everywhere and no earlier token of the agent is accepted, since tokens do not record the
+ * credential they were issued for. A set that only adds keys revokes no token. Steps and reasons are those of
+ * `endAgent`; a set that changes nothing is published again too, since an earlier call may have failed at that.
  *
- * @param request.endpoint the address that proofs must be made for
+ * @param request.endpoint the URL that proofs must have as audience
  */
 export async function replaceKeys(
   deps: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'replaceKeys'> },
@@ -30,13 +30,13 @@ export async function replaceKeys(
   const { id, keys, endpoint } = request
   const proofs = await verifyKeyProofs(request.proofs, keys, { clientId: id, endpoint, now })
   if (!proofs.ok) return proofs
-  const endTokens = (generation: number) => deps.tokens.endTokensOf({ kind: 'client', id, generation })
+  const revokeTokens = (generation: number) => deps.tokens.revokeTokensOf({ kind: 'client', id, generation })
   try {
-    const replaced = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, endTokens)
+    const replaced = await deps.agents.replaceKeys(id, { keys, proofs: proofs.value }, revokeTokens)
     if (!replaced.ok) return err({ fault: replaced.error })
-    await endTokens(replaced.value.agent.generation)
+    await revokeTokens(replaced.value.agent.generation)
     deps.cachedAgents.forget(id)
-    await deps.revoker.announceEnd({ kind: 'client', id })
+    await deps.revoker.publishRevocation({ kind: 'client', id })
     return replaced
   } finally {
     deps.cachedAgents.forget(id)

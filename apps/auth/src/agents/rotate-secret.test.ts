@@ -1,7 +1,7 @@
 import type { AgentId } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import type { EndedSubject } from '../tokens/token-store.ts'
+import type { RevokedSubject } from '../tokens/token-store.ts'
 import type { EndedSecret } from './agent-repository.ts'
 import { endSecret } from './rotate-secret.ts'
 
@@ -28,10 +28,10 @@ async function ending(ended: EndedSecret, failing?: string) {
       },
     },
     tokens: {
-      endTokensOf: (subject: EndedSubject) =>
+      revokeTokensOf: (subject: RevokedSubject) =>
         note(subject.kind === 'client' ? `raise ${subject.generation}` : subject.kind),
     },
-    revoker: { announceEnd: () => note('announce') },
+    revoker: { publishRevocation: () => note('announce') },
     cachedAgents: { forget: () => void done.push('forget') },
   }
   const outcome = await endSecret(deps, { id, secretId: 'any' }, new Date()).catch(() => 'failed')

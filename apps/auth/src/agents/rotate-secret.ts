@@ -4,17 +4,17 @@ import type { AddSecretRefusal, AgentRepository, EndedSecret } from './agent-rep
 import type { AgentSecret } from './agent-secret.ts'
 import type { CachedAgents } from './cached-agents.ts'
 import type { EndAgentDeps } from './end-agent.ts'
-import { newSecret } from './register-agent.ts'
+import { generateSecret } from './register-agent.ts'
 
 interface AddedSecret {
-  /** Told this once. */
+  /** Returned this once. */
   readonly secret: string
   readonly added: AgentSecret
-  /** All that are accepted. */
+  /** All secrets that are accepted now. */
   readonly secrets: readonly AgentSecret[]
 }
 
-/** Gives an agent a second secret; the first ends seven days later. */
+/** Adds a second secret to an agent; the first expires seven days later. */
 export async function addSecret(
   deps: {
     agents: Pick<AgentRepository, 'addSecret'>
@@ -24,32 +24,32 @@ export async function addSecret(
   id: AgentId,
   now: Date,
 ): Promise<Result<AddedSecret, AddSecretRefusal>> {
-  const { secret, kept } = newSecret(deps.hashKey, now)
+  const { secret, stored } = generateSecret(deps.hashKey, now)
   try {
-    const added = await deps.agents.addSecret(id, kept, new Date(now.getTime() + RULES.oldSecretMs))
-    return added.ok ? ok({ secret, added: kept, secrets: added.value }) : err(added.error)
+    const added = await deps.agents.addSecret(id, stored, new Date(now.getTime() + RULES.oldSecretMs))
+    return added.ok ? ok({ secret, added: stored, secrets: added.value }) : err(added.error)
   } finally {
     deps.cachedAgents.forget(id)
   }
 }
 
 /**
- * Ends a secret, and every token of its agent with it: when it returns, the secret opens nothing, at any instance. What
- * an instance issues for it that has not heard is dead; the steps and their reasons are those of `endAgent`. Of a secret
- * that is gone already all are told again, since that may be what failed the first time.
+ * Removes a secret and revokes every token of its agent. When it returns, no instance accepts the secret, and a token
+ * that an instance with a stale cache issues for it is invalid. Steps and reasons are those of `endAgent`; for a secret
+ * that was removed before, the revocation is published again, since an earlier call may have failed at that.
  */
 export async function endSecret(
   deps: EndAgentDeps & { readonly agents: Pick<AgentRepository, 'endSecret'> },
   { id, secretId }: { id: AgentId; secretId: string },
   now: Date,
 ): Promise<EndedSecret['outcome']> {
-  const endTokens = (generation: number) => deps.tokens.endTokensOf({ kind: 'client', id, generation })
+  const revokeTokens = (generation: number) => deps.tokens.revokeTokensOf({ kind: 'client', id, generation })
   try {
-    const ended = await deps.agents.endSecret(id, secretId, now, endTokens)
+    const ended = await deps.agents.endSecret(id, secretId, now, revokeTokens)
     if ('generation' in ended) {
-      await endTokens(ended.generation)
+      await revokeTokens(ended.generation)
       deps.cachedAgents.forget(id)
-      await deps.revoker.announceEnd({ kind: 'client', id })
+      await deps.revoker.publishRevocation({ kind: 'client', id })
     }
     return ended.outcome
   } finally {

@@ -2,19 +2,19 @@ import { type Database, deleteBatch, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import type { IdentityAssertion } from './identity-assertion.ts'
 
-/** Of one claim. A client uses one for a day; more are for those that lost theirs. */
-const KEPT = 20
+/** Assertions per claim. A client uses one for a day; more are for clients that lost theirs. */
+const MAX_PER_CLAIM = 20
 
 export type IdentityAssertionStore = ReturnType<typeof identityAssertionStore>
 
-/** Which identity assertions may still be exchanged. */
+/** Stores which identity assertions may still be exchanged. */
 export function identityAssertionStore(db: Pool) {
   return {
     /**
-     * Keeps one that is about to be signed, unless its claim has ended meanwhile. Of each claim the newest 20 are kept: a
-     * client that asks for more ends its oldest.
+     * Stores an assertion before it is signed, unless its claim has ended. Only the newest 20 per claim remain valid: a
+     * client that requests more revokes its oldest.
      *
-     * @returns whether the claim stands
+     * @returns false when the claim has ended
      */
     add: (assertion: IdentityAssertion): Promise<boolean> =>
       db.transaction(async (tx) => {
@@ -28,11 +28,11 @@ export function identityAssertionStore(db: Pool) {
         return true
       }),
     /**
-     * The claim of an assertion that may be exchanged: both stand at `now`.
+     * Finds when the claim of an assertion expires.
      *
-     * @returns when the claim ends, or undefined
+     * @returns undefined when the assertion or its claim is not valid at `now`
      */
-    async claimOf(
+    async findClaimExpiry(
       { jti, claimId, clientId }: Pick<IdentityAssertion, 'jti' | 'claimId' | 'clientId'>,
       now: Date,
     ): Promise<Date | undefined> {
@@ -50,11 +50,11 @@ export function identityAssertionStore(db: Pool) {
 async function endOldest(tx: Database, claimId: string): Promise<void> {
   await tx.query(
     `delete from identity_assertions where jti in
-       (select jti from identity_assertions where claim_id = $1 order by issued_at desc, jti offset ${KEPT})`,
+       (select jti from identity_assertions where claim_id = $1 order by issued_at desc, jti offset ${MAX_PER_CLAIM})`,
     [claimId],
   )
 }
 
-/** Deletes at most 1 000 that have expired. @returns how many went */
+/** Deletes at most 1 000 expired assertions. @returns how many */
 export const sweepIdentityAssertions = (db: Database, now: Date): Promise<number> =>
   deleteBatch(db, { table: 'identity_assertions', key: 'jti', where: 'expires_at <= $1' }, [now])

@@ -3,7 +3,7 @@ import { createLocalJWKSet, importJWK, type JWK, type JWTVerifyGetKey, jwtVerify
 import { z } from 'zod'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 
-/** Keeps an identity assertion apart from every other JWT under the same keys (RFC 8725 §3.11). */
+/** Distinguishes an identity assertion from every other JWT signed with the same keys (RFC 8725 §3.11). */
 const TYPE = 'identity-assertion+jwt'
 const CLOCK_TOLERANCE_SECONDS = 5
 
@@ -28,7 +28,7 @@ const Payload = z.object({
 
 const seconds = (date: Date) => Math.floor(date.getTime() / 1000)
 
-/** @param issuer ORIGIN, which is also the audience: only we exchange it */
+/** Signs an identity assertion. @param issuer also the audience, since only this server exchanges it */
 export async function signAssertion(
   { jti, claimId, clientId, issuedAt, expiresAt }: IdentityAssertion,
   { signing }: InstanceKeys,
@@ -45,7 +45,7 @@ export async function signAssertion(
     .sign(await importJWK(signing as JWK, signing.alg))
 }
 
-/** @returns what a published key of ours has signed, `invalid` for everything else (RFC 7523 §3) */
+/** Verifies and reads an identity assertion. @returns `invalid` unless a published key of this server signed it (RFC 7523 §3) */
 export async function readAssertion(
   jwt: string,
   { published }: InstanceKeys,

@@ -9,17 +9,17 @@ import { signAssertion } from './identity-assertion.ts'
 export interface IssueAssertionDeps {
   stores: Pick<Stores, 'identityAssertions'>
   signing: Pick<KeyFollower, 'keys' | 'requireCurrent'>
-  /** How long the key that signs stays published once it has stopped signing. */
+  /** How long a key stays published after it stopped signing. */
   overlapMs: number
   urls: ServiceUrls
   now: () => Date
 }
 
 /**
- * Signs an assertion for one client, as the client is answered: once its claim is completed, and whenever it asks for
- * another. It lasts 24 h, but neither longer than its claim nor longer than the key that signs it stays published.
+ * Issues an identity assertion to a client: when its claim is completed, and whenever it requests another. The
+ * assertion is valid for 24 h, but no longer than its claim, nor than its signing key stays published.
  *
- * @returns undefined when the claim has ended meanwhile
+ * @returns the response body; undefined when the claim has ended meanwhile
  * @throws {Problem} `unavailable` when this instance may not sign; and what the store throws
  */
 export async function issueAssertion(

@@ -4,7 +4,7 @@ import { type Database, rowReader } from '@plainpath/postgres'
 import { equalBytes } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** Who does something, as the operating system knows them. */
+/** The operating-system user who runs a command, and the host. */
 export const Actor = z.strictObject({ user: z.string().min(1), host: z.string().min(1) })
 export type Actor = z.infer<typeof Actor>
 
@@ -20,7 +20,7 @@ const Row = rowReader(AuditRow)
 
 const NOTHING: Buffer = Buffer.alloc(32)
 
-/** @param previous the last row, if there is one */
+/** Builds the row that follows `previous`, which is undefined for an empty chain. */
 export function nextChainRow(previous: AuditRow | undefined, entry: object): AuditRow {
   const number = (previous?.number ?? 0) + 1
   const text = JSON.stringify(entry)
@@ -35,12 +35,12 @@ export interface CheckedRows {
 }
 
 /**
- * Finds a row that was edited, removed or moved. That the end was cut off shows only against a head that was kept
- * elsewhere: the one it once had must still be in the chain.
+ * Checks that no row was edited, removed or moved. Truncation at the end shows only against a head that was stored
+ * elsewhere, which must still occur in the chain.
  *
  * @param rows in the order of their numbers
  * @param head base64url of a hash that the chain once ended with
- * @returns what is wrong first, in a sentence
+ * @returns the first fault, as a sentence
  */
 export function checkRows(rows: readonly AuditRow[], head?: string): Result<CheckedRows, string> {
   let previous = NOTHING
@@ -50,21 +50,21 @@ export function checkRows(rows: readonly AuditRow[], head?: string): Result<Chec
     if (!equalBytes(row.hash, chainHash(previous, row.number, row.entry)))
       return err(`Row ${row.number} of the audit is not what was written, or stands in another place.`)
     previous = row.hash
-    if (headOf(row) === head) found = row.number
+    if (encodeHead(row) === head) found = row.number
   }
   if (head !== undefined && found === 0)
     return err('No row of the audit has that head: its end was cut off, or it was written anew.')
   const last = rows.at(-1)
-  return ok({ head: last && headOf(last), newer: rows.length - found })
+  return ok({ head: last && encodeHead(last), newer: rows.length - found })
 }
 
-/** How a head is written down. */
-export const headOf = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toString('base64url')
+/** Formats the hash of a row as a head: base64url. */
+export const encodeHead = ({ hash }: Pick<AuditRow, 'hash'>): string => hash.toString('base64url')
 
 const chainHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
-/** An append-only table of such rows. Whoever appends holds a lock that nobody else can append under. */
+/** Opens an append-only table of such rows. A caller of `append` must hold a lock that excludes other writers. */
 export function auditTable(table: 'key_audit' | 'token_stop_audit') {
   /** The last row; undefined while it is empty. */
   async function end(db: Database): Promise<AuditRow | undefined> {
@@ -85,7 +85,7 @@ export function auditTable(table: 'key_audit' | 'token_stop_audit') {
         row.entry,
         row.hash,
       ])
-      return headOf(row)
+      return encodeHead(row)
     },
   }
 }

@@ -23,22 +23,22 @@ const AttemptRow = rowReader(
     tries: z.int(),
   }),
 )
-/** An attempt with what is sealed or hashed of it. */
+/** An attempt with its encrypted and hashed columns. */
 export type StoredAttempt = ClaimAttempt & Omit<ReturnType<typeof AttemptRow.parse>, 'state'>
 
-/** Of `state`, in SQL. */
+/** The open states, in SQL. */
 export const OPEN = `('initiated', 'sent', 'code_shown')`
-/** Of `state`, in SQL: what an agent takes for open. Whatever supersedes or ends an open attempt does so with a failed one. */
+/** The states that an agent sees as open, in SQL. A failed attempt is superseded and expires as an open one does. */
 export const OPEN_TO_AGENTS = `('initiated', 'sent', 'code_shown', 'failed')`
-/** What goes when an attempt closes. */
+/** The columns that are erased when an attempt closes. */
 export const ERASED = `email_sealed = null, email_hash = null, mailbox_hash = null, match_phrase_sealed = null,
   code_hash = null, code_expires_at = null`
 
-/** What values are sealed for. An attempt seals its address for the claim that it may become. */
-export const emailContext = (claimId: string) => `claims/${claimId}/email`
-export const matchPhraseContext = (id: string) => `claim_attempts/${id}/match-phrase`
+/** Bind encrypted values to their rows (associated data). The address of an attempt is bound to the claim it may become. */
+export const emailEncryptionContext = (claimId: string) => `claims/${claimId}/email`
+export const matchPhraseEncryptionContext = (id: string) => `claim_attempts/${id}/match-phrase`
 
-/** @param lock whether others wait to change it until the transaction ends */
+/** Finds an attempt. @param lock locks the row until the transaction ends */
 export async function findAttempt(
   db: Database,
   where: string,
@@ -58,7 +58,7 @@ export async function findAttempt(
 const Blocked = z.object({ blocked: z.boolean() })
 const Tries = z.object({ tries: z.int() })
 
-/** Whether the owner of the mailbox said no, and has not confirmed this very agent for this address. */
+/** True when the owner of the mailbox declined an attempt lately and has no live claim with this agent and address. */
 export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date): Promise<boolean> {
   if (!attempt.mailboxHash) return false
   const { rows } = await db.query(
@@ -71,10 +71,10 @@ export async function isBlocked(db: Database, attempt: StoredAttempt, now: Date)
 }
 
 /**
- * How many wrong codes, and codes that are being compared, were entered for the mailbox within 24 hours. Until `tx`
- * ends nobody else counts one.
+ * Counts the wrong codes, and codes being compared, entered for the mailbox within 24 hours. Holds a lock until `tx`
+ * ends, so that concurrent tries are counted one after the other.
  */
-export async function triesOf(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
+export async function lockAndCountTries(tx: Database, attempt: StoredAttempt, now: Date): Promise<number> {
   if (!attempt.mailboxHash) return 0
   await tx.query(`select pg_advisory_xact_lock(hashtextextended('claim tries ' || encode($1, 'hex'), 0))`, [
     attempt.mailboxHash,

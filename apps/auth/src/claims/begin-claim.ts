@@ -9,7 +9,7 @@ import { newMatchPhrase } from './match-phrase.ts'
 import type { NewAttempt } from './postgres-claim-attempts.ts'
 
 /** 256 bits for a link; its SHA-256 is kept. */
-export const newLinkSecret = (): string => randomBytes(32).toString('base64url')
+export const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
 const newId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('base64url')}`
 
 /**
@@ -36,7 +36,7 @@ export async function beginClaim(
   const canonical = canonicalEmail(email)
   if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
   const createdAt = now()
-  const secret = newLinkSecret()
+  const secret = generateLinkSecret()
   const attempt = {
     id: newId('cla'),
     registrationId: newId('clm'),

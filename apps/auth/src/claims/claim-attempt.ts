@@ -1,3 +1,7 @@
+/*
+ * The rules of a claim attempt as pure functions: from the request of an agent, over the mail, the person's answer and
+ * the code, to a claim. `postgres-claim-attempts.ts` applies them to locked rows.
+ */
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
 
@@ -10,8 +14,8 @@ export type OpenState = (typeof OPEN_STATES)[number]
 export type ClosedState = (typeof CLOSED_STATES)[number]
 export type AttemptState = OpenState | ClosedState
 
-/** A code as it is kept: `hash` is keyed and bound to the attempt. */
-interface KeptCode {
+/** A code as it is stored: `hash` is keyed and bound to the attempt. */
+interface StoredCode {
   readonly hash: Buffer
   readonly expiresAt: Date
 }
@@ -21,28 +25,28 @@ export interface ClaimAttempt {
   /** The id of the claim it may become. */
   readonly registrationId: string
   readonly agentId: string
-  /** As it is stored; `stateAt` says what it is at a time. */
+  /** The stored state; `stateAt` computes the state at a given time. */
   readonly state: AttemptState
   readonly linkExpiresAt: Date
-  /** How many codes were made, and how many were entered. */
+  /** How many codes were shown, and how many were entered. */
   readonly presses: number
   readonly tries: number
   /** In state `code_shown` only. */
-  readonly code: KeptCode | undefined
+  readonly code: StoredCode | undefined
 }
 
-/** What is known of the mailbox beside the attempt. */
+/** Facts about the mailbox, from all attempts. */
 export interface MailboxFacts {
-  /** Its owner said no within 30 days, and has not confirmed this agent before. */
+  /** Its owner declined an attempt within 30 days, and has not confirmed this agent. */
   readonly blocked: boolean
-  /** Codes entered for it within 24 hours that were not the right one. */
+  /** Wrong codes entered for it within 24 hours. */
   readonly tries: number
 }
 
 export const isOpen = (state: AttemptState): state is OpenState =>
   (OPEN_STATES as readonly string[]).includes(state)
 
-/** What the attempt is at `now`: time and tries close it, whether or not anybody has written so. */
+/** Computes the state at `now`: time and tries close an attempt even before the stored state says so. */
 export function stateAt<State extends AttemptState>(
   attempt: ClaimAttempt & { readonly state: State },
   now: Date,
@@ -52,7 +56,7 @@ export function stateAt<State extends AttemptState>(
   return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
 }
 
-/** @returns nothing while it is open, and else why it is not; a mailbox that is blocked has declined. */
+/** @returns undefined while the attempt is open, else why it is not; with a blocked mailbox it is declined */
 function closedAt(
   attempt: ClaimAttempt,
   { blocked }: { blocked: boolean },
@@ -63,7 +67,7 @@ function closedAt(
   return blocked ? 'declined' : undefined
 }
 
-/** The person says yes: a code is made, and the one before it is dead. It lasts 10 minutes, and no longer than the link. */
+/** Decides whether a new code may be shown, which invalidates the one before. It lasts 10 minutes, at most as long as the link. */
 export function press(
   attempt: ClaimAttempt,
   mailbox: Pick<MailboxFacts, 'blocked'>,
@@ -76,26 +80,26 @@ export function press(
   return ok({ presses: attempt.presses + 1, codeExpiresAt: new Date(expiresAt) })
 }
 
-/** The person says no. @returns until when agents that they have not confirmed do not reach the mailbox */
+/** Declines the attempt. @returns until when agents without a live claim send no mail to the mailbox */
 export function decline(attempt: ClaimAttempt, now: Date): Result<{ blockedUntil: Date }, ClosedState> {
   const state = stateAt(attempt, now)
   return isOpen(state) ? ok({ blockedUntil: new Date(now.getTime() + RULES.claimBlockMs) }) : err(state)
 }
 
-/** What an agent learns of an attempt: never that its mail failed, which would tell whether the mailbox exists. */
+/** Why a try is refused. An agent never learns that the mail failed, which would reveal whether the mailbox exists. */
 export type TryRefusal = Exclude<ClosedState, 'failed'> | 'code-not-shown' | 'code-expired'
 
 type SeenAttempt = ClaimAttempt & { readonly state: Exclude<AttemptState, 'failed'> }
 
-/** The attempt as its agent sees it: one whose mail failed waits for the person, as if the mail had been taken. */
+/** Shows the attempt as its agent sees it: one whose mail failed seems to wait for the person, as if the mail had been sent. */
 const asAgentSees = ({ state, ...attempt }: ClaimAttempt): SeenAttempt => ({
   ...attempt,
   state: state === 'failed' ? 'sent' : state,
 })
 
 /**
- * Whether a code that is entered may be compared. If so, this try counts before it is. Until a code was shown, an agent
- * learns nothing of the mailbox: not whether it is blocked, nor whether it exists.
+ * Decides whether an entered code may be compared; if so, the try is counted first. Until a code was shown, the agent
+ * learns nothing about the mailbox: neither whether it is blocked nor whether it exists.
  */
 export function countTry(
   stored: ClaimAttempt,
@@ -115,8 +119,8 @@ export function countTry(
 }
 
 /**
- * Whether an attempt for which the right code was entered becomes a claim: asked again, of the row as it is by now.
- * Its own last try has been counted, so the last try does not lock it here.
+ * Decides whether an attempt becomes a claim after the right code was entered, on the row as it is now. The try itself
+ * has been counted already, so the number of tries is not checked again.
  */
 export function redeem(
   stored: ClaimAttempt,
@@ -132,7 +136,7 @@ export function redeem(
   return isNewest && now < attempt.code.expiresAt ? ok(undefined) : err('code-expired')
 }
 
-/** What the fate of its mail makes of an attempt; undefined for no change. A mail that is not wanted any more tells nothing. */
+/** Computes the state after the mail was sent or failed for good; undefined for no change, also when the mail was dropped. */
 export function afterMail(
   state: AttemptState,
   outcome: 'sent' | 'dropped' | 'dead',

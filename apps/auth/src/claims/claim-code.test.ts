@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import { exampleHashKey } from '../../test/example-agent.ts'
-import { codeHash, newCode, normalisedCode } from './claim-code.ts'
+import { codeHash, generateCode, normaliseCode } from './claim-code.ts'
 import { MATCH_PHRASES, newMatchPhrase } from './match-phrase.ts'
 
 describe('a code', () => {
   test('is six digits, zeros in front too', () => {
-    const codes = Array.from({ length: 20_000 }, newCode)
+    const codes = Array.from({ length: 20_000 }, generateCode)
     expect(codes.filter((code) => !/^[0-9]{6}$/.test(code))).toEqual([])
     expect(codes.some((code) => code.startsWith('00'))).toBe(true)
   })
@@ -14,7 +14,7 @@ describe('a code', () => {
     const rounds = 60_000
     const counts = Array.from({ length: 6 }, () => Array.from({ length: 10 }, () => 0))
     for (let round = 0; round < rounds; round++)
-      for (const [place, digit] of [...newCode()].entries()) counts[place]![Number(digit)]! += 1
+      for (const [place, digit] of [...generateCode()].entries()) counts[place]![Number(digit)]! += 1
     const expected = rounds / 10
     for (const ofPlace of counts) {
       const chiSquared = ofPlace.reduce((sum, count) => sum + (count - expected) ** 2 / expected, 0)
@@ -37,7 +37,7 @@ test.for([
   ['', undefined],
   ['1e5000', undefined],
   ['-12345', undefined],
-] as const)('%j is the code %s', ([entered, code]) => expect(normalisedCode(entered)).toBe(code))
+] as const)('%j is the code %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
 
 test('what is kept of a code depends on its attempt and on the key', () => {
   const key = exampleHashKey()

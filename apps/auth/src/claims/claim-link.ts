@@ -2,17 +2,17 @@ import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { type HashKey, sha256 } from '@plainpath/sealing'
 import { type Claim, isLive } from './claim.ts'
 import { type ClosedState, isOpen, stateAt } from './claim-attempt.ts'
-import { codeHash, newCode } from './claim-code.ts'
+import { codeHash, generateCode } from './claim-code.ts'
 import type { ClaimAttemptStore } from './postgres-claim-attempts.ts'
 import type { ClaimStore } from './postgres-claims.ts'
 
-/** What the page behind a mailed link asks. */
+/** What the page behind a mailed link shows. */
 export interface ClaimQuestion {
   readonly agentId: string
   readonly matchPhrase: string
-  /** How many codes it can still show. */
+  /** How many codes can still be shown. */
   readonly codesLeft: number
-  /** Whether it has shown one. */
+  /** True when a code was shown before. */
   readonly shown: boolean
 }
 interface ShownCode extends ClaimQuestion {
@@ -21,7 +21,7 @@ interface ShownCode extends ClaimQuestion {
 }
 export type LinkRefusal = ClosedState | 'no-codes-left' | 'unknown'
 
-/** What a person can do with the links of our mails. */
+/** What the links in mails give access to. */
 export interface ClaimLinkDeps {
   readonly stores: {
     readonly claimAttempts: Pick<ClaimAttemptStore, 'findByLink' | 'press' | 'decline'>
@@ -39,10 +39,10 @@ async function findOpen({ stores, now }: ClaimLinkDeps, secret: string) {
   const state = stateAt(attempt, at)
   if (matchPhrase === undefined || !isOpen(state)) return err(isOpen(state) ? 'expired' : state)
   if (blocked) return err('declined')
-  return ok({ id: attempt.id, question: questionOf(attempt.agentId, matchPhrase, attempt.presses) })
+  return ok({ id: attempt.id, question: toQuestion(attempt.agentId, matchPhrase, attempt.presses) })
 }
 
-/** Looking changes nothing. */
+/** Reads what the page asks. Changes nothing, since mail scanners open links too. */
 export async function askAboutClaim(
   deps: ClaimLinkDeps,
   secret: string,
@@ -51,31 +51,31 @@ export async function askAboutClaim(
   return found.ok ? ok(found.value.question) : found
 }
 
-/** Makes a code and tells it, this once; the one before it is dead. */
+/** Creates a code and returns it, this once. Invalidates the code before it. */
 export async function showCode(deps: ClaimLinkDeps, secret: string): Promise<Result<ShownCode, LinkRefusal>> {
   const found = await findOpen(deps, secret)
   if (!found.ok) return found
   const { id, question } = found.value
-  const code = newCode()
+  const code = generateCode()
   const pressed = await deps.stores.claimAttempts.press(id, codeHash(deps.hashKey, id, code), deps.now())
   if (!pressed.ok) return pressed
   const { presses, codeExpiresAt: expiresAt } = pressed.value
-  return ok({ ...questionOf(question.agentId, question.matchPhrase, presses), code, expiresAt })
+  return ok({ ...toQuestion(question.agentId, question.matchPhrase, presses), code, expiresAt })
 }
 
-/** Also ends what the agent may do since the same address confirmed it before. */
+/** Declines the attempt, and revokes the claim that the agent has for the same address, if any. */
 export async function declineClaim(deps: ClaimLinkDeps, secret: string): Promise<Result<void, LinkRefusal>> {
   const found = await findOpen(deps, secret)
   if (!found.ok) return found
   const { claimAttempts, claims } = deps.stores
   const { id } = found.value
-  // First, since an attempt that was declined has no address to find it by.
+  // Before declining, which erases the address that finds the claim.
   const before = await claims.findOfAttempt(id, deps.now())
   if (before) await claims.end(before.id, 'person', deps.now())
   return claimAttempts.decline(id, deps.now())
 }
 
-/** @returns the claim that the link can end; undefined when it has ended, or there is none */
+/** Finds the claim that the link can revoke. @returns undefined when it has ended, or there is none */
 export async function findLinkedClaim(
   { stores, now }: ClaimLinkDeps,
   secret: string,
@@ -84,13 +84,13 @@ export async function findLinkedClaim(
   return claim && isLive(claim, now()) ? claim : undefined
 }
 
-/** @returns false when it had ended, or there is none */
+/** Revokes the claim of the link. @returns false when it had ended before, or there is none */
 export async function endLinkedClaim({ stores, now }: ClaimLinkDeps, secret: string): Promise<boolean> {
   const claim = await stores.claims.findByEndLink(sha256(secret))
   return claim ? stores.claims.end(claim.id, 'person', now()) : false
 }
 
-const questionOf = (agentId: string, matchPhrase: string, presses: number): ClaimQuestion => ({
+const toQuestion = (agentId: string, matchPhrase: string, presses: number): ClaimQuestion => ({
   agentId,
   matchPhrase,
   codesLeft: RULES.claimCodes - presses,

@@ -20,7 +20,7 @@ const confirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt'
   'link',
 ])
 
-/** Nothing in a mail comes from the agent, not even its name: whoever registers one could write to anybody. */
+/** Composes the mail with the link. It contains no text from the agent, not even its name: otherwise anyone could send mail to anybody. */
 export const claimLinkMail = (given: {
   id: string
   email: string
@@ -52,8 +52,8 @@ export const claimConfirmedMail = (
 })
 
 /**
- * What becomes of the mails of claims. That a claim was made is told in any case, also over every cap: each follows a link
- * that was counted, and it is how a person learns of a claim that they did not mean, and ends it.
+ * Creates the handlers of claim mails. The confirmation is exempt from all caps: each follows a link mail that was
+ * counted, and it is how a person learns of a claim that they did not intend and can revoke it.
  */
 export const claimMailHandlers = (deps: {
   attempts: Pick<ClaimAttemptStore, 'wantsMail' | 'mailSettled' | 'renewLink'>

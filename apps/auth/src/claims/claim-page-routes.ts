@@ -32,7 +32,7 @@ export interface ClaimPageDeps extends ClaimLinkDeps {
   readonly urls: Pick<ServiceUrls, 'origin'>
 }
 
-/** Of a name that comes twice the first; what cannot be a secret of ours is none. */
+/** Takes the first of repeated parameters; ignores text that cannot be a link secret. */
 const secret = z
   .union([z.string(), z.array(z.string()).transform(([first = '']) => first)])
   .optional()
@@ -44,7 +44,10 @@ const LinkForm = LinkQuery.extend({ answer })
 const PAGE = { type: 'text/html; charset=utf-8', headers: { 'referrer-policy': 'no-referrer' } } as const
 type Status = 200 | 404 | 410
 
-/** `/claim`, behind the links of our mails: `?attempt=` asks, `?end=` ends. Only what a button sends changes anything. */
+/**
+ * Creates the routes of `/claim`, the page behind the links in mails: `?attempt=` to confirm or decline an agent, `?end=`
+ * to revoke a claim. Only a POST, which a button sends, changes anything.
+ */
 export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
   const common = {
     path: '/claim',
@@ -68,10 +71,10 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
 
   async function agentOnPage(id: string): Promise<AgentOnPage | undefined> {
     const agent = (await deps.stores.cachedAgents.find(AgentId.parse(id)))?.agent
-    return agent && { name: agent.name, registered: dayOf(agent.registeredAt) }
+    return agent && { name: agent.name, registered: formatDay(agent.registeredAt) }
   }
 
-  /** An agent that ends takes its attempts with it. */
+  /** Deleting an agent deletes its attempts too. */
   async function withQuestion<T extends ClaimQuestion>(
     found: Result<T, LinkRefusal>,
     titleOf: string,
@@ -93,7 +96,7 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
         const claim = await findLinkedClaim(deps, end)
         const agent = claim && (await agentOnPage(claim.agentId))
         if (!agent) return nothingToEnd()
-        const body = endClaimPage({ secret: end, agent, until: dayOf(claim.expiresAt) })
+        const body = endClaimPage({ secret: end, agent, until: formatDay(claim.expiresAt) })
         return page(200, 'End what an agent may do', body)
       }
       if (attempt === undefined) return closed('unknown')
@@ -131,4 +134,4 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
   return [look, press]
 }
 
-const dayOf = (date: Date) => date.toISOString().slice(0, 10)
+const formatDay = (date: Date) => date.toISOString().slice(0, 10)

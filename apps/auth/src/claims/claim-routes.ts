@@ -9,7 +9,7 @@ import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, CLIENT_LIMITS } from '../limit
 import type { Stores } from '../stores.ts'
 import { beginClaim } from './begin-claim.ts'
 import { isUnrevoked } from './claim.ts'
-import { normalisedCode } from './claim-code.ts'
+import { normaliseCode } from './claim-code.ts'
 import { type CompletionRefusal, completeClaim } from './complete-claim.ts'
 
 export interface ClaimRouteDeps extends IssueAssertionDeps {
@@ -18,8 +18,8 @@ export interface ClaimRouteDeps extends IssueAssertionDeps {
 }
 
 /**
- * `POST` and `DELETE /api/agent/claim`, `POST /api/agent/claim/complete`. A client that ends after it was authenticated
- * gets the same answer as before that.
+ * Creates the routes `POST` and `DELETE /api/agent/claim` and `POST /api/agent/claim/complete`. A client that is disabled
+ * or deleted after it was authenticated gets the same response as one that was before: `invalid-client`.
  */
 export function claimRoutes(deps: ClaimRouteDeps): Route[] {
   const begin = defineRoute({
@@ -28,7 +28,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
       await request.take(CLAIM_RESEND, `${caller.clientId}\n${mailboxOf(email).mailbox}`)
-      // Nobody at its address can take the service away from a client that a person has confirmed.
+      // A client that a person has confirmed is exempt, so that others behind its address cannot lock it out.
       const confirmed = await deps.stores.claims.newest(caller.clientId)
       if (!confirmed || !isUnrevoked(confirmed)) await request.takeForAddress(CLAIM_ADDRESS)
       await request.take(CLAIM_MAIL, caller.clientId)
@@ -60,7 +60,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
       const code = codeIn(body.otp ?? body.user_code ?? '', body.otp ? '#/otp' : '#/user_code')
       const attempt = { agent, code, attemptId: body.claim_attempt_id ?? undefined }
       const completed = await completeClaim(deps, attempt)
-      if (!completed.ok) throw refusalOf(completed.error)
+      if (!completed.ok) throw toProblem(completed.error)
       const { claim, attemptId } = completed.value
       const answer = await issueAssertion(deps, agent.id, claim)
       if (!answer) throw new Problem('claim-superseded')
@@ -74,7 +74,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     async handle({ caller }) {
       const { claimAttempts, claims } = deps.stores
       await claimAttempts.withdraw(caller.clientId)
-      // Also one that has ended: the request may be the second try after a 503.
+      // Also a claim that has ended: the request may be a retry after a 503.
       const claim = await claims.newest(caller.clientId)
       if (claim) await claims.end(claim.id, 'agent', deps.now())
       return { status: 204 }
@@ -84,16 +84,16 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
   return [begin, complete, end]
 }
 
-/** For whoever typed it, enough to know it again: `ana@example.org` becomes `a•••@example.org`. */
+/** Masks an address so that its owner recognises it: `ana@example.org` becomes `a•••@example.org`. */
 function maskAddress(typed: string): string {
   const at = typed.lastIndexOf('@')
   const [first = ''] = typed.slice(0, at)
   return `${first}•••${typed.slice(at)}`
 }
 
-/** What cannot be a code is no try. */
+/** Normalises the code in a request. @throws {Problem} for text that cannot be a code, which does not count as a try */
 function codeIn(entered: string, pointer: string): string {
-  const code = normalisedCode(entered)
+  const code = normaliseCode(entered)
   if (code !== undefined) return code
   const detail = `must be the ${numberInWords(RULES.claimCodeDigits)} digits that the person was shown, as a string`
   throw new Problem('invalid-request', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
@@ -110,7 +110,7 @@ const PROBLEMS: Readonly<Record<Exclude<CompletionRefusal['reason'], 'wrong'>, P
   superseded: 'claim-superseded',
 }
 
-const refusalOf = (refusal: CompletionRefusal): Problem =>
+const toProblem = (refusal: CompletionRefusal): Problem =>
   refusal.reason === 'wrong'
     ? new Problem('otp-invalid', { extensions: { attempts_remaining: refusal.remaining } })
     : new Problem(PROBLEMS[refusal.reason])

@@ -1,8 +1,8 @@
 import { z } from 'zod'
 
-/** That a person who controls a mailbox confirmed an agent. The address is not in it: whoever needs it asks the store. */
+/** An e-mail verification: a person who controls a mailbox confirmed an agent. It does not hold the address; the store does. */
 export const Claim = z.object({
-  /** Also the `registration_id` that the agent is told. */
+  /** The `registration_id` that the agent receives. */
   id: z.string(),
   agentId: z.string(),
   verifiedAt: z.date(),
@@ -15,6 +15,6 @@ export type Claim = Readonly<z.infer<typeof Claim>>
 
 export const isLive = (claim: Claim, now: Date): boolean => !claim.endedAt && now < claim.expiresAt
 
-/** Whether neither the person nor an operator took back what was confirmed. */
+/** True unless the person or an operator revoked the claim. */
 export const isUnrevoked = ({ endedBy }: Pick<Claim, 'endedBy'>): boolean =>
   endedBy !== 'person' && endedBy !== 'operator'

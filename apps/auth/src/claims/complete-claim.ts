@@ -2,7 +2,7 @@ import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
-import { newLinkSecret } from './begin-claim.ts'
+import { generateLinkSecret } from './begin-claim.ts'
 import type { Claim } from './claim.ts'
 import type { TryRefusal } from './claim-attempt.ts'
 import { codeHash } from './claim-code.ts'
@@ -50,7 +50,7 @@ export async function completeClaim(
     return err({ reason: 'wrong', remaining })
   }
   const redeemedAt = now()
-  const secret = newLinkSecret()
+  const secret = generateLinkSecret()
   const redeemed = await claims.redeem({
     attemptId: attempt.id,
     codeHash: entered,

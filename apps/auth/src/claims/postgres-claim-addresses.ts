@@ -1,15 +1,25 @@
 import { type Database, rewriteColumn } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
-import { emailContext, matchPhraseContext } from './attempt-row.ts'
+import { emailEncryptionContext, matchPhraseEncryptionContext } from './attempt-row.ts'
 
 const COLUMNS = [
-  { table: 'claim_attempts', column: 'email_sealed', key: 'registration_id', context: emailContext },
-  { table: 'claim_attempts', column: 'match_phrase_sealed', key: 'id', context: matchPhraseContext },
+  {
+    table: 'claim_attempts',
+    column: 'email_sealed',
+    key: 'registration_id',
+    context: emailEncryptionContext,
+  },
+  {
+    table: 'claim_attempts',
+    column: 'match_phrase_sealed',
+    key: 'id',
+    context: matchPhraseEncryptionContext,
+  },
   // Last, since an attempt may become a claim meanwhile.
-  { table: 'claims', column: 'email_sealed', key: 'id', context: emailContext },
+  { table: 'claims', column: 'email_sealed', key: 'id', context: emailEncryptionContext },
 ]
 
-/** Seals what claims and attempts hold under the newest key-encryption key. @returns how many values moved @throws {SealError} */
+/** Re-encrypts the values of claims and attempts under the newest key-encryption key. @returns how many were under an older one @throws {SealError} */
 export async function rewrapClaims(
   db: Database,
   keys: SealingKeys,

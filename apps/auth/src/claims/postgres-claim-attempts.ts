@@ -4,14 +4,14 @@ import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import type { AuthEvents } from '../events.ts'
 import {
   ERASED,
-  emailContext,
+  emailEncryptionContext,
   findAttempt,
   isBlocked,
-  matchPhraseContext,
+  lockAndCountTries,
+  matchPhraseEncryptionContext,
   OPEN,
   OPEN_TO_AGENTS,
   type StoredAttempt,
-  triesOf,
 } from './attempt-row.ts'
 import {
   afterMail,
@@ -24,14 +24,14 @@ import {
   type TryRefusal,
 } from './claim-attempt.ts'
 
-/** A mail that is kept, with the job that sends it, in the transaction it is given; `about` is the id it is about. */
+/** A mail to queue in the caller's transaction; `about` is the id of its attempt or claim. */
 export interface ClaimMail {
   readonly kind: 'claim-link' | 'claim-confirmed'
   readonly about: string
   readonly to: string
   readonly subject: string
   readonly text: string
-  /** The network of the agent that asked for it. */
+  /** The network of the agent that requested it. */
   readonly sender?: string
 }
 type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
@@ -43,7 +43,7 @@ export interface NewAttempt {
   /** As typed: mail goes to this spelling. */
   readonly email: string
   readonly canonicalEmail: string
-  /** What the address reaches, for counting and blocking. */
+  /** The mailbox of the address, for counting and blocking. */
   readonly mailbox: string
   readonly matchPhrase: string
   /** SHA-256 of the link's secret. */
@@ -52,7 +52,7 @@ export interface NewAttempt {
   readonly createdAt: Date
 }
 
-/** An attempt as its page shows it; the phrase only while it is open. */
+/** An attempt for its page; with the match phrase only while it is open. */
 export interface LinkedAttempt {
   readonly attempt: ClaimAttempt
   readonly matchPhrase: string | undefined
@@ -73,11 +73,11 @@ type CountedTry = Result<{ attempt: ClaimAttempt; remaining: number }, TryRefusa
 
 const SUPERSEDE = `update claim_attempts set state = 'superseded', ${ERASED} where agent_id = $1 and state in ${OPEN_TO_AGENTS}`
 
-/** Attempts in Postgres. Each change is decided on the locked row, by the functions of `claim-attempt.ts`. */
+/** Opens the store of attempts. The functions of `claim-attempt.ts` decide each change, on the locked row. */
 export function postgresClaimAttempts(deps: PostgresClaimDeps) {
   const { db, sealingKeys, events } = deps
 
-  /** Locks the row, so that of several changes each sees what the one before it made. */
+  /** Runs a change under the lock of the attempt's row. */
   const change = <T, E>(
     id: string,
     work: (tx: Database, attempt: StoredAttempt) => Promise<Result<T, E>>,
@@ -85,16 +85,16 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
     db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const attempt = await findAttempt(tx, 'id = $1', [id], 'for update')
-      // Attempts are deleted when they have been over for long.
+      // Old attempts are deleted some time after they expired.
       return attempt ? work(tx, attempt) : err('expired')
     })
 
   return {
     /**
-     * Keeps an attempt and its mail; the agent's other open one is superseded. The statements are the same for every
-     * address.
+     * Stores an attempt and queues its mail; an open attempt of the agent is superseded. The statements are the same for
+     * every address, so that their time reveals nothing about it.
      *
-     * @returns false when the agent has ended meanwhile
+     * @returns false when the agent is not active any more
      */
     begin: (attempt: NewAttempt, mail: ClaimMail): Promise<boolean> =>
       db.transaction((tx) => beginIn(tx, deps, attempt, mail)),
@@ -106,17 +106,17 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       return {
         attempt,
         matchPhrase: sealed
-          ? sealingKeys.open(sealed, matchPhraseContext(attempt.id)).toString('utf8')
+          ? sealingKeys.open(sealed, matchPhraseEncryptionContext(attempt.id)).toString('utf8')
           : undefined,
         blocked: await isBlocked(db, attempt, now),
       }
     },
 
-    /** The attempt that became, or may become, the claim of this id. */
+    /** Finds the attempt that became, or may become, the claim of this id. */
     findByRegistration: (registrationId: string): Promise<ClaimAttempt | undefined> =>
       findAttempt(db, 'registration_id = $1', [registrationId]),
 
-    /** @param codeHash of the new code, bound to the attempt */
+    /** Stores a new code. @param codeHash its hash, bound to the attempt */
     press: (
       id: string,
       codeHash: Buffer,
@@ -133,7 +133,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
         return pressed
       }),
 
-    /** Ends the attempt and blocks its mailbox. */
+    /** Declines the attempt and blocks its mailbox. */
     async decline(id: string, now: Date): Promise<Result<void, ClosedState>> {
       const declined = await change(id, async (tx, attempt) => {
         const decided = decline(attempt, now)
@@ -151,7 +151,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
     },
 
     /**
-     * Counts a try of an agent's newest attempt, or of the one named. What is counted is durable when this returns.
+     * Counts a try for an agent's newest attempt, or for the named one. The count is durable when this returns.
      *
      * @returns `unknown` when the agent has no such attempt
      */
@@ -162,7 +162,7 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       return counted
     },
 
-    /** After a wrong code: the fifth locks the attempt. */
+    /** Locks the attempt if no tries are left. */
     async lockIfSpent(id: string): Promise<void> {
       await db.query(
         `update claim_attempts set state = 'locked', ${ERASED} where id = $1 and state in ${OPEN} and tries >= $2`,
@@ -171,19 +171,19 @@ export function postgresClaimAttempts(deps: PostgresClaimDeps) {
       events.emit('attempt-locked', { claim_attempt_id: id })
     },
 
-    /** The agent takes its open attempt back: it is superseded by none. */
+    /** Withdraws the agent's open attempt. Its state becomes `superseded`. */
     async withdraw(agentId: string): Promise<void> {
       await db.query(SUPERSEDE, [agentId])
     },
 
-    /** Whether the mail of an attempt should still go. */
+    /** True when the mail of the attempt should still be sent. */
     async wantsMail(id: string, now: Date): Promise<boolean> {
       const attempt = await findAttempt(db, 'id = $1', [id])
       if (!attempt) return false
       return stateAt(attempt, now) === 'initiated' && !(await isBlocked(db, attempt, now))
     },
 
-    /** Lets the link work from `now` for its full time, because its mail goes out late; never longer than the attempt is kept. */
+    /** Extends the link from `now` for its full time, because its mail is sent late; the attempt is retained no longer. */
     async renewLink(id: string, now: Date): Promise<void> {
       await db.query(
         `update claim_attempts set link_expires_at = least($2, created_at + make_interval(secs => $3))
@@ -223,10 +223,10 @@ async function beginIn(tx: Database, deps: PostgresClaimDeps, attempt: NewAttemp
       attempt.linkHash,
       attempt.linkExpiresAt,
       attempt.createdAt,
-      sealingKeys.seal(attempt.email, emailContext(attempt.registrationId)),
+      sealingKeys.seal(attempt.email, emailEncryptionContext(attempt.registrationId)),
       hashKey.hash('email-index/claims', attempt.canonicalEmail),
       hashKey.hash('email-index/claim-mailboxes', attempt.mailbox),
-      sealingKeys.seal(attempt.matchPhrase, matchPhraseContext(attempt.id)),
+      sealingKeys.seal(attempt.matchPhrase, matchPhraseEncryptionContext(attempt.id)),
       hashKey.id,
     ],
   )
@@ -248,10 +248,10 @@ async function countTryIn(
     'for update',
   )
   if (!attempt) return err('unknown')
-  // Asked only when they count, so that until then the response takes as long for each mailbox as for one that does not exist.
+  // Read only once a code was shown: until then, the response time must not depend on the mailbox.
   const facts =
     attempt.state === 'code_shown'
-      ? { blocked: await isBlocked(tx, attempt, now), tries: await triesOf(tx, attempt, now) }
+      ? { blocked: await isBlocked(tx, attempt, now), tries: await lockAndCountTries(tx, attempt, now) }
       : { blocked: false, tries: 0 }
   const counted = countTry(attempt, facts, now)
   if (!counted.ok) return counted

@@ -15,7 +15,7 @@ let attempts: ReturnType<typeof postgresClaimAttempts>
 let claims: ReturnType<typeof postgresClaims>
 const bag = mailbag()
 const announced: string[] = []
-let announceEnd: (agentId: string) => void = () => undefined
+let publishRevocation: (agentId: string) => void = () => undefined
 /** Ends that were told as kept. */
 const kept: string[] = []
 beforeAll(async () => {
@@ -25,8 +25,10 @@ beforeAll(async () => {
   attempts = postgresClaimAttempts(deps)
   claims = postgresClaims({
     ...deps,
-    tokens: { endTokensOf: async ({ id }) => void announced.push(id) },
-    revoker: { announceEnd: async (ended) => announceEnd(ended.kind === 'client' ? ended.id : ended.kind) },
+    tokens: { revokeTokensOf: async ({ id }) => void announced.push(id) },
+    revoker: {
+      publishRevocation: async (ended) => publishRevocation(ended.kind === 'client' ? ended.id : ended.kind),
+    },
   })
   events.on('claim-ended', ({ registration_id: id }) => kept.push(id))
 })
@@ -79,7 +81,7 @@ describe('an attempt', () => {
       to: 'Ana+1@Example.org',
     })
     expect(await claims.live(agentId, START)).toMatchObject(claim)
-    expect(await claims.emailOf(claim.id, START)).toBe('Ana+1@Example.org')
+    expect(await claims.findEmail(claim.id, START)).toBe('Ana+1@Example.org')
     expect(await redeem(attempt)).toEqual(error('completed'))
     expect(await attempts.countTry({ agentId }, START)).toEqual(error('completed'))
     expect(await stored(attempt)).toMatchObject({
@@ -226,7 +228,7 @@ describe('a claim', () => {
     )
     expect(ends.filter(Boolean)).toHaveLength(1)
     expect(await claims.live(agentId, START)).toBeUndefined()
-    expect(await claims.emailOf(id, START)).toBeUndefined()
+    expect(await claims.findEmail(id, START)).toBeUndefined()
     expect((await endOf(id))?.at).toEqual(START)
   })
 
@@ -342,7 +344,7 @@ test('what claims hold moves to the newest key-encryption key, after which the o
   expect(await rewrapClaims(other.db, both, { trial: false })).toBe(3)
   expect(await rewrapClaims(other.db, both, { trial: false })).toBe(0)
   const after = storesUnder(young)
-  expect(await after.claims.emailOf(first.registrationId, START)).toBe(first.email)
+  expect(await after.claims.findEmail(first.registrationId, START)).toBe(first.email)
   expect((await after.attempts.findByLink(second.linkHash, START))?.matchPhrase).toBe('amber river')
   await after.attempts.press(second.id, code, START)
   expect((await after.claims.redeem(exampleRedemption(second.id, code, START))).ok).toBe(true)
@@ -352,18 +354,18 @@ test('an end that could not be told is told when it is asked for again', async (
   const agentId = await newAgent()
   const attempt = await shown(agentId)
   expect((await redeem(attempt)).ok).toBe(true)
-  announceEnd = () => {
+  publishRevocation = () => {
     throw new Error('no Redis')
   }
   await expect(claims.end(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
   expect(await claims.live(agentId, START)).toBeUndefined()
   await expect(claims.end(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
   const told: string[] = []
-  announceEnd = (id) => void told.push(id)
+  publishRevocation = (id) => void told.push(id)
   announced.length = 0
   expect(await claims.newest(agentId)).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
   expect(await claims.end(attempt.registrationId, 'agent', START)).toBe(false)
   expect([announced, told]).toEqual([[attempt.registrationId], [agentId]])
   expect(kept.filter((id) => id === attempt.registrationId)).toHaveLength(1)
-  announceEnd = () => undefined
+  publishRevocation = () => undefined
 })

@@ -2,7 +2,7 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, rowReader } from '@plainpath/postgres'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { ERASED, emailContext, findAttempt, isBlocked } from './attempt-row.ts'
+import { ERASED, emailEncryptionContext, findAttempt, isBlocked } from './attempt-row.ts'
 import { Claim } from './claim.ts'
 import { redeem, type TryRefusal } from './claim-attempt.ts'
 import type { ClaimMail, PostgresClaimDeps } from './postgres-claim-attempts.ts'
@@ -11,9 +11,9 @@ const ClaimRow = rowReader(Claim)
 
 export interface NewClaim {
   readonly attemptId: string
-  /** Of the code that was entered. */
+  /** Hash of the code that was entered. */
   readonly codeHash: Buffer
-  /** SHA-256 of the secret in the link that ends it. */
+  /** SHA-256 of the secret in the link that revokes the claim. */
   readonly endLinkHash: Buffer
   readonly now: Date
   readonly expiresAt: Date
@@ -21,8 +21,8 @@ export interface NewClaim {
 }
 
 export interface PostgresClaimsDeps extends PostgresClaimDeps {
-  readonly tokens: Pick<TokenStore, 'endTokensOf'>
-  readonly revoker: Pick<Revoker, 'announceEnd'>
+  readonly tokens: Pick<TokenStore, 'revokeTokensOf'>
+  readonly revoker: Pick<Revoker, 'publishRevocation'>
 }
 
 export type ClaimStore = ReturnType<typeof postgresClaims>
@@ -31,14 +31,14 @@ type Redeemed = Result<Claim, TryRefusal | 'unknown'>
 type EndedClaim = Pick<Claim, 'id' | 'agentId'>
 
 /**
- * Claims in Postgres. An address is sealed for its claim, and gone when the claim ends. The tokens of a claim are ended
- * before its end is committed and again after it, as `endAgent` does and for its reasons; if the first fails, the claim
- * stands. APIs are told last.
+ * Opens the store of claims in PostgreSQL. An address is encrypted, and erased when its claim ends. Ending a claim
+ * revokes its tokens before the commit and again after it, then publishes to the APIs, for the reasons in `endAgent`; if
+ * the first step fails, the claim stays live.
  */
 export function postgresClaims(deps: PostgresClaimsDeps) {
   const { db, sealingKeys, tokens, revoker, events } = deps
-  const endTokens = (id: string) => tokens.endTokensOf({ kind: 'claim', id })
-  /** `work` returns what it made and which claims it ended; `emit` runs once that is kept. */
+  const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'claim', id })
+  /** Runs a change that may end claims. `work` returns its result and the claims that it ended; `emit` runs after the commit. */
   const ending = async <T>(
     work: (tx: Database) => Promise<{ made: T; ended: readonly EndedClaim[] }>,
     emit: (made: T) => void,
@@ -46,17 +46,17 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
     const { made, ended } = await db.transaction(async (tx) => {
       await tx.query('set local synchronous_commit = on')
       const done = await work(tx)
-      for (const { id } of done.ended) await endTokens(id)
+      for (const { id } of done.ended) await revokeTokens(id)
       return done
     })
     emit(made)
-    await announce(ended)
+    await publishEnds(ended)
     return made
   }
-  const announce = async (ended: readonly EndedClaim[]) => {
+  const publishEnds = async (ended: readonly EndedClaim[]) => {
     for (const { id, agentId } of ended) {
-      await endTokens(id)
-      await revoker.announceEnd({ kind: 'client', id: agentId })
+      await revokeTokens(id)
+      await revoker.publishRevocation({ kind: 'client', id: agentId })
     }
   }
   const find = async (where: string, values: readonly unknown[]) => {
@@ -65,9 +65,9 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
   }
   return {
     /**
-     * Makes the claim of an attempt, ends the agent's earlier one, and keeps the mail that says so: all or nothing.
+     * Creates the claim of an attempt, ends the agent's earlier one, and queues the confirmation mail, in one transaction.
      *
-     * @returns `unknown` when the attempt or its agent is gone
+     * @returns `unknown` when the attempt or its agent does not exist any more
      */
     redeem: (claim: NewClaim): Promise<Redeemed> =>
       ending(
@@ -77,10 +77,10 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
           events.emit('claim-made', { client_id: made.value.agentId, registration_id: made.value.id })
         },
       ),
-    /** Also one that has ended. */
+    /** Finds a claim, live or ended. */
     find: (id: string) => find('id = $1', [id]),
     findByEndLink: (linkHash: Buffer) => find('end_link_hash = $1', [linkHash]),
-    /** The live claim that the agent of an open attempt has for the same address. */
+    /** Finds the live claim that the agent of an open attempt has for the same address. */
     findOfAttempt: (attemptId: string, now: Date) =>
       find(
         `(agent_id, email_hash, email_hash_key) =
@@ -88,22 +88,24 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
          and ended_at is null and expires_at > $2`,
         [attemptId, now],
       ),
-    /** The last claim of an agent, also one that has ended. */
+    /** Finds the last claim of an agent, live or ended. */
     newest: (agentId: string) => find('agent_id = $1 order by verified_at desc, id limit 1', [agentId]),
-    /** The claim an agent has now. Tokens and assertions of a claim are good only while it lives. */
+    /** Finds the live claim of an agent. Tokens and assertions of a claim are valid only while it is live. */
     live: (agentId: string, now: Date) =>
       find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
-    /** The address of a live claim, as typed. */
-    async emailOf(id: string, now: Date): Promise<string | undefined> {
+    /** Finds the address of a live claim, as typed. */
+    async findEmail(id: string, now: Date): Promise<string | undefined> {
       const { rows } = await db.query<{ email_sealed: Buffer }>(
         'select email_sealed from claims where id = $1 and ended_at is null and expires_at > $2',
         [id, now],
       )
-      return rows[0] && sealingKeys.open(rows[0].email_sealed, emailContext(id)).toString('utf8')
+      return rows[0] && sealingKeys.open(rows[0].email_sealed, emailEncryptionContext(id)).toString('utf8')
     },
     /**
-     * Ends a live claim and erases its address; durable when it returns, and nothing of the claim is good anywhere. Of one
-     * that had ended, which is false, everybody is told again: that may be what failed the first time.
+     * Ends a live claim and erases its address. When it returns, no token or assertion of the claim is accepted anywhere.
+     * For a claim that ended before, the revocation is published again: an earlier call may have failed at that.
+     *
+     * @returns false when there is no such claim, or it ended before
      */
     async end(id: string, by: 'person' | 'agent' | 'operator', now: Date): Promise<boolean> {
       const isEnded = await ending(
@@ -116,7 +118,7 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
         },
       )
       const before = isEnded ? undefined : await find('id = $1', [id])
-      if (before) await announce([before])
+      if (before) await publishEnds([before])
       return isEnded
     },
     /** Newest first. @param limit 1 to 1000 */
@@ -131,7 +133,7 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
   }
 }
 
-/** Ends the agent's earlier claim, too. */
+/** Creates the claim and ends the agent's earlier one. */
 async function redeemIn(
   tx: Database,
   { addMail, sealingKeys }: PostgresClaimDeps,
@@ -139,7 +141,7 @@ async function redeemIn(
 ): Promise<{ made: Redeemed; ended: readonly EndedClaim[] }> {
   const refused = (made: Result<never, TryRefusal | 'unknown'>) => ({ made, ended: [] })
   const { attemptId, now } = claim
-  // Before the attempt's row, as everybody locks them: an agent that is being deleted gets no claim.
+  // Locked before the attempt's row, as everywhere: an agent that is being deleted gets no claim.
   const agent = await tx.query(
     `select id from agents where id = (select agent_id from claim_attempts where id = $1) and status = 'active'
      for no key update`,
@@ -153,7 +155,7 @@ async function redeemIn(
   if (!redeemed.ok) return refused(redeemed)
   const { registrationId: id, agentId, emailSealed } = attempt
   if (!emailSealed) throw new Error('an open attempt without an address')
-  const to = sealingKeys.open(emailSealed, emailContext(id)).toString('utf8')
+  const to = sealingKeys.open(emailSealed, emailEncryptionContext(id)).toString('utf8')
   const ended = await endWhere(tx, 'agent_id = $1', [agentId, now], 'superseded')
   await tx.query(
     `insert into claims (id, agent_id, email_sealed, email_hash, email_hash_key, end_link_hash, verified_at, expires_at)
@@ -164,7 +166,7 @@ async function redeemIn(
     ],
   )
   await tx.query(`update claim_attempts set state = 'completed', ${ERASED} where id = $1`, [attemptId])
-  // The try that was right is no failure. The others of this mailbox stay counted.
+  // The successful try does not count as a failure. Other tries for this mailbox stay counted.
   await tx.query(
     `delete from claim_tries where id = (select max(id) from claim_tries where attempt_id = $1)`,
     [attemptId],
@@ -174,7 +176,7 @@ async function redeemIn(
   return { made: ok(made), ended }
 }
 
-/** @param values the first is the condition's own, the second the time. @returns which ended */
+/** Ends the claims that match. @param values the value in the condition, then the time. @returns the claims that it ended */
 async function endWhere(
   tx: Database,
   where: string,
@@ -189,7 +191,7 @@ async function endWhere(
   return rows.map(({ id, agent_id: agentId }) => ({ id, agentId }))
 }
 
-/** For whoever must know it before there are token stores. */
+/** Checks whether a claim is live. A function of its own, since the token stores need it before the claim store exists. */
 export async function isLiveClaim(db: Database, id: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(
     'select from claims where id = $1 and ended_at is null and expires_at > $2',
@@ -198,13 +200,13 @@ export async function isLiveClaim(db: Database, id: string, now: Date): Promise<
   return rowCount === 1
 }
 
-/** What the deletion of an agent does to its claims, in the transaction that deletes it. */
+/** Ends the claims of an agent and deletes its attempts, in the transaction that deletes the agent. */
 export async function endClaimsOfAgent(tx: Database, agentId: string, now: Date): Promise<void> {
   await endWhere(tx, 'agent_id = $1', [agentId, now], 'agent-deleted')
   await tx.query('delete from claim_attempts where agent_id = $1', [agentId])
 }
 
-/** What the expiry of agents does to their claims; assertions go with them. */
+/** Deletes the claims and attempts of expired agents; their assertions are deleted by cascade. */
 export async function removeClaimsOfAgents(tx: Database, agentIds: readonly string[]): Promise<void> {
   await tx.query('delete from claim_attempts where agent_id = any($1)', [agentIds])
   await tx.query('delete from claims where agent_id = any($1)', [agentIds])

@@ -4,7 +4,7 @@ import { ERASED, OPEN_TO_AGENTS } from './attempt-row.ts'
 
 const BATCH = 1_000
 
-/** Erases what has been kept for long enough, at most 1 000 rows of each kind. @returns how many rows changed */
+/** Closes and deletes expired attempts, claims, tries and blocks, at most 1 000 rows of each. @returns how many rows changed */
 export async function sweepClaims(db: Database, now: Date): Promise<number> {
   const close = async (table: string, set: string, where: string) => {
     const over = `select id from ${table} where ${where} limit ${BATCH} for update skip locked`

@@ -1,3 +1,7 @@
+/*
+ * The client-authentication layer: every endpoint that takes client credentials uses it, before oidc-provider sees the
+ * request. Reading credentials from the request is `read-credentials.ts`; verifying assertions is `client-assertion.ts`.
+ */
 import { AgentId } from '@plainpath/domain'
 import {
   addressNetworks,
@@ -22,7 +26,7 @@ import {
 } from './read-credentials.ts'
 import type { UsedJtiStore } from './used-jti-store.ts'
 
-/** What proves a client: a secret, a key, or nothing any more. */
+/** A client, active or expired, with the credentials that authenticate it. */
 type Provable = Pick<ExpiredAgent, 'id' | 'keys' | 'secrets'>
 
 export interface AuthenticateClientDeps {
@@ -39,43 +43,45 @@ export interface AuthenticateClientDeps {
 export type AuthenticateClient = (ctx: Context, form?: URLSearchParams) => Promise<Caller>
 
 /**
- * Of `ctx.state`: the generation under which the client was authenticated. Its token has the same, so that a token ends with
- * the credential that it was got with, also when that goes before the token is stored.
+ * Member of `ctx.state`: the client's generation when it was authenticated. Its token gets the same, so that removing
+ * the credential revokes the token even if that happens before the token is stored.
  */
 export const CLIENT_GENERATION = 'clientGeneration'
 
-/** RFC 6749 §5.2 asks for it when the header was used, RFC 9110 §11.6.1 in every 401. */
+/** RFC 6749 §5.2 requires it when the client used the header, RFC 9110 §11.6.1 in every 401. */
 export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
 
 /**
- * Authenticates an agent, for every endpoint that asks for client credentials. An unknown, wrong, deleted or disabled
- * client is one identical 401, after the same work; only who shows the secret or key of an expired one is told so.
- * Failures are counted per address (IPv6 by /64) and client id; once there are too many, further failures (never a right
- * secret) are 429.
+ * Creates the function that authenticates an agent from a request. An unknown, deleted or disabled client and wrong
+ * credentials all get the same 401, after the same work; only a client that presents the secret or key of an expired
+ * agent learns that it expired. Failures are counted per address (IPv6 by /64) and client id: over the limit, further
+ * failures get 429, and correct credentials still succeed.
  *
  * @throws {Problem} `invalid-client`, `client-expired`, `invalid-request` or `rate-limited`
  */
 export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateClient {
   const { hashKey, now } = deps
   const verifyAssertion = assertionVerifier(deps.issuer)
-  const nobody = [{ digest: hashKey.hash('client-secret', 'no client has this secret'), keyId: hashKey.id }]
+  const dummySecrets = [
+    { digest: hashKey.hash('client-secret', 'no client has this secret'), keyId: hashKey.id },
+  ]
 
   function hasSecret(client: Provable | undefined, secret: string): boolean {
     const digest = hashKey.hash('client-secret', secret)
-    const matches = (client?.secrets.length ? client.secrets : nobody).filter(
-      (kept) => kept.keyId === hashKey.id && equalBytes(kept.digest, digest),
+    const matches = (client?.secrets.length ? client.secrets : dummySecrets).filter(
+      (stored) => stored.keyId === hashKey.id && equalBytes(stored.digest, digest),
     )
-    // One way for each client: beside keys a secret is none (RFC 7591 §2).
+    // A client has one authentication method: with keys registered, no secret counts (RFC 7591 §2).
     return client?.keys.length === 0 && matches.length > 0
   }
-  /** @param use uses an assertion up */
-  async function provesItself(
-    shown: ClientAuthentication,
+  /** @param use marks an assertion as used */
+  async function verifyPresented(
+    presented: ClientAuthentication,
     client: Provable | undefined,
     use: UsedJtiStore['use'],
   ): Promise<boolean> {
-    if (shown.method === 'secret') return hasSecret(client, shown.credentials.secret)
-    const verified = shown.assertion && (await verifyAssertion(shown.assertion, client, now()))
+    if (presented.method === 'secret') return hasSecret(client, presented.credentials.secret)
+    const verified = presented.assertion && (await verifyAssertion(presented.assertion, client, now()))
     return verified !== undefined && (await use(verified))
   }
 
@@ -86,22 +92,22 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     }
     const read = readClientAuthentication(sent, form)
     if (!read.ok) throw faultProblem(read.error)
-    const shown = read.value
-    const clientId = shown.method === 'secret' ? shown.credentials.clientId : shown.clientId
+    const presented = read.value
+    const clientId = presented.method === 'secret' ? presented.credentials.clientId : presented.clientId
     const id = AgentId.safeParse(clientId)
     const client = id.success ? await deps.find(id.data) : undefined
     const usable =
       client?.agent.status === 'active'
         ? { ...client.agent, secrets: client.secrets.filter((secret) => isAccepted(secret, now())) }
         : undefined
-    const isProven = await provesItself(shown, usable, deps.usedJtis.use)
+    const isProven = await verifyPresented(presented, usable, deps.usedJtis.use)
     if (!usable || !isProven) {
-      // Asked for whoever it is, so that an id that is known takes no other time than one that is not.
-      const looking = id.success ? deps.findExpired(id.data) : undefined
-      // One that is known has not expired, and what is wrong stays wrong while the store is away.
-      const expired = await (client ? looking?.catch(() => undefined) : looking)
-      // One that has expired can use nothing up.
-      if (!client && expired && (await provesItself(shown, expired, async () => true)))
+      // Read also for a known client, so that the response time does not reveal which ids exist.
+      const reading = id.success ? deps.findExpired(id.data) : undefined
+      // A known client has not expired, so a failure to read must not turn its 401 into a 503.
+      const expired = await (client ? reading?.catch(() => undefined) : reading)
+      // An expired client's assertion is not marked as used: it authorises nothing.
+      if (!client && expired && (await verifyPresented(presented, expired, async () => true)))
         throw new Problem('client-expired', { headers: BASIC_CHALLENGE })
       const [nearest] = addressNetworks(String(ctx.state['address']))
       spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))

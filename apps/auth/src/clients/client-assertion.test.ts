@@ -1,13 +1,13 @@
 import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import { exampleKey } from '../../test/example-key.ts'
-import { judgeClaims, keyFor } from './client-assertion.ts'
+import { selectKey, validateClaims } from './client-assertion.ts'
 
 const NOW = 1_795_183_200
 const issuer = 'https://plainpath.example'
 const claims = { iss: 'agt_1', sub: 'agt_1', aud: issuer, exp: NOW + 60, jti: 'x' }
 const judge = (more: Partial<typeof claims> & { iat?: number; nbf?: number }) =>
-  judgeClaims({ claims: { ...claims, ...more } }, { issuer, now: new Date(NOW * 1_000) })
+  validateClaims({ claims: { ...claims, ...more } }, { issuer, now: new Date(NOW * 1_000) })
 const fault = (error: string) => ({ ok: false, error })
 const good = (exp = NOW + 60) => ok(new Date((exp + 10) * 1_000))
 
@@ -36,10 +36,10 @@ test('who says it, and for whom', () => {
 
 test('a key is the one that is named, or the only one, and of the algorithm', () => {
   const [one, two] = [exampleKey('one'), exampleKey('two')]
-  expect(keyFor([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
-  expect(keyFor([one], { alg: 'ES256' })).toBe(one)
-  expect(keyFor([one, two], { alg: 'ES256' })).toBeUndefined()
-  expect(keyFor([], { alg: 'ES256' })).toBeUndefined()
-  expect(keyFor([one], { alg: 'ES256', kid: 'two' })).toBeUndefined()
-  expect(keyFor([one], { alg: 'EdDSA', kid: 'one' })).toBeUndefined()
+  expect(selectKey([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
+  expect(selectKey([one], { alg: 'ES256' })).toBe(one)
+  expect(selectKey([one, two], { alg: 'ES256' })).toBeUndefined()
+  expect(selectKey([], { alg: 'ES256' })).toBeUndefined()
+  expect(selectKey([one], { alg: 'ES256', kid: 'two' })).toBeUndefined()
+  expect(selectKey([one], { alg: 'EdDSA', kid: 'one' })).toBeUndefined()
 })

@@ -3,12 +3,12 @@ import { type AgentId, AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RUL
 import { compactVerify, errors } from 'jose'
 import { z } from 'zod'
 
-/** The longest assertion that is looked at; an honest one has about 500 characters. */
+/** Longer assertions are rejected unread; a typical one has about 500 characters. */
 const MAX_LENGTH = 4096
 
 /**
- * All that a header may hold. Another member (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would have us take a key or a rule
- * from who is to be checked (RFC 7515 §4.1, RFC 8725 §3).
+ * The only permitted header members. Any other (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
+ * key or the rules by which it is verified (RFC 7515 §4.1, RFC 8725 §3).
  */
 const Header = z.strictObject({
   alg: z.enum(ASSERTION_ALGORITHMS),
@@ -29,9 +29,9 @@ const Claims = z.object({
   nbf: z.number().optional(),
 })
 
-/** RFC 7523 §3 leaves the life to the server. */
-const MAX_LIFE_SECONDS = RULES.clientAssertionMs / 1000
-/** Clocks of honest clients differ by so much. */
+/** RFC 7523 §3 leaves the maximum lifetime to the server. */
+const MAX_LIFETIME_SECONDS = RULES.clientAssertionMs / 1000
+/** Tolerated clock skew of clients. */
 export const CLOCK_TOLERANCE_SECONDS = 10
 
 export interface ClientAssertion {
@@ -41,23 +41,23 @@ export interface ClientAssertion {
   readonly claims: z.infer<typeof Claims>
 }
 
-/** Reads an assertion without believing it. @returns undefined for what can be none */
+/** Parses an assertion without verifying it. @returns undefined for malformed text */
 export function parseAssertion(text: string): ClientAssertion | undefined {
   if (text.length > MAX_LENGTH) return undefined
-  const parts = decodedJwt(text)
+  const parts = decodeJwt(text)
   const [header, claims] = [Header.safeParse(parts?.header), Claims.safeParse(parts?.claims)]
   if (!header.success || !claims.success) return undefined
   if (header.data.typ !== undefined && !TYPES.has(header.data.typ.toLowerCase())) return undefined
   return { text, header: header.data, claims: claims.data }
 }
 
-/** Decodes a signed JWT without believing it. @returns undefined for what has no three parts */
-export function decodedJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
+/** Decodes a signed JWT without verifying it. @returns undefined unless it has three parts */
+export function decodeJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
   const parts = text.split('.')
-  return parts.length === 3 ? { header: decodedPart(parts[0]), claims: decodedPart(parts[1]) } : undefined
+  return parts.length === 3 ? { header: decodePart(parts[0]), claims: decodePart(parts[1]) } : undefined
 }
 
-function decodedPart(part: string | undefined): unknown {
+function decodePart(part: string | undefined): unknown {
   if (!part || !/^[A-Za-z0-9_-]+$/.test(part)) return undefined
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url')))
@@ -66,8 +66,8 @@ function decodedPart(part: string | undefined): unknown {
   }
 }
 
-/** The key that the header names; without `kid` the only one. Its curve and the header's `alg` belong together. */
-export function keyFor(keys: readonly AgentKey[], { alg, kid }: ClientAssertion['header']) {
+/** Selects the key that the header names; without `kid`, the only one. @returns undefined if its type does not fit `alg` */
+export function selectKey(keys: readonly AgentKey[], { alg, kid }: ClientAssertion['header']) {
   const named =
     kid === undefined ? (keys.length === 1 ? keys[0] : undefined) : keys.find((key) => key.kid === kid)
   return named?.kty === (alg === 'ES256' ? 'EC' : 'OKP') ? named : undefined
@@ -76,12 +76,13 @@ export function keyFor(keys: readonly AgentKey[], { alg, kid }: ClientAssertion[
 type AssertionFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
 
 /**
- * Judges what a verified assertion says (RFC 7523 §3): from and about the client, for exactly this issuer, for at most
- * five minutes. An array as `aud` was refused before, since with two audiences another server could use it here.
+ * Validates the claims of an assertion (RFC 7523 §3): issued by and about the client, for exactly this issuer, valid for
+ * at most five minutes. `parseAssertion` has rejected an array as `aud`: with two audiences, another server that
+ * received the assertion could replay it here.
  *
- * @returns when the assertion is over, past all tolerance
+ * @returns when the assertion expires, tolerance included
  */
-export function judgeClaims(
+export function validateClaims(
   { claims: { iss, sub, aud, exp, iat, nbf } }: Pick<ClientAssertion, 'claims'>,
   expected: { issuer: string; now: Date },
 ): Result<Date, AssertionFault> {
@@ -90,43 +91,43 @@ export function judgeClaims(
   if (iss !== sub) return err('issuer')
   if (aud !== expected.issuer) return err('audience')
   if (exp <= now - CLOCK_TOLERANCE_SECONDS) return err('expired')
-  if (exp > latest + MAX_LIFE_SECONDS || (iat !== undefined && exp - iat > MAX_LIFE_SECONDS))
+  if (exp > latest + MAX_LIFETIME_SECONDS || (iat !== undefined && exp - iat > MAX_LIFETIME_SECONDS))
     return err('too-long')
   if (Math.max(iat ?? 0, nbf ?? 0) > latest) return err('not-yet')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
 }
 
-/** An assertion that proves a client, once it is used up: it may be good once. */
+/** A verified assertion. It authenticates the client only once it is marked as used. */
 export interface VerifiedAssertion {
   readonly clientId: AgentId
   readonly jti: string
-  /** That signed it. */
+  /** The key that signed it. */
   readonly key: AgentKey
-  /** From then on it is refused for its age. */
+  /** From this time it is rejected as expired. */
   readonly expiresAt: Date
 }
 
 /**
- * Verifies the signature first, then what the assertion says; whoever calls uses it up last, so nobody else can use up a
- * client's assertion. A client that is undefined may not come in, which is the same work.
+ * Creates the function that verifies an assertion: first the signature, then the claims. The caller marks it as used
+ * afterwards, so that nobody else can use up a client's `jti`. For an undefined client it does the same work and fails.
  */
 export function assertionVerifier(issuer: string) {
-  const nobody = nobodysKeys()
+  const dummyKeys = generateDummyKeys()
   return async (
     assertion: ClientAssertion,
     client: { readonly id: AgentId; readonly keys: readonly AgentKey[] } | undefined,
     now: Date,
   ): Promise<VerifiedAssertion | undefined> => {
-    const key = client && keyFor(client.keys, assertion.header)
-    const isSigned = await isSignedBy(assertion, key ?? nobody[assertion.header.alg])
+    const key = client && selectKey(client.keys, assertion.header)
+    const isSigned = await isSignedBy(assertion, key ?? dummyKeys[assertion.header.alg])
     const { sub, jti } = assertion.claims
     if (!client || !key || !isSigned || sub !== client.id) return undefined
-    const judged = judgeClaims(assertion, { issuer, now })
+    const judged = validateClaims(assertion, { issuer, now })
     return judged.ok ? { clientId: client.id, jti, key, expiresAt: judged.value } : undefined
   }
 }
 
-/** Whether the key verifies the signature, by the algorithm of the header. */
+/** Verifies the signature with the key, by the algorithm of the header. */
 export async function isSignedBy(
   { text, header }: Pick<ClientAssertion, 'text' | 'header'>,
   { kty, crv, x, y }: AgentKey,
@@ -140,8 +141,8 @@ export async function isSignedBy(
   }
 }
 
-/** Keys whose private half nobody has: an unknown client costs as much as a wrong signature. */
-function nobodysKeys() {
+/** Generates keys to verify against for an unknown client, so that it takes as long as a wrong signature. */
+function generateDummyKeys() {
   const members = { kid: 'nobody', use: 'sig' }
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })
   const okp = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })

@@ -1,14 +1,14 @@
 import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import { judgeKeyProof } from './key-proof.ts'
+import { validateKeyProof } from './key-proof.ts'
 
 const NOW = 1_795_183_200
 const { id: clientId } = exampleAgent().agent
 const endpoint = 'https://plainpath.example/api/agent/jwks'
 const claims = { iss: clientId as string, aud: endpoint, iat: NOW, exp: NOW + 60, jkts: ['a', 'b'] }
 const judge = (more: Partial<typeof claims>) =>
-  judgeKeyProof(
+  validateKeyProof(
     { ...claims, ...more },
     { clientId, endpoint, thumbprints: ['b', 'a'], now: new Date(NOW * 1_000) },
   )

@@ -8,13 +8,13 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { CLOCK_TOLERANCE_SECONDS, decodedJwt, isSignedBy, keyFor } from './client-assertion.ts'
+import { CLOCK_TOLERANCE_SECONDS, decodeJwt, isSignedBy, selectKey } from './client-assertion.ts'
 import { keyThumbprint } from './key-thumbprint.ts'
 
-/** No other JWT that this service reads or makes has it, so that none can be taken for another. */
+/** Used by no other JWT of this service, so that none can be taken for another (RFC 8725 §3.11). */
 const PROOF_TYPE = 'jwks-proof+jwt'
 
-/** As with assertions: another member would have us take a key or a rule from the client that is to be checked. */
+/** The only permitted members, as with client assertions: any other could supply the key or rules for verification. */
 const Header = z.strictObject({
   typ: z.string().refine((typ) => typ.toLowerCase() === PROOF_TYPE),
   alg: z.enum(ASSERTION_ALGORITHMS),
@@ -27,14 +27,14 @@ const Claims = z.object({
   iat: z.int(),
   exp: z.int(),
   jti: z.string().min(1).max(RULES.jtiCharacters),
-  /** Thumbprints (RFC 7638) of all keys of the set. */
+  /** Thumbprints (RFC 7638) of all keys in the set. */
   jkts: z.array(z.string().max(43)).max(RULES.agentKeys),
 })
 type Claims = z.infer<typeof Claims>
 
-const MAX_LIFE_SECONDS = RULES.keyProofMs / 1000
+const MAX_LIFETIME_SECONDS = RULES.keyProofMs / 1000
 
-/** What is wrong with a proof; a claim is named by itself. */
+/** What is wrong with a proof; `claim-…` names a claim that is missing or malformed. */
 export type KeyProofFault =
   | 'no-jwt'
   | 'type'
@@ -52,19 +52,19 @@ export type KeyProofFault =
 
 interface Expected {
   readonly clientId: AgentId
-  /** The address of the endpoint that the set is sent to. */
+  /** URL of the endpoint that the set is sent to. */
   readonly endpoint: string
   /** Thumbprints of the keys of the set. */
   readonly thumbprints: readonly string[]
   readonly now: Date
 }
 
-/** Proof that a client could sign with a key lately, once it is used up: it may be good once. */
+/** A verified proof that a client can sign with a key. It counts only once it is marked as used. */
 export interface VerifiedKeyProof {
   readonly jti: string
-  /** That signed it. */
+  /** The key that signed it. */
   readonly key: AgentKey
-  /** From then on it is refused for its age. */
+  /** From this time it is rejected as expired. */
   readonly expiresAt: Date
 }
 
@@ -85,12 +85,12 @@ function readClaims(claims: unknown): Result<Claims, KeyProofFault> {
 }
 
 /**
- * Judges what a verified proof says: from this client, for this endpoint, for at most five minutes, and about exactly the
- * keys of the set.
+ * Validates the claims of a proof: issued by this client, for this endpoint, valid for at most five minutes, and about
+ * exactly the keys in the set.
  *
- * @returns when the proof is over, past all tolerance
+ * @returns when the proof expires, tolerance included
  */
-export function judgeKeyProof(
+export function validateKeyProof(
   { iss, aud, iat, exp, jkts }: Omit<Claims, 'jti'>,
   { clientId, endpoint, thumbprints, now: at }: Expected,
 ): Result<Date, KeyProofFault> {
@@ -98,7 +98,7 @@ export function judgeKeyProof(
   if (iss !== clientId) return err('issuer')
   if (aud !== endpoint) return err('audience')
   if (exp <= now - CLOCK_TOLERANCE_SECONDS) return err('expired')
-  if (exp - iat > MAX_LIFE_SECONDS) return err('too-long')
+  if (exp - iat > MAX_LIFETIME_SECONDS) return err('too-long')
   if (iat > now + CLOCK_TOLERANCE_SECONDS) return err('not-yet')
   if (jkts.toSorted().join() !== thumbprints.toSorted().join()) return err('key-set')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
@@ -109,19 +109,19 @@ async function verifyKeyProof(
   keys: readonly AgentKey[],
   expected: Expected,
 ): Promise<Result<VerifiedKeyProof, KeyProofFault>> {
-  const decoded = decodedJwt(text)
+  const decoded = decodeJwt(text)
   const header = readHeader(decoded?.header)
   if (!header.ok) return header
-  const key = keyFor(keys, header.value)
+  const key = selectKey(keys, header.value)
   if (!key) return err('key')
   if (!(await isSignedBy({ text, header: header.value }, key))) return err('signature')
   const claims = readClaims(decoded?.claims)
   if (!claims.ok) return claims
-  const judged = judgeKeyProof(claims.value, expected)
+  const judged = validateKeyProof(claims.value, expected)
   return judged.ok ? ok({ jti: claims.value.jti, key, expiresAt: judged.value }) : judged
 }
 
-/** Verifies each proof, the signature first; who calls uses them up. @returns the first fault, with the place of its proof */
+/** Verifies each proof. The caller marks them as used. @returns the first fault, with the index of its proof */
 export async function verifyKeyProofs(
   proofs: readonly string[],
   keys: readonly AgentKey[],

@@ -7,6 +7,6 @@ interface PublicKey {
   readonly y?: string | null | undefined
 }
 
-/** The SHA-256 thumbprint of a key (RFC 7638), base64url: the same whatever its `kid` and `alg`. */
+/** Computes the SHA-256 thumbprint of a key (RFC 7638), base64url. It does not depend on `kid` and `alg`. */
 export const keyThumbprint = ({ kty, crv, x, y }: PublicKey): Promise<string> =>
   calculateJwkThumbprint({ kty, crv, x, ...(y && { y }) })

@@ -7,14 +7,14 @@ interface ClientCredentials {
   readonly secret: string
 }
 
-/** `none`: nothing was sent. `malformed`: a header that cannot be read. `several`: more than one way at once. */
+/** `none`: no credentials. `malformed`: an unreadable header. `several`: more than one authentication method. */
 type CredentialsFault = 'none' | 'malformed' | 'several' | 'mismatch'
 
 /**
- * Client credentials by `client_secret_basic` or `client_secret_post` (RFC 6749 §2.3.1).
+ * Reads client credentials by `client_secret_basic` or `client_secret_post` (RFC 6749 §2.3.1).
  *
  * @param headers every Authorization header of the request
- * @param form the body, where the endpoint has one
+ * @param form the body, if the endpoint takes a form
  */
 export function readCredentials(
   headers: readonly string[],
@@ -37,7 +37,7 @@ export function readCredentials(
 const BASIC = /^basic +(?<encoded>[A-Za-z0-9+/]{4,}={0,2})$/i
 const MAX_HEADER_LENGTH = 1024
 
-/** RFC 7617 base64 of `id:secret`, each of them form-urlencoded first (RFC 6749 appendix B). */
+/** Decodes RFC 7617 base64 of `id:secret`, each of them form-urlencoded first (RFC 6749 appendix B). */
 function decodeBasic(header: string): ClientCredentials | undefined {
   const encoded = header.length > MAX_HEADER_LENGTH ? undefined : BASIC.exec(header)?.groups?.['encoded']
   const text = encoded && Buffer.from(encoded, 'base64').toString('utf8')
@@ -57,7 +57,7 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-/** What a client shows: a secret, or an assertion, which is undefined when it can be none. */
+/** What a client presents: a secret, or an assertion, which is undefined when it is malformed. */
 export type ClientAuthentication =
   | { readonly method: 'secret'; readonly credentials: ClientCredentials }
   | {
@@ -66,15 +66,15 @@ export type ClientAuthentication =
       readonly assertion: ClientAssertion | undefined
     }
 
-/** `assertion-type`: missing, another one, or without an assertion. `assertion-place`: a header beside a form. */
+/** `assertion-type`: missing, unknown, or without an assertion. `assertion-place`: in a header although there is a form. */
 export type AuthenticationFault = CredentialsFault | 'assertion-type' | 'assertion-place'
 
 /**
- * Client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2), or, where an endpoint
- * has no form, in the header `Client-Assertion` (decision 0010).
+ * Reads client authentication by secret (RFC 6749 §2.3.1) or by assertion: in the form (RFC 7523 §2.2) or, for an
+ * endpoint without a form, in the header `Client-Assertion` (decision 0010).
  *
  * @param headers every header of that name
- * @param form the body, where the endpoint has one
+ * @param form the body, if the endpoint takes a form
  */
 export function readClientAuthentication(
   headers: { readonly authorization: readonly string[]; readonly clientAssertion: readonly string[] },

@@ -7,16 +7,16 @@ import type { VerifiedKeyProof } from './key-proof.ts'
 export type UsedJtiStore = ReturnType<typeof usedJtiStore>
 
 /**
- * The `jti` values of client assertions that were used, which make each good once. In Postgres, since a Redis that is
- * flushed would forget them.
+ * Stores the `jti` of each used client assertion, so that each is accepted once. In PostgreSQL, since a flushed Redis
+ * would forget them.
  */
 export function usedJtiStore(db: Database) {
   return {
     /**
-     * Uses an assertion up. The agent's row is asked in the same statement: a key that was replaced is refused also by a
-     * process that has not heard of it.
+     * Marks an assertion as used, atomically over all instances. The same statement reads the agent's row, so that a
+     * process with a stale cache rejects a key that was replaced.
      *
-     * @returns false when it was used already, or the key is not the client's any more. Atomic over all instances.
+     * @returns false when it was used before, or the key is not the client's any more
      */
     async use({ clientId, jti, key, expiresAt }: VerifiedAssertion): Promise<boolean> {
       const { rowCount } = await db.query(
@@ -33,10 +33,10 @@ export function usedJtiStore(db: Database) {
 }
 
 /**
- * Uses proofs of keys up, all or none, in the transaction that stores the keys. Whoever calls holds the lock of the client's
- * row, so nobody else uses up a proof of this client meanwhile.
+ * Marks key proofs as used, all or none, in the transaction that stores the keys. The caller must hold the lock of the
+ * client's row: it keeps other requests from using a proof of this client meanwhile.
  *
- * @returns false when one of them was used already
+ * @returns false when one of them was used before
  */
 export async function useKeyProofs(
   tx: Database,
@@ -57,10 +57,10 @@ export async function useKeyProofs(
   return true
 }
 
-/** Clocks of instances differ; one that goes too early lets an assertion in twice. */
+/** Allows for clock skew between instances: a `jti` deleted too early would let its assertion be used twice. */
 const MARGIN_MS = 60_000
 
-/** Deletes at most 1 000 of assertions that have been over for a minute. @returns how many went */
+/** Deletes at most 1 000 entries whose assertion expired at least a minute ago. @returns how many */
 export const sweepUsedJtis = (db: Database, now: Date): Promise<number> =>
   deleteBatch(
     db,

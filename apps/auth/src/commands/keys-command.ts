@@ -52,7 +52,7 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
-      const all = operationsOf(call)
+      const all = createOperations(call)
       const view = await all.keys.view()
       const at = all.circumstances(view)
       return { json: report.ringJson(view, at), text: report.ringText(view, at) }
@@ -79,7 +79,7 @@ export const keysCommands = [
     opens: 'database',
     async run(call) {
       const { now: early, algorithm: named, dryRun: trial } = call.args
-      const all = operationsOf(call)
+      const all = createOperations(call)
       const done = await all.rotate({ algorithm: named, early, trial })
       if (!done.ok) throw keyRefusal(done.error)
       if (!('next' in done.value)) return await changeAnswer(all, done.value)
@@ -96,7 +96,7 @@ export const keysCommands = [
     parameters: { kid: argument('<kid>', 'the key that leaked'), reason, dryRun: DRY_RUN },
     opens: 'stores',
     async run(call) {
-      const all = operationsOf(call)
+      const all = createOperations(call)
       const { kid: leaked, reason: why, dryRun: trial } = call.args
       const done = await all.revoke(leaked, { reason: why, trial })
       if (!done.ok) throw keyRefusal(done.error)
@@ -104,10 +104,10 @@ export const keysCommands = [
       if (applied && applied.head === undefined) return await changeAnswer(all, applied)
       const startedAt = performance.now()
       const { version } = 'already' in done.value ? done.value.already : done.value.ring
-      const { behind } = await all.followed(version)
+      const { behind } = await all.waitForInstances(version)
       // Until no API can believe a key set from before; then until none has an answer that it believed by one.
       await sleep(call.config.keys.trustMs)
-      await call.stores.revoker.announceEnd({ kind: 'everything' })
+      await call.stores.revoker.publishRevocation({ kind: 'everything' })
       const ms = Math.round(performance.now() - startedAt)
       if (behind.length > 0)
         throw new Refusal(
@@ -151,7 +151,7 @@ export const keysCommands = [
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
-      const { keys, instances, head, findings } = await verifyKeys(operationsOf(call))
+      const { keys, instances, head, findings } = await verifyKeys(createOperations(call))
       const json = { ok: findings.length === 0, keys, instances, audit_head: head, findings }
       return findings.length === 0
         ? {
@@ -192,14 +192,14 @@ interface Call {
   readonly actor: Actor
 }
 
-const operationsOf = ({ config, stores, actor }: Call): KeyOperations =>
+const createOperations = ({ config, stores, actor }: Call): KeyOperations =>
   keyOperations({ keys: stores.keys, settings: config.keys, by: actor })
 
 const keyRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.refusalText(refusal), { json: report.refusalJson(refusal) })
 
 async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<Answer> {
-  const all = operationsOf(call)
+  const all = createOperations(call)
   const done = await all.step(name, options)
   if (!done.ok) throw keyRefusal(done.error)
   return await changeAnswer(all, done.value)
@@ -220,7 +220,7 @@ async function changeAnswer(
       json: { ok: true, done: false, step: change.step, transitions },
       text: `Would ${change.step}:\n${report.transitionsText(transitions)}`.trimEnd(),
     }
-  const { live, behind } = await all.followed(ring.version)
+  const { live, behind } = await all.waitForInstances(ring.version)
   const isFollowed = behind.length === 0
   return {
     json: {

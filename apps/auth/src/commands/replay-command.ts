@@ -1,6 +1,6 @@
 import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
-import { endsInLog, type ReplayedEnds, replayEnds } from '../replay/replay-ends.ts'
+import { type ReplayedEnds, readEndedInLog, replayEnds } from '../replay/replay-ends.ts'
 import { defineCommand } from './define-command.ts'
 
 export const replayCommand = defineCommand({
@@ -17,7 +17,7 @@ export const replayCommand = defineCommand({
   },
   opens: 'stores',
   async run({ stores, args, now }) {
-    const ends = await endsInLog(readLog(args.log)).catch(
+    const ends = await readEndedInLog(readLog(args.log)).catch(
       refuseFileError((code) => `${args.log} cannot be read (${code}).`),
     )
     const told: ReplayedEnds = {

@@ -73,7 +73,7 @@ export const resourceServersCommands = [
     summary: 'each of them, how old its secrets are, when they were used, and which instance follows',
     opens: 'database',
     async run(call) {
-      const view = await operationsOf({ ...call, args: {} }).view()
+      const view = await createOperations({ ...call, args: {} }).view()
       return { json: credentialsJson(view), text: credentialsText(view) }
     },
   }),
@@ -151,7 +151,7 @@ interface Call {
   readonly args: { readonly serversFile?: string | undefined; readonly timeout?: number | undefined }
 }
 
-function operationsOf({ config, stores, events, args }: Call): CredentialOperations {
+function createOperations({ config, stores, events, args }: Call): CredentialOperations {
   const copied = args.serversFile !== undefined
   return credentialOperations({
     served: config.resourceServersFile,
@@ -182,7 +182,7 @@ const FILE_CALLS: ReadonlySet<unknown> = new Set([
 async function changing<T>(call: Call, change: (operations: CredentialOperations) => Promise<T>): Promise<T> {
   await using lock = await holdLock(call.config.databaseUrl, 'plainpath resource servers')
   if (!lock) throw new Refusal('Somebody else is changing the resource servers.')
-  return await change(operationsOf(call)).catch((error: unknown) => {
+  return await change(createOperations(call)).catch((error: unknown) => {
     const { code, syscall } = error as NodeJS.ErrnoException
     throw code && FILE_CALLS.has(syscall) ? new Refusal(`A file cannot be written (${code}).`) : error
   })

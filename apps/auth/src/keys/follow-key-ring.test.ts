@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import {
+  describeStatus,
   type FollowerEffect,
   type FollowerEvent,
   type FollowerState,
@@ -8,7 +9,6 @@ import {
   INITIAL_STATE,
   isCurrent,
   type ReadRing,
-  statusOf,
 } from './follow-key-ring.ts'
 import type { Follower } from './key-followers.ts'
 import { laggards } from './key-ring.ts'
@@ -58,7 +58,7 @@ test('a ring that is news is adopted first; then its audit is read, and then it 
   const first = next(poll(following(1), 10), read(2))
   expect(first.effects).toEqual([{ do: 'adopt', ring: ring(2) }])
   const second = next(first.state, adopted(2))
-  expect(done(second)).toEqual(['read-audit', 'follows the key ring', 'report'])
+  expect(done(second)).toEqual(['read-audit', 'adopted the key ring', 'report'])
   expect(reported(second.state, 11)).toEqual({
     ringVersion: 2,
     signingKid: kidOf(2),
@@ -68,7 +68,7 @@ test('a ring that is news is adopted first; then its audit is read, and then it 
 })
 
 test.for([
-  ['that starts', INITIAL_STATE, ['read-audit', 'follows the key ring', 'poll-again']],
+  ['that starts', INITIAL_STATE, ['read-audit', 'adopted the key ring', 'poll-again']],
   ['whose lease was over', following(1), ['poll-again']],
 ] as const)('an instance %s says that it signs before it does, and reads again', ([, before, expected]) => {
   expect(reported(before, LEASE_MS)).toEqual(SIGNS_NOTHING)
@@ -107,7 +107,7 @@ test('another row that cannot be read is a problem, said once, and no reason to 
   const step = next(poll(following(1), 50), unreadable())
   expect(done(step)).toEqual(['signing keys cannot be read: this instance is not ready'])
   expect(isCurrent(step.state, 149)).toBe(true)
-  expect(statusOf(step.state).problem).toContain('kid-2')
+  expect(describeStatus(step.state).problem).toContain('kid-2')
   expect(done(next(poll(step.state, 60), unreadable()))).toEqual([])
 })
 
@@ -118,26 +118,26 @@ test('a row of a newer ring that cannot be read does not prolong the lease', () 
 
 test('a ring that cannot be used says nothing of its error to people', () => {
   const { state } = next(following(1), failed(new Error('value of a secret')))
-  expect(statusOf(state).problem).toBe('the key ring cannot be used')
+  expect(describeStatus(state).problem).toBe('the key ring cannot be used')
 })
 
 test('after a problem the same ring is reported again, as sound', () => {
   const { state } = next(poll(following(1), 50), failed(new UnreadableKey('kid-2', 1)))
   expect(reported(state, 60)?.problem).toContain('kid-2')
   const recovered = next(poll(state, 60), read(1))
-  expect(done(recovered)).toEqual(['follows the key ring', 'report'])
+  expect(done(recovered)).toEqual(['adopted the key ring', 'report'])
   expect(reported(recovered.state, 61)?.problem).toBeUndefined()
 })
 
 test('an end of the audit that could not be read is read again with the next reading', () => {
   const { state } = next(poll(following(1), 10), adopted(2))
   const unread = next(state, { type: 'audit-failed', error: unavailable() })
-  expect(statusOf(unread.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
+  expect(describeStatus(unread.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
   const again = next(poll(unread.state, 20), read(2))
   expect(done(again)).toEqual(['read-audit'])
   const readAtLast = next(again.state, audited(2)).state
-  expect(statusOf(readAtLast)).toMatchObject({ audit: { number: 2 } })
-  expect(statusOf(readAtLast)).not.toHaveProperty('audit_unread')
+  expect(describeStatus(readAtLast)).toMatchObject({ audit: { number: 2 } })
+  expect(describeStatus(readAtLast)).not.toHaveProperty('audit_unread')
   expect(done(next(poll(readAtLast, 30), read(2)))).toEqual([])
 })
 

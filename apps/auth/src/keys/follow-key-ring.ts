@@ -1,33 +1,37 @@
+/*
+ * How an instance keeps its signing keys current, as a pure state machine: events in, a new state and effects out.
+ * `key-follower.ts` performs the effects. An instance may sign only while its lease lasts.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import type { LogFields } from '@plainpath/http'
 import { isUnavailable } from '@plainpath/postgres'
-import { type AuditRow, headOf } from '../audit/audit-chain.ts'
+import { type AuditRow, encodeHead } from '../audit/audit-chain.ts'
 import { UnreadableKey } from './key-store.ts'
 import type { InstanceKeys } from './signing-key.ts'
 
-/** The key ring as an instance read it. */
+/** The key ring as an instance has read it. */
 export interface ReadRing {
   readonly version: number
   readonly keys: InstanceKeys
-  /** Since when its key signs, by the database's clock. */
+  /** Since when its signing key has been signing, by the database's clock. */
   readonly since: Date | undefined
 }
 
-/** What an instance knows of the key ring and of itself. Times are milliseconds that only rise. */
+/** What an instance knows about the key ring and itself. Times are milliseconds of a monotonic clock. */
 export interface FollowerState {
-  /** The ring in use, with a signature that proves it; undefined until the first is adopted. */
+  /** The ring in use, with a signature that proves it; undefined until the first one is adopted. */
   readonly ring: (ReadRing & { readonly proof: string }) | undefined
-  /** The ring may be relied on before this time. */
+  /** The lease: the ring may be used before this time. */
   readonly validUntil: number
-  /** Why the ring, as it is now, cannot be read. */
+  /** Why the current ring cannot be read. */
   readonly problem: string | undefined
-  /** The last end of the audit that was read. */
+  /** The last row of the audit that was read. */
   readonly audit: { readonly head: string; readonly number: number } | undefined
-  /** Version of the ring for which the end of the audit was read. */
+  /** The ring version for which the end of the audit was read. */
   readonly auditedVersion: number | undefined
-  /** The last reading: when it began, and whether the report before it said that this instance signs. */
+  /** The last reading: when it began, and whether the preceding report said that this instance signs. */
   readonly reading: { readonly startedAt: number; readonly isAnnounced: boolean }
-  /** The next report says that this instance signs, although it may not yet: the reading after that decides. */
+  /** The next report says that this instance signs although it may not yet; the reading after it grants the lease. */
   readonly announces: boolean
 }
 
@@ -50,10 +54,10 @@ export type FollowerEvent =
   /** A step of a reading threw. */
   | { readonly type: 'reading-failed'; readonly error: unknown }
 
-/** To be performed in their order; those of an event that follows from one come before the next. */
+/** To be performed in order. If an effect causes an event, the effects of that event come before the next one here. */
 export type FollowerEffect =
-  /** Say in the database what this instance signs with. */
-  | { readonly do: 'report'; readonly report: ReturnType<typeof reportOf> }
+  /** Write to the database what this instance signs with. */
+  | { readonly do: 'report'; readonly report: ReturnType<typeof buildReport> }
   /** Followed by `ring-read`. */
   | { readonly do: 'read' }
   /** Sign with the keys of this ring from now on. Followed by `ring-adopted`. */
@@ -74,14 +78,14 @@ interface FollowerStep {
   readonly effects: readonly FollowerEffect[]
 }
 
-/** The state after an event, and what has to be done about it. */
+/** Computes the state after an event, and the effects to perform. */
 export function followKeyRing(state: FollowerState, event: FollowerEvent, leaseMs: number): FollowerStep {
   switch (event.type) {
     case 'poll': {
       const isAnnounced = isCurrent(state, event.now) || state.announces
       return {
         state: { ...state, reading: { startedAt: event.now, isAnnounced }, announces: false },
-        effects: [{ do: 'report', report: reportOf(state, isAnnounced) }, { do: 'read' }],
+        effects: [{ do: 'report', report: buildReport(state, isAnnounced) }, { do: 'read' }],
       }
     }
     case 'ring-read': {
@@ -98,8 +102,8 @@ export function followKeyRing(state: FollowerState, event: FollowerEvent, leaseM
     case 'audit-read': {
       const audited = { ...state, auditedVersion: event.ringVersion }
       if (!event.end) return { state: audited, effects: [] }
-      const audit = { head: headOf(event.end), number: event.end.number }
-      return { state: { ...audited, audit }, effects: [log('info', 'key audit head', audit)] }
+      const audit = { head: encodeHead(event.end), number: event.end.number }
+      return { state: { ...audited, audit }, effects: [log('info', 'read the head of the key audit', audit)] }
     }
     case 'audit-failed':
       return {
@@ -112,30 +116,31 @@ export function followKeyRing(state: FollowerState, event: FollowerEvent, leaseM
 }
 
 /**
- * A lease is for what was read after a report that this instance signs: whoever changes the ring waits for an instance that
- * said so, or it reads the change. One that did not say so, at its start and after a lease was over, says it and reads again.
+ * Renews the lease, if this reading came after a report that the instance signs: then a command that changes the ring
+ * either waits for this instance, or this instance has read the change. Without such a report, at the start and after a
+ * lease has expired, it reports and reads again.
  *
- * The audit is read once for each change, so that its head is also where the owner of the database cannot write; and
- * before the report, since an operator who waits for that may look for the head next.
+ * Reads the audit once per change, so that its head is also in the log, where the owner of the database cannot alter it;
+ * and before the report, since an operator may look for the head as soon as all instances have reported.
  */
 function afterReading(
   state: FollowerState,
   { isNews, leaseMs }: { isNews: boolean; leaseMs: number },
 ): FollowerStep {
   const effects: FollowerEffect[] = []
-  const after = { ...state, ...renewed(state, leaseMs), problem: undefined }
+  const after = { ...state, ...renewLease(state, leaseMs), problem: undefined }
   const { ring, auditedVersion } = after
   if (ring && auditedVersion !== ring.version) effects.push({ do: 'read-audit', ringVersion: ring.version })
   if (ring && isNews) {
     const fields = { ring_version: ring.version, signing_kid: ring.keys.signing.kid }
-    effects.push(log('info', 'follows the key ring', fields))
+    effects.push(log('info', 'adopted the key ring', fields))
   }
   if (after.announces) effects.push({ do: 'poll-again' })
-  else if (isNews) effects.push({ do: 'report', report: reportOf(after, true) })
+  else if (isNews) effects.push({ do: 'report', report: buildReport(after, true) })
   return { state: after, effects }
 }
 
-const renewed = ({ reading, validUntil }: FollowerState, leaseMs: number) => ({
+const renewLease = ({ reading, validUntil }: FollowerState, leaseMs: number) => ({
   validUntil: reading.isAnnounced ? reading.startedAt + leaseMs : validUntil,
   announces: !reading.isAnnounced,
 })
@@ -145,10 +150,10 @@ function afterFailure(state: FollowerState, error: unknown, leaseMs: number): Fo
     return { state, effects: [log('warn', 'the key ring could not be read', { error })] }
   const isUnreadable = error instanceof UnreadableKey
   const problem = isUnreadable ? error.message : 'the key ring cannot be used'
-  // What this instance has is still what the ring says; it is another row, or this instance's own file, that is bad.
+  // The ring has not changed, so the keys in use are still right: another row is damaged, or this instance's KEK file.
   const isUnchanged = isUnreadable && error.ringVersion === state.ring?.version
   return {
-    state: { ...state, ...(isUnchanged && renewed(state, leaseMs)), problem },
+    state: { ...state, ...(isUnchanged && renewLease(state, leaseMs)), problem },
     effects:
       problem === state.problem
         ? []
@@ -163,11 +168,11 @@ const log = (level: 'info' | 'warn' | 'error', message: string, fields: LogField
   fields,
 })
 
-/** False when the instance may have missed a change for longer than the lease. */
+/** True while the lease lasts. After it, the instance may have missed a change. */
 export const isCurrent = (state: FollowerState, now: number) => now < state.validUntil
 
-/** What the instance says of itself. One that may not sign says so, since nobody need wait for it. */
-function reportOf({ ring, problem }: FollowerState, signs: boolean) {
+/** Builds the report of this instance. One that may not sign reports no key, so that no command waits for it. */
+function buildReport({ ring, problem }: FollowerState, signs: boolean) {
   return {
     ringVersion: signs ? (ring?.version ?? 0) : 0,
     signingKid: signs ? ring?.keys.signing.kid : undefined,
@@ -176,18 +181,18 @@ function reportOf({ ring, problem }: FollowerState, signs: boolean) {
   }
 }
 
-/** What this instance signs with, for people and for metrics. */
-export function statusOf({ ring, problem, audit, auditedVersion }: FollowerState) {
+/** Describes what this instance signs with, for `/ready` and the metrics. */
+export function describeStatus({ ring, problem, audit, auditedVersion }: FollowerState) {
   return {
     ring_version: ring?.version ?? 0,
     signing_kid: ring?.keys.signing.kid ?? '',
     /** RFC 3339, by the database's clock. */
     ...(ring?.since && { signing_since: ring.since.toISOString() }),
     ...(problem !== undefined && { problem }),
-    /** Where the audit of the keys ended when this instance followed its last change. */
+    /** The last row of the key audit when this instance adopted its last change. */
     ...(audit && { audit }),
-    /** That the end of the audit could not be read after the last change. */
+    /** Set when the end of the audit could not be read after the last change. */
     ...(ring && auditedVersion !== ring.version && { audit_unread: true as const }),
   }
 }
-export type FollowerStatus = ReturnType<typeof statusOf>
+export type FollowerStatus = ReturnType<typeof describeStatus>

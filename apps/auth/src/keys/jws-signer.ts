@@ -6,21 +6,22 @@ import type { PrivateJwk, PublicJwk } from './signing-key.ts'
 type SignJws = (claims: object) => string
 
 /**
- * Keeps the key ready, and signs at once: handing one signature to the thread pool takes longer than making it.
+ * Creates a signer that parses the key once and signs synchronously: handing a signature to the thread pool takes longer
+ * than computing it.
  *
- * @param typ the media type of what is signed, without `application/`
+ * @param typ the media type of the content, without `application/`
  */
 export function jwsSigner(jwk: PrivateJwk, typ: string): SignJws {
   const { alg, kid } = jwk
   const key = createPrivateKey({ key: jwk as JsonWebKey, format: 'jwk' })
   const header = encoded({ alg, typ, kid })
-  const signatureOf =
+  const signBytes =
     alg === 'ES256'
       ? (data: Buffer) => rawSignature(sign('sha256', data, key))
       : (data: Buffer) => sign(null, data, key)
   return (claims) => {
     const input = `${header}.${encoded(claims)}`
-    return `${input}.${signatureOf(Buffer.from(input)).toString('base64url')}`
+    return `${input}.${signBytes(Buffer.from(input)).toString('base64url')}`
   }
 }
 
@@ -29,12 +30,12 @@ const encoded = (part: object) => Buffer.from(JSON.stringify(part)).toString('ba
 const P256_BYTES = 32
 
 /**
- * R and S of an ECDSA signature, 32 bytes each (RFC 7518 §3.4), from the DER that OpenSSL makes (RFC 3279 §2.2.3). Node's
- * `ieee-p1363` says the same, and takes as long as a second signature.
+ * Converts an ECDSA signature from the DER of OpenSSL (RFC 3279 §2.2.3) to R and S of 32 bytes each (RFC 7518 §3.4).
+ * Node's `ieee-p1363` does the same, but takes as long as a second signature.
  */
 function rawSignature(der: Buffer): Buffer {
   const raw = Buffer.alloc(2 * P256_BYTES)
-  // SEQUENCE and its length, then each time INTEGER, its length, and its bytes: fewer than 32, or a zero before them.
+  // SEQUENCE and its length, then twice INTEGER, its length and its bytes: possibly fewer than 32, or led by a zero.
   let at = 2
   for (const end of [P256_BYTES, 2 * P256_BYTES]) {
     const length = der[at + 1] ?? 0
@@ -48,13 +49,13 @@ function rawSignature(der: Buffer): Buffer {
 
 const PROOF_TYPE = 'plainpath-key-proof+jwt'
 
-/** What an instance signs to show with which key it signs; no audience, and of a type that nobody else accepts. */
+/** Signs a proof of which key an instance signs with. It has no audience, and a type that nothing else accepts. */
 export const signProof = (
   key: PrivateJwk,
   { instanceId, ringVersion }: { instanceId: string; ringVersion: number },
 ): string => jwsSigner(key, PROOF_TYPE)({ ring_version: ringVersion, sub: instanceId })
 
-/** @returns whether this instance signed it with this key, at this version of the ring */
+/** Verifies that this instance signed the proof with this key, at this version of the ring. */
 export async function verifyProof(
   proof: string,
   key: PublicJwk,

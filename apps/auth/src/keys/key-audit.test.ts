@@ -15,18 +15,18 @@ function chain(length: number): AuditRow[] {
   for (let n = 1; n <= length; n += 1) rows.push(nextChainRow(rows.at(-1), entry(n)))
   return rows
 }
-const headOf = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
+const encodeHead = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
 
 test('a chain that nobody touched holds, also against an older head', () => {
   const rows = chain(5)
-  expect(checkChain(rows)).toMatchObject({ ok: true, value: { head: headOf(rows), newer: 0 } })
-  expect(checkChain(rows, headOf(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
+  expect(checkChain(rows)).toMatchObject({ ok: true, value: { head: encodeHead(rows), newer: 0 } })
+  expect(checkChain(rows, encodeHead(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
   expect(checkChain([])).toMatchObject({ ok: true, value: { head: undefined } })
 })
 
 describe('finds', () => {
   const rows = chain(6)
-  const head = headOf(rows)
+  const head = encodeHead(rows)
   test('a row that was edited, whatever was changed in it', () => {
     fc.assert(
       fc.property(fc.nat(5), fc.nat(), fc.constantFrom('entry', 'hash' as const), (index, bit, part) => {

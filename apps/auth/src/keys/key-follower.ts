@@ -1,7 +1,12 @@
+/*
+ * Keeps the signing keys of this instance current: performs what the state machine in `follow-key-ring.ts` decides, and
+ * polls. It changes no key; the `keys` commands do (`key-operations.ts`).
+ */
 import { randomUUID } from 'node:crypto'
 import { hostname } from 'node:os'
 import { type Log, type Metrics, Problem, runRepeatedly } from '@plainpath/http'
 import {
+  describeStatus,
   type FollowerEffect,
   type FollowerEvent,
   type FollowerStatus,
@@ -9,7 +14,6 @@ import {
   INITIAL_STATE,
   isCurrent,
   type ReadRing,
-  statusOf,
 } from './follow-key-ring.ts'
 import { signProof } from './jws-signer.ts'
 import type { KeyFollowers } from './key-followers.ts'
@@ -19,15 +23,15 @@ import { type InstanceKeys, instanceKeys } from './signing-key.ts'
 export interface KeyFollower extends AsyncDisposable {
   readonly keys: InstanceKeys
   readonly status: FollowerStatus
-  /** Follows the ring until disposed, from now on. */
+  /** Starts polling, until disposed. `onChange` is called with each new set of keys. */
   start(onChange: (keys: InstanceKeys) => void): void
-  /** Somebody says that the ring has changed. */
-  hear(): void
-  /** Whether every key can be read and this instance knows that it is up to date. */
-  isSound(): boolean
-  /** False when this instance may have missed a change for longer than the lease. */
+  /** Polls the ring now instead of at the next interval, for example after a NOTIFY. */
+  pollSoon(): void
+  /** True when every key can be read and the lease has not expired. */
+  isReady(): boolean
+  /** True while the lease lasts: this instance cannot have missed a change for longer than that. */
   isCurrent(): boolean
-  /** @throws {Problem} `unavailable` when this instance may have missed a change for longer than the lease. */
+  /** @throws {Problem} `unavailable` when the lease has expired */
   requireCurrent(): void
 }
 
@@ -35,20 +39,19 @@ interface KeyFollowerDeps {
   readonly keys: Pick<KeyStore, 'read' | 'auditEnd'>
   readonly followers: KeyFollowers
   readonly pollMs: number
-  /** How long what was read may be relied on. */
+  /** How long the keys may be used after a reading. */
   readonly leaseMs: number
   readonly log: Log
-  /** Told after each reading. */
+  /** Called after each reading. */
   readonly onStatus?: (status: FollowerStatus) => void
 }
 
 /**
- * Keeps the keys of this instance as the ring has them; `followKeyRing` decides, and this carries it out. An instance
- * reports itself, then reads: so whoever changes the ring either finds it among those to wait for, or it reads the
- * change. What was read is good for the lease, counted from before the report; after a lease without a reading, an
- * instance signs no more.
+ * Reads the key ring and keeps it current. An instance reports itself before it reads, so a command that changes the
+ * ring either finds it among the instances to wait for, or the instance reads the change. The lease starts before the
+ * report; when it expires without another reading, the instance stops signing.
  *
- * @throws what reading throws, at the start: an instance without keys does not start, and makes none
+ * @throws when the first reading fails: an instance without keys does not start, and creates none
  */
 export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollower> {
   const { followers, log } = deps
@@ -88,34 +91,34 @@ export async function openKeyFollower(deps: KeyFollowerDeps): Promise<KeyFollowe
 
   const following = runRepeatedly(async () => {
     await poll().catch((error: unknown) => handle({ type: 'reading-failed', error }))
-    deps.onStatus?.(statusOf(state))
+    deps.onStatus?.(describeStatus(state))
   })
 
   const forget = () =>
     followers
       .forget(instanceId)
-      .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))
+      .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
   try {
     await poll()
   } catch (error) {
     await forget()
     throw error
   }
-  deps.onStatus?.(statusOf(state))
+  deps.onStatus?.(describeStatus(state))
   return {
     get keys() {
       if (!state.ring) throw new Error('no keys were read')
       return state.ring.keys
     },
     get status() {
-      return statusOf(state)
+      return describeStatus(state)
     },
     start(listener) {
       onChange = listener
       following.start(deps.pollMs)
     },
-    hear: following.runSoon,
-    isSound: () => state.problem === undefined && isCurrent(state, performance.now()),
+    pollSoon: following.runSoon,
+    isReady: () => state.problem === undefined && isCurrent(state, performance.now()),
     isCurrent: () => isCurrent(state, performance.now()),
     requireCurrent() {
       if (!isCurrent(state, performance.now())) throw new Problem('unavailable')
@@ -141,7 +144,7 @@ async function readAudit(store: KeyFollowerDeps['keys'], ringVersion: number): P
   }
 }
 
-/** Shows what this instance signs with, and whether it can read every key. */
+/** Registers the metrics of the signing keys. @returns the function that updates them */
 export function keyMetrics(metrics: Pick<Metrics, 'gauge'>): (status: FollowerStatus) => void {
   const version = metrics.gauge('key_ring_version', 'Version of the key ring that this instance follows')
   const signing = metrics.gauge('signing_key', 'The key that this instance signs with', ['kid'])

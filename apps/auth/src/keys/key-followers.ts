@@ -1,7 +1,7 @@
 import { type Database, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
 
-/** An instance of the server, by its own last words; times are the database's. */
+/** An instance of the server as it last reported itself. Times are the database's. */
 const Follower = z.object({
   instanceId: z.string(),
   host: z.string(),
@@ -15,7 +15,7 @@ const Follower = z.object({
 export type Follower = Readonly<z.infer<typeof Follower>>
 const FollowerRow = rowReader(Follower)
 
-/** Those heard of in the last hour, longest running first. */
+/** Reads the instances that reported within the last hour, by host. */
 export async function readFollowers(db: Database): Promise<Follower[]> {
   const { rows } = await db.query(
     `select ${FollowerRow.columns} from key_followers where seen_at > clock_timestamp() - interval '1 hour' order by host, instance_id`,
@@ -23,7 +23,7 @@ export async function readFollowers(db: Database): Promise<Follower[]> {
   return rows.map(FollowerRow.parse)
 }
 
-/** Where every instance says what it signs with: in Postgres, by its clock. */
+/** Opens the table in which every instance reports what it signs with, with times by PostgreSQL's clock. */
 export function postgresKeyFollowers(db: Database) {
   return {
     async report(report: Omit<Follower, 'followedAt' | 'seenAt'>): Promise<void> {
@@ -38,7 +38,7 @@ export function postgresKeyFollowers(db: Database) {
         [instanceId, host, ringVersion, signingKid ?? null, proof ?? null, problem ?? null],
       )
     },
-    /** Forgets an instance that has stopped, and those not heard of for an hour. */
+    /** Removes an instance that stops, and those that have not reported for an hour. */
     async forget(instanceId: string): Promise<void> {
       await db.query(
         `delete from key_followers where instance_id = $1 or seen_at < clock_timestamp() - interval '1 hour'`,

@@ -1,3 +1,7 @@
+/*
+ * The operations of the `keys` commands: rotating, revoking and verifying signing keys. Which step is allowed is decided
+ * in `key-ring.ts`, and storing it is up to `key-store.ts`.
+ */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { thisActor } from '@plainpath/commands'
 import { err, ok, type Result } from '@plainpath/domain'
@@ -8,9 +12,9 @@ import type { Follower } from './key-followers.ts'
 import {
   activate,
   type Circumstances,
+  createFirstKey,
   type DueStep,
-  due,
-  first,
+  findDueStep,
   generate,
   isLive,
   type KeyRefusal,
@@ -34,10 +38,10 @@ import {
 import { generateKeyPair, type SigningAlgorithm } from './signing-key.ts'
 
 /**
- * Makes the first signing key, unless there is one; of any number of callers at once exactly one makes it. Keys that
- * are older than the audit are written down in it.
+ * Creates the first signing key, unless there is one; of several concurrent callers exactly one creates it. Keys that
+ * are older than the audit are added to it.
  *
- * @returns its kid, or undefined when nothing was to be done
+ * @returns the kid of the new key, or undefined when there was a key already
  */
 export async function initKeys(deps: { keys: KeyStore }): Promise<string | undefined> {
   const added = generateKeyPair('ES256')
@@ -47,7 +51,7 @@ export async function initKeys(deps: { keys: KeyStore }): Promise<string | undef
         step: 'adopt',
         transitions: ring.keys.map(({ kid, state }) => ({ kid, from: undefined, to: state })),
       })
-    const step = first(ring, added.kid)
+    const step = createFirstKey(ring, added.kid)
     return step.ok ? ok({ step: 'init', transitions: step.value, added }) : err(step.error)
   })
   return done.ok && done.value.change.step === 'init' ? added.kid : undefined
@@ -65,18 +69,18 @@ export interface StepOptions {
   readonly trial?: boolean | undefined
 }
 
-/** Who signs with what, after a change. */
+/** Which instances have adopted a change. */
 export interface Followed {
   readonly live: readonly Follower[]
-  /** Those that sign by an older ring still. */
+  /** Those that still sign by an older ring. */
   readonly behind: readonly Follower[]
 }
 
-const ASK_MS = 50
-/** What a machine that is busy may take beyond the settings. */
+const POLL_MS = 50
+/** Allows for a busy machine, beyond the settings. */
 const SLACK_MS = 5_000
 
-/** What the security team does with keys: one step each, safe to ask for at any time. */
+/** Creates the operations. Each is one step, and refuses when the step is not safe yet. */
 export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
   const circumstances = ({ now, followers }: RingView): Circumstances => ({
     now,
@@ -103,15 +107,15 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
     circumstances,
     step: (name: StepName, options: StepOptions = {}) => keys.update(by, decide(name, options), options),
     /**
-     * Does the step that is due, if there is one.
+     * Performs the step that is due, if there is one.
      *
-     * @param options.early begins a rotation before the key's period has passed
+     * @param options.early starts a rotation before the key's period has passed
      */
     async rotate(
       options: StepOptions & { early?: boolean | undefined } = {},
     ): Promise<Result<AppliedChange | { readonly next: DueStep }, KeyRefusal>> {
       const view = await keys.view()
-      const next = due(view.ring, circumstances(view))
+      const next = findDueStep(view.ring, circumstances(view))
       if (!next) return err({ reason: 'No key signs: run "auth keys init" once.' })
       const successor = view.ring.keys.some(({ state }) => state === 'generated' || state === 'published')
       const begins = next.safeFrom > view.now && options.early === true && !successor
@@ -119,7 +123,7 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
       const { step, kid } = begins ? { step: 'generate' as const, kid: undefined } : next
       return keys.update(by, decide(step, { ...options, kid }), options)
     },
-    /** Ends a key at once; one that waits, or a new one, signs in its place. Asked again, it changes nothing more. */
+    /** Revokes a key at once; the waiting successor, or a new key, signs in its place. Repeating it changes nothing. */
     async revoke(
       kid: string,
       options: { reason: string; trial?: boolean | undefined },
@@ -138,10 +142,10 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
       )
     },
     /**
-     * Waits until every instance that signs does so by this version of the ring or a later one. An instance that says
-     * nothing stops signing after the lease, so this ends.
+     * Waits until every signing instance has adopted this version of the ring or a later one. An instance that does not
+     * report stops signing when its lease expires, so the wait is bounded.
      */
-    async followed(version: number): Promise<Followed> {
+    async waitForInstances(version: number): Promise<Followed> {
       const deadline = performance.now() + settings.leaseMs + settings.pollMs + SLACK_MS
       for (;;) {
         const view = await keys.view()
@@ -149,7 +153,7 @@ export function keyOperations({ keys, settings, by }: KeyOperationsDeps) {
         const behind = laggards({ version }, at)
         const live = view.followers.filter((each) => isLive(each, at))
         if (behind.length === 0 || performance.now() > deadline) return { live, behind }
-        await sleep(ASK_MS)
+        await sleep(POLL_MS)
       }
     },
   }
@@ -176,15 +180,15 @@ function asChange(
 interface Verification {
   readonly keys: number
   readonly instances: number
-  /** Of the audit. */
+  /** Head of the audit. */
   readonly head: string | undefined
-  /** What is wrong, in sentences. Empty when nothing is. */
+  /** Each fault as a sentence; empty when there is none. */
   readonly findings: readonly string[]
 }
 
 /**
- * Opens every key, signs with each that can and verifies it, holds their states against the audit, and checks a
- * signature of each live instance.
+ * Verifies the signing keys: decrypts every key, signs with each that can sign and verifies the result, compares their
+ * states with the audit, and verifies the proof of each live instance.
  */
 export async function verifyKeys(operations: KeyOperations): Promise<Verification> {
   const inspected = await operations.keys.inspect()
@@ -204,8 +208,9 @@ export async function verifyKeys(operations: KeyOperations): Promise<Verificatio
   else {
     const written = statesByAudit(chain.value.entries)
     for (const { kid, state } of view.ring.keys) {
-      const said = written.get(kid)
-      if (said !== state) findings.push(`Key ${kid} is ${state}; by the audit it is ${said ?? 'unknown'}.`)
+      const audited = written.get(kid)
+      if (audited !== state)
+        findings.push(`Key ${kid} is ${state}; by the audit it is ${audited ?? 'unknown'}.`)
     }
     const known = new Set(view.ring.keys.map(({ kid }) => kid))
     for (const kid of written.keys()) if (!known.has(kid)) findings.push(`Key ${kid} is gone.`)

@@ -2,14 +2,14 @@ import type { AuditEntry } from './key-audit.ts'
 import {
   type Circumstances,
   type DueStep,
-  due,
+  findDueStep,
   isLive,
   type KeyRefusal,
   type Transition,
 } from './key-ring.ts'
 import type { RingView } from './key-store.ts'
 
-/** Columns as wide as their widest cell. */
+/** Formats a table, each column as wide as its widest cell. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
@@ -28,7 +28,7 @@ const UNITS = [
   [60_000, 'min'],
 ] as const
 
-/** Such as `3 d`, `2 min`, `0.4 s`. */
+/** Formats a duration, such as `3 d`, `2 min`, `0.4 s`. */
 function span(ms: number): string {
   const [size, unit] = UNITS.find(([least]) => ms >= 2 * least) ?? [1_000, 's']
   const count = ms / size
@@ -52,9 +52,9 @@ export const dueJson = ({ step, kid, safeFrom }: DueStep) => ({
   safe_from: safeFrom.toISOString(),
 })
 
-/** What `keys list` shows. */
+/** Builds the JSON of `keys list`. */
 export function ringJson(view: RingView, at: Circumstances) {
-  const next = due(view.ring, at)
+  const next = findDueStep(view.ring, at)
   return {
     ring_version: view.ring.version,
     keys: view.ring.keys.map(({ kid, algorithm, state, stateSince, createdAt }) => ({
@@ -98,7 +98,7 @@ export function ringText(view: RingView, at: Circumstances): string {
       ? table(['KID', 'ALG', 'STATE', 'FOR', 'AGE'], keys)
       : 'There is no key yet. Make the first with: keys init',
     '',
-    dueText(due(view.ring, at), view.now),
+    dueText(findDueStep(view.ring, at), view.now),
     '',
     instances.length > 0
       ? table(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)

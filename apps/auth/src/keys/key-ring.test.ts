@@ -3,10 +3,10 @@ import { expect, test } from 'vitest'
 import type { Follower } from './key-followers.ts'
 import {
   activate,
+  applyChange,
   type Circumstances,
-  changed,
-  due,
-  first,
+  createFirstKey,
+  findDueStep,
   generate,
   type KeyPolicy,
   type KeyRing,
@@ -44,11 +44,11 @@ const follower = (members: Partial<Follower> = {}): Follower => ({
 })
 
 test('the first key signs at once, and there is one first key', () => {
-  expect(first(ring(), kid(0))).toEqual({
+  expect(createFirstKey(ring(), kid(0))).toEqual({
     ok: true,
     value: [{ kid: kid(0), from: undefined, to: 'signing' }],
   })
-  expect(first(ring(key(0, 'signing')), kid(1))).toMatchObject({ ok: false })
+  expect(createFirstKey(ring(key(0, 'signing')), kid(1))).toMatchObject({ ok: false })
 })
 
 test('one successor at a time is generated', () => {
@@ -100,18 +100,18 @@ test('the key that signs is revoked for one that waits, or for a new one', () =>
 })
 
 test('due names the soonest step', () => {
-  expect(due(ring(), at(0))).toBeUndefined()
-  expect(due(ring(key(0, 'signing')), at(0))).toEqual({
+  expect(findDueStep(ring(), at(0))).toBeUndefined()
+  expect(findDueStep(ring(key(0, 'signing')), at(0))).toEqual({
     step: 'generate',
     kid: undefined,
     safeFrom: after(10_000),
   })
-  expect(due(ring(key(0, 'signing'), key(1, 'generated')), at(0))).toMatchObject({
+  expect(findDueStep(ring(key(0, 'signing'), key(1, 'generated')), at(0))).toMatchObject({
     step: 'publish',
     safeFrom: START,
   })
   const both = ring(key(0, 'signing'), key(1, 'retiring'), key(2, 'published'))
-  expect(due(both, at(0))).toEqual({ step: 'activate', kid: kid(2), safeFrom: after(330) })
+  expect(findDueStep(both, at(0))).toEqual({ step: 'activate', kid: kid(2), safeFrom: after(330) })
 })
 
 /** Any steps by any operators at any time, as they are asked for; most are refused. */
@@ -126,16 +126,16 @@ test('whatever is asked for in whatever order, exactly one key signs, and none w
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       let now = START
       let made = 1
-      let current = changed(ring(), [{ kid: kid(0), from: undefined, to: 'signing' }], now, pairs[0])
+      let current = applyChange(ring(), [{ kid: kid(0), from: undefined, to: 'signing' }], now, pairs[0])
       const publishedAt = new Map<string, number>()
       const stoppedAt = new Map<string, number>()
       for (const { step, pick, waitMs } of commands) {
         now = after(waitMs, now)
         const circumstances = { now, policy: POLICY, followers: [] }
         const next = pairs[made]
-        const next_due = due(current, circumstances)
-        const name = step === 'due' ? (next_due?.step ?? 'generate') : step
-        const chosen = step === 'due' ? (next_due?.kid ?? '') : kid(pick % made)
+        const nextDue = findDueStep(current, circumstances)
+        const name = step === 'due' ? (nextDue?.step ?? 'generate') : step
+        const chosen = step === 'due' ? (nextDue?.kid ?? '') : kid(pick % made)
         const answer = {
           generate: () => generate(current, next?.kid ?? ''),
           publish: () => publish(current, chosen),
@@ -146,7 +146,7 @@ test('whatever is asked for in whatever order, exactly one key signs, and none w
         if (!answer.ok) continue
         if (!next) return
         if (answer.value.some((each) => each.kid === next.kid)) made += 1
-        current = changed(current, answer.value, now, next)
+        current = applyChange(current, answer.value, now, next)
         for (const each of answer.value) {
           if (each.to === 'published') publishedAt.set(each.kid, now.getTime())
           if (each.to === 'retiring') stoppedAt.set(each.kid, now.getTime())

@@ -1,9 +1,13 @@
+/*
+ * The rules of key rotation as pure functions: which step is allowed when, and what it changes. A key goes from
+ * generated to published, signing, retiring and retired, or from any state to revoked.
+ */
 import { err, ok, type Result } from '@plainpath/domain'
 import type { Follower } from './key-followers.ts'
 import type { KeySettings } from './key-settings.ts'
 import type { KeyRecord, KeyState } from './signing-key.ts'
 
-/** Every key there is, oldest first, and the number of changes so far. */
+/** All keys, oldest first, and the number of changes so far. */
 export interface KeyRing {
   readonly version: number
   readonly keys: readonly KeyRecord[]
@@ -20,11 +24,11 @@ export interface Transition {
 
 export interface KeyRefusal {
   readonly reason: string
-  /** From then on the step is safe, as far as is known now. */
+  /** When the step will be safe, as far as is known now. */
   readonly safeFrom?: Date
 }
 
-/** What a step is judged by. */
+/** The facts that decide whether a step is allowed. */
 export interface Circumstances {
   readonly now: Date
   readonly policy: KeyPolicy
@@ -34,24 +38,28 @@ export interface Circumstances {
 type Step = Result<readonly Transition[], KeyRefusal>
 const refuse = (reason: string, safeFrom?: Date): Step => err({ reason, ...(safeFrom && { safeFrom }) })
 
-/** The very first key signs at once: nothing was published before it. */
-export function first(ring: KeyRing, kid: string): Step {
+/** Creates the first key, which signs at once: no verifier has cached an earlier key set. */
+export function createFirstKey(ring: KeyRing, kid: string): Step {
   if (signingKey(ring)) return refuse('A key signs already.')
   return ok([{ kid, from: undefined, to: 'signing' }])
 }
 
-/** One successor at a time. */
+/** Adds a successor of the signing key. There may be one at a time. */
 export function generate(ring: KeyRing, kid: string): Step {
   const waiting = ring.keys.find(({ state }) => state === 'generated' || state === 'published')
   if (waiting) return refuse(`${waiting.kid} is ${waiting.state} already; it is the successor.`)
   return ok([{ kid, from: undefined, to: 'generated' }])
 }
 
+/** Adds the successor to the published key set. */
 export function publish(ring: KeyRing, kid: string): Step {
   return inState(ring, kid, 'generated', () => ok([{ kid, from: 'generated', to: 'published' }]))
 }
 
-/** The key signs from now on; the one before it is destroyed and stays published. */
+/**
+ * Lets a published key sign. The private part of the key before it is erased; its public part stays published. Refused
+ * until every instance publishes the new key, and caches of the old key set have expired.
+ */
 export function activate(ring: KeyRing, kid: string, at: Circumstances): Step {
   return inState(ring, kid, 'published', (key) => {
     const behind = laggards(ring, at)
@@ -67,7 +75,7 @@ export function activate(ring: KeyRing, kid: string, at: Circumstances): Step {
   })
 }
 
-/** The key is no longer published. */
+/** Removes a key from the published set, once nothing that it signed can be in use. */
 export function retire(ring: KeyRing, kid: string, at: Circumstances): Step {
   return inState(ring, kid, 'retiring', (key) => {
     const still = at.followers.filter((each) => isLive(each, at) && each.signingKid === kid)
@@ -80,33 +88,33 @@ export function retire(ring: KeyRing, kid: string, at: Circumstances): Step {
 }
 
 /**
- * The key ends at once, from whatever state.
+ * Revokes a key at once, from any state.
  *
- * @param successor kid of a new key, used when the revoked key signs and no other waits to
+ * @param successor kid of a new key, used when the revoked key is the signing one and no successor waits
  */
 export function revoke(ring: KeyRing, kid: string, successor: string): Step {
   const key = ring.keys.find((each) => each.kid === kid)
   if (!key) return refuse(`There is no key ${kid}.`)
   if (key.state === 'revoked') return refuse(`${kid} is revoked already.`)
-  const ended: Transition = { kid, from: key.state, to: 'revoked' }
-  if (key.state !== 'signing') return ok([ended])
+  const revocation: Transition = { kid, from: key.state, to: 'revoked' }
+  if (key.state !== 'signing') return ok([revocation])
   const waiting =
     ring.keys.find(({ state }) => state === 'published') ??
     ring.keys.find(({ state }) => state === 'generated')
-  return ok([ended, { kid: waiting?.kid ?? successor, from: waiting?.state, to: 'signing' }])
+  return ok([revocation, { kid: waiting?.kid ?? successor, from: waiting?.state, to: 'signing' }])
 }
 
 export type StepName = 'generate' | 'publish' | 'activate' | 'retire'
 
 export interface DueStep {
   readonly step: StepName
-  /** Of the key it is about; undefined for `generate`. */
+  /** The key that the step changes; undefined for `generate`. */
   readonly kid: string | undefined
   readonly safeFrom: Date
 }
 
-/** The next step of the rotation; it is due when its `safeFrom` has come. Undefined when no key signs. */
-export function due(ring: KeyRing, at: Circumstances): DueStep | undefined {
+/** Finds the next step of the rotation, which is due from its `safeFrom`. @returns undefined when no key signs */
+export function findDueStep(ring: KeyRing, at: Circumstances): DueStep | undefined {
   const signing = signingKey(ring)
   if (!signing) return undefined
   const steps: DueStep[] = []
@@ -123,8 +131,8 @@ export function due(ring: KeyRing, at: Circumstances): DueStep | undefined {
   return steps.reduce((soonest, each) => (each.safeFrom < soonest.safeFrom ? each : soonest))
 }
 
-/** The ring after a change. */
-export function changed(
+/** Computes the ring after a change. @throws {Error} when a transition names a key that is not in the ring */
+export function applyChange(
   ring: KeyRing,
   transitions: readonly Transition[],
   now: Date,
@@ -133,21 +141,21 @@ export function changed(
   const keys = [...ring.keys]
   for (const { kid, to } of transitions) {
     const index = keys.findIndex((key) => key.kid === kid)
-    const known = keys[index]
-    if (known) keys[index] = { ...known, state: to, stateSince: now }
+    const key = keys[index]
+    if (key) keys[index] = { ...key, state: to, stateSince: now }
     else if (added?.kid === kid) keys.push({ ...added, state: to, stateSince: now, createdAt: now })
     else throw new Error(`a step named ${kid}, which is not in the ring`)
   }
   return { version: ring.version + 1, keys }
 }
 
-/** Heard of lately enough that it may still sign. */
+/** True when an instance reported recently enough that it may still sign. */
 export const isLive = (follower: Follower, { now, policy }: Pick<Circumstances, 'now' | 'policy'>) =>
   follower.seenAt.getTime() + policy.leaseMs > now.getTime()
 
 export const signingKey = (ring: KeyRing) => ring.keys.find(({ state }) => state === 'signing')
 
-/** Live instances that sign by an older ring. One that signs with nothing publishes nothing either. */
+/** Finds the live instances that sign by an older ring. An instance that does not sign publishes nothing either. */
 export const laggards = (ring: Pick<KeyRing, 'version'>, at: Circumstances) =>
   at.followers.filter(
     (each) => isLive(each, at) && each.signingKid !== undefined && each.ringVersion < ring.version,
@@ -155,12 +163,12 @@ export const laggards = (ring: Pick<KeyRing, 'version'>, at: Circumstances) =>
 
 const later = (from: Date, ms: number) => new Date(from.getTime() + ms)
 
-/** Whoever fetched the key set from the slowest instance just before it heard keeps it for `maxAge`. */
+/** A verifier may have fetched the old key set from the last instance to adopt the new one, and caches it for `maxAge`. */
 function activationSafeFrom(key: KeyRecord, { policy, followers, ...at }: Circumstances): Date {
-  const heard = followers
+  const adoptedAt = followers
     .filter((each) => isLive(each, { policy, ...at }))
     .map(({ followedAt }) => followedAt.getTime())
-  const latest = Math.max(key.stateSince.getTime() + policy.pollMs, ...heard)
+  const latest = Math.max(key.stateSince.getTime() + policy.pollMs, ...adoptedAt)
   return new Date(latest + policy.maxAgeMs)
 }
 

@@ -1,11 +1,11 @@
 import { numberFrom, type Setting } from '@plainpath/http/settings'
 
-/** A span of time in seconds, as milliseconds. */
+/** Reads a duration in seconds as milliseconds. */
 const span = (least: number, most: number) => numberFrom(least, most).transform((seconds) => seconds * 1000)
 
 const DAY = 86_400
 
-/** The settings of the signing keys, spans in seconds. */
+/** The settings of the signing keys; durations are in seconds. */
 export const KEY_SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: {
     schema: span(0, DAY),
@@ -43,7 +43,7 @@ type Settings = { readonly [Name in keyof typeof KEY_SETTINGS]: number }
 
 /** @param settings as `KEY_SETTINGS` reads them */
 export const keySettings = (settings: Settings) => ({
-  /** How long others may keep the published keys. */
+  /** How long verifiers may cache the published keys. */
   maxAgeMs: Math.max(settings.AUTH_KEYS_MAX_AGE_SECONDS, settings.AUTH_KEYS_TRUST_SECONDS),
   publicMaxAgeSeconds: Math.floor(settings.AUTH_KEYS_MAX_AGE_SECONDS / 1000),
   trustMs: settings.AUTH_KEYS_TRUST_SECONDS,

@@ -1,3 +1,7 @@
+/*
+ * Signing keys in PostgreSQL, with private parts encrypted, and their audit. The store applies changes atomically; which
+ * change is allowed is decided in `key-ring.ts`.
+ */
 import { isDeepStrictEqual } from 'node:util'
 import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
@@ -7,7 +11,7 @@ import { type Actor, auditTable } from '../audit/audit-chain.ts'
 import { type AuthEvents, createEvents } from '../events.ts'
 import type { AuditEntry } from './key-audit.ts'
 import { type Follower, readFollowers } from './key-followers.ts'
-import { changed, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
+import { applyChange, type KeyRefusal, type KeyRing, type Transition } from './key-ring.ts'
 import {
   type KeyPair,
   KeyRecord,
@@ -18,7 +22,7 @@ import {
   thumbprint,
 } from './signing-key.ts'
 
-/** A private part that cannot be opened, or a row that contradicts itself. Nobody replaces it by itself. */
+/** A private key that cannot be decrypted, or a row that is inconsistent. An operator has to resolve it. */
 export class UnreadableKey extends Error {
   override readonly name = 'UnreadableKey'
   readonly kid: string
@@ -31,7 +35,7 @@ export class UnreadableKey extends Error {
   }
 }
 
-/** The ring without private parts, and what a step is judged by; `now` is the database's. */
+/** The ring without private keys, and what decides about a step. `now` is the database's clock. */
 export interface RingView {
   readonly ring: KeyRing
   readonly followers: readonly Follower[]
@@ -41,7 +45,7 @@ export interface RingView {
 export interface RingChange {
   readonly step: string
   readonly transitions: readonly Transition[]
-  /** The key that comes into the ring with this change. */
+  /** The key that this change adds to the ring. */
   readonly added?: KeyPair
   readonly reason?: string
 }
@@ -59,15 +63,14 @@ type Row = Record<string, unknown>
 const AUDIT = auditTable('key_audit')
 
 /**
- * Signing keys in Postgres, private parts sealed with the key's id as context, so that rows cannot be swapped. Every
- * change holds the lock of the one row of `key_ring`.
+ * Opens the store. Every change locks the single row of `key_ring`.
  */
 export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents = createEvents()) {
   async function insertKey(tx: Database, change: RingChange, now: Date): Promise<void> {
     const { added } = change
     const made = change.transitions.find(({ kid, from }) => kid === added?.kid && from === undefined)
     if (!added || !made) return
-    const sealed = keys.seal(JSON.stringify(added.privateJwk), privateContext(added.kid))
+    const sealed = keys.seal(JSON.stringify(added.privateJwk), privateKeyEncryptionContext(added.kid))
     await tx.query(`insert into signing_keys (${SealedKeyRow.columns}) values ($1, $2, $3, $4, $4, $5, $6)`, [
       added.kid,
       added.algorithm,
@@ -80,7 +83,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
 
   return {
     /**
-     * Every key with its private part, oldest first.
+     * Reads every key with its private part, oldest first.
      *
      * @throws {UnreadableKey}
      */
@@ -88,7 +91,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
       const { version, rows } = await readRing(db)
       return { version, keys: rows.map((row) => toSigningKey(row, keys, version)) }
     },
-    /** Each key, or why it cannot be read. */
+    /** Reads each key, or why it cannot be read. */
     async inspect(): Promise<readonly (SigningKey | UnreadableKey)[]> {
       const { version, rows } = await readRing(db)
       return rows.map((row) => {
@@ -100,16 +103,16 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
         }
       })
     },
-    /** The ring without opening anything. */
+    /** Reads the ring without decrypting anything. */
     async view(): Promise<RingView> {
       const { version, now, rows } = await readRing(db)
       return { ring: { version, keys: rows.map(KeyRow.parse) }, followers: await readFollowers(db), now }
     },
     /**
-     * Decides and applies one change while nobody else can, with its row in the audit: both or neither. A private part
-     * goes with the state that needed it. Private parts of other keys are not opened.
+     * Decides on and applies one change under the lock, together with its audit row. Erases a private key whose new
+     * state does not need it. Decrypts no key.
      *
-     * @param options.trial decides, and changes nothing
+     * @param options.trial decides, but changes nothing
      */
     async update(
       by: Actor,
@@ -121,7 +124,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
         const decided = decide(view)
         if (!decided.ok) return err(decided.error)
         const change = decided.value
-        const ring = changed(view.ring, change.transitions, view.now, change.added)
+        const ring = applyChange(view.ring, change.transitions, view.now, change.added)
         if (options?.trial) return ok({ change, ring, head: undefined })
         await applyTransitions(tx, change, view.now)
         await insertKey(tx, change, view.now)
@@ -134,9 +137,10 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
       return done
     },
     /**
-     * Seals every private part under the newest key-encryption key.
+     * Re-encrypts every private key under the newest key-encryption key.
      *
-     * @returns the keys that were under another one @throws {UnreadableKey} and changes nothing
+     * @returns the kids of the keys that were under another one
+     * @throws {UnreadableKey} and changes nothing
      */
     async rewrap(by: Actor, options?: { trial?: boolean | undefined }): Promise<readonly string[]> {
       const kids = await db.transaction(async (tx) => {
@@ -146,7 +150,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
         for (const row of rows) {
           const { kid } = toSigningKey(row, keys, ring.version)
           const sealed = row['private_sealed'] as Buffer | null
-          const resealed = sealed && keys.reseal(sealed, privateContext(kid))
+          const resealed = sealed && keys.reseal(sealed, privateKeyEncryptionContext(kid))
           if (!resealed) continue
           moved.push(kid)
           if (!options?.trial)
@@ -160,7 +164,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
       if (kids.length > 0 && !options?.trial) events.emit('signing-keys-changed', { step: 'rewrap', kids })
       return kids
     },
-    /** The last row of the audit; undefined while it is empty. */
+    /** Reads the last row of the audit; undefined while it is empty. */
     auditEnd: () => AUDIT.end(db),
     audit: () => AUDIT.all(db),
   }
@@ -168,7 +172,7 @@ export function postgresKeyStore(db: Pool, keys: SealingKeys, events: AuthEvents
 
 export type KeyStore = ReturnType<typeof postgresKeyStore>
 
-/** One statement, so that version and rows are of one moment. */
+/** Reads version and rows in one statement, so that they belong together. */
 async function readRing(db: Database): Promise<{ version: number; now: Date; rows: Row[] }> {
   const { rows } = await db.query(
     `select version, clock_timestamp() as now, ${SealedKeyRow.columns} from key_ring left join signing_keys on true
@@ -196,7 +200,7 @@ async function applyTransitions(tx: Database, { transitions }: RingChange, now: 
   }
 }
 
-/** Writes the audit and counts the change. @returns the head of the audit */
+/** Appends to the audit and stores the new version of the ring. @returns the head of the audit */
 async function writeAudit(
   tx: Database,
   by: Actor,
@@ -217,16 +221,16 @@ async function writeAudit(
   return head
 }
 
-/** Those whose private part exists. */
+/** The states in which a key has a private part. */
 const SECRET_STATES: ReadonlySet<KeyState> = new Set(['generated', 'published', 'signing'])
 
 const KeyRow = rowReader(KeyRecord)
 const SealedKeyRow = rowReader(KeyRecord.extend({ privateSealed: z.instanceof(Buffer).optional() }))
 
-/** What the private part is sealed for, so that rows cannot be swapped. */
-const privateContext = (kid: string) => `signing_keys/${kid}`
+/** Binds an encrypted private key to its kid (associated data), so that rows cannot be swapped. */
+const privateKeyEncryptionContext = (kid: string) => `signing_keys/${kid}`
 
-/** @throws {UnreadableKey} for a row that is not as it was written */
+/** Decrypts and checks a row. @throws {UnreadableKey} when it is inconsistent or cannot be decrypted */
 function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): SigningKey {
   const kid = String(row['kid'])
   try {
@@ -244,4 +248,4 @@ function toSigningKey(row: Row, keys: SealingKeys, ringVersion: number): Signing
 }
 
 const openPrivate = (sealed: Buffer, kid: string, keys: SealingKeys) =>
-  PrivateJwk.parse(JSON.parse(keys.open(sealed, privateContext(kid)).toString('utf8')))
+  PrivateJwk.parse(JSON.parse(keys.open(sealed, privateKeyEncryptionContext(kid)).toString('utf8')))

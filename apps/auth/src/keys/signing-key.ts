@@ -21,11 +21,11 @@ export const PublicJwk = z.strictObject({
 })
 export type PublicJwk = z.infer<typeof PublicJwk>
 
-/** `d` is the private part. It exists in memory only; at rest it is sealed. */
+/** `d` is the private part. It is in clear in memory only, and encrypted at rest. */
 export const PrivateJwk = PublicJwk.extend({ d: z.string() })
 export type PrivateJwk = z.infer<typeof PrivateJwk>
 
-/** What everybody may know of a key. */
+/** The public properties of a key. */
 export const KeyRecord = z.object({
   kid: z.string(),
   algorithm: SigningAlgorithm,
@@ -41,7 +41,7 @@ export interface SigningKey extends KeyRecord {
   readonly privateJwk: PrivateJwk | undefined
 }
 
-/** What an instance signs with, and everything that is published; the key that signs comes first. */
+/** The key that an instance signs with, and the published key set, in which the signing key comes first. */
 export interface InstanceKeys {
   readonly signing: PrivateJwk
   readonly published: readonly PublicJwk[]
@@ -49,7 +49,7 @@ export interface InstanceKeys {
 
 const PUBLISHED_STATES: ReadonlySet<string> = new Set(['published', 'signing', 'retiring'])
 
-/** @throws {Error} saying what to run, when no key signs */
+/** Selects the keys for an instance. @throws {Error} that says what to run, when no key is signing */
 export function instanceKeys(keys: readonly SigningKey[]): InstanceKeys {
   const signing = keys.find((key) => key.state === 'signing')
   if (!signing?.privateJwk) throw new Error('no signing key: run "auth keys init" once')
@@ -64,7 +64,7 @@ export interface KeyPair {
   readonly privateJwk: PrivateJwk
 }
 
-/** A new key pair whose `kid` is its RFC 7638 thumbprint; none that a command line would take for an option. */
+/** Generates a key pair. Its `kid` is its RFC 7638 thumbprint, never one that a command line would take for an option. */
 export function generateKeyPair(algorithm: SigningAlgorithm): KeyPair {
   const pair = anyKeyPair(algorithm)
   return pair.kid.startsWith('-') ? generateKeyPair(algorithm) : pair
@@ -87,7 +87,7 @@ export function publicPart({ d: _private, ...publicJwk }: PrivateJwk): PublicJwk
   return publicJwk
 }
 
-/** RFC 7638 §3.2: binds a `kid` to its public key. */
+/** Computes the thumbprint of a key (RFC 7638 §3.2), base64url. */
 export function thumbprint({ crv, kty, x, y }: Pick<PublicJwk, 'crv' | 'kty' | 'x' | 'y'>): string {
   const members = kty === 'EC' ? { crv, kty, x, y } : { crv, kty, x }
   return sha256(JSON.stringify(members)).toString('base64url')

@@ -1,3 +1,7 @@
+/*
+ * Configures oidc-provider: grants, scopes, features and policies. Changes to the library beyond its configuration are in
+ * `override-provider.ts`, its storage in `provider-adapters.ts`, and the routes that reach it in `oauth-routes.ts`.
+ */
 import { AgentId, err, ok, type Result, RULES, Scope, type StandingClaim } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
@@ -11,14 +15,14 @@ import { type OverrideDeps, overrideProvider, replaceScope } from './override-pr
 export interface ProviderDeps extends OverrideDeps {
   adapter: AdapterFactory
   resourceServers: () => readonly ResourceServer[]
-  /** @returns the claim that an identity assertion of this client stands for; undefined for one that is not good */
+  /** @returns the claim for which an identity assertion of this client was issued; undefined for an invalid one */
   exchangeAssertion(assertion: string, clientId: AgentId): Promise<StandingClaim | undefined>
   now: () => Date
 }
 
 const TOKEN_SECONDS = RULES.tokenMs / 1000
 
-/** What oidc-provider answers; the paths of everything else it offers are never passed to it. */
+/** The paths that oidc-provider serves. Requests for its other endpoints never reach it. */
 export const ROUTES = {
   token: '/oauth/token',
   introspection: '/oauth/introspect',
@@ -26,7 +30,7 @@ export const ROUTES = {
   jwks: '/oauth/jwks.json',
 }
 
-/** Builds the OAuth server. Pure wiring, no I/O, no timers: a new key ring means a new Provider. */
+/** Builds the Provider, without I/O or timers. A change of the key ring needs a new one. */
 export function createProvider(deps: ProviderDeps): Provider {
   const provider = new Provider(deps.urls.origin, configuration(deps))
   overrideProvider(provider, deps)
@@ -35,8 +39,8 @@ export function createProvider(deps: ProviderDeps): Provider {
 }
 
 /**
- * Holds the Provider in use, and lets one with a new key ring replace it between two requests: oidc-provider reads its keys
- * once, in its constructor.
+ * Holds the Provider in use, so that one with a new key ring can replace it between two requests: oidc-provider reads
+ * its keys only in its constructor.
  */
 export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
   let current = compose(build(first).middleware)
@@ -77,7 +81,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
       ctx.type = 'json'
       ctx.body = out
     },
-    // What the jwt-bearer grant put there.
+    // Set by the jwt-bearer grant.
     extraTokenClaims: async (_ctx, token) => ('extra' in token ? token.extra : undefined),
     features: {
       devInteractions: { enabled: false },
@@ -89,7 +93,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
       jwtIntrospection: { enabled: true },
       introspection: {
         enabled: true,
-        // The library's own policy lets any client introspect any token.
+        // The library's default policy lets any client introspect any token.
         allowedPolicy: async (_ctx, client, token) => {
           const server = resourceServers().find((each) => each.client_id === client.clientId)
           return (
@@ -127,7 +131,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
   }
 }
 
-/** For a `resource` parameter (RFC 8707) that is not the API. */
+/** Creates the problem for a `resource` parameter (RFC 8707) other than the API. */
 export const otherResource = (base: string) =>
   new Problem('invalid-target', { detail: `Leave resource out, or send resource=${base}` })
 
@@ -136,11 +140,11 @@ const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
   `has to confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`
 
 /**
- * The grant of RFC 7523 §2.1 for our own identity assertions. The gate before the Provider has authenticated the client
- * and checked `resource`; the Provider has checked that the client may use the grant.
+ * Registers the grant of RFC 7523 §2.1 for identity assertions that this server issued. By then, `oauth-routes.ts` has
+ * authenticated the client and checked `resource`, and the Provider has checked that the client may use the grant.
  *
- * The token is one of the library's ClientCredentials model, which has no person's account behind it either; the claim
- * goes with it as `registration_id`, and it never outlives the claim.
+ * The token uses the library's ClientCredentials model, which has no user account either. It carries its claim as
+ * `registration_id`, and never outlasts it.
  */
 function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
   const resource = deps.urls.base
@@ -186,16 +190,16 @@ const INVALID =
   'or ask the person again with POST /api/agent/claim.'
 
 /**
- * The scope a token gets: what was asked for, narrowed to what the client may have (RFC 6749 §3.3); all of that when
- * nothing was asked for.
+ * Determines the scope of a token: the requested scope, narrowed to what the client may have (RFC 6749 §3.3), or all of
+ * that when the request has no scope.
  *
- * @param asked the `scope` parameter; empty counts as absent
+ * @param requested the `scope` parameter; empty counts as absent
  */
 export function grantScope(
-  asked: string | undefined,
+  requested: string | undefined,
   allowed: readonly Scope[],
 ): Result<string, 'nothing-left'> {
-  const words = asked?.split(' ').filter(Boolean) ?? []
+  const words = requested?.split(' ').filter(Boolean) ?? []
   const granted = words.length === 0 ? allowed : allowed.filter((scope) => words.includes(scope))
   return granted.length > 0 ? ok(granted.join(' ')) : err('nothing-left')
 }

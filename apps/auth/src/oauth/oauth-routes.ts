@@ -1,3 +1,7 @@
+/*
+ * The OAuth routes, public and internal. They read the form, apply limits, authenticate the client and check what
+ * oidc-provider does not; then oidc-provider serves the request.
+ */
 import {
   headersNamed,
   type Limiter,
@@ -20,26 +24,31 @@ import type { FollowedResourceServers } from '../resource-servers/follow-resourc
 import { notAResourceServer, verifyResourceServer } from '../resource-servers/resource-servers.ts'
 import type { Stores } from '../stores.ts'
 import { otherResource, type ProviderSlot, ROUTES } from './create-provider.ts'
-import { type GateVoucher, INTROSPECTED_HASH, passToProvider, WITH_EMAIL } from './override-provider.ts'
+import {
+  INTROSPECTED_HASH,
+  type InternalClientSecret,
+  passToProvider,
+  WITH_EMAIL,
+} from './override-provider.ts'
 
 export interface OAuthRouteDeps {
   provider: ProviderSlot
   urls: ServiceUrls
   authenticate: AuthenticateClient
-  vouch: GateVoucher
+  internalClientSecret: InternalClientSecret
   resourceServers: Pick<FollowedResourceServers, 'current' | 'used'>
   signing: Pick<KeyFollower, 'keys' | 'requireCurrent' | 'isCurrent'>
   keySettings: Pick<KeySettings, 'trustMs' | 'publicMaxAgeSeconds'>
   stores: Pick<Stores, 'tokens' | 'revoker'>
-  marks: Pick<UseMarks, 'expiryOf'>
+  marks: Pick<UseMarks, 'findExpiry'>
   limiter: Limiter
 }
 
-/** An access token of ours; whatever looks otherwise was never issued. */
+/** The form of every access token. Anything else was never issued. */
 const TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
-const JWT_ANSWER = 'application/token-introspection+jwt'
+const JWT_RESPONSE = 'application/token-introspection+jwt'
 
-/** What the public may reach below `/oauth/`: exact, case-sensitive paths. Everything else there is 404. */
+/** Creates the public routes below `/oauth/`, with exact, case-sensitive paths. Everything else there is 404. */
 export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
   const { address, documents } = LIMITS
   return [
@@ -50,7 +59,7 @@ export function publicOAuthRoutes(deps: OAuthRouteDeps): RawRoute[] {
   ]
 }
 
-/** What resource servers reach, on the internal listener. */
+/** Creates the routes for resource servers, on the internal listener. */
 export const internalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
   { methods: ['POST'], path: ROUTES.introspection, limits: [], serve: (ctx) => introspect(ctx, deps) },
   { methods: ['GET', 'HEAD'], path: ROUTES.jwks, limits: [], serve: (ctx) => internalJwks(ctx, deps) },
@@ -67,21 +76,22 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (resources.length > 1 || (resources[0] ?? deps.urls.base) !== deps.urls.base)
     throw otherResource(deps.urls.base)
   await passToProvider(ctx, deps, form, clientId)
-  const expiry = deps.marks.expiryOf(clientId)
+  const expiry = deps.marks.findExpiry(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
   const presented = requiredToken(form)
-  // RFC 7009 §2.2: a token that never was is no error.
+  // RFC 7009 §2.2: an unknown token is no error.
   if (TOKEN.test(presented)) {
     await passToProvider(ctx, deps, form, clientId)
-    // It passes over one that a change half way through has made dead for now: that would come back when the change is forgotten.
+    // The library ignores a token that it does not find, also one that a revocation in progress hides for now. Should
+    // that revocation fail, the token would become valid again.
     const hash = sha256(presented)
     await deps.stores.tokens.revoke(hash)
-    // Also for one that is gone already: whoever ended it may still be waiting, or may have failed at this.
-    await deps.stores.revoker.announceEnd({ kind: 'token', hash: hash.toString('base64url') })
+    // Also for a token that was revoked before: that request may still be waiting, or have failed at this step.
+    await deps.stores.revoker.publishRevocation({ kind: 'token', hash: hash.toString('base64url') })
   }
   ctx.status = 200
   ctx.body = ''
@@ -109,15 +119,15 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const verified = credentials.ok && verifyResourceServer(deps.resourceServers.current(), credentials.value)
   if (!credentials.ok || !verified) throw notAResourceServer()
   deps.resourceServers.used(verified)
-  if (!ctx.get('accept').toLowerCase().includes(JWT_ANSWER)) {
-    throw new Problem('not-acceptable', { detail: `Introspection is answered as ${JWT_ANSWER} only.` })
+  if (!ctx.get('accept').toLowerCase().includes(JWT_RESPONSE)) {
+    throw new Problem('not-acceptable', { detail: `Introspection is answered as ${JWT_RESPONSE} only.` })
   }
   deps.signing.requireCurrent()
   const form = await readForm(ctx, 'Send it as: -d token=…')
   const presented = requiredToken(form)
   ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
   ctx.state[WITH_EMAIL] = form.getAll('claims').some((claims) => claims.split(' ').includes('email'))
-  ctx.req.headers.accept = JWT_ANSWER
+  ctx.req.headers.accept = JWT_RESPONSE
   // The library refuses what looks like a JWT; RFC 7662 §2.2 wants "not active" for anything that is no token of ours.
   await passToProvider(
     ctx,
@@ -134,7 +144,7 @@ function requiredToken(form: URLSearchParams): string {
   return presented
 }
 
-/** For anybody, from memory, whatever is down (contract §2); what may miss a change is kept by no cache. */
+/** Serves the key set from memory, so even while a store is down (contract §2); not cacheable once the lease has expired. */
 async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const content = JSON.stringify({ keys: deps.signing.keys.published })
   ctx.type = 'application/json'
@@ -145,7 +155,7 @@ async function jwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   else if (!ctx.get('authorization')) ctx.set('cache-control', age)
 }
 
-/** For APIs: they ask often, and `trust_seconds` bounds how long they believe a key that was revoked meanwhile. */
+/** Serves the key set to APIs. They fetch it often; `trust_seconds` bounds how long they may trust a revoked key. */
 async function internalJwks(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   deps.signing.requireCurrent()
   ctx.body = { keys: deps.signing.keys.published, trust_seconds: deps.keySettings.trustMs / 1000 }

@@ -12,7 +12,7 @@ import { generateKeyPair } from '../keys/signing-key.ts'
 import { createProvider, type ProviderDeps, ROUTES } from './create-provider.ts'
 import {
   authenticatedGeneration,
-  gateVoucher,
+  createInternalClientSecret,
   INTROSPECTED_HASH,
   passToProvider,
   throwProviderFailure,
@@ -51,14 +51,14 @@ function open(models: Record<string, Partial<Adapter>> = {}) {
     urls: serviceUrls(ORIGIN),
     adapter: (model) => ({ ...readOnlyAdapter(`${model} is not written here`), ...adapters[model] }),
     ring: { signing: key.privateJwk, published: [key.publicJwk] },
-    vouch: gateVoucher(),
+    internalClientSecret: createInternalClientSecret(),
     resourceServers: () => [API],
     exchangeAssertion: async () => undefined,
-    emailOf: async () => undefined,
+    findEmail: async () => undefined,
     now: () => new Date(),
     revocationMark: () => 'mark-1',
   }
-  return { provider: createProvider(deps), vouch: deps.vouch, stored }
+  return { provider: createProvider(deps), internalClientSecret: deps.internalClientSecret, stored }
 }
 type Opened = ReturnType<typeof open>
 
@@ -70,13 +70,13 @@ function contextOf(path: string, headers: Record<string, string> = {}): Context 
 
 /** Passes a form to the library as the gate does. */
 async function pass(
-  { provider, vouch }: Opened,
+  { provider, internalClientSecret }: Opened,
   ctx: Context,
   form: Record<string, string>,
   clientId = AGENT,
 ): Promise<Context> {
   const slot = { middleware: compose(provider.middleware) }
-  await passToProvider(ctx, { provider: slot, vouch }, new URLSearchParams(form), clientId)
+  await passToProvider(ctx, { provider: slot, internalClientSecret }, new URLSearchParams(form), clientId)
   return ctx
 }
 const TOKEN = { grant_type: 'client_credentials' }
@@ -106,18 +106,18 @@ test('a token is ppt_ and 43 characters, in the answer and in the store', async 
 })
 
 test('a client is let in by the gate’s voucher for it alone', async () => {
-  const { provider, vouch } = open()
+  const { provider, internalClientSecret } = open()
   const client = await provider.Client.find(AGENT)
-  expect(client?.compareClientSecret(vouch(AGENT))).toBe(true)
+  expect(client?.compareClientSecret(internalClientSecret(AGENT))).toBe(true)
   for (const presented of [
     '',
     'what the library wants',
     AGENT,
-    vouch(`agt_${'B'.repeat(22)}`),
-    gateVoucher()(AGENT),
+    internalClientSecret(`agt_${'B'.repeat(22)}`),
+    createInternalClientSecret()(AGENT),
   ])
     expect(client?.compareClientSecret(presented), presented).toBe(false)
-  const stranger = { ...open(), vouch: gateVoucher() }
+  const stranger = { ...open(), internalClientSecret: createInternalClientSecret() }
   await expect(getToken(stranger)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 

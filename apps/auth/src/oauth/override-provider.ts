@@ -11,36 +11,36 @@ import { jwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 
 /*
- * Everything that this server needs of oidc-provider beyond its configuration, grants and adapters. Each part says:
+ * Everything that this server changes in oidc-provider beyond its configuration, grants and adapters. Each part says:
  *
- *   Replaces  what the library does by itself
+ *   Replaces  what the library does by default
  *   API       public: documented, or typed by @types/oidc-provider; internal: neither, so any release may change it
  *   Test      the test in override-provider.test.ts that fails when a release changes it
  *
- * The comment before it says why. Read this file, and run that test, before the version of the library is raised.
+ * The comment before that says why. Before you upgrade the library, read this file and run those tests.
  */
 
 export interface OverrideDeps {
   urls: ServiceUrls
   ring: InstanceKeys
-  vouch: GateVoucher
-  /** The address of a claim that stands. */
-  emailOf(claimId: string): Promise<string | undefined>
-  /** Of the store through which APIs are told of ends; undefined where they are not. */
+  internalClientSecret: InternalClientSecret
+  /** Finds the verified e-mail address of a live claim. */
+  findEmail(claimId: string): Promise<string | undefined>
+  /** The mark of the store that publishes revocations to APIs; undefined without Redis. */
   revocationMark: () => string | undefined
 }
 
 export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
   useConfiguredOrigin(provider)
   prefixTokens(provider)
-  acceptVouchers(provider, deps.vouch)
-  keepClients(provider)
+  acceptInternalClientSecret(provider, deps.internalClientSecret)
+  cacheClients(provider)
   signIntrospection(provider, deps)
-  handOnThrown(provider)
+  recordThrownError(provider)
 }
 
 /**
- * URLs would be built from the Host of the request, which anybody may choose.
+ * Otherwise URLs would be built from the Host header of the request, which the caller chooses.
  *
  * Replaces `OIDCContext#urlFor`, by the Provider's method of the same name, which begins with the issuer.
  * API      public: both are typed.
@@ -51,8 +51,8 @@ function useConfiguredOrigin(provider: Provider): void {
 }
 
 /**
- * Tokens are `ppt_` and what the library makes: 43 characters of 64, from random bytes that it gets in large pieces. The
- * prefix tells a token of ours from anything else; the library has settings for the length alone.
+ * Tokens are `ppt_` and what the library generates: 43 base64url characters. The prefix makes a token recognisable; the
+ * library can only configure the length.
  *
  * Replaces `ClientCredentials#generateTokenId`, which it calls.
  * API      internal.
@@ -66,111 +66,119 @@ function prefixTokens(provider: Provider): void {
   }
 }
 
-/** What the gate says to oidc-provider in place of the secret or assertion by which it has recognised a client. */
-export type GateVoucher = (clientId: string) => string
+/**
+ * Computes the secret that this server presents to oidc-provider for a client that it has authenticated already, in
+ * place of the client's own secret or assertion.
+ */
+export type InternalClientSecret = (clientId: string) => string
 
-/** Vouchers of this process: nobody outside of it can know one, and none is written down or sent. */
-export function gateVoucher(): GateVoucher {
+/** Creates secrets that only this process can know; none is stored or sent. */
+export function createInternalClientSecret(): InternalClientSecret {
   const unguessable = randomBytes(32).toString('base64url')
   return (clientId) => `${unguessable}.${clientId}`
 }
 
 /**
- * The gate has authenticated a client before the library sees its request, and vouches for it (`passToProvider`). So the
- * library is given no secret of a client, and the gate is the one place that judges secrets and assertions.
+ * The client-authentication layer authenticates a client before the library sees its request, and `passToProvider` then
+ * presents an internal secret for it. So the library never receives a client's credentials, and `authenticate-client.ts`
+ * is the only place that verifies them.
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
  * Test     'a client is let in by the gate’s voucher for it alone'
  */
-function acceptVouchers(provider: Provider, vouch: GateVoucher): void {
-  provider.Client.prototype.compareClientSecret = function compareVoucher(presented) {
-    return equalBytes(Buffer.from(vouch(this.clientId)), Buffer.from(presented))
+function acceptInternalClientSecret(provider: Provider, internalClientSecret: InternalClientSecret): void {
+  provider.Client.prototype.compareClientSecret = function compareInternalClientSecret(presented) {
+    return equalBytes(Buffer.from(internalClientSecret(this.clientId)), Buffer.from(presented))
   }
 }
 
 /**
- * The library makes a client from its metadata for each request, but for the 100 seen last, and that takes longer than all
- * else a token takes. Ours is kept exactly as long as the adapter gives the same metadata object, so it is never older
- * than what this process knows of the agent.
+ * The library builds a client from its metadata for each request, except for the last 100 clients, and that takes longer
+ * than the rest of issuing a token. This cache keeps a client exactly as long as the adapter returns the same metadata
+ * object, so it is never staler than this process's cache of agents.
  *
  * Replaces `Client.find`, which it calls for a metadata object that is new.
  * API      public: `find` is typed; internal: `Client.adapter`.
  * Test     'keeps a client as long as its metadata is the same object, and not a moment longer'
  */
-function keepClients(provider: Provider): void {
+function cacheClients(provider: Provider): void {
   type Finding = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
   const clients = provider.Client as unknown as Finding
   const find = clients.find.bind(clients)
-  const kept = new WeakMap<object, Client>()
+  const cache = new WeakMap<object, Client>()
   clients.find = async (id) => {
     const metadata = typeof id === 'string' && id ? await clients.adapter.find(id) : undefined
     if (!metadata) return find(id)
-    const client = kept.get(metadata) ?? (await find(id))
-    if (client) kept.set(metadata, client)
+    const client = cache.get(metadata) ?? (await find(id))
+    if (client) cache.set(metadata, client)
     return client
   }
 }
 
-/** State members in which the introspection gate leaves the SHA-256 of the token, and whether the address is asked for. */
+/** Members of `ctx.state` that the introspection route sets: the SHA-256 of the token, and whether to include the address. */
 export const INTROSPECTED_HASH = 'introspectedTokenHash'
 export const WITH_EMAIL = 'introspectedWithEmail'
 
 /**
- * RFC 9701 answers do not say which token they are about, so two of them could be swapped on the way; `token_hash`
- * beside `token_introspection` says it. `revocation_mark` says that an API which follows that store may keep the answer.
- * The address of a claim is looked up last, and only for who asked for it; such an answer is not to be kept.
+ * An RFC 9701 response does not say which token it is about, so two responses could be swapped in transit; `token_hash`
+ * beside `token_introspection` prevents that. `revocation_mark` permits an API that subscribes to that store to cache the
+ * response. The address of a claim is read last, only on request, and such a response is not cacheable.
  *
- * The library would hand each signature to the thread pool, which takes longer than making it. These are all that it signs.
+ * The library would hand each signature to the thread pool, which takes longer than computing it. It signs nothing else.
  *
  * Replaces `IdToken#issue`, which takes the key from the configured `jwks`.
- * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the answer.
+ * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the response.
  * Test     'an introspection is signed by us, and names its token'
  */
 function signIntrospection(
   provider: Provider,
-  { urls, ring, emailOf, revocationMark }: Pick<OverrideDeps, 'urls' | 'ring' | 'emailOf' | 'revocationMark'>,
+  {
+    urls,
+    ring,
+    findEmail,
+    revocationMark,
+  }: Pick<OverrideDeps, 'urls' | 'ring' | 'findEmail' | 'revocationMark'>,
 ): void {
   type Introspection = { active?: boolean; registration_id?: string; email?: string }
   const sign = jwsSigner(ring.signing, 'token-introspection+jwt')
   provider.IdToken.prototype.issue = async function issueIntrospection() {
     const state: Record<string, unknown> = this.ctx.state
-    const about = this.extra['token_introspection'] as Introspection | undefined
+    const content = this.extra['token_introspection'] as Introspection | undefined
     const mark = revocationMark()
-    const isKept = !state[WITH_EMAIL] && about?.active === true && mark !== undefined
-    const email = state[WITH_EMAIL] && about?.registration_id && (await emailOf(about.registration_id))
+    const isCacheable = !state[WITH_EMAIL] && content?.active === true && mark !== undefined
+    const email = state[WITH_EMAIL] && content?.registration_id && (await findEmail(content.registration_id))
     return sign({
       iss: urls.origin,
       aud: this.client.clientId,
-      // By the clock that the library takes its times from.
+      // The library takes its times from this clock.
       // oxlint-disable-next-line no-restricted-properties -- no other clock says what the library has written
       iat: Math.floor(Date.now() / 1000),
       token_hash: state[INTROSPECTED_HASH],
-      ...(isKept && { revocation_mark: mark }),
-      token_introspection: email ? { ...about, email } : about,
+      ...(isCacheable && { revocation_mark: mark }),
+      token_introspection: email ? { ...content, email } : content,
     })
   }
 }
 
 /**
- * The library turns whatever is thrown inside it into a body of its own. What it does not know, such as a `Problem` of ours
- * or a failure of a store, goes on in `ctx.state.thrown`, so that one place answers all failures.
+ * The library turns every error thrown inside it into a response of its own. An error that it does not know, such as a
+ * `Problem` or a failure of a store, is recorded in `ctx.state.thrown`, so that the central error handler responds.
  *
  * Replaces nothing: it listens to `server_error`.
  * API      public: the event is documented; internal: that it is emitted before the middleware returns.
  * Test     'what is thrown inside the library is thrown on as it was'
  */
-function handOnThrown(provider: Provider): void {
+function recordThrownError(provider: Provider): void {
   provider.on('server_error', (ctx, error) => {
     ctx.state['thrown'] = error
   })
 }
 
 /**
- * Lets oidc-provider answer a request of a client that the gate has recognised.
+ * Passes the request of an authenticated client to oidc-provider.
  *
- * The gate has decided about origins. The library would decide again, and leaves CORS alone where one of its headers is
- * set already.
+ * `createApp` has already applied CORS. The library would apply its own, but does not where one of the headers is set.
  *
  * Replaces the library's own CORS.
  * API      internal: that it looks for a header that begins with `access-control-`.
@@ -180,11 +188,14 @@ function handOnThrown(provider: Provider): void {
  */
 export async function passToProvider(
   ctx: Context,
-  { provider, vouch }: { provider: { middleware: Middleware }; vouch: GateVoucher },
+  {
+    provider,
+    internalClientSecret,
+  }: { provider: { middleware: Middleware }; internalClientSecret: InternalClientSecret },
   form: URLSearchParams,
   clientId: string,
 ): Promise<void> {
-  replayForm(ctx.req, form, { clientId, voucher: vouch(clientId) })
+  replayForm(ctx.req, form, { clientId, secret: internalClientSecret(clientId) })
   const cors = ctx.response.get('access-control-allow-origin')
   ctx.set(
     'access-control-expose-headers',
@@ -196,21 +207,21 @@ export async function passToProvider(
 }
 
 /**
- * Lets oidc-provider read a form that we have read already, so that there are no two opinions about what was sent.
+ * Gives oidc-provider the form that this server has already read, so that both act on the same content.
  *
- * Replaces the body and headers of the request: whatever the client showed makes way for what the gate says of it.
- * API      internal: that the library reads while `request.readable`, by `request.iterator()`, and holds the length against
- *          `Content-Length`. A body that was parsed by others is documented, as not recommended, and is warned of.
+ * Replaces the body and headers of the request: the internal secret takes the place of the client's credentials.
+ * API      internal: that the library reads while `request.readable`, by `request.iterator()`, and compares the length with
+ *          `Content-Length`. Passing a parsed body is documented, but as not recommended, and the library warns of it.
  * Test     'the library reads the form that the gate has read'
  */
 function replayForm(
   request: IncomingMessage,
   form: URLSearchParams,
-  { clientId, voucher }: { clientId: string; voucher: string },
+  { clientId, secret }: { clientId: string; secret: string },
 ): void {
   for (const name of ['client_assertion', 'client_assertion_type']) form.delete(name)
   form.set('client_id', clientId)
-  form.set('client_secret', voucher)
+  form.set('client_secret', secret)
   delete request.headers.authorization
   const body = Buffer.from(form.toString())
   request.headers['content-type'] = FORM_TYPE
@@ -225,11 +236,11 @@ function replayForm(
 }
 
 /**
- * Lets a token have a scope other than the one that was asked for: the library gives a token without any scope where none
- * was asked for, or none of those that the client may have.
+ * Gives a token another scope than the requested one: the library would issue a token without scope when none is
+ * requested, or none that the client may have.
  *
  * Replaces the parameter `scope` of the request, while `getResourceServerInfo` runs.
- * API      public: `ctx.oidc.params` is typed; internal: that the library reads `scope` after it has asked for the resource.
+ * API      public: `ctx.oidc.params` is typed; internal: that the library reads `scope` after `getResourceServerInfo`.
  * Test     'the scope that is set while the library asks for the resource is the token’s'
  */
 export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
@@ -237,9 +248,9 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
 }
 
 /**
- * The generation under which the gate authenticated the client whose token the library is storing: adapters get no request.
+ * Reads the generation of the client, as authenticated, while the library stores its token: adapters get no request.
  *
- * Replaces nothing: it reads `Provider.ctx`, the request that the library works on.
+ * Replaces nothing: it reads `Provider.ctx`, the request that the library is handling.
  * API      public: it is typed.
  * Test     'while a token is stored, the generation that the gate put into the request can be read'
  */
@@ -267,13 +278,13 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
 const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
 
 /**
- * Turns what oidc-provider answered to a failure into the problem that is answered instead.
+ * Throws the problem that corresponds to an error response of oidc-provider.
  *
  * Replaces the library's error responses.
  * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
  * Test     'a grant that a client may not use is unauthorized_client'
  *
- * @throws {Problem} or what was thrown inside the library; returns when the answer is no failure
+ * @throws {Problem} or what was thrown inside the library; returns when the response is no error
  */
 export function throwProviderFailure(ctx: Context): void {
   const { thrown } = ctx.state

@@ -1,3 +1,6 @@
+/*
+ * The storage of oidc-provider: adapters from its models to this server's agents, resource servers and token stores.
+ */
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
@@ -12,32 +15,32 @@ import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
 
 /**
- * oidc-provider's Client model over our agents and resource servers, with as little metadata as it takes: the
- * algorithms come from `clientDefaults`, so that a change of keys never invalidates a client.
+ * Adapts agents and resource servers to oidc-provider's Client model, with minimal metadata: algorithms come from
+ * `clientDefaults`, so that a change of signing keys never invalidates a client.
  */
 export function clientAdapter(
   find: (id: AgentId) => Promise<AgentRecord | undefined>,
   resourceServers: () => readonly ResourceServer[],
 ): Adapter {
-  const servers = madeOnce((server: ResourceServer) => metadata(server.client_id, []))
-  const agents = madeOnce(({ agent }: AgentRecord) => metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')))
+  const servers = memoize((server: ResourceServer) => metadata(server.client_id, []))
+  const agents = memoize(({ agent }: AgentRecord) => metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')))
   return {
     ...readOnlyAdapter('clients are written by agent registration only'),
-    /** The same object while what is known of the client is the same: see `keepClients`. */
+    /** Returns the same object as long as the record is the same: see `cacheClients`. */
     async find(id): Promise<AllClientMetadata | undefined> {
       const server = resourceServers().find((each) => each.client_id === id)
       if (server) return servers(server)
       const agentId = AgentId.safeParse(id)
-      const known = agentId.success ? await find(agentId.data) : undefined
-      return known?.agent.status === 'active' ? agents(known) : undefined
+      const record = agentId.success ? await find(agentId.data) : undefined
+      return record?.agent.status === 'active' ? agents(record) : undefined
     },
   }
 }
 
-/** The library wants a secret of each client. Our gate alone knows who is who, and vouches for whom it has recognised. */
-const VOUCHED_FOR = 'vouched-for-by-the-gate'
+/** The library requires a secret in the metadata. It is never compared: see `acceptInternalClientSecret`. */
+const UNUSED_CLIENT_SECRET = 'authenticated-before-oidc-provider'
 
-function madeOnce<From extends object>(make: (from: From) => AllClientMetadata) {
+function memoize<From extends object>(make: (from: From) => AllClientMetadata) {
   const made = new WeakMap<From, AllClientMetadata>()
   return (from: From): AllClientMetadata => {
     const metadata = made.get(from) ?? make(from)
@@ -48,19 +51,19 @@ function madeOnce<From extends object>(make: (from: From) => AllClientMetadata) 
 
 const metadata = (client_id: string, grant_types: readonly string[], scope?: string): AllClientMetadata => ({
   client_id,
-  client_secret: VOUCHED_FOR,
+  client_secret: UNUSED_CLIENT_SECRET,
   grant_types: [...grant_types],
   response_types: [],
   redirect_uris: [],
   ...(scope !== undefined && { scope }),
 })
 
-/** What the jwt-bearer grant says of a token. */
+/** What the jwt-bearer grant adds to a token. */
 const Extra = z.object({ registration_id: RegistrationId }).optional()
 
 /**
- * oidc-provider's ClientCredentials model over our token store. The library hands us the token itself as id and `jti`;
- * only its SHA-256 goes further.
+ * Adapts the token store to oidc-provider's ClientCredentials model. The library passes the token itself as id and
+ * `jti`; only its SHA-256 reaches the store.
  */
 export function tokenAdapter(
   {
@@ -74,13 +77,13 @@ export function tokenAdapter(
   }: {
     marks: Pick<UseMarks, 'mark'>
     events: AuthEvents
-    /** Under which the client of the request was authenticated. */
+    /** The client's generation when the request was authenticated. */
     authenticatedGeneration: () => number | undefined
   },
 ): Adapter {
-  /** Of an active agent, as this process knows it. */
-  const generationOf = async (id: AgentId) => activeGeneration(await cachedAgents.find(id))
-  const stopSeen = onRise(({ epoch }) => events.emit('tokens-stopped', { epoch }))
+  /** The generation of an active agent, as cached in this process. */
+  const findGeneration = async (id: AgentId) => activeGeneration(await cachedAgents.find(id))
+  const stopSeen = notifyOnAdvance(({ epoch }) => events.emit('tokens-stopped', { epoch }))
   return {
     ...readOnlyAdapter('tokens are issued by the token endpoint only'),
     async upsert(token, payload) {
@@ -88,7 +91,8 @@ export function tokenAdapter(
       const generation = authenticatedGeneration()
       if (generation === undefined)
         throw new Error('a token is stored for a client that was not authenticated')
-      if ((await generationOf(clientId)) === undefined || !(await marks.mark(clientId))) throw invalidClient()
+      if ((await findGeneration(clientId)) === undefined || !(await marks.mark(clientId)))
+        throw invalidClient()
       const scope = payload['scope'] ?? ''
       const stop = await tokens.save(sha256(token), {
         clientId,
@@ -105,10 +109,10 @@ export function tokenAdapter(
     async find(token): Promise<AdapterPayload | undefined> {
       const found = await tokens.find(sha256(token))
       if (!found) return undefined
-      // The store has judged the generation; this process may know of a newer one that the store's mirror lost. An older
-      // one says that this process has not heard, not that the token ended: its revocation must reach it.
-      const known = await generationOf(found.clientId)
-      if (known === undefined || known > found.generation) return undefined
+      // The store has checked the generation. This process may know a newer one, which the store's cache lost. If this
+      // process knows an older one, its own cache is stale and the token is valid: revoking it must work.
+      const generation = await findGeneration(found.clientId)
+      if (generation === undefined || generation > found.generation) return undefined
       return {
         kind: 'ClientCredentials',
         jti: token,
@@ -126,18 +130,18 @@ export function tokenAdapter(
   }
 }
 
-/** Calls back when a stop is further than the last that was seen; the first that is seen may be long ago. */
-function onRise(risen: (stop: TokenStop) => void): (stop: TokenStop) => void {
-  const markOf = ({ epoch, issuedBefore }: TokenStop) => [epoch, issuedBefore?.getTime() ?? 0] as const
+/** Calls back when a stop has advanced since the last call. Not for the first call: that stop may be old. */
+function notifyOnAdvance(risen: (stop: TokenStop) => void): (stop: TokenStop) => void {
+  const toPosition = ({ epoch, issuedBefore }: TokenStop) => [epoch, issuedBefore?.getTime() ?? 0] as const
   let last: readonly [number, number] | undefined
   return (stop) => {
-    const [epoch, before] = markOf(stop)
+    const [epoch, before] = toPosition(stop)
     if (last && (epoch > last[0] || before > last[1])) risen(stop)
     last = [Math.max(epoch, last?.[0] ?? 0), Math.max(before, last?.[1] ?? 0)]
   }
 }
 
-/** Finds nothing and refuses to write: for models of which nothing is ever made here. */
+/** Creates an adapter that finds nothing and refuses writes, for models that this server never stores. */
 export function readOnlyAdapter(because: string): Adapter {
   const refuse = async (): Promise<never> => {
     throw new Error(because)

@@ -1,6 +1,6 @@
 import type { AgentId, RegistrationId } from '@plainpath/domain'
 import { z } from 'zod'
-import { secretsOf } from '../agents/agent-secret.ts'
+import { findSecrets } from '../agents/agent-secret.ts'
 import { endAgent } from '../agents/end-agent.ts'
 import { endSecret } from '../agents/rotate-secret.ts'
 import { SECURITY_EVENTS } from '../events.ts'
@@ -35,7 +35,7 @@ interface Ends {
  * Reads the security events of a log, in whatever order its lines are: those of several instances may be joined. A client
  * that was enabled after it was disabled had not ended.
  */
-export async function endsInLog(said: AsyncIterable<object>): Promise<Ends> {
+export async function readEndedInLog(said: AsyncIterable<object>): Promise<Ends> {
   const states = new Map<AgentId, { at: string; how: 'active' | 'disabled' | 'deleted' }>()
   const claims = new Set<RegistrationId>()
   const secrets = new Map<string, AgentId>()
@@ -93,7 +93,7 @@ export async function replayEnds(ends: Ends, stores: Stores, now: () => Date): P
   for (const [secretId, id] of ends.addedSecrets) {
     // One that ended itself took nothing away from the one before.
     if (over.has(id) || ends.secrets.has(secretId)) continue
-    const known = await secretsOf(stores.db, id)
+    const known = await findSecrets(stores.db, id)
     if (!known.some((secret) => secret.id === secretId)) changed += await end(id, 'disabled')
   }
   return { clients, claims, secrets, changed }

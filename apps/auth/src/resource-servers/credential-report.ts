@@ -1,5 +1,5 @@
 import { fingerprint } from './resource-servers.ts'
-import { behind, type CredentialView, historyOf, liveFollowers } from './rotate-credential.ts'
+import { behind, type CredentialView, findHistory, liveFollowers } from './rotate-credential.ts'
 
 /** What `resource-servers list` shows. Never a secret, nor all of its hash. */
 export const credentialsJson = (view: CredentialView) => ({
@@ -8,8 +8,8 @@ export const credentialsJson = (view: CredentialView) => ({
     audience,
     secrets: secrets.map((digest) => ({
       fingerprint: fingerprint(digest),
-      age_seconds: seconds(historyOf(view, clientId, digest)?.firstSeenMsAgo),
-      used_seconds_ago: seconds(historyOf(view, clientId, digest)?.usedMsAgo),
+      age_seconds: seconds(findHistory(view, clientId, digest)?.firstSeenMsAgo),
+      used_seconds_ago: seconds(findHistory(view, clientId, digest)?.usedMsAgo),
     })),
     behind: behind(view, clientId).map(({ host }) => host),
   })),

@@ -8,9 +8,9 @@ import { readResourceServers } from './resource-servers-file.ts'
 
 export interface FollowedResourceServers extends AsyncDisposable {
   current(): readonly ResourceServer[]
-  /** A credential was shown and is right. */
+  /** Records that a valid credential was presented. */
   used(verified: VerifiedServer): void
-  /** What is followed, and what is wrong with the file, if it cannot be: then what it said before holds. */
+  /** The accepted secrets by fingerprint, and what is wrong with the file if it cannot be loaded. */
   status(): Record<string, unknown>
 }
 
@@ -21,17 +21,17 @@ interface FollowDeps {
   readonly first: readonly ResourceServer[]
   readonly file: string
   readonly followers: Pick<ResourceServerFollowers, 'report' | 'forget'>
-  /** How often this instance says what it follows, also at every change; the file is read at least as often. */
+  /** How often this instance reports what it accepts, besides at each change. The file is read at least as often. */
   readonly reportMs: number
   readonly metrics: Pick<Metrics, 'gauge'>
   readonly log: Log
 }
 
 /**
- * Keeps what AUTH_RESOURCE_SERVERS_FILE says, by reading it again and again: a mounted file is often replaced in ways
- * that no notice of the system tells of. A content that is not valid changes nothing and is loud: a fault in one file
- * must not close every API. It says in the database what it follows and which secret was shown when, so that an operator
- * knows when a secret may go.
+ * Keeps the content of AUTH_RESOURCE_SERVERS_FILE current by polling: file-change notifications miss many ways in which
+ * a mounted file is replaced. Invalid content is logged and otherwise ignored, since one faulty file must not lock out
+ * every API. Reports to the database which secrets this instance accepts and when each was last presented, so that an
+ * operator knows when a secret can be removed.
  */
 export async function followResourceServers({
   first,
@@ -51,7 +51,7 @@ export async function followResourceServers({
   let problem: string | undefined
   let reportedAt = Number.NEGATIVE_INFINITY
 
-  /** @returns whether there is something to report */
+  /** @returns true when there is something to report */
   async function readOnce(): Promise<boolean> {
     const before = { servers, problem }
     try {
@@ -60,12 +60,12 @@ export async function followResourceServers({
       if (before.problem !== undefined) log.info('the file of resource servers can be read again')
       if (!isDeepStrictEqual(found, servers)) {
         servers = found
-        log.info('follows the file of resource servers', { secrets: found.map(described) })
+        log.info('loaded the file of resource servers', { secrets: found.map(describeSecrets) })
       }
     } catch (error) {
       problem = (error as NodeJS.ErrnoException).code ?? 'its content is not valid'
       if (problem !== before.problem)
-        log.error('the file of resource servers cannot be followed: what it said before holds', {
+        log.error('the file of resource servers cannot be loaded: its last valid content stays in use', {
           reason: problem,
         })
     }
@@ -88,7 +88,9 @@ export async function followResourceServers({
     )
     await followers
       .report({ ...instance, secrets, problem })
-      .catch((error: unknown) => log.warn('what this instance follows could not be said', { error }))
+      .catch((error: unknown) =>
+        log.warn('this instance could not report which secrets it accepts', { error }),
+      )
   }
 
   async function follow(): Promise<void> {
@@ -96,7 +98,7 @@ export async function followResourceServers({
     if (isNews || performance.now() >= reportedAt + reportMs) await report()
   }
 
-  // An operator who changes a secret must know of every instance before it takes requests.
+  // Reported before this instance takes requests: a command that changes a secret must wait for it.
   await follow()
   const following = runRepeatedly(follow)
   following.start(Math.min(READ_MS, reportMs))
@@ -114,11 +116,11 @@ export async function followResourceServers({
       await following[Symbol.asyncDispose]()
       await followers
         .forget(instance.instanceId)
-        .catch((error: unknown) => log.warn('this instance could not be taken off the list', { error }))
+        .catch((error: unknown) => log.warn('this instance could not be removed from the list', { error }))
     },
   }
 }
 
 const useKey = (clientId: string, print: string) => `${clientId} ${print}`
-const described = ({ client_id: id, secrets }: ResourceServer) =>
+const describeSecrets = ({ client_id: id, secrets }: ResourceServer) =>
   `${id}: ${secrets.map(fingerprint).join(', ')}`

@@ -4,17 +4,17 @@ import { z } from 'zod'
 interface ResourceServerReport {
   readonly instanceId: string
   readonly host: string
-  /** What the instance accepts, and how long ago each secret last was shown there; undefined for never. */
+  /** The secrets that the instance accepts, and how long ago each was last presented there; undefined for never. */
   readonly secrets: readonly {
     readonly clientId: string
     readonly fingerprint: string
     readonly usedMsAgo?: number | undefined
   }[]
-  /** Why the instance cannot follow its file. */
+  /** Why the instance cannot load its file. */
   readonly problem: string | undefined
 }
 
-/** An instance by its own last words; spans are counted up to now, by the database's clock. */
+/** An instance as it last reported itself. Durations are up to now, by the database's clock. */
 const ResourceServerFollower = z.object({
   host: z.string(),
   secrets: z.array(z.object({ clientId: z.string(), fingerprint: z.string() })),
@@ -24,7 +24,7 @@ const ResourceServerFollower = z.object({
 export type ResourceServerFollower = z.infer<typeof ResourceServerFollower>
 const FollowerRow = rowReader(ResourceServerFollower)
 
-/** What was seen of a secret at any instance, ever. */
+/** When a secret was first accepted and last presented, over all instances. */
 const SecretHistory = z.object({
   clientId: z.string(),
   fingerprint: z.string(),
@@ -34,7 +34,7 @@ const SecretHistory = z.object({
 export type SecretHistory = z.infer<typeof SecretHistory>
 const SecretRow = rowReader(SecretHistory)
 
-/** Where every instance says which secrets it accepts, and which of them were shown: in Postgres, by its clock. */
+/** Opens the tables in which every instance reports which secrets it accepts and when they were presented. */
 export function postgresResourceServerFollowers(db: Pool) {
   return {
     report: ({ instanceId, host, secrets, problem }: ResourceServerReport): Promise<void> =>
@@ -46,7 +46,7 @@ export function postgresResourceServerFollowers(db: Pool) {
            on conflict (instance_id) do update set secrets = $3, problem = $4, seen_at = excluded.seen_at`,
           [instanceId, host, JSON.stringify(accepted), problem ?? null],
         )
-        // In one order, so that two instances never wait for each other.
+        // Sorted, so that two instances cannot deadlock.
         for (const secret of secrets.toSorted((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)))
           await tx.query(
             `insert into resource_server_secrets as known (client_id, fingerprint, first_seen_at, used_at)
@@ -55,7 +55,7 @@ export function postgresResourceServerFollowers(db: Pool) {
             [secret.clientId, secret.fingerprint, secret.usedMsAgo ?? null],
           )
       }),
-    /** Forgets an instance that has stopped, and those not heard of for an hour. */
+    /** Removes an instance that stops, and those that have not reported for an hour. */
     async forget(instanceId: string): Promise<void> {
       await db.query(
         `delete from resource_server_followers

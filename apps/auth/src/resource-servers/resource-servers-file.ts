@@ -3,12 +3,12 @@ import { open, readFile, realpath, rename, rm, stat } from 'node:fs/promises'
 import path from 'node:path'
 import { type ResourceServer, ResourceServers } from './resource-servers.ts'
 
-/** @throws when it cannot be read, or holds something else; never quoting it */
+/** Reads the file. @throws when it cannot be read or its content is invalid; the message never quotes the content */
 export async function readResourceServers(file: string): Promise<readonly ResourceServer[]> {
   return parseResourceServers(await readFile(file, 'utf8'))
 }
 
-/** @throws {Error} that says nothing of the text, which may be a secret in the wrong file */
+/** Parses the file. @throws {Error} that does not quote the text, which may be a secret in the wrong file */
 export function parseResourceServers(text: string): readonly ResourceServer[] {
   try {
     return ResourceServers.parse(JSON.parse(text))
@@ -17,9 +17,9 @@ export function parseResourceServers(text: string): readonly ResourceServer[] {
   }
 }
 
-/** Replaces a file by one rename, so that whoever reads sees the old text or the new one. It keeps mode and owner. */
+/** Replaces a file by a rename, so that readers see either the old text or the new one. Keeps mode and owner. */
 export async function replaceFile(file: string, text: string): Promise<void> {
-  // A link stays a link.
+  // A symbolic link stays one.
   const target = await realpath(file).catch(() => file)
   const beside = path.join(
     path.dirname(target),
@@ -34,16 +34,16 @@ export async function replaceFile(file: string, text: string): Promise<void> {
 }
 
 /**
- * Writes a file that must not exist yet, and returns when it is on disk.
+ * Writes a file that must not exist yet, and returns once it is on disk.
  *
- * @param like a file whose readers shall be able to read this one; where there is none, only its owner may
+ * @param like a file whose owner and mode the new one gets; if it does not exist, only the owner may read the new one
  */
 export async function writeDurably(file: string, text: string, like: string): Promise<void> {
-  const known = await stat(like).catch(() => undefined)
+  const model = await stat(like).catch(() => undefined)
   await using handle = await open(file, 'wx', 0o600)
   const own = await handle.stat()
-  if (known && (known.uid !== own.uid || known.gid !== own.gid)) await handle.chown(known.uid, known.gid)
-  await handle.chmod(known ? known.mode & 0o777 : 0o600)
+  if (model && (model.uid !== own.uid || model.gid !== own.gid)) await handle.chown(model.uid, model.gid)
+  await handle.chmod(model ? model.mode & 0o777 : 0o600)
   await handle.writeFile(text)
   await handle.sync()
 }

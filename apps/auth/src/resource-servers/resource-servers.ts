@@ -3,11 +3,11 @@ import { Problem } from '@plainpath/http'
 import { equalBytes, sha256 } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** A resource server that may introspect tokens for its audience. Its secrets are 256 random bits, kept as SHA-256. */
+/** A resource server that may introspect tokens for its audience. Its secrets are 256 random bits, stored as SHA-256. */
 export const ResourceServer = z.strictObject({
   client_id: z.string().regex(/^rs_[A-Za-z0-9_-]{1,60}$/),
   audience: z.url(),
-  /** `sha256:` and 43 base64url characters; two while a secret is being changed. */
+  /** Each is `sha256:` and 43 base64url characters; there are two during a rotation. */
   secrets: z
     .array(z.string().regex(/^sha256:[A-Za-z0-9_-]{43}$/))
     .min(1)
@@ -26,10 +26,10 @@ export const ResourceServers = z
 
 export const secretDigest = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`
 
-/** The beginning of a secret's hash: names it to people, and helps nobody to find it. */
+/** Returns the first 12 characters of a secret's hash, which identify it to people and do not help to guess it. */
 export const fingerprint = (digest: string) => digest.slice('sha256:'.length, 'sha256:'.length + 12)
 
-/** Makes the credential with which an API introspects tokens. The secret is in no file of the authorization server. */
+/** Creates the credential with which an API introspects tokens. The authorization server stores only its hash. */
 export function createResourceServer(
   clientId: string,
   audience: string,
@@ -38,25 +38,25 @@ export function createResourceServer(
   return { server: { client_id: clientId, audience, secrets: [secretDigest(secret)] }, secret }
 }
 
-/** A resource server, and which of its secrets was shown. */
+/** A resource server, and the digest of the secret that it presented. */
 export interface VerifiedServer {
   readonly server: ResourceServer
   readonly digest: string
 }
 
-/** @returns undefined for an unknown id or a wrong secret, after the same work */
+/** Verifies the credentials of a resource server. @returns undefined for an unknown id or a wrong secret, after the same work */
 export function verifyResourceServer(
   servers: readonly ResourceServer[],
   credentials: { clientId: string; secret: string },
 ): VerifiedServer | undefined {
   const presented = Buffer.from(secretDigest(credentials.secret))
   const server = servers.find((each) => each.client_id === credentials.clientId)
-  const kept = server?.secrets ?? [secretDigest('no resource server has this secret')]
-  const [digest] = kept.filter((each) => equalBytes(Buffer.from(each), presented))
+  const digests = server?.secrets ?? [secretDigest('no resource server has this secret')]
+  const [digest] = digests.filter((each) => equalBytes(Buffer.from(each), presented))
   return server && digest !== undefined ? { server, digest } : undefined
 }
 
-/** For a caller that no resource server's credentials came from: the same answer whoever it was. */
+/** Creates the problem for a caller that is no resource server: the same for an unknown id and a wrong secret. */
 export const notAResourceServer = () =>
   new Problem('invalid-client', {
     detail: 'Only a configured resource server may introspect tokens, with HTTP Basic.',

@@ -1,19 +1,23 @@
+/*
+ * The rules for rotating the secret of a resource server, as pure functions: when a second secret may be added, and when
+ * one may be removed. `credential-operations.ts` reads, writes and waits.
+ */
 import { err, ok, type Result } from '@plainpath/domain'
 import type { ResourceServerFollower, SecretHistory } from './resource-server-followers.ts'
 import { fingerprint, type ResourceServer } from './resource-servers.ts'
 
-/** What a step is judged by. */
+/** The facts that decide whether a step is allowed. */
 export interface CredentialView {
   readonly servers: readonly ResourceServer[]
   readonly followers: readonly ResourceServerFollower[]
   readonly secrets: readonly SecretHistory[]
-  /** An instance not heard of for so long answers no introspection any more. */
+  /** An instance that has not reported for this long serves no introspection any more. */
   readonly leaseMs: number
 }
 
 type Refusable<T> = Result<T, string>
 
-/** The servers with one more secret for `clientId`, newest last. */
+/** Adds a secret to `clientId`, newest last. @returns the changed servers, or why it is refused */
 export function withSecret(
   servers: readonly ResourceServer[],
   clientId: string,
@@ -27,8 +31,8 @@ export function withSecret(
 }
 
 /**
- * Whether a copy is what is served, or a step further: one secret of `clientId` more, or one less. Anything else was changed in
- * one place and not in the other, and to put the copy in place would undo that.
+ * Checks that a copy differs from the served file by at most one secret of `clientId`, more or less. Any other difference
+ * was made in only one of the two files, and installing the copy would undo it.
  */
 export function isAtMostOneStepOn(
   { served, copy }: { served: readonly ResourceServer[]; copy: readonly ResourceServer[] },
@@ -45,9 +49,9 @@ export function isAtMostOneStepOn(
   )
 }
 
-/** Live instances that do not accept a secret of the file, or accept one that is not in it. */
+/** Finds the live instances that do not accept a secret of the file, or accept one that is not in it. */
 export function behind(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
-  const wanted = printsOf(view.servers, clientId)
+  const wanted = fingerprintsIn(view.servers, clientId)
   return liveFollowers(view).filter((each) => {
     const accepted = each.secrets
       .filter((secret) => secret.clientId === clientId)
@@ -60,11 +64,12 @@ export const liveFollowers = ({ followers, leaseMs }: CredentialView) =>
   followers.filter(({ seenMsAgo }) => seenMsAgo < leaseMs)
 
 /**
- * The servers without one of the two secrets of `clientId`: the older, or the newer to call a rotation off. It may go
- * when every live instance has known both for a lease, the one that stays is in use, and the one that goes was not shown
- * for a lease. Uses are told a moment later, so a secret is judged only when its use would have been told.
+ * Removes one of the two secrets of `clientId`: the older, or the newer to cancel a rotation. Allowed when every live
+ * instance has known both for a lease, the remaining secret is in use, and the removed one has not been presented for a
+ * lease. Instances report uses with a delay, hence the lease.
  *
- * @param options.evenIfUsed the one that goes may be in use: after a leak, its thief keeps it so
+ * @param options.evenIfUsed allows a secret that is in use to be removed: after a leak, a thief may keep using it
+ * @returns the changed servers, or why it is refused
  */
 export function withoutSecret(
   view: CredentialView,
@@ -80,10 +85,10 @@ export function withoutSecret(
   const late = behind(view, clientId)
   if (late.length > 0)
     return err(`Not every instance follows the file yet: ${late.map(({ host }) => host).join(', ')}.`)
-  const known = historyOf(view, clientId, newer)?.firstSeenMsAgo ?? 0
-  if (known < view.leaseMs)
+  const knownMs = findHistory(view, clientId, newer)?.firstSeenMsAgo ?? 0
+  if (knownMs < view.leaseMs)
     return err(
-      `The secret ${fingerprint(newer)} has been known for ${seconds(known)} s. It must be for ${seconds(view.leaseMs)} s.`,
+      `The secret ${fingerprint(newer)} has been known for ${seconds(knownMs)} s. It must be for ${seconds(view.leaseMs)} s.`,
     )
   const idle = usedMsAgo(view, clientId, goes)
   if (!evenIfUsed && idle !== undefined && idle < view.leaseMs)
@@ -95,20 +100,20 @@ export function withoutSecret(
   return ok(replaced(view.servers, { ...server, secrets: [stays] }))
 }
 
-/** What is known of a secret; undefined when no instance has ever accepted it. */
-export const historyOf = ({ secrets }: CredentialView, clientId: string, digest: string) =>
+/** Finds the history of a secret. @returns undefined when no instance has ever accepted it */
+export const findHistory = ({ secrets }: CredentialView, clientId: string, digest: string) =>
   secrets.find((each) => each.clientId === clientId && each.fingerprint === fingerprint(digest))
 
 const usedMsAgo = (view: CredentialView, clientId: string, digest: string) =>
-  historyOf(view, clientId, digest)?.usedMsAgo
+  findHistory(view, clientId, digest)?.usedMsAgo
 
 const seconds = (ms: number) => Math.round(ms / 100) / 10
 
-/** The digests of a resource server's secrets, oldest first; none where it is not there. */
+/** Returns the digests of a resource server's secrets, oldest first; empty for an unknown server. */
 export const secretsIn = (servers: readonly ResourceServer[], clientId: string): readonly string[] =>
   servers.find((each) => each.client_id === clientId)?.secrets ?? []
 
-const printsOf = (servers: readonly ResourceServer[], clientId: string) =>
+const fingerprintsIn = (servers: readonly ResourceServer[], clientId: string) =>
   secretsIn(servers, clientId).map(fingerprint)
 
 const replaced = (servers: readonly ResourceServer[], server: ResourceServer) =>

@@ -1,6 +1,6 @@
 import type { RevocationIntervals } from '@plainpath/revocation'
 
-/** A birth mark, and since when this process has known it; by its clock, as all times here. */
+/** The store's mark, and since when this process has known it. All times here are milliseconds of its monotonic clock. */
 export interface KnownMark {
   readonly mark: string
   readonly since: number
@@ -9,40 +9,39 @@ export interface KnownMark {
 export interface Raised {
   readonly mark: string
   readonly number: number
-  /** After the store's answer. */
+  /** When the store had confirmed the number. */
   readonly at: number
 }
 
-/** What the store last said of those who have not acknowledged. */
+/** How many subscribers had not acknowledged when the store was last polled. */
 export interface Seen {
   readonly mark: string
   readonly pending: number
 }
 
-/** What a revoker needs of `RevocationIntervals`. */
 export type WaitIntervals = Pick<RevocationIntervals, 'leaseMs' | 'marginMs'>
 
 export type NextStep =
   | { readonly do: 'look'; readonly at: number }
-  /** Nobody uses what ended. */
+  /** No API uses what was revoked any more. */
   | { readonly do: 'answer' }
-  /** The leases of those who were silent have run out. */
+  /** The leases of the subscribers that did not acknowledge have expired. */
   | { readonly do: 'strike off, then answer' }
 
 const FIRST_LOOK_MS = 1
 const LONGEST_PAUSE_MS = 25
 
-/** @returns what is known after the store showed its mark at `now` */
+/** Updates the known mark with the one that the store returned at `now`. */
 export const knowMark = (known: KnownMark | undefined, mark: string, now: number): KnownMark =>
   known?.mark === mark ? known : { mark, since: now }
 
 /**
- * What a revoker does next. The list of members is believed only once its mark has been known for a lease and the
- * margin: whoever joined before the store lost its list uses no lease of that time any more. Until then, and where
- * somebody is silent, a full lease and the margin after the number was raised are enough: nobody who has not heard of
- * the number can have renewed since.
+ * Decides what a revoker does next. It trusts the list of subscribers only once it has known the mark for a lease and
+ * the margin: by then, the lease of an API that subscribed before the store lost its list has expired. Until then, or
+ * when a subscriber does not acknowledge, it waits for a lease and the margin after the number was raised: an API that
+ * has not received the number cannot have renewed its lease since.
  *
- * @param looks how often the store was asked already; `seen` is the last answer
+ * @param state.looks how often the store was polled; `seen` is the last result
  */
 export function nextStep(
   raised: Raised,

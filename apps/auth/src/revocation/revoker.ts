@@ -1,3 +1,8 @@
+/*
+ * Publishes revocations to every API that caches introspection responses, and waits until none uses a revoked one
+ * (docs/revocation). It does not revoke anything itself: the stores delete or commit first, then publish. When to stop
+ * waiting is decided in `revocation-wait.ts`; the Redis scripts are in `@plainpath/revocation`.
+ */
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runRepeatedly } from '@plainpath/http'
@@ -17,36 +22,36 @@ import type { Redis } from 'ioredis'
 import type { AuthEvents } from '../events.ts'
 import { type KnownMark, knowMark, nextStep, type Seen } from './revocation-wait.ts'
 
-/** Announces ends, and knows the store's birth mark, which is another one after the store lost anything. */
+/** Publishes revocations, and tracks the store's mark, which changes whenever the store may have lost data. */
 export interface Revoker {
   /**
-   * Tells every API that something ended, and returns when none uses an answer about it from memory any more (R-LIN). It
-   * runs after the end itself is done: deleted, or committed.
+   * Publishes a revocation to every API, and returns when none uses a cached response about it any more (R-LIN). Call it
+   * after the revocation itself is deleted or committed.
    *
-   * @throws when the store does not answer; then nobody knows, and it must be announced again
+   * @throws when the store is unavailable; the outcome is then unknown, and the caller must publish again
    */
-  announceEnd(ended: Ended): Promise<void>
-  /** The mark that was seen last. */
+  publishRevocation(ended: Ended): Promise<void>
+  /** The mark that was last read. */
   readonly mark: string | undefined
   /**
-   * Looks at the mark now and twice per lease until disposed, so that it is known long before a revocation, and
-   * introspection responses name the right one.
+   * Reads the mark now, and twice per lease until disposed: a revocation is fast only if the mark has been known for a
+   * lease, and introspection responses name it.
    *
-   * @throws when the store does not answer now
+   * @throws when the store is unavailable now
    */
   followMark(): Promise<AsyncDisposable>
 }
 
-/** Where no API keeps answers that this authorization server gave. */
-export const nobodyToTell: Revoker = {
-  announceEnd: async () => undefined,
+/** For a server without Redis, whose introspection responses no API caches. */
+export const noOpRevoker: Revoker = {
+  publishRevocation: async () => undefined,
   mark: undefined,
   followMark: async () => ({ [Symbol.asyncDispose]: async () => undefined }),
 }
 
 /**
- * Revokes through Redis: what revokers and the memories of APIs share is a number that rises with each revocation, the
- * members and what each acknowledged, and the mark. Each script is one atomic step.
+ * Publishes through Redis, which holds a number that rises with each revocation, the subscribed API processes with the
+ * number that each has acknowledged, and the mark. Each script is one atomic step.
  */
 export function redisRevoker(
   redis: Redis,
@@ -57,22 +62,22 @@ export function redisRevoker(
     reply.parse(await redis.eval(lua, 1, revocationKey(name), ...args))
   let known: KnownMark | undefined
 
-  async function look(): Promise<void> {
+  async function readMark(): Promise<void> {
     const mark = await run(LOOK, randomUUID())
     known = knowMark(known, mark, performance.now())
   }
 
   return {
-    async announceEnd(ended) {
-      const [mark, number] = await run(RAISE, randomUUID(), revocationNotices(name), writeEnded(ended))
+    async publishRevocation(revoked) {
+      const [mark, number] = await run(RAISE, randomUUID(), revocationNotices(name), writeEnded(revoked))
       const raised = { mark, number, at: performance.now() }
       known = knowMark(known, mark, raised.at)
       let seen: Seen | undefined
       for (let looks = 0; ; looks += 1) {
         const step = nextStep(raised, { known, looks, seen }, performance.now(), intervals)
         if (step.do !== 'look') {
-          const struckOff = step.do === 'answer' ? 0 : await run(STRIKE_OFF, mark, number)
-          events.emit('end-announced', { seconds: (performance.now() - raised.at) / 1000, struckOff })
+          const removed = step.do === 'answer' ? 0 : await run(STRIKE_OFF, mark, number)
+          events.emit('revocation-published', { seconds: (performance.now() - raised.at) / 1000, removed })
           return
         }
         await sleep(Math.max(1, Math.ceil(step.at - performance.now())))
@@ -84,11 +89,11 @@ export function redisRevoker(
       return known?.mark
     },
     async followMark() {
-      await look()
-      // An outage is reported by the connection; until it is over, what was known stays true or is refused by APIs.
-      const looking = runRepeatedly(() => look().catch(() => undefined))
-      looking.start(intervals.leaseMs / 2)
-      return looking
+      await readMark()
+      // The connection logs an outage. Until it is over, the last mark is either still right or rejected by the APIs.
+      const polling = runRepeatedly(() => readMark().catch(() => undefined))
+      polling.start(intervals.leaseMs / 2)
+      return polling
     },
   }
 }

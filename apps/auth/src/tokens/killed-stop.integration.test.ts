@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { checkRows } from '../audit/audit-chain.ts'
-import { nobodyToTell } from '../revocation/revoker.ts'
+import { noOpRevoker } from '../revocation/revoker.ts'
 import { postgresTokenStore } from './postgres-token-store.ts'
 import type { StopScope } from './stop-store.ts'
 import { stopStore } from './stop-store.ts'
@@ -54,7 +54,7 @@ test.for(['all-tokens', 'issued-before', 'client'] as const)(
       const dying = killedAt(authority.db, nth)
       const stop = (db: Pool) =>
         stopTokens(
-          { revoker: nobodyToTell, stops: stopStore(db, authority.events), tokens, by },
+          { revoker: noOpRevoker, stops: stopStore(db, authority.events), tokens, by },
           scope as StopScope,
           { reason: 'a test' },
         )

@@ -3,11 +3,12 @@ import type { Log } from '@plainpath/http'
 import { Redis } from 'ioredis'
 
 /**
- * A connection to Redis on which nothing waits: `timeoutMs` (0.2 s) for an answer, 1 s to connect, no queue while it is
- * away. One that says nothing for twice that time is dropped and made anew, so that what waits cannot pile up on it.
+ * Opens a connection to Redis that fails fast: each command times out after `timeoutMs` (0.2 s), connecting after 1 s,
+ * and nothing queues while Redis is away. A connection that is silent for twice `timeoutMs` is replaced, so that
+ * pending commands cannot pile up on it.
  *
- * @throws when it cannot be reached in 5 s, or when it may evict keys: an evicted token or limit would be
- *   forgotten silently, so only `noeviction` is accepted
+ * @throws when Redis cannot be reached within 5 s, or when it may evict keys: an evicted token or limit would vanish
+ *   silently, so only `noeviction` is accepted
  */
 export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise<Redis & AsyncDisposable> {
   const redis = new Redis(url, {
@@ -42,10 +43,10 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
   return Object.assign(redis, { [Symbol.asyncDispose]: close })
 }
 
-/** What ioredis says, in errors that carry no code. */
+/** Messages of ioredis, whose errors carry no code. */
 const CLIENT_GAVE_UP =
   /^(Command timed out|Socket timeout|Connection is closed|Stream isn't writeable|Reached the max retries)/
-/** Error codes of Redis itself (redis.io, "Redis serialization protocol", errors) that say "not now". */
+/** Error prefixes of Redis (redis.io, "Redis serialization protocol", errors) that mean "not now". */
 const SERVER_CANNOT_NOW = /^(READONLY|LOADING|MASTERDOWN|OOM|CLUSTERDOWN|MISCONF|NOREPLICAS|BUSY|TRYAGAIN) /
 
 const LOST: ReadonlySet<unknown> = new Set([
@@ -55,10 +56,10 @@ const LOST: ReadonlySet<unknown> = new Set([
   'EPIPE',
   'EHOSTUNREACH',
 ])
-/** However these fail, no connection came of it: a name that is not resolved, a machine that can open nothing more. */
+/** System calls whose failure, whatever its code, means no connection: an unresolved name, or no file descriptor left. */
 const REACHING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
 
-/** True when Redis did not answer, as opposed to answering that we asked for nonsense. */
+/** True when Redis was unavailable, as opposed to rejecting a command as wrong. */
 export function isRedisUnavailable(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const { code, syscall } = error as NodeJS.ErrnoException

@@ -1,3 +1,7 @@
+/*
+ * Access tokens in PostgreSQL, for an installation without Redis. Tokens and what revokes them (`agents`, `claims`,
+ * `token_stop`) are in one database, so nothing is cached and a revocation takes effect with its own commit.
+ */
 import { type Database, rowReader } from '@plainpath/postgres'
 import { readStop, STOP_COLUMNS, toStop } from './stop-store.ts'
 import { TokenRecord, type TokenStore } from './token-store.ts'
@@ -7,10 +11,7 @@ const COLUMNS =
   'client_id, tokens.generation, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id'
 const BATCH = 1_000
 
-/**
- * Tokens in Postgres, for where there is no Redis. They stand beside the authority on generations and stops, the tables
- * `agents` and `token_stop`, so nothing is mirrored and whatever ends tokens ends them in the same commit.
- */
+/** Opens the token store in PostgreSQL. `revokeTokensOf` and `raiseStop` do nothing: the commit itself revokes. */
 export function postgresTokenStore(db: Database, deps: { now: () => Date }): TokenStore {
   return {
     async save(hash, token) {
@@ -48,13 +49,13 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
       return rows[0] && TokenRow.parse(rows[0])
     },
     async revoke(hash) {
-      // Whatever the server's default: a revocation that was answered survives a crash.
+      // Synchronous whatever the server's default: a confirmed revocation must survive a crash.
       await db.query(
         `delete from tokens where token_hash = $1 and set_config('synchronous_commit', 'on', true) = 'on'`,
         [hash],
       )
     },
-    async endTokensOf() {},
+    async revokeTokensOf() {},
     stop: () => readStop(db),
     async raiseStop() {},
     async *all() {

@@ -7,11 +7,11 @@ import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
 import { startRedis } from '../../test/start-redis.ts'
 import { endAgent } from '../agents/end-agent.ts'
-import { nobodyToTell } from '../revocation/revoker.ts'
+import { noOpRevoker } from '../revocation/revoker.ts'
 import { redisTokenStore } from './redis-token-store.ts'
 import { describeTokenStop } from './token-stop.contract.ts'
 import { describeTokenStore, newToken } from './token-store.contract.ts'
-import type { EndedSubject, TokenAuthority } from './token-store.ts'
+import type { RevokedSubject, TokenAuthority } from './token-store.ts'
 import { describeTokensOfClaims } from './token-store-claims.contract.ts'
 import { describeTokenStoreModel } from './token-store-model.contract.ts'
 
@@ -50,14 +50,14 @@ describe('the generations beside the tokens in Redis', () => {
   })
 
   const now = () => new Date()
-  const generationOf = (id: AgentId) => authority.tokenAuthority(now).generationOf(id)
-  const storeThatAsks = (asked: TokenAuthority['generationOf']) =>
+  const findGeneration = (id: AgentId) => authority.tokenAuthority(now).findGeneration(id)
+  const storeThatAsks = (asked: TokenAuthority['findGeneration']) =>
     redisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
-      authority: { ...authority.tokenAuthority(now), generationOf: asked },
+      authority: { ...authority.tokenAuthority(now), findGeneration: asked },
       now,
     })
-  const store = () => storeThatAsks(generationOf)
+  const store = () => storeThatAsks(findGeneration)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
@@ -73,13 +73,13 @@ describe('the generations beside the tokens in Redis', () => {
   const end = (
     id: AgentId,
     status: 'disabled' | 'deleted',
-    endTokensOf: (subject: EndedSubject) => Promise<void> = store().endTokensOf,
+    revokeTokensOf: (subject: RevokedSubject) => Promise<void> = store().revokeTokensOf,
   ) =>
     endAgent(
       {
         agents: authority.agents,
-        tokens: { endTokensOf },
-        revoker: nobodyToTell,
+        tokens: { revokeTokensOf },
+        revoker: noOpRevoker,
         cachedAgents: { forget: () => undefined },
       },
       id,
@@ -91,7 +91,7 @@ describe('the generations beside the tokens in Redis', () => {
     const asked: string[] = []
     const counting = storeThatAsks((id) => {
       asked.push(id)
-      return generationOf(id)
+      return findGeneration(id)
     })
     const id = await register()
     const hash = await issue(id)
@@ -116,8 +116,8 @@ describe('the generations beside the tokens in Redis', () => {
 
   test('never fall', async () => {
     const id = await register()
-    await store().endTokensOf({ kind: 'client', id, generation: 5 })
-    await store().endTokensOf({ kind: 'client', id, generation: 3 })
+    await store().revokeTokensOf({ kind: 'client', id, generation: 5 })
+    await store().revokeTokensOf({ kind: 'client', id, generation: 3 })
     expect(await mirrored(id)).toBe('5')
   })
 
@@ -126,7 +126,7 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
     const late = storeThatAsks(async (asked) => {
-      const generation = await generationOf(asked)
+      const generation = await findGeneration(asked)
       await answer.promise
       return generation
     })
@@ -144,7 +144,7 @@ describe('the generations beside the tokens in Redis', () => {
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
     const late = storeThatAsks(async (asked) => {
-      const generation = await generationOf(asked)
+      const generation = await findGeneration(asked)
       await answer.promise
       return generation
     })
@@ -162,7 +162,7 @@ describe('the generations beside the tokens in Redis', () => {
     const id = await register()
     const raised: number[] = []
     await end(id, 'deleted', async (subject) => {
-      await store().endTokensOf(subject)
+      await store().revokeTokensOf(subject)
       if (subject.kind === 'client') raised.push(subject.generation)
       if (raised.length > 1) return
       await scratch.lose('generation:*')
@@ -202,7 +202,7 @@ test('a token is not found in another life of its Redis, such as after a replica
   await using server = await startRedis()
   const redis = new Redis(server.url)
   const authority = {
-    generationOf: async () => 1,
+    findGeneration: async () => 1,
     isLiveClaim: async () => false,
     stop: async () => ({ epoch: 0, issuedBefore: undefined }),
   }

@@ -1,3 +1,7 @@
+/*
+ * Access tokens in Redis. Beside each token, Redis holds cached copies of what can revoke it without touching it: the
+ * generation of its client, the state of its claim, and the emergency revocation. The authority on these is PostgreSQL.
+ */
 import { randomUUID } from 'node:crypto'
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import type { Redis } from 'ioredis'
@@ -27,34 +31,35 @@ const Stored = z
       claim: RegistrationId.optional(),
     }),
   )
-const Mirrored = z.string().nullable()
-const Found = z.tuple([Stored, Mirrored, Mirrored, Mirrored]).nullable()
+const Cached = z.string().nullable()
+const Found = z.tuple([Stored, Cached, Cached, Cached]).nullable()
 
 /**
- * New whenever a Redis starts, and whenever a replica takes over. What was revoked last may be missing there, or be back;
- * so a token is good only in the life of the store in which it was saved.
+ * Reads the replication ID, which changes whenever Redis restarts and whenever a replica takes over. The last
+ * revocations may be lost there, so a token is valid only under the replication ID under which it was saved.
  */
-const LIFE = `local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
+const REPLICATION_ID = `local replication_id = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')`
 
 /**
- * KEYS: the token's, the mirrored stop. ARGV: the token without its end, when it expires, perhaps its epoch; else it gets
- * that of the mirrored stop. Returns the mirrored stop; saves nothing where an epoch is wanted and there is none.
+ * KEYS: the token, the cached stop. ARGV: the token's JSON as `withoutEnd` gives it, its expiry in milliseconds and,
+ * optionally, its epoch; without one it gets that of the cached stop. Returns the cached stop. Saves nothing when there
+ * is no epoch to be had.
  */
-const SAVE = `${LIFE}
+const SAVE = `${REPLICATION_ID}
 local stop = redis.call('GET', KEYS[2])
 local epoch = ARGV[3] or string.match(stop or '', '^(%d+) %d+$')
-if epoch then redis.call('SET', KEYS[1], life .. ' ' .. ARGV[1] .. ',"epoch":' .. epoch .. '}', 'PXAT', ARGV[2]) end
+if epoch then redis.call('SET', KEYS[1], replication_id .. ' ' .. ARGV[1] .. ',"epoch":' .. epoch .. '}', 'PXAT', ARGV[2]) end
 return stop`
 
-/** One round trip: the token, the mirrored stop, and the mirrored generations of the client and the claim it names. */
-const FIND = `${LIFE}
+/** One round trip: the token, the cached stop, and the cached numbers of the token's client and claim. */
+const FIND = `${REPLICATION_ID}
 local saved, token = string.match(redis.call('GET', KEYS[1]) or '', '^(%w+) (.*)$')
-if saved ~= life then return false end
+if saved ~= replication_id then return false end
 local named = cjson.decode(token)
 local claim = named['claim'] and redis.call('GET', ARGV[1] .. named['claim']) or false
 return { token, redis.call('GET', ARGV[2]), redis.call('GET', ARGV[1] .. named['client']), claim }`
 
-/** The mirror only ever rises, whatever order the writers come in. A claim counts as no number. */
+/** Cached numbers only rise, in whatever order writers run. A lease in place of a number counts as 0. */
 const RAISE = `
 local known = tonumber(redis.call('GET', KEYS[1]) or '0') or 0
 redis.call('SET', KEYS[1], math.max(known, tonumber(ARGV[1])), 'EX', ARGV[2])`
@@ -64,22 +69,22 @@ epoch = math.max(tonumber(epoch or '0'), tonumber(ARGV[1]))
 before = math.max(tonumber(before or '0'), tonumber(ARGV[2]))
 redis.call('SET', KEYS[1], string.format('%.0f %.0f', epoch, before), 'EX', ARGV[3])`
 
-/** Writes the value only where the claim still stands: nobody raised, and nothing was lost, since it was made. */
-const SETTLE = `
+/** Writes the value only if the key still holds this loader's lease: no revocation and no loss of data came between. */
+const FILL = `
 if redis.call('GET', KEYS[1]) == ARGV[1] then redis.call('SET', KEYS[1], ARGV[2], 'EX', ARGV[3]) end`
-/** Longer than the authority may take to answer. */
-const CLAIM_TTL_SECONDS = 10
-/** Longer than any token lives, so that a number is never forgotten while a token that it ended could be found. */
-const MIRROR_TTL_SECONDS = 2 * 3600
+/** Longer than any query of the authority may take. */
+const LEASE_TTL_SECONDS = 10
+/** Longer than the lifetime of any token, so that a number outlasts every token that it revokes. */
+const CACHED_TTL_SECONDS = 2 * 3600
 const SCAN_BATCH = 1_000
-/** What is mirrored of a claim, which has no generation: all versions of this service write and read these numbers. */
+/** Cached in place of a generation for a claim, which has none. All versions of this service share these numbers. */
 const CLAIM_IS_LIVE = 1
 const CLAIM_HAS_ENDED = 2
 
 /**
- * Tokens in Redis, each with its time to live; a Redis that starts, or takes over, has none. Beside them stand mirrors of
- * the clients' generations and of the stop; where one has no number (Redis was flushed, the entry expired) the authority
- * is asked, and a client it does not know has no token.
+ * Opens the token store in Redis. Each token expires with its TTL, and none is valid after a restart or failover. A
+ * number that is not cached (Redis was flushed, or its TTL passed) is read from the authority; a client that the
+ * authority does not know has no valid token.
  *
  * @param prefix of every key, such as `auth:`
  */
@@ -92,38 +97,41 @@ export function redisTokenStore(
   const stopKey = `${deps.prefix}stop`
   const { authority } = deps
 
-  /** The authority may answer late, so what it says is kept only under a claim made before it was asked. */
-  async function askAuthority<T>(
+  /**
+   * Reads a value from the authority and caches it. A revocation may come between the two, so the value is cached only
+   * under a lease that was taken before it was read: a revocation overwrites the lease.
+   */
+  async function loadFromAuthority<T>(
     key: string,
-    ask: () => Promise<T>,
-    write: (answer: NonNullable<T>) => string,
+    read: () => Promise<T>,
+    write: (value: NonNullable<T>) => string,
   ): Promise<T> {
-    const claim = `claimed ${randomUUID()}`
-    const claimed = await redis.set(key, claim, 'EX', CLAIM_TTL_SECONDS, 'NX')
-    const answer = await ask()
-    if (claimed && answer !== undefined && answer !== null)
-      await redis.eval(SETTLE, 1, key, claim, write(answer), MIRROR_TTL_SECONDS)
-    return answer
+    const lease = `claimed ${randomUUID()}`
+    const isLeased = await redis.set(key, lease, 'EX', LEASE_TTL_SECONDS, 'NX')
+    const value = await read()
+    if (isLeased && value !== undefined && value !== null)
+      await redis.eval(FILL, 1, key, lease, write(value), CACHED_TTL_SECONDS)
+    return value
   }
 
-  const mirroredNumber = async (
-    mirrored: string | null,
+  const parseOrLoadNumber = async (
+    cached: string | null,
     id: string,
-    ask: () => Promise<number | undefined>,
-  ) => (/^\d+$/.test(mirrored ?? '') ? Number(mirrored) : askAuthority(generationPrefix + id, ask, String))
-  const generationFrom = (mirrored: string | null, id: AgentId) =>
-    mirroredNumber(mirrored, id, () => authority.generationOf(id))
-  const isLiveClaimFrom = async (mirrored: string | null, id: RegistrationId) => {
-    const ask = async () => ((await authority.isLiveClaim(id)) ? CLAIM_IS_LIVE : undefined)
-    return (await mirroredNumber(mirrored, id, ask)) === CLAIM_IS_LIVE
+    read: () => Promise<number | undefined>,
+  ) => (/^\d+$/.test(cached ?? '') ? Number(cached) : loadFromAuthority(generationPrefix + id, read, String))
+  const parseOrLoadGeneration = (cached: string | null, id: AgentId) =>
+    parseOrLoadNumber(cached, id, () => authority.findGeneration(id))
+  const isClaimLive = async (cached: string | null, id: RegistrationId) => {
+    const read = async () => ((await authority.isLiveClaim(id)) ? CLAIM_IS_LIVE : undefined)
+    return (await parseOrLoadNumber(cached, id, read)) === CLAIM_IS_LIVE
   }
-  const stopFrom = async (mirrored: string | null) =>
-    readStop(mirrored) ?? askAuthority(stopKey, authority.stop, writeStop)
+  const parseOrLoadStop = async (cached: string | null) =>
+    parseStop(cached) ?? loadFromAuthority(stopKey, authority.stop, formatStop)
 
   return {
     async save(hash, token) {
-      const saved = async (...epoch: number[]) =>
-        Mirrored.parse(
+      const runSave = async (...epoch: number[]) =>
+        Cached.parse(
           await runRedisScript(
             redis,
             SAVE,
@@ -132,13 +140,13 @@ export function redisTokenStore(
           ),
         )
       if (token.epoch !== undefined) {
-        await saved(token.epoch)
+        await runSave(token.epoch)
         return undefined
       }
-      const mirrored = readStop(await saved())
-      if (mirrored) return mirrored
-      const stop = await stopFrom(null)
-      await saved(stop.epoch)
+      const cached = parseStop(await runSave())
+      if (cached) return cached
+      const stop = await parseOrLoadStop(null)
+      await runSave(stop.epoch)
       return stop
     },
     async find(hash) {
@@ -146,26 +154,26 @@ export function redisTokenStore(
         await runRedisScript(redis, FIND, [tokenKey(hash)], [generationPrefix, stopKey]),
       )
       if (!found) return undefined
-      const [stored, mirroredStop, mirroredGeneration, mirroredClaim] = found
+      const [stored, cachedStop, cachedGeneration, cachedClaim] = found
       const token = toRecord(stored)
       if (token.expiresAt <= deps.now()) return undefined
-      const [stop, generation, isClaimLive] = await Promise.all([
-        stopFrom(mirroredStop),
-        generationFrom(mirroredGeneration, token.clientId),
-        token.claimId === undefined || isLiveClaimFrom(mirroredClaim, token.claimId),
+      const [stop, generation, isClaimValid] = await Promise.all([
+        parseOrLoadStop(cachedStop),
+        parseOrLoadGeneration(cachedGeneration, token.clientId),
+        token.claimId === undefined || isClaimLive(cachedClaim, token.claimId),
       ])
-      return generation === token.generation && isClaimLive && !isStopped(token, stop) ? token : undefined
+      return generation === token.generation && isClaimValid && !isStopped(token, stop) ? token : undefined
     },
     async revoke(hash) {
       await redis.del(tokenKey(hash))
     },
-    async endTokensOf(subject) {
+    async revokeTokensOf(subject) {
       const number = subject.kind === 'client' ? subject.generation : CLAIM_HAS_ENDED
-      await redis.eval(RAISE, 1, generationPrefix + subject.id, number, MIRROR_TTL_SECONDS)
+      await redis.eval(RAISE, 1, generationPrefix + subject.id, number, CACHED_TTL_SECONDS)
     },
-    stop: async () => stopFrom(await redis.get(stopKey)),
+    stop: async () => parseOrLoadStop(await redis.get(stopKey)),
     async raiseStop({ epoch, issuedBefore }) {
-      await redis.eval(RAISE_STOP, 1, stopKey, epoch, issuedBefore?.getTime() ?? 0, MIRROR_TTL_SECONDS)
+      await redis.eval(RAISE_STOP, 1, stopKey, epoch, issuedBefore?.getTime() ?? 0, CACHED_TTL_SECONDS)
     },
     async *all() {
       let cursor = '0'
@@ -181,15 +189,15 @@ export function redisTokenStore(
   }
 }
 
-/** `<epoch> <milliseconds>`; 0 stands for no time. Undefined for a claim, and where nothing is mirrored. */
-function readStop(mirrored: string | null): TokenStop | undefined {
-  const [, epoch, before] = /^(\d+) (\d+)$/.exec(mirrored ?? '') ?? []
+/** Parses `<epoch> <milliseconds>`, where 0 milliseconds mean no time. @returns undefined for a lease or no value */
+function parseStop(cached: string | null): TokenStop | undefined {
+  const [, epoch, before] = /^(\d+) (\d+)$/.exec(cached ?? '') ?? []
   if (epoch === undefined) return undefined
   return { epoch: Number(epoch), issuedBefore: before === '0' ? undefined : new Date(Number(before)) }
 }
-const writeStop = ({ epoch, issuedBefore }: TokenStop) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
+const formatStop = ({ epoch, issuedBefore }: TokenStop) => `${epoch} ${issuedBefore?.getTime() ?? 0}`
 
-/** The JSON of a token but for its epoch, which the script adds, and the brace after it. */
+/** Formats the JSON of a token without its epoch and closing brace, which `SAVE` appends. */
 const withoutEnd = (token: NewToken): string =>
   JSON.stringify({
     client: token.clientId,

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { openScratchRedis, type ScratchRedis } from '../../test/open-scratch-redis.ts'
-import { nobodyToTell } from '../revocation/revoker.ts'
+import { noOpRevoker } from '../revocation/revoker.ts'
 import { redisTokenStore } from './redis-token-store.ts'
 import { stopTokens, type UnconfirmedStop } from './stop-tokens.ts'
 import { newToken } from './token-store.contract.ts'
@@ -49,7 +49,7 @@ const isActive = async (hash: Buffer) => (await storeThatAsks().find(hash)) !== 
 const stop = (tokens: Partial<TokenStore> = {}) =>
   stopTokens(
     {
-      revoker: nobodyToTell,
+      revoker: noOpRevoker,
       stops: authority.stops,
       tokens: { ...storeThatAsks(), ...tokens },
       by,

@@ -1,3 +1,7 @@
+/*
+ * Emergency revocations in PostgreSQL, the authority on them, with an audit row for each. It records; `stop-tokens.ts`
+ * carries a revocation through to the token store and the APIs.
+ */
 import { type AgentId, err, ok, type Result } from '@plainpath/domain'
 import { type Database, type Pool, rowReader } from '@plainpath/postgres'
 import { z } from 'zod'
@@ -5,18 +9,18 @@ import { Actor, auditTable } from '../audit/audit-chain.ts'
 import type { AuthEvents } from '../events.ts'
 import type { TokenStop } from './token-store.ts'
 
-/** Which tokens are to end. */
+/** Which tokens to revoke. */
 export type StopScope =
   | { readonly kind: 'all-tokens' }
   | { readonly kind: 'issued-before'; readonly at: Date }
   | { readonly kind: 'client'; readonly clientId: AgentId }
 
-/** What the tokens' store must be told. */
+/** What to apply to the token store. */
 export type Stopped =
   | { readonly kind: 'stop'; readonly stop: TokenStop }
   | { readonly kind: 'client'; readonly clientId: AgentId; readonly generation: number }
 
-/** One stop, as it is hashed. */
+/** An audit entry, in the form that is hashed. */
 export const StopEntry = z.strictObject({
   at: z.iso.datetime(),
   by: Actor,
@@ -30,7 +34,7 @@ export const StopEntry = z.strictObject({
 export type StopEntry = z.infer<typeof StopEntry>
 
 export interface AppliedStop {
-  /** What had been stopped before. */
+  /** What was revoked before. */
   readonly before: TokenStop
   readonly stopped: Stopped
   /** Head of the audit afterwards; undefined for a trial. */
@@ -41,7 +45,7 @@ const AUDIT = auditTable('token_stop_audit')
 const StopRow = rowReader(z.object({ epoch: z.int(), issuedBefore: z.date().optional() }))
 export const STOP_COLUMNS = StopRow.columns
 
-/** What has been stopped, by the authority. */
+/** Reads what emergency revocations have revoked, from the authority. */
 export async function readStop(db: Database): Promise<TokenStop> {
   const { rows } = await db.query(`select ${STOP_COLUMNS} from token_stop`)
   return toStop(rows[0])
@@ -49,20 +53,18 @@ export async function readStop(db: Database): Promise<TokenStop> {
 
 export type StopStore = ReturnType<typeof stopStore>
 
-/**
- * The authority on what is stopped, and the audit of it, in Postgres. Every stop holds the lock of the one row of
- * `token_stop`, whichever tokens it is about.
- */
+/** Opens the store. Every stop locks the single row of `token_stop`, whichever tokens it is about. */
 export function stopStore(db: Pool, events: AuthEvents) {
   return {
-    /** Makes sure that no epoch is ever used twice, whatever becomes of the stop it is for. */
-    claimEpoch: () => claimEpoch(db),
+    /** Reserves the next epoch. It is never used again, even if the stop it is for fails. */
+    reserveEpoch: () => reserveEpoch(db),
     /**
-     * Applies one stop with its row in the audit: both or neither. `announce` runs before the change becomes visible; if
-     * it throws, nothing changed.
+     * Applies a stop and appends its audit row, in one transaction. `announce` runs before the commit; if it throws,
+     * nothing changes.
      *
-     * @param options.epoch claimed before, for `all-tokens`
-     * @param options.trial does the same, and undoes it
+     * @param options.epoch reserved before, for `all-tokens`
+     * @param options.trial applies the stop and rolls it back
+     * @returns why it was refused, as a sentence
      */
     async stop(
       scope: StopScope,
@@ -75,15 +77,15 @@ export function stopStore(db: Pool, events: AuthEvents) {
         const locked = await tx.query(`select ${STOP_COLUMNS} from token_stop for update`)
         const before = toStop(locked.rows[0])
         const now = await databaseNow(tx)
-        const refusal = refusalOf(scope, now)
+        const refusal = refuseFutureTime(scope, now)
         if (refusal !== undefined) return err(refusal)
         if (trial) await tx.query('savepoint trial')
-        const claimed = trial && scope.kind === 'all-tokens' ? await claimEpoch(tx) : epoch
-        const stopped = await apply(tx, scope, claimed ?? before.epoch)
+        const reserved = trial && scope.kind === 'all-tokens' ? await reserveEpoch(tx) : epoch
+        const stopped = await apply(tx, scope, reserved ?? before.epoch)
         if (trial) await tx.query('rollback to savepoint trial')
         if (!stopped.ok) return stopped
         if (trial) return ok({ before, stopped: stopped.value, head: undefined })
-        const head = await AUDIT.append(tx, entryOf(scope, stopped.value, { by, reason, now }))
+        const head = await AUDIT.append(tx, toEntry(scope, stopped.value, { by, reason, now }))
         await announce(stopped.value)
         return ok({ before, stopped: stopped.value, head })
       })
@@ -100,7 +102,7 @@ export function stopStore(db: Pool, events: AuthEvents) {
   }
 }
 
-async function claimEpoch(db: Database): Promise<number> {
+async function reserveEpoch(db: Database): Promise<number> {
   const { rows } = await db.query(
     `update token_stop set claimed = claimed + 1
      where set_config('synchronous_commit', 'on', true) = 'on' returning claimed`,
@@ -118,7 +120,7 @@ async function databaseNow(tx: Database): Promise<Date> {
   return z.object({ now: z.date() }).parse(rows[0]).now
 }
 
-const refusalOf = (scope: StopScope, now: Date): string | undefined =>
+const refuseFutureTime = (scope: StopScope, now: Date): string | undefined =>
   scope.kind === 'issued-before' && scope.at > now
     ? `${scope.at.toISOString()} is in the future: the database's clock says ${now.toISOString()}.`
     : undefined
@@ -129,7 +131,7 @@ async function apply(tx: Database, scope: StopScope, epoch: number): Promise<Res
       `update agents set generation = generation + 1 where id = $1 and status <> 'deleted' returning generation`,
       [scope.clientId],
     )
-    return ofClient(scope.clientId, rows[0]?.generation)
+    return toStoppedClient(scope.clientId, rows[0]?.generation)
   }
   const { rows } = await tx.query(
     `update token_stop set epoch = greatest(epoch, $1), issued_before = greatest(issued_before, $2)
@@ -139,7 +141,7 @@ async function apply(tx: Database, scope: StopScope, epoch: number): Promise<Res
   return ok({ kind: 'stop', stop: toStop(rows[0]) })
 }
 
-const ofClient = (
+const toStoppedClient = (
   clientId: Extract<StopScope, { kind: 'client' }>['clientId'],
   generation: number | undefined,
 ): Result<Stopped, string> =>
@@ -147,7 +149,7 @@ const ofClient = (
     ? err(`There is no agent ${clientId}, or it was deleted, and its tokens with it.`)
     : ok({ kind: 'client', clientId, generation })
 
-function entryOf(
+function toEntry(
   scope: StopScope,
   stopped: Stopped,
   { by, reason, now }: { by: Actor; reason: string; now: Date },

@@ -8,18 +8,18 @@ export interface StopEvidence {
   readonly stopped: Stopped
   /** Head of the audit afterwards; undefined for a trial. */
   readonly head: string | undefined
-  /** From the call until no request that begins finds such a token. */
+  /** From the call until no new request could succeed with such a token. */
   readonly endedMs: number
-  /** What the tokens' store says afterwards; undefined for a trial. */
+  /** What the token store reports afterwards; undefined for a trial. */
   readonly confirmed: TokenStop | undefined
-  /** How many tokens that were kept it ended; `complete` is false when there was no time to look at all. */
+  /** How many stored tokens it revoked; `complete` is false when counting them all would have taken over 10 s. */
   readonly ended: { readonly tokens: number; readonly complete: boolean }
 }
 
-/** How far a stop had come when a store failed. */
+/** How far a stop had got when a store failed. */
 export type StopProgress = 'unchanged' | 'unknown' | 'written'
 
-/** A store failed, so that nobody can say that the tokens are over. Doing it again is safe. */
+/** A store failed, so it is unknown whether the tokens are revoked everywhere. Repeating the stop is safe. */
 export class UnconfirmedStop extends Error {
   override readonly name = 'UnconfirmedStop'
   readonly progress: StopProgress
@@ -32,20 +32,20 @@ export class UnconfirmedStop extends Error {
 
 interface StopTokensDeps {
   readonly stops: StopStore
-  readonly tokens: Pick<TokenStore, 'stop' | 'raiseStop' | 'endTokensOf' | 'all'>
+  readonly tokens: Pick<TokenStore, 'stop' | 'raiseStop' | 'revokeTokensOf' | 'all'>
   readonly by: Actor
-  readonly revoker: Pick<Revoker, 'announceEnd'>
+  readonly revoker: Pick<Revoker, 'publishRevocation'>
 }
 
 const COUNT_MS = 10_000
 
 /**
- * Ends tokens; when it returns, no request that begins later succeeds with one of them anywhere, not even with one that
- * a process saves later although it began to issue it before (R-LIN).
+ * Revokes tokens: after it returns, no API accepts one of them in a new request, not even a token that a process with a
+ * stale cache saves later (R-LIN).
  *
- * As when an agent ends, the number is raised beside the tokens before the change commits, and again after it, since
- * the tokens' store may have lost the number in between and been told the old one. Killed in between, it has ended
- * the tokens or may be asked again.
+ * As in `endAgent`, the number in the token store is raised before the commit and again after it, since the store may
+ * have lost the number in between and reloaded the old one. If the process is killed midway, either the tokens are
+ * revoked or the command can be repeated.
  *
  * @throws {UnconfirmedStop} when a store fails
  */
@@ -57,18 +57,18 @@ export async function stopTokens(
   const startedAt = performance.now()
   let progress: StopProgress = 'unchanged'
   const announce = async (stopped: Stopped) => {
-    await tellStore(tokens, stopped)
+    await applyToTokenStore(tokens, stopped)
     progress = 'unknown'
   }
   try {
-    const epoch = scope.kind === 'all-tokens' && !trial ? await stops.claimEpoch() : undefined
+    const epoch = scope.kind === 'all-tokens' && !trial ? await stops.reserveEpoch() : undefined
     const done = await stops.stop(scope, { by, reason, epoch, trial }, announce)
     if (!done.ok) return done
     const { before, stopped, head } = done.value
     if (!trial) {
       progress = 'written'
-      await tellStore(tokens, stopped)
-      await revoker.announceEnd(
+      await applyToTokenStore(tokens, stopped)
+      await revoker.publishRevocation(
         stopped.kind === 'stop' ? { kind: 'everything' } : { kind: 'client', id: stopped.clientId },
       )
     }
@@ -81,10 +81,10 @@ export async function stopTokens(
   }
 }
 
-const tellStore = (tokens: StopTokensDeps['tokens'], stopped: Stopped) =>
+const applyToTokenStore = (tokens: StopTokensDeps['tokens'], stopped: Stopped) =>
   stopped.kind === 'stop'
     ? tokens.raiseStop(stopped.stop)
-    : tokens.endTokensOf({ kind: 'client', id: stopped.clientId, generation: stopped.generation })
+    : tokens.revokeTokensOf({ kind: 'client', id: stopped.clientId, generation: stopped.generation })
 
 async function countEnded(
   tokens: StopTokensDeps['tokens'],

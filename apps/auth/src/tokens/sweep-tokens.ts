@@ -1,6 +1,6 @@
 import { type Database, deleteBatch } from '@plainpath/postgres'
 
-/** Deletes at most 1 000 tokens that have expired. @returns how many went */
+/** Deletes at most 1 000 expired tokens. @returns how many */
 export const sweepTokens = (db: Database, now: Date): Promise<number> =>
   deleteBatch(db, { table: 'tokens', key: 'token_hash', where: 'expires_at <= $1 order by expires_at' }, [
     now,

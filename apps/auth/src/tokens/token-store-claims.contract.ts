@@ -6,7 +6,7 @@ import { exampleAttempt, exampleRedemption, linkMail } from '../../test/example-
 import type { Authority } from '../../test/open-authority.ts'
 import { postgresClaimAttempts } from '../claims/postgres-claim-attempts.ts'
 import { postgresClaims } from '../claims/postgres-claims.ts'
-import { nobodyToTell } from '../revocation/revoker.ts'
+import { noOpRevoker } from '../revocation/revoker.ts'
 import {
   newToken,
   type OpenedTokenStore,
@@ -37,7 +37,7 @@ export function describeTokensOfClaims(
       postgresClaims({
         ...deps(),
         tokens: store.tokens,
-        revoker: nobodyToTell,
+        revoker: noOpRevoker,
       })
     async function register() {
       const record = exampleAgent()
@@ -115,8 +115,8 @@ export function describeTokensOfClaims(
       const claimId = await claim(clientId)
       const deaf = postgresClaims({
         ...deps(),
-        tokens: { endTokensOf: () => Promise.reject(new Error('nobody hears')) },
-        revoker: nobodyToTell,
+        tokens: { revokeTokensOf: () => Promise.reject(new Error('nobody hears')) },
+        revoker: noOpRevoker,
       })
       await expect(deaf.end(claimId, 'person', store.clock.now)).rejects.toThrow('nobody hears')
       expect(await isActive(await issue(clientId, claimId))).toBe(true)

@@ -166,7 +166,7 @@ const dieBeforeStopping = () =>
   command('die before stopping everything', {
     check: () => true,
     async run(_model, { store }) {
-      await store.authority.stops.claimEpoch()
+      await store.authority.stops.reserveEpoch()
     },
   })
 

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import { type Authority, openAuthority } from '../../test/open-authority.ts'
 import { endAgent } from '../agents/end-agent.ts'
-import { nobodyToTell } from '../revocation/revoker.ts'
+import { noOpRevoker } from '../revocation/revoker.ts'
 import type { StopScope } from './stop-store.ts'
 import { stopTokens } from './stop-tokens.ts'
 import type { TokenRecord, TokenStore } from './token-store.ts'
@@ -36,7 +36,7 @@ export async function openUnderTest(
   const ending = {
     agents: authority.agents,
     tokens,
-    revoker: nobodyToTell,
+    revoker: noOpRevoker,
     cachedAgents: { forget: () => undefined },
   }
   const resources = opening.move()
@@ -47,7 +47,7 @@ export async function openUnderTest(
     stop: (scope) =>
       stopTokens(
         {
-          revoker: nobodyToTell,
+          revoker: noOpRevoker,
           stops: authority.stops,
           tokens,
           by: { user: 'rosa', host: 'desk' },

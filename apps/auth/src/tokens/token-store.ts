@@ -1,11 +1,16 @@
+/*
+ * What an access token is to its store, and the interface of the stores: `redis-token-store.ts`, or
+ * `postgres-token-store.ts` where there is no Redis. A store finds and revokes tokens; it does not decide who may have
+ * one, nor tell the APIs about revocations (`revocation/revoker.ts`).
+ */
 import { AgentId, RegistrationId } from '@plainpath/domain'
 import { z } from 'zod'
 
 export const TokenRecord = z.object({
   clientId: AgentId,
-  /** The client's generation as the issuing process knew it. */
+  /** The client's generation when it was authenticated. It rises whenever the client loses a credential. */
   generation: z.int(),
-  /** The epoch as it stood when the token was saved, or before. */
+  /** The revocation epoch when the token was saved, or an earlier one. */
   epoch: z.int(),
   /** Space separated. */
   scope: z.string(),
@@ -13,19 +18,19 @@ export const TokenRecord = z.object({
   /** Whole seconds. */
   issuedAt: z.date(),
   expiresAt: z.date(),
-  /** The claim that it was got under, if any: it ends with it. */
+  /** The claim that the token depends on, if any: revoking the claim revokes the token. */
   claimId: RegistrationId.optional(),
 })
 export type TokenRecord = Readonly<z.infer<typeof TokenRecord>>
 
-/** A token that is to be saved: without an epoch it gets the one that stands at that moment, in one step. */
+/** A token to save. Without `epoch`, the store assigns the current one in the same atomic step. */
 export type NewToken = Omit<TokenRecord, 'epoch'> & { readonly epoch?: number }
 
-/** What the emergency stop has ended so far. Both parts only rise. */
+/** What emergency revocations (the command `stop`) have revoked so far. Both parts only rise. */
 export interface TokenStop {
-  /** Tokens of a lower epoch are over. */
+  /** Tokens with a lower epoch are revoked. */
   readonly epoch: number
-  /** Tokens issued before are over; one that was issued in that very second lives. */
+  /** Tokens issued earlier are revoked; one issued in this very second is not. */
   readonly issuedBefore?: Date | undefined
 }
 
@@ -35,42 +40,42 @@ export const isStopped = (
 ): boolean => token.epoch < epoch || (issuedBefore !== undefined && token.issuedAt < issuedBefore)
 
 /**
- * Where access tokens live; of a token a store sees only its SHA-256. Every method throws when the store does not answer.
+ * Stores access tokens by their SHA-256, never in clear. Every method throws when the store is unavailable.
  *
- * `contract` suite: `token-store.contract.ts`.
+ * Each implementation passes `token-store.contract.ts`.
  */
 export interface TokenStore {
-  /** @returns what has been stopped, as it stood when the token got its epoch; undefined for one that came with it */
+  /** Saves a token. @returns the stop from which the token got its epoch; undefined for a token that brought its own */
   save(hash: Buffer, token: NewToken): Promise<TokenStop | undefined>
   /**
-   * The token, unless it expired, was revoked or stopped, or its client's generation is another than the one it
-   * carries.
+   * Finds a token, unless it is expired or revoked: itself, by an emergency revocation, with its claim, or because its
+   * client has another generation by now.
    */
   find(hash: Buffer): Promise<TokenRecord | undefined>
-  /** When it returns, no `find` that begins later gives the token. Unknown tokens are no error. */
+  /** Revokes one token: no `find` that begins after it returns finds it. An unknown token is no error. */
   revoke(hash: Buffer): Promise<void>
   /**
-   * Ends every token of the subject, also one that is saved later. It runs before the authority's own change commits, so
-   * the authority must not be asked.
+   * Revokes every token of the subject, including one that is saved later. The caller runs it before the authority
+   * commits the change, so an implementation must not read the authority.
    */
-  endTokensOf(subject: EndedSubject): Promise<void>
-  /** What has been stopped. */
+  revokeTokensOf(subject: RevokedSubject): Promise<void>
+  /** Reads what emergency revocations have revoked. */
   stop(): Promise<TokenStop>
-  /** Ends every token that was stopped, also one that is saved later. Runs as `endTokensOf` does. */
+  /** Revokes every token that `stop` covers, including one that is saved later. The caller runs it as `revokeTokensOf`. */
   raiseStop(stop: TokenStop): Promise<void>
-  /** Every token that is kept, in batches, each at least once; for counting, not for deciding. */
+  /** Iterates over the stored tokens in batches, each token at least once, revoked ones included: for counting only. */
   all(): AsyncIterable<readonly TokenRecord[]>
 }
 
-/** Whose tokens end: those of a client with a generation below this one, or all that were got under a claim. */
-export type EndedSubject =
+/** Whose tokens are revoked: those of a client with a lower generation than this one, or those that depend on a claim. */
+export type RevokedSubject =
   | { readonly kind: 'client'; readonly id: AgentId; readonly generation: number }
   | { readonly kind: 'claim'; readonly id: RegistrationId }
 
-/** Where it is decided which tokens are good; a token store keeps copies of these answers. */
+/** The authority on which tokens are valid: PostgreSQL. The Redis token store caches what it reads here. */
 export interface TokenAuthority {
-  /** Undefined for a client that is unknown or not active. */
-  generationOf(id: AgentId): Promise<number | undefined>
+  /** @returns undefined for a client that is unknown or not active */
+  findGeneration(id: AgentId): Promise<number | undefined>
   isLiveClaim(id: RegistrationId): Promise<boolean>
   stop(): Promise<TokenStop>
 }

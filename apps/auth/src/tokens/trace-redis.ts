@@ -1,14 +1,14 @@
 import { traced } from '@plainpath/tracing'
 import type { Redis } from 'ioredis'
 
-/** What the stores and limits send; a command that is not here has no span. */
+/** The commands that the stores and limits send. Other commands get no span. */
 const TRACED = ['eval', 'get', 'set', 'del', 'publish', 'mget', 'scan', 'ping'] as const
 
 type Send = (...args: unknown[]) => Promise<unknown>
 
 /**
- * A span for each command, under the request that sends it: its name, no key and no value. Around the methods and not
- * at the socket, where commands of several requests go out in one pipeline.
+ * Adds a span for each command under the request that sends it, with the command's name but no key and no value. It
+ * wraps the methods rather than the socket, where one pipeline carries the commands of several requests.
  */
 export function traceRedis(redis: Redis): void {
   for (const name of TRACED) {
