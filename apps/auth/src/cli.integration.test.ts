@@ -173,7 +173,7 @@ describe('agents', () => {
     const disabled = await run(`agents disable ${id}`)
     expect(disabled).toEqual({
       code: 0,
-      printed: `${id} is disabled; all its tokens have ended.`,
+      printed: `${id} is disabled; all its tokens are revoked.`,
       errors: expect.stringMatching(/^\{.*"event":"client-ended".*\}$/),
     })
     expect(await listed()).toMatchObject({ status: 'disabled' })
@@ -337,7 +337,7 @@ describe('a failure is one clear line, exit code 1:', () => {
   test.for(['agents list', 'keys list'])('no database for %s', async (args) => {
     const { code, printed, errors } = await run(args, { AUTH_DATABASE_URL: nowhere })
     expect([code, printed]).toEqual([1, ''])
-    expect(errors.split('\n').at(-1)).toBe('PostgreSQL or Redis does not answer (ECONNREFUSED).')
+    expect(errors.split('\n').at(-1)).toBe('PostgreSQL or Redis is unavailable (ECONNREFUSED).')
     expect(errors).not.toContain('Canary-pw')
   })
 
@@ -346,7 +346,7 @@ describe('a failure is one clear line, exit code 1:', () => {
     const { code, errors } = await run(`agents disable ${id}`, redis)
     expect([code, errors.split('\n').at(-1)]).toEqual([
       1,
-      'PostgreSQL or Redis does not answer (ECONNREFUSED).',
+      'PostgreSQL or Redis is unavailable (ECONNREFUSED).',
     ])
     expect(errors).not.toContain('Canary-pw')
     for (const words of ['agents list', 'claims list', 'keys list', 'stops', 'resource-servers list'])

@@ -63,7 +63,7 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
 }
 
 /**
- * The command line of the authorization server.
+ * Runs a command of the authorization server.
  *
  * @param words without `node` and the file
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
@@ -84,7 +84,7 @@ export function runAuthCommand(
     explain(error) {
       if (!isUnavailable(error) && !isRedisUnavailable(error)) return undefined
       const { code } = error as NodeJS.ErrnoException
-      return new Refusal(`PostgreSQL or Redis does not answer${code ? ` (${code})` : ''}.`)
+      return new Refusal(`PostgreSQL or Redis is unavailable${code ? ` (${code})` : ''}.`)
     },
   })
 }

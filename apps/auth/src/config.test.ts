@@ -38,7 +38,7 @@ function mistakes(env: Environment): readonly string[] {
   }
 }
 
-test('what is required is enough, and the rest has defaults', () => {
+test('needs only the required settings, and has defaults for the rest', () => {
   const { sealingKeys, hashKey, resourceServers, trustedProxies, ...values } = loadConfig(good)
   expect(values).toMatchObject({
     origin: 'https://plainpath.example',
@@ -85,16 +85,16 @@ test('reads every setting', () => {
   ])
 })
 
-test('leaves the variables of others alone', () => {
+test('ignores variables without its prefix', () => {
   expect(mistakes({ ...good, PATH: '/bin', RESOURCE_ORIGIN: 'x', AUTHORITY: 'x' })).toEqual([])
 })
 
-test('names everything that is missing at once', () => {
+test('names all missing settings at once', () => {
   const { AUTH_SMTP_URL: _smtp, ...required } = good
   expect(mistakes({})).toEqual(Object.keys(required).map((name) => `${name} is missing`))
 })
 
-test('an https origin needs a mail server, one on this machine has its outbox', () => {
+test('needs a mail server for an https origin, and an outbox directory for a local one', () => {
   const { AUTH_SMTP_URL: _smtp, ...without } = good
   expect(mistakes(without)).toEqual([
     expect.stringMatching(/^AUTH_SMTP_URL is missing: mail of an https origin/),
@@ -169,7 +169,7 @@ describe('refuses, without showing the value,', () => {
   })
 })
 
-test('all mistakes are told at once', () => {
+test('reports all mistakes at once', () => {
   const bad = { AUTH_PORT: 'x', AUTH_ORIGIN: 'x', AUTH_LIMITS_FACTOR: 'x', AUTH_OTHER: 'x' }
   expect(mistakes({ ...good, ...bad }).map((mistake) => mistake.split(' ')[0])).toEqual([
     'AUTH_OTHER',
@@ -191,6 +191,6 @@ test('README.md holds the table that "auth config list" prints', () => {
   expect(readme).toContain(`\n${settingsTable(SETTINGS)}\n`)
 })
 
-test('every setting says what it is', () => {
+test('describes every setting', () => {
   expect(settingRows(SETTINGS).filter(({ description }) => description.length < 10)).toEqual([])
 })

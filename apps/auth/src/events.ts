@@ -42,7 +42,7 @@ interface MeasuredEventData {
 
 type Listened<Data> = { [Name in keyof Data]: [Data[Name]] }
 
-/** What happens in this process, told by whatever does it once it is kept. Listeners are synchronous and never throw. */
+/** Events of this process, emitted after the change is stored. Listeners are synchronous and never throw. */
 export type AuthEvents = EventEmitter<Listened<SecurityEventData & MeasuredEventData>>
 
 export const createEvents = (): AuthEvents => new EventEmitter()
@@ -50,10 +50,9 @@ export const createEvents = (): AuthEvents => new EventEmitter()
 export const SECURITY_EVENT_NAMES = Object.keys(SECURITY_EVENTS) as SecurityEvent[]
 
 /**
- * Writes the line of the log that whoever watches over security waits for: `security event`, with the name of the event
- * and our own ids.
+ * Logs each security event as `security event`, with the name of the event and ids, for security monitoring.
  *
- * @param operator whoever runs a command, as the audits know them; absent in the server
+ * @param operator the operator who runs a command; absent in the server
  */
 export function logSecurityEvents(events: AuthEvents, log: Log, operator?: Actor): void {
   for (const event of SECURITY_EVENT_NAMES)

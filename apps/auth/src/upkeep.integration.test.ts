@@ -31,7 +31,7 @@ function eventsCountedBy(metrics: Metrics) {
   return events
 }
 
-test('ends by itself who is due, forgets what was left of them, and counts', async () => {
+test('expires unused agents, deletes their tombstones, and updates the counts', async () => {
   const metrics = createMetrics('test')
   const gauge = async (name: string) =>
     (await metrics.registry.getSingleMetric(name)?.get())?.values[0]?.value
@@ -54,7 +54,7 @@ test('ends by itself who is due, forgets what was left of them, and counts', asy
   await expect.poll(() => rows('expired_agents'), { timeout: 10_000 }).toBe(1)
 })
 
-test('shows when each sweep last succeeded, and that one does no more', async () => {
+test('shows when each sweep last succeeded, and that one has stopped succeeding', async () => {
   const metrics = createMetrics('test')
   const shown = async () => {
     const { values = [] } =

@@ -81,7 +81,7 @@ export function sweepRegularly(
   const sweeping = runRepeatedly(async (isStopped) => {
     try {
       // With a clock that is days ahead, everything would seem to have expired.
-      if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is wrong`)
+      if (!(await clockAgrees(db))) return log.warn(`${what} were not swept: the clock is not synchronised`)
       while ((await sweep(db, now())) > 0) if (isStopped()) return
       events.emit('swept', { what })
     } catch (error) {

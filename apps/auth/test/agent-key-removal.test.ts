@@ -48,7 +48,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     return rows[0]?.generation
   }
 
-  test('tokens that were got with a removed key end with it, at every instance', async () => {
+  test('revokes tokens issued for a removed key, at every instance', async () => {
     const agent = await registerKeys(auth)
     const held = [await tokenOf(agent), await tokenOf(agent, other)]
     const key = await newKey()
@@ -59,7 +59,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     for (const at of [auth, other]) expect(await activeAt(await tokenOf(renewed, at))).toEqual([true, true])
   })
 
-  test('so do those of a client that keeps another key, which gets a new one at once', async () => {
+  test('revokes them too for a client that keeps another key, which gets a new token at once', async () => {
     const [kept, leaked] = [await newKey(), await newKey()]
     const agent = await registerKeys(auth, kept, leaked)
     const token = await tokenOf({ ...agent, key: leaked })
@@ -68,7 +68,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     expect(await activeAt(await tokenOf(agent))).toEqual([true, true])
   })
 
-  test('a key that is only added ends no token; nor does another kid, another order, or the same set again', async () => {
+  test('revokes no token for an added key, another kid, another order, or the same set', async () => {
     const agent = await registerKeys(auth)
     const token = await tokenOf(agent)
     const added = await newKey('EdDSA')
@@ -84,7 +84,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     expect(await findGeneration(agent)).toBe(2)
   })
 
-  test('tokens that were got with a secret end when keys take its place', async () => {
+  test('revokes tokens issued for a secret when keys replace it', async () => {
     const agent = await register(auth)
     const token = await getToken(other, agent)
     const key = await newKey()
@@ -93,7 +93,7 @@ describe.for(TOKEN_PLACES)('PUT /api/agent/jwks, tokens in %s:', (tokens) => {
     expect(await activeAt(await tokenOf({ client_id: agent.client_id, key }))).toEqual([true, true])
   })
 
-  test('what an instance issues that has not heard of it has ended already', async () => {
+  test('rejects a token that an instance with a stale cache issues for a removed key', async () => {
     const [kept, removed] = [await newKey(), await newKey()]
     const agent = await registerKeys(auth, kept, removed)
     await tokenOf(agent, other)

@@ -59,7 +59,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     return { agent: { ...agent, client_secret: body.client_secret }, id: body.secret_id, answer }
   }
 
-  test('POST gives a second secret, once; both work, and GET lists them', async () => {
+  test('POST returns a second secret, once; both work, and GET lists them', async () => {
     const old = await register(auth)
     const { agent: renewed, id, answer } = await added(old)
     await expectSound(auth, { ...answer, text: '' })
@@ -85,7 +85,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
       for (const at of [auth, other]) await expect.poll(() => status(requestToken(at, each))).toBe(200)
   })
 
-  test('the old secret works for seven days, then not; the new one goes on', async () => {
+  test('accepts the old secret for seven days, and the new one after that', async () => {
     const old = await register(auth)
     await getToken(other, old)
     const { agent: renewed } = await added(old)
@@ -104,7 +104,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     clock.now = new Date()
   })
 
-  test('a secret that is ended opens nothing, anywhere, and its tokens end too', async () => {
+  test('rejects a removed secret and its tokens at every instance', async () => {
     const old = await register(auth)
     const token = await getToken(other, old)
     const { agent: renewed } = await added(old)
@@ -120,7 +120,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     }
   })
 
-  test('what an instance issues for an ended secret that has not heard of it is dead', async () => {
+  test('rejects a token issued for a removed secret by an instance with a stale cache', async () => {
     const old = await register(auth)
     await getToken(other, old)
     const { agent: renewed } = await added(old)
@@ -150,7 +150,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect((await added(agent)).answer.status).toBe(201)
   })
 
-  test('the last secret is not ended, and a third is not given', async () => {
+  test('refuses to remove the last secret, or to add a third', async () => {
     const agent = await register(auth)
     const [only] = await findSecrets(agent)
     const last = { status: 409, code: 'last-secret', error: 'last_secret', form: 'agent' } as const
@@ -172,7 +172,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect(rows).toHaveLength(1)
   })
 
-  test('of many that ask at once, one is given a secret', async () => {
+  test('gives a secret to one of many simultaneous requests', async () => {
     const agent = await register(auth)
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, index) => post(asAgent(agent), index % 2 ? auth : other)),
@@ -216,7 +216,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
     expect(await findSecrets(stranger)).toHaveLength(2)
   })
 
-  test('an agent with keys has no secrets, and a deleted one neither', async () => {
+  test('refuses secrets to an agent with keys, and to a deleted one', async () => {
     const keyed = await registerKeys(auth)
     const asKeyed = await inHeader(auth, keyed)
     const refused = await post(asKeyed)

@@ -31,7 +31,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     await auth[Symbol.asyncDispose]()
   })
 
-  test('GET tells the client what is known of it, and not its secret', async () => {
+  test('GET describes the client, without its secret', async () => {
     const answer = await send(auth.url, { path: '/api/agent', headers: asAgent(agent) })
     expect(answer.status).toBe(200)
     const { client_secret: _secret, ...known } = agent
@@ -45,7 +45,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     await expectSound(auth, { ...answer, text: answer.text.replace(String(agent['client_name']), '') })
   })
 
-  test('DELETE ends the client and all its tokens before it answers, and erases its name', async () => {
+  test('DELETE revokes the client and all its tokens before it responds, and erases its name', async () => {
     const ended = await register(auth, 'Canary name 7c1f')
     const ofIt = await Promise.all([getToken(auth, ended), getToken(auth, ended)])
     const kept = await getToken(auth, agent)
@@ -67,7 +67,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     expect(await dumpTables(auth.stores.db)).not.toContain('Canary name 7c1f')
   })
 
-  test('of deletions at once each is answered, and the client is gone', async () => {
+  test('responds to each of several simultaneous deletions, and deletes the client', async () => {
     const ended = await register(auth)
     const answers = await Promise.all(Array.from({ length: 5 }, () => deleteAgent(auth, ended)))
     expect(answers.map(({ status }) => status).filter((status) => status !== 401)).toContain(204)

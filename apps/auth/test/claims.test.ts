@@ -143,7 +143,7 @@ async function expectPage(page: Awaited<ReturnType<typeof look>>) {
   expect(page.text).not.toContain('example.org')
 }
 
-test('a scanner that opens every link of every mail changes nothing', async () => {
+test('nothing changes when a scanner opens every link of every mail', async () => {
   const attempt = await begin(under)
   await expect.poll(() => stateOf(attempt.id)).toMatchObject({ state: 'sent' })
   const rows = async () =>
@@ -225,7 +225,7 @@ test('a new attempt does not give ten more tries: ten a day for a mailbox, whoev
   expect(statuses.slice(10)).toEqual([410, 410, 410, 410, 410])
 })
 
-test('a code is good for ten minutes, and the next press gives another', async () => {
+test('a code is valid for ten minutes, and the next press gives another', async () => {
   const attempt = await begin(under)
   const first = await showCode(auth, attempt)
   under.clock.now = new Date(under.clock.now.getTime() + 10 * MINUTE_MS)
@@ -245,7 +245,7 @@ test('a code is good for ten minutes, and the next press gives another', async (
   expect((await complete(auth, attempt.agent, { otp: third })).status).toBe(200)
 })
 
-test('the code of one agent, address or attempt is good for no other', async () => {
+test('rejects the code of another agent, address or attempt', async () => {
   const [mine, theirs] = [await begin(under), await begin(under)]
   const otp = await showCode(auth, mine)
   expectProblem(await complete(auth, theirs.agent, { otp }), notShown)

@@ -33,7 +33,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     for (const each of [here, there, stores]) await each[Symbol.asyncDispose]()
   })
 
-  test('of ten uses at once of one assertion exactly one is good, at whichever instance', async () => {
+  test('accepts exactly one of ten simultaneous uses of an assertion, over both instances', async () => {
     const agent = await registerKeys(here)
     for (let round = 0; round < 5; round++) {
       const fields = asserted(await assertionOf(here, agent))
@@ -56,7 +56,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     expect(await using(other, 'the-same\n')).toBe(200)
   })
 
-  test('a spent assertion stays spent for as long as another of its time is good, whatever is swept', async () => {
+  test('rejects a used assertion as long as it would be valid, whatever is swept', async () => {
     const clock = { now: new Date() }
     await using timed = await startInstance(stores, { now: () => clock.now })
     const agent = await registerKeys(timed)
@@ -71,7 +71,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     expectProblem(await tokenFor(timed, asserted(await assertionOf(timed, agent, { exp }))), nobody)
   })
 
-  test('an assertion stays spent when the instance starts again and Redis forgets everything', async () => {
+  test('rejects a used assertion after a restart and a flushed Redis', async () => {
     const agent = await registerKeys(here)
     const first = await startInstance(stores)
     const fields = asserted(await assertionOf(first, agent))
@@ -95,7 +95,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     })
   }
 
-  test('a key that was replaced is over at an instance that has not heard of it', async () => {
+  test('rejects a replaced key at an instance with a stale cache', async () => {
     const agent = await registerKeys(here)
     expect((await tokenByKey(there, agent)).status).toBe(200)
     await stores.asOwner('alter table agents disable trigger agents_changed')
@@ -107,7 +107,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     }
   })
 
-  test('keys in place of a secret are heard of at the other instance', async () => {
+  test('accepts keys that replace a secret at the other instance', async () => {
     const agent = await register(here)
     expect((await requestToken(there, agent)).status).toBe(200)
     const key = await newKey()
@@ -118,7 +118,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
       .toBe(200)
   })
 
-  test('of two replacements at once one wins, whole', async () => {
+  test('applies one of two simultaneous replacements completely', async () => {
     const agent = await register(here)
     const keys = await Promise.all([newKey(), newKey()])
     const statuses = (await Promise.all(keys.map((key) => replaceKeys(agent, key)))).map(

@@ -31,7 +31,7 @@ const noted = async () => {
   return rows
 }
 
-test('that an agent is used, a revocation, a deletion and the use of an assertion are on disk before they are answered, whatever the server’s default', async () => {
+test('flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding, whatever the server’s default', async () => {
   const registered = () =>
     register(auth).then(
       () => true,

@@ -61,7 +61,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       clock.now.getTime()) /
     DAY_MS
 
-  test('registration, GET and every token say when the client ends', async () => {
+  test('registration, GET and every token say when the client expires', async () => {
     const agent = await register(auth)
     expect(agent['idle_expiry']).toBe(new Date(clock.now.getTime() + 7 * DAY_MS).toISOString())
     expect(expiryIn(await look(agent), 'idle_expiry')).toBe(7)
@@ -71,7 +71,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect(expiryIn(await look(agent, other), 'idle_expiry')).toBe(91)
   })
 
-  test('use is written once a day, by whichever instance, and not for each token', async () => {
+  test('records use once a day over all instances, not for each token', async () => {
     const agent = await register(auth)
     const version = async () => {
       const { rows } = await auth.stores.db.query<{ written: string; used: Date }>(
@@ -92,7 +92,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await version()).used).toEqual(clock.now)
   })
 
-  test('a client that never gets a token goes after 7 days, and its owner, only, is told so', async () => {
+  test('expires a client without a token after 7 days, and reveals it only to its owner', async () => {
     const [idle, used] = [await register(auth, 'Canary of the unused'), await register(auth)]
     await getToken(auth, used)
     wait(6.9)
@@ -114,7 +114,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect((await register(auth)).client_id).not.toBe(idle.client_id)
   })
 
-  test('to everybody else an expired client is like one that never was, is deleted, or has another secret', async () => {
+  test('without its credentials, an expired client looks like an unknown or deleted one', async () => {
     const [expired, deleted] = [await register(auth), await register(auth)]
     const secret = expired.client_secret
     expect((await deleteAgent(auth, deleted)).status).toBe(204)
@@ -135,7 +135,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expect(new Set(names).size).toBe(1)
   })
 
-  test('who shows the key of an expired client is told so, and another key is nobody’s', async () => {
+  test('reveals an expired client to a caller with its key, and not to one with another key', async () => {
     const [agent, stranger] = [await registerKeys(auth), await registerKeys(auth)]
     wait(7)
     expect(await expire()).toBeGreaterThan(0)
@@ -150,7 +150,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
     expectProblem(await ask(stranger.key), { ...NOBODY, form: 'agent' })
   })
 
-  test('a client that is used stays, whatever its age; unused for 90 days and a day it goes', async () => {
+  test('keeps a client that is used, and expires one unused for 91 days', async () => {
     const agent = await register(auth)
     for (let weeks = 0; weeks < 4; weeks += 1) {
       await getToken(auth, agent)
@@ -170,7 +170,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       .toBe((await requestToken(auth, { ...agent, client_secret: 'pps_wrong' })).text)
   })
 
-  test('an instance that has not heard gives no token to a client that expired', async () => {
+  test('an instance with a stale cache gives no token to an expired client', async () => {
     const agent = await register(auth)
     expect((await look(agent, other)).status).toBe(200)
     expect((await requestToken(other, { ...agent, client_secret: 'pps_wrong' })).status).toBe(401)

@@ -53,7 +53,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       headers: { ...SIGNED, ...asApi(auth), ...request.headers },
     })
 
-  test('says of an active token what its API must know, signed', async () => {
+  test('returns a signed description of an active token', async () => {
     const now = Date.now() / 1000
     const { payload, protectedHeader } = await introspect(auth, token)
     expect(protectedHeader).toEqual({
@@ -123,7 +123,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, token)).toBe(true)
   })
   test('a client secret is not active', () => expectInactive(agent.client_secret))
-  test('another API hears nothing of our tokens', async () => {
+  test('another API learns nothing about the token', async () => {
     await expectInactive(token, 'rs_other')
     expect(await isActive(auth, token)).toBe(true)
   })
@@ -169,14 +169,14 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(decodeProtectedHeader(answer.text)).toMatchObject({ typ: 'token-introspection+jwt' })
   })
 
-  test('an answer may be kept by nobody', async () => {
+  test('responses are not cacheable', async () => {
     const answer = await askAbout(auth, token)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()
     await expectSound(auth, answer)
   })
 
-  test('an answer of ours is no token, and no credential', async () => {
+  test('a response is neither a token nor a credential', async () => {
     const answer = (await askAbout(auth, token)).text
     await expectInactive(answer)
     await expectRefusal(auth, () => post({ headers: { authorization: `Bearer ${answer}` } }), nobody)
@@ -189,7 +189,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('nobody but a resource server is answered', async () => {
+  test('responds to resource servers only', async () => {
     const callers: Record<string, string>[] = [
       { authorization: '' },
       { authorization: `Bearer ${token}` },
@@ -262,7 +262,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     expectProblem(answer!, nobody)
   })
 
-  test('GET is 405, and the token in its address is logged by nobody', async () => {
+  test('rejects GET with 405, and does not log the token in its URL', async () => {
     const request = { path: `/oauth/introspect?token=${CANARY}`, headers: { ...SIGNED, ...asApi(auth) } }
     const expected = { status: 405, code: 'method-not-allowed', headers: { allow: /^POST$/ } }
     await expectRefusal(auth, () => send(auth.internalUrl, request), expected)

@@ -74,7 +74,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
   }
   const told = async (token: string) => (await introspect(auth, token)).payload.token_introspection
 
-  test('gives a token for the lent scopes, again and again, at any instance', async () => {
+  test('issues tokens for the lent scopes, repeatedly, at any instance', async () => {
     for (const at of [auth, other]) {
       const answer = await exchange({ assertion }, agent, at)
       expect([answer.status, JSON.parse(answer.text)]).toEqual([
@@ -119,7 +119,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect(await told(token)).not.toHaveProperty('registration_id')
   })
 
-  test('tells the address to an API that asks for it, and to no other', async () => {
+  test('returns the address only to an API that requests it', async () => {
     const token = await tokenFor(agent, assertion)
     const ask = (fields: Record<string, string>) =>
       send(auth.internalUrl, {
@@ -136,7 +136,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect((await askAbout(other, token)).status).toBe(200)
   })
 
-  test('the assertion is ours, for us, for this client, and holds no address', async () => {
+  test('the assertion is issued by and for this server, for this client, and holds no address', async () => {
     const jwks = createRemoteJWKSet(new URL('/oauth/jwks.json', auth.internalUrl))
     const { payload } = await jwtVerify(assertion, jwks, { typ: 'identity-assertion+jwt' })
     expect(payload).toEqual({
@@ -190,7 +190,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     )
   })
 
-  test('an assertion that was ended by itself is refused, and the next one is not', async () => {
+  test('rejects an assertion that was revoked by itself, and accepts the next one', async () => {
     const lent = await lending()
     await auth.stores.db.query('delete from identity_assertions where jti = $1', [
       decodeJwt(lent.assertion).jti,
@@ -199,7 +199,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     await tokenFor(lent.by, await getAssertion(auth, lent.by))
   })
 
-  test('of one claim the newest 20 assertions can be exchanged', async () => {
+  test('exchanges only the newest 20 assertions of a claim', async () => {
     const lent = await lending()
     await tokenFor(lent.by, lent.assertion)
     const more: string[] = []
@@ -225,7 +225,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect([await isActive(auth, ended), await isActive(auth, alive)]).toEqual([false, true])
   })
 
-  test('the client is told of its claim while it stands', async () => {
+  test('shows the client its claim while it is live', async () => {
     const described = async (by: Registered) =>
       JSON.parse((await send(auth.url, { path: '/api/agent', headers: asAgent(by) })).text) as object
     expect(await described(agent)).toMatchObject({
@@ -238,7 +238,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect(nobodys).not.toHaveProperty('registration_id')
   })
 
-  test('without a claim there is no assertion, and says how to get one', async () => {
+  test('issues no assertion without a claim, and says how to get one', async () => {
     const by = await register(auth)
     await expectRefusal(auth, () => requestAssertion(auth, by), {
       status: 409,
@@ -271,7 +271,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     },
   )
 
-  test('R-LIN an end that was written but told to nobody is told when the agent asks again', async () => {
+  test('R-LIN publishes an end that was stored but not published when the agent repeats the request', async () => {
     const lent = await lending()
     const token = await tokenFor(lent.by, lent.assertion)
     expect(await isActive(auth, token)).toBe(true)

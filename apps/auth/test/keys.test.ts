@@ -90,7 +90,7 @@ test('a rotation by its steps: every instance follows each, and the token lives 
   const verified = await keys('verify')
   expect(verified).toMatchObject({
     code: 0,
-    printed: expect.stringContaining('All is well: 2 keys, 2 instances'),
+    printed: expect.stringContaining('All checks passed: 2 keys, 2 running instances'),
   })
   expect((await ready(one)).body['keys']).toEqual({
     ring_version: (await ring()).ring_version,

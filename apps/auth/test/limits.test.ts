@@ -61,13 +61,13 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await signUp(auth, '203.0.113.2')).status).toBe(201)
   })
 
-  test('what a client writes before the gateway’s word does not help it', async () => {
+  test('ignores addresses that a client puts before the gateway’s in X-Forwarded-For', async () => {
     await using auth = await start('1')
     const answers = await times(25, (n) => signUp(auth, `198.51.100.${n}, 203.0.113.1`))
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('without a gateway no header changes the address', async () => {
+  test('ignores X-Forwarded-For without a trusted proxy', async () => {
     await using auth = await startAuth({ tokens, env: { AUTH_LIMITS_FACTOR: '1' } })
     const answers = await times(25, (n) =>
       send(auth.url, {
@@ -83,7 +83,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
   })
 
-  test('a whole IPv6 network of one subscriber is one address', async () => {
+  test('counts an IPv6 network of one subscriber as one address', async () => {
     await using auth = await start('1')
     const answers = await times(25, (n) => signUp(auth, `2001:db8:1:2::${(n + 1).toString(16)}`))
     expect(statuses(answers)).toEqual({ 201: 20, 429: 5 })
@@ -99,7 +99,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await requestToken(auth, other)).status).toBe(200)
   })
 
-  test('failed authentications are refused after 20, a right secret never', async () => {
+  test('limits failed authentications after 20, and never a correct secret', async () => {
     await using auth = await start('1')
     const [agent, other] = [await register(auth), await register(auth)]
     const answers = await times(25, () => tryAs(auth, agent.client_id, 'wrong'))
@@ -126,7 +126,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect((await tokenByKey(auth, agent)).status).toBe(200)
   })
 
-  test('failures over one IPv6 network are counted together', async () => {
+  test('counts failures over one IPv6 network together', async () => {
     await using auth = await start('1')
     const { client_id } = await register(auth)
     const answers = await times(25, (n) =>
@@ -158,7 +158,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(await countRows(auth.stores.db)).toMatchObject({ agents: 301 })
   })
 
-  test('an unknown client is counted like a known one', async () => {
+  test('counts an unknown client like a known one', async () => {
     await using auth = await start('1')
     const known = await register(auth)
     const seen = []
@@ -169,7 +169,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(seen).toEqual(['"client-authentication";r=19;', '"client-authentication";r=19;'])
   })
 
-  test('every endpoint announces and keeps its limits', async () => {
+  test('every endpoint announces and enforces its limits', async () => {
     await using auth = await start('0.001')
     const agent = await register(auth)
     const requests: [string, () => Promise<Answer>, Refusal][] = [
@@ -203,7 +203,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(auth.logged.join('')).not.toContain('127.0.0.1')
   })
 
-  test('introspection by a resource server is not limited', async () => {
+  test('does not limit introspection by a resource server', async () => {
     await using auth = await start('0.001')
     const agent = await register(auth)
     const token = await getToken(auth, agent)

@@ -51,18 +51,18 @@ describe.for(TOKEN_PLACES)(
       await auth?.[Symbol.asyncDispose]()
     })
 
-    test('who waits is refused, and it lives', async () => {
+    test('rejects queued requests, and stays live', async () => {
       expectProblem(await requestToken(auth, stuck[0]!), unavailable)
       expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     })
 
-    test('a revocation, the end of a claim and a deletion are carried out', async () => {
+    test('carries out a revocation, the end of a claim and a deletion', async () => {
       expect((await revoke(auth, claiming, revoked)).status).toBe(200)
       expect((await endClaim(auth, claiming)).status).toBe(204)
       expect((await deleteAgent(auth, ending)).status).toBe(204)
     })
 
-    test('and afterwards all is as before, and what was ended has ended', async () => {
+    test('recovers afterwards, and what was revoked stays revoked', async () => {
       letGo.resolve()
       await pressure
       expect(await isActive(auth, revoked)).toBe(false)

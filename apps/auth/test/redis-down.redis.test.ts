@@ -68,17 +68,17 @@ describe.for([
     }
   })
 
-  test('a registration needs Postgres only, and limits are counted in the process', async () => {
+  test('registration needs PostgreSQL only, and limits are counted in the process', async () => {
     expect((await send(auth.url, { method: 'POST', path: '/api/agent/register' })).status).toBe(201)
     expect(auth.logged.join('')).toContain('limits are counted in this process only')
   })
 
-  test('a wrong secret is 401 as ever, and the documents are answered', async () => {
+  test('rejects a wrong secret with 401, and serves the documents', async () => {
     expect((await requestToken(auth, { ...agent, client_secret: 'wrong' })).status).toBe(401)
     expect((await send(auth.url, { path: '/oauth/jwks.json' })).status).toBe(200)
   })
 
-  test('it is alive and not ready', async () => {
+  test('is live and not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     const ready = await send(auth.operationsUrl, { path: '/ready' })
     expect(JSON.parse(ready.text)).toMatchObject({
@@ -87,14 +87,14 @@ describe.for([
     })
   })
 
-  test('and it is itself again, without a restart, once Redis is', async () => {
+  test('recovers without a restart once Redis is available', async () => {
     await proxy.restore()
     await recovered()
     expect(await isActive(auth, token)).toBe(true)
   })
 })
 
-test('a client whose deletion was answered 503 lives on or is gone, and can be deleted', async () => {
+test('a client whose deletion got 503 is active or deleted, and can be deleted', async () => {
   const client = await register(auth)
   const ofIt = await getToken(auth, client)
   await proxy.refuse()

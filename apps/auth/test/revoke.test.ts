@@ -32,7 +32,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
       headers: { ...asAgent(agent), ...request.headers },
     })
 
-  test('ends also what a change half way through has made dead for now, which would come back', async () => {
+  test('also revokes a token that an unfinished change hides for now', async () => {
     const changed = await register(auth)
     const [token, kept] = [await getToken(auth, changed), await getToken(auth, changed)]
     const raise = (by: number) =>
@@ -49,7 +49,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('ends the token before it answers', async () => {
+  test('revokes the token before it responds', async () => {
     const [token, kept] = [await getToken(auth, agent), await getToken(auth, agent)]
     const answer = await revoke(auth, agent, token)
     expect([answer.status, answer.text]).toEqual([200, ''])
@@ -72,7 +72,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await countStored(auth)).toEqual(before)
   })
 
-  test('a token that was revoked already is no error', async () => {
+  test('accepts a token that was revoked before', async () => {
     const token = await getToken(auth, agent)
     expect((await revoke(auth, agent, token)).status).toBe(200)
     expect((await revoke(auth, agent, token)).status).toBe(200)
@@ -85,7 +85,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('a client that authenticates in the form revokes too', async () => {
+  test('revokes for a client that authenticates in the form', async () => {
     const token = await getToken(auth, agent)
     const { client_id, client_secret } = agent
     const answer = await send(auth.url, {
@@ -97,7 +97,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(await isActive(auth, token)).toBe(false)
   })
 
-  test('the token of another client is refused, and lives', async () => {
+  test('rejects the token of another client, which stays active', async () => {
     const token = await getToken(auth, other)
     await expectRefusal(auth, () => revoke(auth, agent, token), { status: 400, code: 'foreign-token' })
     expect(await isActive(auth, token)).toBe(true)
@@ -114,7 +114,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => post({ headers, body: new URLSearchParams({ token }) }), nobody)
     expect(await isActive(auth, token)).toBe(true)
   })
-  test('a wrong secret ends nothing', async () => {
+  test('revokes nothing with a wrong secret', async () => {
     const token = await getToken(auth, agent)
     const wrong = { ...agent, client_secret: other.client_secret }
     await expectRefusal(auth, () => revoke(auth, wrong, token), nobody)
@@ -135,7 +135,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect(auth.logged.join('')).not.toContain(CANARY)
   })
 
-  test('refuses a token sent twice, and ends neither', async () => {
+  test('rejects two token parameters, and revokes neither', async () => {
     const [first, second] = [await getToken(auth, agent), await getToken(auth, agent)]
     await expectRefusal(auth, () => post(form(`token=${first}&token=${second}`)), invalid)
     expect([await isActive(auth, first), await isActive(auth, second)]).toEqual([true, true])
@@ -146,7 +146,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     await expectRefusal(auth, () => send(auth.url, { method, path: '/oauth/revoke' }), expected)
   })
 
-  test('of many at once with look-ups, none that begins afterwards finds the token', async () => {
+  test('no introspection that begins afterwards finds the token, under concurrency', async () => {
     const token = await getToken(auth, agent)
     let revokedAt = Number.POSITIVE_INFINITY
     const looks = Array.from({ length: 30 }, async () => {

@@ -55,13 +55,13 @@ export function describeStopCommand(
         await Promise.all(system.instances.flatMap((each) => tokens.map((token) => isActive(each, token))))
       ).some(Boolean)
 
-    test('--all-tokens ends them at every instance, says what it did, and clients go on with new ones', async () => {
+    test('--all-tokens revokes them at every instance, says what it did, and lets clients get new ones', async () => {
       const [one, two] = [await knownToBoth(), await knownToBoth()]
       const tokens = [...one.tokens, ...two.tokens]
       const tried = await system.auth('stop --all-tokens --reason a+drill --dry-run')
       expect(tried).toMatchObject({
         code: 0,
-        printed: expect.stringMatching(/^Would end all tokens: 4 tokens/),
+        printed: expect.stringMatching(/^Would revoke all tokens: 4 tokens/),
       })
       expect(await activeAnywhere(tokens)).toBe(true)
       const done = await system.auth('stop --all-tokens --reason a+drill --json')
@@ -84,14 +84,14 @@ export function describeStopCommand(
       }
     })
 
-    test('--client ends the tokens of one agent alone, which may get new ones', async () => {
+    test('--client revokes the tokens of one agent alone, which may get new ones', async () => {
       const [stopped, other] = [await knownToBoth(), await knownToBoth()]
       const id = stopped.agent.client_id
       const done = await system.auth(`stop --client ${id} --reason its+log+leaked`)
       expect(await activeAnywhere(stopped.tokens)).toBe(false)
       expect(await activeAnywhere(other.tokens)).toBe(true)
       expect(done.code).toBe(0)
-      expect(done.printed).toMatch(new RegExp(`^Ended the tokens of ${id}: 2 tokens, after \\d+ ms\\.`))
+      expect(done.printed).toMatch(new RegExp(`^Revoked the tokens of ${id}: 2 tokens, after \\d+ ms\\.`))
       expect(done.printed).toContain(`agents disable ${id}`)
       await expect
         .poll(async () => isActive(system.instances[1], await getToken(system.instances[0], stopped.agent)), {
@@ -100,7 +100,7 @@ export function describeStopCommand(
         .toBe(true)
     })
 
-    test('--issued-before ends what is older, and refuses a time to come', async () => {
+    test('--issued-before revokes older tokens, and rejects a time in the future', async () => {
       const { agent, tokens } = await knownToBoth()
       const soon = new Date(Math.ceil(Date.now() / 1000) * 1000 + 60_000).toISOString()
       const refused = await system.auth(`stop --issued-before ${soon} --reason a+drill --json`)
@@ -123,7 +123,7 @@ export function describeStopCommand(
       expect(await isActive(system.instances[1], token)).toBe(true)
     })
 
-    test('what is issued while all is stopped does not survive the next stop, and what came before it none', async () => {
+    test('tokens issued during a stop are revoked by the next one, and those from before by both', async () => {
       const { agent } = await knownToBoth()
       const early = await getToken(system.instances[1], agent)
       const issuing = Array.from({ length: 30 }, (_, n) =>
@@ -150,7 +150,7 @@ export function describeStopCommand(
       expect(await activeAnywhere(tokens)).toBe(true)
     })
 
-    test('every stop is in an audit that finds what was changed', async () => {
+    test('records every stop in an audit that detects changes', async () => {
       const before = JSON.parse((await system.auth('stops --json')).printed) as unknown[]
       await system.auth('stop --all-tokens --reason first')
       const { head } = JSON.parse((await system.auth('stops --verify --json')).printed) as { head: string }
@@ -171,12 +171,12 @@ export function describeStopCommand(
       expect((await system.auth('stops --verify')).code).toBe(1)
     })
 
-    test('without PostgreSQL nothing is stopped, and it says so', async () => {
+    test('without PostgreSQL revokes nothing, and says so', async () => {
       const { tokens } = await knownToBoth()
       const nowhere = { AUTH_DATABASE_URL: 'postgres://auth:Canary-pw@127.0.0.1:1/auth' }
       const failed = await system.auth('stop --all-tokens --reason a+drill', nowhere)
       expect([failed.code, failed.printed]).toEqual([1, ''])
-      expect(failed.errors).toMatch(/Nothing is written.*Run the same command again\.$/)
+      expect(failed.errors).toMatch(/Nothing was stored.*Run the same command again\.$/)
       expect(failed.errors).not.toContain('Canary-pw')
       expect(await activeAnywhere(tokens)).toBe(true)
       expect((await system.auth('stop --all-tokens --reason again')).code).toBe(0)

@@ -60,21 +60,21 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       expect((await send(here.url, { path })).text).toBe((await send(there.url, { path })).text)
   })
 
-  test('a token that is revoked at one is over at the other', async () => {
+  test('a token revoked at one instance is rejected at the other', async () => {
     const { agent, token } = await knownToBoth()
     expect(await activeAt(token)).toEqual([true, true])
     expect((await revoke(there, agent, token)).status).toBe(200)
     expect(await activeAt(token)).toEqual([false, false])
   })
 
-  test('a client that is deleted at one is over at the other, with all its tokens', async () => {
+  test('a client deleted at one instance is rejected at the other, with all its tokens', async () => {
     const { agent, token } = await knownToBoth()
     expect((await deleteAgent(there, agent)).status).toBe(204)
     expect(await activeAt(token)).toEqual([false, false])
     await expect.poll(async () => (await requestToken(here, agent)).status).toBe(401)
   })
 
-  test('a deleted client’s tokens are dead, also one that was issued where nobody had heard', async () => {
+  test('rejects a deleted client’s tokens, also one issued by an instance with a stale cache', async () => {
     const { agent, token } = await knownToBoth()
     await whileNobodyHears(async () => {
       expect((await deleteAgent(there, agent)).status).toBe(204)
@@ -84,7 +84,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     })
   })
 
-  test('what is issued during a deletion is dead once it was answered', async () => {
+  test('rejects tokens issued during a deletion once its response is sent', async () => {
     const { agent } = await knownToBoth()
     const issuing = Array.from({ length: 20 }, () => requestToken(here, agent))
     expect((await deleteAgent(there, agent)).status).toBe(204)
@@ -96,7 +96,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     }
   })
 
-  test('a revocation reaches a token that is newer than what the instance knows of its client', async () => {
+  test('revokes a token that is newer than the instance’s cached client', async () => {
     const { agent } = await knownToBoth()
     await whileNobodyHears(async () => {
       await setStatus(agent, 'disabled')
@@ -111,7 +111,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
     })
   })
 
-  test('a change of a row is heard by both', async () => {
+  test('both receive the notification of a changed row', async () => {
     const { agent } = await knownToBoth()
     await setStatus(agent, 'disabled')
     for (const each of [here, there])
@@ -121,7 +121,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       await expect.poll(async () => (await requestToken(each, agent)).status).toBe(200)
   })
 
-  test('what was missed while the ear was cut off is asked for afterwards', async () => {
+  test('reads what changed while notifications were disconnected', async () => {
     const { agent } = await knownToBoth()
     await whileNobodyHears(async () => {
       await setStatus(agent, 'disabled')
@@ -135,7 +135,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
 })
 
 describe.for(TOKEN_PLACES.filter((place) => place === 'Redis'))('two instances that share %s', (tokens) => {
-  test('keep a limit together', async () => {
+  test('share a limit', async () => {
     await using stores = await openAuthStores(tokens)
     await using first = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })
     await using second = await startInstance(stores, { env: { AUTH_LIMITS_FACTOR: '1' } })

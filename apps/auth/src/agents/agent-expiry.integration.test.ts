@@ -141,7 +141,7 @@ describe('an agent expires', () => {
   })
 })
 
-test('of what is left of expired agents the oldest goes when it is too much', async () => {
+test('deletes the oldest tombstones when there are too many', async () => {
   for (const hours of [0, 1, 2]) await added({ registeredAt: after(hours * HOUR_MS) })
   for (const hours of [0, 1, 2]) expect(await expire(after(7 * DAY_MS + hours * HOUR_MS))).toHaveLength(1)
   const now = after(8 * DAY_MS)
@@ -153,7 +153,7 @@ test('of what is left of expired agents the oldest goes when it is too much', as
   expect(rows.map(({ expired_at }) => expired_at)).toEqual([1, 2].map((n) => after(7 * DAY_MS + n * HOUR_MS)))
 })
 
-test('a great many go in batches, and several processes may do it at once', async () => {
+test('expires many agents in batches, also from several processes at once', async () => {
   await authority.db.query(
     `insert into agents (id, scopes, status, registered_at, last_used_at)
      select 'agt_' || lpad(number::text, 22, '0'), '{guides:read}', 'active', $1, null from generate_series(1, 450) number`,
@@ -204,7 +204,7 @@ const Step = fc.oneof(
   },
 )
 
-test('in a flood the oldest that were never used go, none younger than an hour, nobody with a token, and all can register', async () => {
+test('in a flood, expires the oldest unused agents, none younger than an hour and none with a token, while registration goes on', async () => {
   const bound = 3
   await fc.assert(
     fc.asyncProperty(fc.array(Step, { minLength: 4, maxLength: 25 }), async (steps) => {
@@ -244,7 +244,7 @@ test('in a flood the oldest that were never used go, none younger than an hour, 
   )
 }, 120_000)
 
-test('the counts of all kinds', async () => {
+test('counts agents of each kind', async () => {
   await added()
   await added({ lastUsedAt: START })
   const disabled = await added()

@@ -18,18 +18,18 @@ async function added(members: Parameters<typeof exampleAgent>[0] = {}) {
   return record
 }
 
-test('gives back what was added', async () => {
+test('finds an agent that was added', async () => {
   const named = await added({ name: 'Atlas ✨' })
   const unnamed = await added()
   expect(await authority.agents.find(named.agent.id)).toEqual(named)
   expect(await authority.agents.find(unnamed.agent.id)).toEqual(unnamed)
 })
 
-test('knows no agent that was not added', async () => {
+test('finds no agent that was not added', async () => {
   expect(await authority.agents.find(exampleAgent().agent.id)).toBeUndefined()
 })
 
-test('an agent whose secret cannot be kept is not kept either', async () => {
+test('does not store an agent whose secret cannot be stored', async () => {
   const first = await added()
   const second = exampleAgent()
   const before = await countRows(authority.db)
@@ -40,13 +40,13 @@ test('an agent whose secret cannot be kept is not kept either', async () => {
   expect(await countRows(authority.db)).toEqual(before)
 })
 
-test('a name is in no table in clear', async () => {
+test('stores no name in clear', async () => {
   const name = `Canary ${exampleAgent().agent.id}`
   await added({ name })
   expect(await dumpTables(authority.db)).not.toContain(name)
 })
 
-test('a name opens in the row of its own agent only', async () => {
+test('decrypts a name only in the row of its own agent', async () => {
   const [one, other] = [await added({ name: 'One' }), await added({ name: 'Other' })]
   await authority.db.query(
     'update agents set name_sealed = (select name_sealed from agents where id = $2) where id = $1',
@@ -66,7 +66,7 @@ test('a disabled agent keeps its name and secrets under a higher generation', as
   })
 })
 
-test('a deleted agent keeps neither name nor secrets, and its id stays taken', async () => {
+test('erases name and secrets of a deleted agent, and keeps its id taken', async () => {
   const { agent, secrets } = await added({ name: 'Atlas' })
   expect(await authority.agents.end(agent.id, 'deleted', silent)).toBe(2)
   const { name: _erased, ...left } = agent
@@ -77,7 +77,7 @@ test('a deleted agent keeps neither name nor secrets, and its id stays taken', a
   await expect(authority.agents.add({ agent, secrets })).rejects.toThrow('agents_pkey')
 })
 
-test('what is deleted cannot be ended or enabled again, nor can what never was', async () => {
+test('neither ends nor enables a deleted or unknown agent', async () => {
   const { agent } = await added()
   await authority.agents.end(agent.id, 'deleted', silent)
   for (const id of [agent.id, exampleAgent().agent.id]) {
@@ -87,7 +87,7 @@ test('what is deleted cannot be ended or enabled again, nor can what never was',
   }
 })
 
-test('enabling lets the generation stay, and works for a disabled agent only', async () => {
+test('keeps the generation when enabling, which works for a disabled agent only', async () => {
   const { agent } = await added()
   expect(await authority.agents.enable(agent.id, new Date())).toBe(false)
   await authority.agents.end(agent.id, 'disabled', silent)
@@ -95,7 +95,7 @@ test('enabling lets the generation stay, and works for a disabled agent only', a
   expect((await authority.agents.find(agent.id))?.agent).toMatchObject({ status: 'active', generation: 2 })
 })
 
-test('the new generation is announced before anybody can see the change', async () => {
+test('announces the new generation before the change is visible', async () => {
   const { agent } = await added()
   const seen: unknown[] = []
   await authority.agents.end(agent.id, 'deleted', async (generation) => {
@@ -105,14 +105,14 @@ test('the new generation is announced before anybody can see the change', async 
   expect(seen).toEqual([2, 1, 'active'])
 })
 
-test('an end whose announcement fails changes nothing', async () => {
+test('changes nothing when the announcement fails', async () => {
   const record = await added({ name: 'Atlas' })
   const end = authority.agents.end(record.agent.id, 'deleted', () => Promise.reject(new Error('no Redis')))
   await expect(end).rejects.toThrow('no Redis')
   expect(await authority.agents.find(record.agent.id)).toEqual(record)
 })
 
-test('lists the newest first, as many as asked for', async () => {
+test('lists the newest agents first, up to the limit', async () => {
   const days = ['2030-01-01', '2030-01-03', '2030-01-02']
   const agents = await Promise.all(days.map((day) => added({ registeredAt: new Date(day) })))
   const [oldest, newest, middle] = agents.map(({ agent }) => agent.id)
@@ -120,14 +120,14 @@ test('lists the newest first, as many as asked for', async () => {
   expect((await authority.agents.list(3)).map(({ id }) => id)).toEqual([newest, middle, oldest])
 })
 
-test('a row that is no agent is refused, not guessed', async () => {
+test('rejects a row that is not a valid agent', async () => {
   const { agent } = await added()
   await authority.db.query(`update agents set scopes = '{everything}' where id = $1`, [agent.id])
   await expect(authority.agents.find(agent.id)).rejects.toThrow('scopes')
   await authority.db.query(`update agents set scopes = '{guides:read}' where id = $1`, [agent.id])
 })
 
-test('every change of an agent or its secrets is told to all processes, with its id', async () => {
+test('notifies all processes of each change of an agent or its secrets', async () => {
   const heard: string[] = []
   await using _listening = await listen(
     authority.database.appUrl,
@@ -147,7 +147,7 @@ test('every change of an agent or its secrets is told to all processes, with its
   }
 })
 
-test('names move to the newest key-encryption key, after which the old one is not needed', async () => {
+test('re-encrypts names under the newest key-encryption key, after which the old one is not needed', async () => {
   await using other = await openAuthority()
   const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
   const under = (text: string) => parseKeyEncryptionKeys(text)
@@ -169,7 +169,7 @@ test('names move to the newest key-encryption key, after which the old one is no
   await expect(agentsUnder(old).rewrapNames({ trial: false })).rejects.toThrow(SealError)
 })
 
-test('an end is told once it is kept, and not when its announcement fails', async () => {
+test('emits an event once the end is committed, and none when its announcement fails', async () => {
   const told: unknown[] = []
   const tell = (ids: unknown) => void told.push(ids)
   authority.events.on('client-ended', tell)

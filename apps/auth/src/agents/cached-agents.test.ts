@@ -33,7 +33,7 @@ function underTest() {
   }
 }
 
-test('asks the store once for any number of simultaneous look-ups', async () => {
+test('reads the store once for simultaneous loads', async () => {
   const { agents, asked, rows } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
@@ -42,7 +42,7 @@ test('asks the store once for any number of simultaneous look-ups', async () => 
   expect(asked).toHaveLength(1)
 })
 
-test('what must not wait for others asks for itself, and is remembered', async () => {
+test('loads by itself for a caller that must not wait, and caches the result', async () => {
   const { agents, alone, asked, rows, hold, answerLatest } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
@@ -58,7 +58,7 @@ test('what must not wait for others asks for itself, and is remembered', async (
   await stuck
 })
 
-test('knows an agent for 30 seconds, and for 2 that there is none', async () => {
+test('caches an agent for 30 seconds, and a miss for 2', async () => {
   const { agents, asked, clock, rows } = underTest()
   const [known, unknown] = [exampleAgent(), exampleAgent()]
   rows.set(known.agent.id, known)
@@ -75,7 +75,7 @@ test('knows an agent for 30 seconds, and for 2 that there is none', async () => 
   expect(asked.filter((id) => id === known.agent.id)).toHaveLength(2)
 })
 
-test('a notice makes it ask again', async () => {
+test('reads again after a notification', async () => {
   const { agents, rows } = underTest()
   const record = exampleAgent()
   const id = record.agent.id
@@ -111,7 +111,7 @@ test.for([
   },
 )
 
-test('a look-up that fails is not kept', async () => {
+test('does not cache a load that fails', async () => {
   const answers = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
   const agents = cachedAgents({ find: () => answers.shift() ?? Promise.resolve(undefined) })
   const { id } = exampleAgent().agent
@@ -119,7 +119,7 @@ test('a look-up that fails is not kept', async () => {
   expect(await agents.find(id)).toBeUndefined()
 })
 
-test('never holds more than 10 000 agents', async () => {
+test('holds at most 10 000 agents', async () => {
   const { agents, asked } = underTest()
   const first = exampleAgent().agent.id
   await agents.find(first)

@@ -15,7 +15,7 @@ type KeySet = readonly { readonly pair: number; readonly kid: string }[]
 const keysOf = (set: KeySet) => set.map(({ pair, kid }): AgentKey => ({ ...PAIRS[pair]!, kid }))
 const has = (set: KeySet, number: number) => set.some(({ pair }) => pair === number)
 
-test('a set removes what it lacks, and each new key without a proof is unproven, whatever the names of keys', () => {
+test('reports removed keys and new keys without a proof, whatever their kids', () => {
   fc.assert(
     fc.property(sets, sets, sets, (before, after, proven) => {
       const proofs = keysOf(proven).map((key) => ({ key }))
@@ -27,6 +27,6 @@ test('a set removes what it lacks, and each new key without a proof is unproven,
   )
 })
 
-test('keys in place of a secret remove it', () => {
+test('reports a secret as removed when keys replace it', () => {
   expect(compareKeys([], [exampleKey('one')], [])).toEqual({ removes: true, unproven: ['one'] })
 })

@@ -39,7 +39,7 @@ async function ending(fails: 'end' | 'second raise' | 'announce' | 'nothing') {
   return [...done, outcome]
 }
 
-test('the number is raised before the commit and after it, then this process forgets, then APIs are told', async () => {
+test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
   expect(await ending('nothing')).toEqual(['raise', 'commit', 'raise', 'forget', 'announce', 'forget', true])
   expect(await ending('second raise')).toEqual(['raise', 'commit', 'forget', 'failed'])
   expect(await ending('announce')).toEqual(['raise', 'commit', 'raise', 'forget', 'forget', 'failed'])

@@ -38,7 +38,7 @@ async function replacing(failing: 'commit' | 'announce' | 'nothing', proofs: rea
   return [...done, outcome]
 }
 
-test('the number is raised before the commit and after it, then this process forgets, then APIs are told', async () => {
+test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
   expect(await replacing('nothing')).toEqual([
     ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'replaced'],
   ])
@@ -48,6 +48,6 @@ test('the number is raised before the commit and after it, then this process for
   expect(await replacing('commit')).toEqual(['raise 2', 'commit', 'forget', 'failed'])
 })
 
-test('a proof that is wrong is refused before anything is done', async () => {
+test('rejects a wrong proof before anything changes', async () => {
   expect(await replacing('nothing', ['x'])).toEqual(['no-jwt'])
 })

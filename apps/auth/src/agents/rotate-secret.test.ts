@@ -38,13 +38,13 @@ async function ending(ended: EndedSecret, failing?: string) {
   return [...done, outcome]
 }
 
-test('the number is raised before the commit and after it, then all forget, then APIs are told', async () => {
+test('raises the generation before and after the commit, then clears the cache, then publishes', async () => {
   expect(await ending({ outcome: 'gone', generation: 2 })).toEqual([
     ...['raise 2', 'commit', 'raise 2', 'forget', 'announce', 'forget', 'gone'],
   ])
 })
 
-test('of a secret that had gone all are told again, since that may be what failed', async () => {
+test('publishes again for a secret that was removed before', async () => {
   const failed = await ending({ outcome: 'gone', generation: 2 }, 'announce')
   expect(failed.at(-1)).toBe('failed')
   expect(await ending({ outcome: 'unknown', generation: 2 })).toEqual([
@@ -52,7 +52,7 @@ test('of a secret that had gone all are told again, since that may be what faile
   ])
 })
 
-test('when nothing ended nobody is told', async () => {
+test('publishes nothing when nothing was removed', async () => {
   for (const outcome of ['last', 'ended'] as const)
     expect(await ending({ outcome })).toEqual(['commit', 'forget', outcome])
 })

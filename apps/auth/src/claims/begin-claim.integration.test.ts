@@ -40,7 +40,7 @@ async function newAgent() {
   return { id: record.agent.id, registeredAt: record.agent.registeredAt }
 }
 
-test('a claim begins with the same statements and the same answer for every address', async () => {
+test('begins a claim with the same statements and the same response for every address', async () => {
   const { pool, statements } = recording(authority.db)
   const hashKey = exampleHashKey()
   const deps = {
@@ -89,7 +89,7 @@ test('a claim begins with the same statements and the same answer for every addr
   expect(await asked(known.id, 'other@example.org')).toEqual(fresh)
 })
 
-test('nothing is begun for an agent that is gone', async () => {
+test('begins no claim for an agent that does not exist any more', async () => {
   const claimAttempts = postgresClaimAttempts({
     db: authority.db,
     sealingKeys: authority.sealingKeys,

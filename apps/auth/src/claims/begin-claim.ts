@@ -8,17 +8,17 @@ import { claimLinkMail } from './claim-mails.ts'
 import { newMatchPhrase } from './match-phrase.ts'
 import type { NewAttempt } from './postgres-claim-attempts.ts'
 
-/** 256 bits for a link; its SHA-256 is kept. */
+/** Generates the secret of a mailed link: 256 random bits. Only its SHA-256 is stored. */
 export const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
 const newId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('base64url')}`
 
 /**
- * Begins to ask a person whether an agent speaks for them. The work is the same for every address: a row, a mail and a
- * job are kept. Whether the mail goes is decided when it is due.
+ * Begins a claim: mails a person to ask whether an agent acts for them. The work is the same for every address, which
+ * reveals nothing about it: a row, a mail and a job are stored. Whether the mail is sent is decided when it is due.
  *
  * @param request.email an address that has a canonical form
  * @param request.network of the caller, as `RequestFacts.network` returns it
- * @returns undefined when the agent has ended meanwhile
+ * @returns the attempt; undefined when the agent is not active any more
  * @throws {Problem} 429 when too many mails wait
  */
 export async function beginClaim(

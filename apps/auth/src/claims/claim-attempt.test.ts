@@ -44,7 +44,7 @@ describe.for(CLOSED_STATES.filter((state) => state !== 'failed'))('what is %s st
   })
 })
 
-test('what has failed has ended for the person, and waits for them as its agent sees it, until the link ends', () => {
+test('a failed attempt is closed for the person, and open for its agent until the link expires', () => {
   const attempt = attemptIn('failed')
   const last = after(RULES.claimLinkMs - 1)
   for (const now of [start, last]) {
@@ -90,7 +90,7 @@ describe.for(OPEN_STATES)('what is %s', (state) => {
     }
   })
 
-  test('goes no further when its mailbox is blocked', () => {
+  test('does not proceed when its mailbox is blocked', () => {
     const blocked = { blocked: true, tries: 0 }
     expect(press(attempt, blocked, start)).toEqual(error('declined'))
     const untold = state === 'code_shown' ? 'declined' : 'code-not-shown'
@@ -106,7 +106,7 @@ describe.for(OPEN_STATES)('what is %s', (state) => {
   })
 })
 
-test('there are three codes, and none after the link has expired', () => {
+test('shows at most three codes, and none after the link has expired', () => {
   const attempt = attemptIn('code_shown', { presses: 2 })
   expect(press(attempt, FREE, start).ok).toBe(true)
   expect(press({ ...attempt, presses: 3 }, FREE, start)).toEqual(error('no-codes-left'))
@@ -130,7 +130,7 @@ test.for([
   expect(redeem(attempt, { hash, blocked: false }, after(ms))).toMatchObject(expected)
 })
 
-test('tries left are those of the attempt and of the mailbox, whichever is fewer', () => {
+test('reports the lower of the tries left for the attempt and for the mailbox', () => {
   const remaining = (tries: number, ofMailbox: number) => {
     const counted = countTry(attemptIn('code_shown', { tries }), { blocked: false, tries: ofMailbox }, start)
     return counted.ok ? counted.value.remaining : counted.error
@@ -139,14 +139,14 @@ test('tries left are those of the attempt and of the mailbox, whichever is fewer
   expect([5, 6, 8, 9, 10].map((tries) => remaining(0, tries))).toEqual([4, 3, 1, 0, 'locked'])
 })
 
-test('the right code of an earlier press, or of another attempt, makes no claim', () => {
+test('makes no claim of an earlier code, or of another attempt’s code', () => {
   const other = Buffer.alloc(32, 2)
   expect(redeem(attemptIn('code_shown'), { hash: other, blocked: false }, start)).toEqual(
     error('code-expired'),
   )
 })
 
-test('the fifth try may be the right one', () => {
+test('accepts the right code at the fifth try', () => {
   expect(redeem(attemptIn('code_shown', { tries: 5 }), { hash, blocked: false }, start).ok).toBe(true)
 })
 

@@ -4,7 +4,7 @@ import { codeHash, generateCode, normaliseCode } from './claim-code.ts'
 import { MATCH_PHRASES, newMatchPhrase } from './match-phrase.ts'
 
 describe('a code', () => {
-  test('is six digits, zeros in front too', () => {
+  test('has six digits, including leading zeros', () => {
     const codes = Array.from({ length: 20_000 }, generateCode)
     expect(codes.filter((code) => !/^[0-9]{6}$/.test(code))).toEqual([])
     expect(codes.some((code) => code.startsWith('00'))).toBe(true)
@@ -39,7 +39,7 @@ test.for([
   ['-12345', undefined],
 ] as const)('%j is the code %s', ([entered, code]) => expect(normaliseCode(entered)).toBe(code))
 
-test('what is kept of a code depends on its attempt and on the key', () => {
+test('hashes a code with its attempt and the key', () => {
   const key = exampleHashKey()
   const kept = codeHash(key, 'cla_a', '123456')
   expect(kept).toEqual(codeHash(key, 'cla_a', '123456'))
@@ -52,7 +52,7 @@ test('what is kept of a code depends on its attempt and on the key', () => {
     expect(other.equals(kept)).toBe(false)
 })
 
-test('a phrase is two words, of some thousands', () => {
+test('makes a phrase of two words out of thousands', () => {
   expect(MATCH_PHRASES).toBeGreaterThan(3_500)
   const phrases = new Set(Array.from({ length: 500 }, newMatchPhrase))
   expect(phrases.size).toBeGreaterThan(400)

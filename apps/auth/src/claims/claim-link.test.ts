@@ -6,7 +6,7 @@ import { endLinkedClaim, findLinkedClaim } from './claim-link.ts'
 const START = new Date('2026-11-20T09:00:00Z')
 const never = () => Promise.reject(new Error('nothing is asked here'))
 
-test('a person who ends a claim again, since the first answer was a failure, has it told again', async () => {
+test('publishes again when a person repeats ending a claim after an error', async () => {
   const ended: Claim = {
     ...{ id: 'clm_1', agentId: 'agt_1', verifiedAt: START },
     expiresAt: new Date(START.getTime() + 1_000),

@@ -13,8 +13,8 @@ export type CompletionRefusal =
   | { readonly reason: 'wrong'; readonly remaining: number }
 
 /**
- * Makes a claim of an attempt whose code is given back. The try is counted, and durable, before anything is compared:
- * no crash, no other process and no failure of ours gives another one.
+ * Completes a claim: turns an attempt into a claim if the entered code is right. The try is counted durably before the
+ * code is compared, so neither a crash nor a concurrent request grants an extra try.
  *
  * @param request.code six digits
  */

@@ -16,9 +16,9 @@ const SECOND = `
   .trim()
   .split(/\s+/)
 
-/** Two words such as `amber river`, for a person to compare by eye; they keep nothing secret. */
+/** Picks two words, such as `amber river`, for a person to compare by eye. They are not a secret. */
 export const newMatchPhrase = (): string =>
   `${FIRST[randomInt(FIRST.length)]} ${SECOND[randomInt(SECOND.length)]}`
 
-/** How many phrases there are. */
+/** Number of possible phrases. */
 export const MATCH_PHRASES = FIRST.length * SECOND.length

@@ -188,7 +188,7 @@ describe('no', () => {
   })
 })
 
-test('what becomes of the mail is written, and a failed one holds nothing personal and ends with its link', async () => {
+test('stores the outcome of the mail; a failed attempt holds nothing personal and expires with its link', async () => {
   const [sent, failed, dropped] = [
     await begin(await newAgent()),
     await begin(await newAgent()),
@@ -307,7 +307,7 @@ describe('sweeping', () => {
   })
 })
 
-test('no address, phrase or code is in a table in clear', async () => {
+test('stores no address, phrase or code in clear', async () => {
   const attempt = await shown(await newAgent(), { email: 'canary@example.org' })
   await redeem(await shown(await newAgent(), { email: 'canary@example.org' }))
   const dump = await dumpTables(authority.db)
@@ -315,7 +315,7 @@ test('no address, phrase or code is in a table in clear', async () => {
   for (const word of ['canary', 'example.org', 'amber river']) expect(dump).not.toContain(word)
 })
 
-test('what claims hold moves to the newest key-encryption key, after which the old one is not needed', async () => {
+test('re-encrypts claims under the newest key-encryption key, after which the old one is not needed', async () => {
   await using other = await openAuthority()
   const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
   const storesUnder = (text: string) => {
@@ -350,7 +350,7 @@ test('what claims hold moves to the newest key-encryption key, after which the o
   expect((await after.claims.redeem(exampleRedemption(second.id, code, START))).ok).toBe(true)
 })
 
-test('an end that could not be told is told when it is asked for again', async () => {
+test('publishes an end again when an earlier attempt to publish failed', async () => {
   const agentId = await newAgent()
   const attempt = await shown(agentId)
   expect((await redeem(attempt)).ok).toBe(true)

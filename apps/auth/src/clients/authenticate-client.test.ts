@@ -70,7 +70,7 @@ const known = (
   })),
 })
 
-test('an unknown, a wrong, a disabled and a deleted client are the same work', async () => {
+test('does the same work for an unknown, wrong, disabled and deleted client', async () => {
   const refused = await Promise.all([
     authenticate(undefined),
     authenticate(known('active'), 'pps_wrong'),
@@ -81,7 +81,7 @@ test('an unknown, a wrong, a disabled and a deleted client are the same work', a
     expect(each).toEqual({ outcome: 'invalid-client', work: { looks: 1, hashes: 1 } })
 })
 
-test('who shows the secret of an expired client is told so, and nobody else is told that there was one', async () => {
+test('reveals that a client expired only to a caller that presents its secret', async () => {
   const { id } = exampleAgent().agent
   const secrets = [{ digest: key.hash('client-secret', SECRET), keyId: key.id }]
   const expired = { id, keys: [], secrets, cause: 'idle' as const, expiredAt: NOW }

@@ -28,13 +28,13 @@ describe('the edges of time', () => {
   })
 })
 
-test('who says it, and for whom', () => {
+test('validates issuer, subject and audience', () => {
   expect(judge({})).toEqual(good())
   expect(judge({ iss: 'agt_2' })).toEqual(fault('issuer'))
   expect(judge({ aud: `${issuer}/` })).toEqual(fault('audience'))
 })
 
-test('a key is the one that is named, or the only one, and of the algorithm', () => {
+test('selects the named key, or the only one, if it fits the algorithm', () => {
   const [one, two] = [exampleKey('one'), exampleKey('two')]
   expect(selectKey([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
   expect(selectKey([one], { alg: 'ES256' })).toBe(one)

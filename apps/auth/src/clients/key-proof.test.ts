@@ -28,7 +28,7 @@ describe('the edges of time', () => {
   })
 })
 
-test('by whom, for what place and about which keys', () => {
+test('validates issuer, audience and keys', () => {
   expect(judge({})).toEqual(good())
   expect(judge({ iss: `${clientId}x` })).toEqual(fault('issuer'))
   expect(judge({ aud: `${endpoint}/` })).toEqual(fault('audience'))

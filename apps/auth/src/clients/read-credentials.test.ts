@@ -74,7 +74,7 @@ test.for([
   },
 )
 
-test('whatever is sent, it answers and does not throw', () => {
+test('returns a result for any input and never throws', () => {
   const header = fc.oneof(
     fc.string({ unit: 'binary', maxLength: 2_000 }),
     fc.uint8Array({ maxLength: 1_500 }).map((bytes) => `Basic ${Buffer.from(bytes).toString('base64')}`),
@@ -91,7 +91,7 @@ test('whatever is sent, it answers and does not throw', () => {
   )
 })
 
-test('what a client encodes as RFC 6749 appendix B asks is what is read', () => {
+test('decodes what a client encodes by RFC 6749 appendix B', () => {
   const printable = fc.string({
     unit: fc.integer({ min: 0x20, max: 0x7e }).map((code) => String.fromCharCode(code)),
     minLength: 1,

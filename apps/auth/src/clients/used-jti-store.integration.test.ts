@@ -22,7 +22,7 @@ async function added(keys = [key]) {
 const spend = (clientId: Awaited<ReturnType<typeof added>>, jti: string, more = {}) =>
   usedJtiStore(authority.db).use({ clientId, jti, key, expiresAt: after(60), ...more })
 
-test('of any number of uses at once one is the first', async () => {
+test('accepts exactly one of several simultaneous uses', async () => {
   const id = await added()
   const uses = await Promise.all(Array.from({ length: 20 }, () => spend(id, 'jti-once')))
   expect(uses.filter(Boolean)).toHaveLength(1)
@@ -41,12 +41,12 @@ test('nothing is spent by a key that is not the client\u2019s, or for a client t
   expect(await spend(id, 'jti-key')).toBe(true)
 })
 
-test('a jti is in no table in clear', async () => {
+test('stores no jti in clear', async () => {
   await spend(await added(), 'Canary-jti-58b1')
   expect(await dumpTables(authority.db)).not.toContain('Canary-jti')
 })
 
-test('marks go a minute after their assertions are over, in batches, and not before', async () => {
+test('deletes entries a minute after their assertions expired, in batches, and not before', async () => {
   await authority.db.query('delete from client_assertions')
   const id = await added()
   for (const seconds of [-3_600, -60, -59, 0, 60])

@@ -13,7 +13,7 @@ import {
 import { endAgent } from '../agents/end-agent.ts'
 import { clientId, defineCommand, limit } from './define-command.ts'
 
-/** Names are agents' own words and shown quoted. */
+/** The `agents` commands. Names are untrusted text, so they are shown quoted. */
 export const agentsCommands = [
   defineCommand({
     name: 'agents list',
@@ -50,7 +50,7 @@ export const agentsCommands = [
       return { json: countsJson(counts), text: countsText(counts) }
     },
   }),
-  ending('disable', 'disabled', 'is disabled; all its tokens have ended'),
+  endCommand('disable', 'disabled', 'is disabled; all its tokens are revoked'),
   defineCommand({
     name: 'agents enable',
     summary: 'let a disabled agent get tokens again',
@@ -65,10 +65,10 @@ export const agentsCommands = [
         : { json: changed(id, 'active', true), text: `${id} is active.` }
     },
   }),
-  ending('delete', 'deleted', 'is deleted; its tokens have ended and its name is erased'),
+  endCommand('delete', 'deleted', 'is deleted; its tokens are revoked and its name is erased'),
 ]
 
-function ending(verb: 'disable' | 'delete', status: 'disabled' | 'deleted', done: string) {
+function endCommand(verb: 'disable' | 'delete', status: 'disabled' | 'deleted', done: string) {
   return defineCommand({
     name: `agents ${verb}`,
     summary: `${verb} an agent and end all its tokens before returning`,

@@ -10,7 +10,7 @@ const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (
   return id.data
 })
 
-/** No address is shown: an operator who needs one asks the person. */
+/** The `claims` commands. They never show an address: an operator who needs it asks the person. */
 export const claimsCommands = [
   defineCommand({
     name: 'claims list',
@@ -65,7 +65,7 @@ export const claimsCommands = [
   }),
 ]
 
-/** For operators: agents never learn of `failed`, which would tell whether a mailbox exists. */
+/** For operators only: agents never see `failed`, which would reveal whether a mailbox exists. */
 const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
   initiated: 'initiated: its mail waits, or was dropped over a cap',
   sent: 'sent: a mail server took its mail',

@@ -16,7 +16,7 @@ import { type Config, loadConfig } from '../config.ts'
 import type { AuthEvents } from '../events.ts'
 import { openStores, type Stores } from '../stores.ts'
 
-/** What every handler gets, beside its arguments and what its entry names. */
+/** What every handler receives, beside its arguments and the stores that it opens. */
 export interface AuthContext {
   readonly env: Environment
   readonly now: () => Date
@@ -26,7 +26,7 @@ export interface AuthContext {
   readonly events: AuthEvents
 }
 
-/** The stores that are in PostgreSQL alone. Nothing among them ends a token, since tokens may be in Redis. */
+/** Stores that need PostgreSQL only. They revoke no token, since tokens may be in Redis. */
 type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & {
   readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'rewrapNames'>
   readonly claims: Pick<Stores['claims'], 'find' | 'list'>
@@ -42,15 +42,15 @@ interface Opened {
 
 interface AuthEntry<P extends Parameters, Opens extends keyof Opened>
   extends Entry<P, AuthContext & Opened[Opens]> {
-  /** For the documents: the handler reads them itself. What opens anything reads all of them. */
+  /** For the documentation, when the handler reads the settings itself. A command that opens stores reads all of them. */
   readonly settings?: 'all'
   readonly opens?: Opens
 }
 
-/** Longer than in the server: an operator waits rather than does it again. */
+/** Longer than in the server: waiting is better than making an operator repeat the command. */
 const REDIS_TIMEOUT_MS = 2_000
 
-/** A row of the command table. Its handler needs no server but those that it names. */
+/** Defines a command. It connects only to the stores that it opens. */
 export function defineCommand<P extends Parameters, Opens extends keyof Opened = 'nothing'>(
   entry: AuthEntry<P, Opens>,
 ): Command<AuthContext> {
@@ -61,7 +61,7 @@ export function defineCommand<P extends Parameters, Opens extends keyof Opened =
     async run(args, context) {
       const config = opens === 'nothing' ? undefined : loadConfig(context.env)
       await using stores = config && (await openFor(opens, config, context))
-      // The types of an entry say which of these its handler sees.
+      // `Opened` types which of these the handler sees.
       const call: unknown = { ...context, config, stores, args }
       return await entry.run(call as AuthContext & Opened[Opens] & { readonly args: Arguments<P> })
     },
@@ -90,7 +90,7 @@ export const limit = option('--limit <number>', 'how many, 1 to 1000', {
 
 export const clientId = argument('<client_id>', 'agt_ and 22 characters', parseAgentId)
 
-/** Why, in an audit. */
+/** The reason that an audit records. */
 export const reason = option('--reason <text>', 'why, for the audit; up to 200 characters', {
   parse(text: string) {
     if (!/^[^\p{Cc}]{1,200}$/u.test(text.trim()))

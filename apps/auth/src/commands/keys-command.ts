@@ -24,7 +24,10 @@ const algorithm = option('--algorithm <name>', 'of a new key; as the key before 
 })
 const NOTHING = 'Nothing to do: a key signs already.'
 
-/** What the security team does. Refusals say from when the step is safe. Each takes `--dry-run`, so that a script need not know which of them change anything. */
+/**
+ * The `keys` commands, for the security team. A refusal says when the step will be safe. Each takes `--dry-run`, so that
+ * a script need not know which of them change anything.
+ */
 export const keysCommands = [
   defineCommand({
     name: 'keys init',
@@ -105,7 +108,7 @@ export const keysCommands = [
       const startedAt = performance.now()
       const { version } = 'already' in done.value ? done.value.already : done.value.ring
       const { behind } = await all.waitForInstances(version)
-      // Until no API can believe a key set from before; then until none has an answer that it believed by one.
+      // First until no API trusts an older key set, then until none has a response cached that it verified with one.
       await sleep(call.config.keys.trustMs)
       await call.stores.revoker.publishRevocation({ kind: 'everything' })
       const ms = Math.round(performance.now() - startedAt)
@@ -113,7 +116,7 @@ export const keysCommands = [
         throw new Refusal(
           `${leaked} is revoked, but an instance may still sign with it: ${behind.map(({ host }) => host).join(', ')}.`,
         )
-      const evidence = `${ms} ms after the command began to wait, no instance signs with it and no API believes it.`
+      const evidence = `${ms} ms after the command began to wait, no instance signs with it and no API trusts it.`
       if (!applied)
         return {
           json: { ok: true, done: false, ended: true, waited_ms: ms },
@@ -135,7 +138,7 @@ export const keysCommands = [
         const claims = await rewrapClaims(call.stores.db, call.config.sealingKeys, { trial })
         return {
           json: { ok: true, done: !trial && keys.length + names + claims > 0, keys, names, claims },
-          text: `${trial ? 'Would seal anew' : 'Sealed anew'}: ${keys.length} keys, the names of ${names} agents and ${claims} values of claims.`,
+          text: `${trial ? 'Would re-encrypt' : 'Re-encrypted'} ${keys.length} keys, the names of ${names} agents and ${claims} values of claims.`,
         }
       } catch (error) {
         if (!(error instanceof UnreadableKey || error instanceof SealError)) throw error
@@ -156,9 +159,9 @@ export const keysCommands = [
       return findings.length === 0
         ? {
             json,
-            text: `All is well: ${keys} keys, ${instances} instances that run, the audit up to ${head}.`,
+            text: `All checks passed: ${keys} keys, ${instances} running instances, audit up to ${head}.`,
           }
-        : { json, text: findings.join('\n'), refusal: 'The keys are not as they should be.' }
+        : { json, text: findings.join('\n'), refusal: 'Some checks failed.' }
     },
   }),
   defineCommand({
@@ -205,7 +208,7 @@ async function takeStep(name: StepName, call: Call, options: StepOptions): Promi
   return await changeAnswer(all, done.value)
 }
 
-/** Says what was done once every instance follows; a step is not done before. */
+/** Waits until every instance has adopted a change, and then builds the output. */
 async function changeAnswer(
   all: KeyOperations,
   { change, ring, head }: AppliedChange,
@@ -243,7 +246,7 @@ async function changeAnswer(
       .join('\n'),
     refusal: isFollowed
       ? undefined
-      : 'The change is made, but not every instance follows it. Look at: keys list',
+      : 'The change is stored, but not every instance has adopted it. See: keys list',
   }
 }
 
@@ -253,4 +256,4 @@ const followersText = (live: Followed['live']) =>
         ['INSTANCE', 'SIGNS WITH'],
         live.map((each) => [each.host, each.signingKid ?? 'nothing']),
       )
-    : 'No instance of the server runs.'
+    : 'No instance of the server is running.'

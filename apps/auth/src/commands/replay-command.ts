@@ -29,12 +29,12 @@ export const replayCommand = defineCommand({
     if (args.dryRun)
       return {
         json: { ok: true, done: false, told },
-        text: `The log tells of the end of ${counts(told)}, and of new credentials of ${told.changed} clients.`,
+        text: `The log contains the revocation of ${counts(told)}, and new credentials of ${told.changed} clients.`,
       }
     const ended = await replayEnds(ends, stores, now)
     return {
       json: { ok: true, done: true, told, ended },
-      text: `Ended again: ${counts(ended)}, of ${counts(told)} that the log tells of. Disabled, since the backup lacks their new credentials: ${ended.changed} of ${told.changed} clients.`,
+      text: `Revoked again ${counts(ended)}, of ${counts(told)} in the log. Disabled ${ended.changed} of ${told.changed} clients, since the backup lacks their new credentials.`,
     }
   },
 })

@@ -42,7 +42,7 @@ const timeout = option(
   },
 )
 
-/** The credentials with which APIs introspect. */
+/** The `resource-servers` commands, for the credentials with which APIs introspect tokens. */
 export const resourceServersCommands = [
   defineCommand({
     name: 'resource-servers create',
@@ -91,7 +91,7 @@ export const resourceServersCommands = [
     opens: 'database',
     async run(call) {
       const { clientId: id, secretFile, replace, dryRun: trial } = call.args
-      const done = await changing(call, (all) => all.rotate(id, { secretFile, replace, trial }))
+      const done = await withFileLock(call, (all) => all.rotate(id, { secretFile, replace, trial }))
       if (!done.ok) throw new Refusal(done.error)
       const { fingerprint, instances, resumed } = done.value
       if (trial)
@@ -128,7 +128,7 @@ export const resourceServersCommands = [
     async run(call) {
       const { clientId: id, callOff, evenIfUsed, dryRun: trial } = call.args
       const which = callOff ? 'newer' : 'older'
-      const done = await changing(call, (all) => all.finish(id, { which, evenIfUsed, trial }))
+      const done = await withFileLock(call, (all) => all.finish(id, { which, evenIfUsed, trial }))
       if (!done.ok) throw new Refusal(done.error)
       const { fingerprint, instances } = done.value
       return {
@@ -142,7 +142,7 @@ export const resourceServersCommands = [
 ]
 
 const running = (hosts: readonly string[], what: string) =>
-  hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server runs.'
+  hosts.length > 0 ? `${what}: ${hosts.join(', ')}` : 'No instance of the server is running.'
 
 interface Call {
   readonly config: Config
@@ -178,10 +178,13 @@ const FILE_CALLS: ReadonlySet<unknown> = new Set([
   'chmod',
 ])
 
-/** Changes the file while no other command does. */
-async function changing<T>(call: Call, change: (operations: CredentialOperations) => Promise<T>): Promise<T> {
+/** Runs a change of the file under a lock, so that no other command changes it meanwhile. */
+async function withFileLock<T>(
+  call: Call,
+  change: (operations: CredentialOperations) => Promise<T>,
+): Promise<T> {
   await using lock = await holdLock(call.config.databaseUrl, 'plainpath resource servers')
-  if (!lock) throw new Refusal('Somebody else is changing the resource servers.')
+  if (!lock) throw new Refusal('Another command is changing the resource servers.')
   return await change(createOperations(call)).catch((error: unknown) => {
     const { code, syscall } = error as NodeJS.ErrnoException
     throw code && FILE_CALLS.has(syscall) ? new Refusal(`A file cannot be written (${code}).`) : error

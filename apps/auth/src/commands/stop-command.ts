@@ -6,14 +6,13 @@ import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
 import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
 const UNCONFIRMED: Record<StopProgress, string> = {
-  unchanged:
-    'Nothing is written, and nobody can say that the tokens are over (some may be refused already): a store failed.',
-  unknown: 'Nobody can say whether the tokens are over: PostgreSQL did not confirm the change.',
+  unchanged: 'A store failed. Nothing was stored, and some of the tokens may already be rejected.',
+  unknown: 'PostgreSQL did not confirm the change, so it is unknown whether the tokens are revoked.',
   written:
-    'The stop is written, but it was not confirmed where the tokens are, so some may still be accepted.',
+    'PostgreSQL has stored the revocation, but the token store or the APIs did not confirm it, so some tokens may still be accepted.',
 }
 
-/** The emergency stop of tokens, and its audit. */
+/** The commands for emergency revocation of tokens: `stop`, and its audit, `stops`. */
 export const stopCommands = [
   defineCommand({
     name: 'stop',
@@ -66,7 +65,7 @@ export const stopCommands = [
       return auditAnswer(await stores.stops.audit(), args, {
         entry: StopEntry,
         text: (entries) => entries.map(entryText).join('\n'),
-        none: 'Nothing was ever stopped.',
+        none: 'No tokens were ever revoked with stop.',
       })
     },
   }),
@@ -81,9 +80,9 @@ function refuseUnconfirmed(error: unknown): never {
 
 interface Evidence extends StopEvidence {
   readonly scope: StopScope
-  /** Where tokens are. */
+  /** Where tokens are stored. */
   readonly place: 'PostgreSQL' | 'Redis'
-  /** The instances that run, by their names. */
+  /** The hosts of the running instances. */
   readonly instances: readonly string[]
 }
 
@@ -110,13 +109,13 @@ const evidenceJson = ({ scope, ended, endedMs, head, confirmed, place, instances
 function evidenceText(evidence: Evidence): string {
   const { scope, ended, head, endedMs, place, instances } = evidence
   const count = `${ended.complete ? '' : 'at least '}${ended.tokens} ${ended.tokens === 1 ? 'token' : 'tokens'}`
-  if (head === undefined) return `Would end ${scopeText(scope)}: ${count} in ${place}.`
+  if (head === undefined) return `Would revoke ${scopeText(scope)}: ${count} in ${place}.`
   return [
-    `Ended ${scopeText(scope)}: ${count}, after ${endedMs} ms.`,
-    `PostgreSQL has written it${place === 'Redis' ? ', and Redis confirmed it' : ''}: ${stoppedText(evidence)}.`,
+    `Revoked ${scopeText(scope)}: ${count}, after ${endedMs} ms.`,
+    `PostgreSQL has stored the revocation${place === 'Redis' ? ', and Redis confirmed it' : ''}: ${stoppedText(evidence)}.`,
     instances.length > 0
-      ? `Running: ${instances.join(', ')}. Each asks ${place} about every token, so none has to be told.`
-      : 'No instance of the server runs.',
+      ? `Running: ${instances.join(', ')}. Each checks every token in ${place}, so none has to be notified.`
+      : 'No instance of the server is running.',
     scope.kind === 'client'
       ? `${scope.clientId} may get new tokens. To prevent that: agents disable ${scope.clientId}`
       : 'Clients may get new tokens.',
@@ -125,10 +124,10 @@ function evidenceText(evidence: Evidence): string {
 }
 
 function stoppedText({ stopped, confirmed }: StopEvidence): string {
-  if (stopped.kind === 'client') return `its tokens of a generation before ${stopped.generation} are over`
+  if (stopped.kind === 'client') return `its tokens with a generation below ${stopped.generation} are revoked`
   const before = confirmed?.issuedBefore
   const byTime = before ? `, and those issued before ${before.toISOString()}` : ''
-  return `tokens of an epoch before ${confirmed?.epoch ?? 0} are over${byTime}`
+  return `tokens with an epoch below ${confirmed?.epoch ?? 0} are revoked${byTime}`
 }
 
 function scopeText(scope: StopScope): string {
@@ -141,7 +140,7 @@ const entryText = ({ at, scope, by, reason: why, ...entry }: StopEntry) =>
     .filter(Boolean)
     .join('  ')
 
-/** Tokens carry the second in which they were issued, so a part of a second would decide nothing. */
+/** Parses a time in whole seconds: a token's time of issue has no fraction, so one here could not decide anything. */
 function parseTime(text: string): Date {
   const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.0+)?(Z|[+-]\d\d:\d\d)$/.test(text)
     ? new Date(text)

@@ -54,7 +54,7 @@ test('an instance reports itself before it reads', () => {
   expect(done(next(following(1), { type: 'poll', now: 10 }))).toEqual(['report', 'read'])
 })
 
-test('a ring that is news is adopted first; then its audit is read, and then it is reported', () => {
+test('adopts a new ring first, then reads its audit, then reports it', () => {
   const first = next(poll(following(1), 10), read(2))
   expect(first.effects).toEqual([{ do: 'adopt', ring: ring(2) }])
   const second = next(first.state, adopted(2))
@@ -83,26 +83,26 @@ test.for([
   expect(reported(unread, LEASE_MS)).toEqual(SIGNS_NOTHING)
 })
 
-test('the same ring read again prolongs the lease, counted from before the report, and is no news', () => {
+test('extends the lease, counted from before the report, when it reads the same ring again', () => {
   const again = next(poll(following(1), 60), read(1))
   expect(done(again)).toEqual([])
   expect([isCurrent(again.state, 159), isCurrent(again.state, 160)]).toEqual([true, false])
 })
 
-test('another set of published keys under the same version is adopted', () => {
+test('adopts another set of published keys under the same version', () => {
   const { keys } = ring(1)
   const more = { ...ring(1), keys: { ...keys, published: [...keys.published, ...ring(2).keys.published] } }
   expect(done(next(following(1), { type: 'ring-read', ring: more }))).toEqual(['adopt'])
 })
 
-test('a database that is away changes nothing but the log', () => {
+test('only logs when the database is unavailable', () => {
   const state = poll(following(1), 50)
   const step = next(state, failed(unavailable()))
   expect(step.state).toBe(state)
   expect(done(step)).toEqual(['the key ring could not be read'])
 })
 
-test('another row that cannot be read is a problem, said once, and no reason to stop signing', () => {
+test('reports an unreadable row once, and keeps signing', () => {
   const unreadable = () => failed(new UnreadableKey('kid-2', 1))
   const step = next(poll(following(1), 50), unreadable())
   expect(done(step)).toEqual(['signing keys cannot be read: this instance is not ready'])
@@ -111,17 +111,17 @@ test('another row that cannot be read is a problem, said once, and no reason to 
   expect(done(next(poll(step.state, 60), unreadable()))).toEqual([])
 })
 
-test('a row of a newer ring that cannot be read does not prolong the lease', () => {
+test('does not extend the lease when a row of a newer ring is unreadable', () => {
   const { state } = next(poll(following(1), 50), failed(new UnreadableKey('kid-2', 2)))
   expect(isCurrent(state, LEASE_MS)).toBe(false)
 })
 
-test('a ring that cannot be used says nothing of its error to people', () => {
+test('does not show the error of an unusable ring in the status', () => {
   const { state } = next(following(1), failed(new Error('value of a secret')))
   expect(describeStatus(state).problem).toBe('the key ring cannot be used')
 })
 
-test('after a problem the same ring is reported again, as sound', () => {
+test('reports the same ring again after a problem is solved', () => {
   const { state } = next(poll(following(1), 50), failed(new UnreadableKey('kid-2', 1)))
   expect(reported(state, 60)?.problem).toContain('kid-2')
   const recovered = next(poll(state, 60), read(1))
@@ -129,7 +129,7 @@ test('after a problem the same ring is reported again, as sound', () => {
   expect(reported(recovered.state, 61)?.problem).toBeUndefined()
 })
 
-test('an end of the audit that could not be read is read again with the next reading', () => {
+test('reads the end of the audit again if it could not be read', () => {
   const { state } = next(poll(following(1), 10), adopted(2))
   const unread = next(state, { type: 'audit-failed', error: unavailable() })
   expect(describeStatus(unread.state)).toMatchObject({ audit: { number: 1 }, audit_unread: true })
@@ -196,7 +196,7 @@ const action = fc.oneof(
 )
 const POLICY = { maxAgeMs: 0, pollMs: 0, overlapMs: 0, periodMs: 0, leaseMs: LEASE_MS }
 
-test('once an operator has waited, no instance signs by an older ring, wherever each of them paused', () => {
+test('no instance signs by an older ring once the operator has waited, wherever an instance paused', () => {
   fc.assert(
     fc.property(fc.array(action, { maxLength: 80 }), (actions) => {
       const world: World = { now: 0, version: 1, list: new Map() }

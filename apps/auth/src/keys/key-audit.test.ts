@@ -17,7 +17,7 @@ function chain(length: number): AuditRow[] {
 }
 const encodeHead = (rows: readonly AuditRow[]) => rows.at(-1)?.hash.toString('base64url') ?? ''
 
-test('a chain that nobody touched holds, also against an older head', () => {
+test('accepts an untouched chain, also against an older head', () => {
   const rows = chain(5)
   expect(checkChain(rows)).toMatchObject({ ok: true, value: { head: encodeHead(rows), newer: 0 } })
   expect(checkChain(rows, encodeHead(rows.slice(0, 3)))).toMatchObject({ ok: true, value: { newer: 2 } })
@@ -65,7 +65,7 @@ describe('finds', () => {
   })
 })
 
-test('says in which state each key must be', () => {
+test('computes the state of each key', () => {
   const rows = [entry(1), { ...entry(2), transitions: [{ kid: 'key-1', from: 'published', to: 'signing' }] }]
   expect(statesByAudit(rows as AuditEntry[])).toEqual(new Map([['key-1', 'signing']]))
 })

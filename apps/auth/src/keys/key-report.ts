@@ -102,7 +102,7 @@ export function ringText(view: RingView, at: Circumstances): string {
     '',
     instances.length > 0
       ? table(['INSTANCE', 'SIGNS WITH', 'RING', 'PROBLEM'], instances)
-      : 'No instance of the server runs.',
+      : 'No instance of the server is running.',
   ].join('\n')
 }
 

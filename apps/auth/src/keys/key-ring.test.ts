@@ -43,7 +43,7 @@ const follower = (members: Partial<Follower> = {}): Follower => ({
   ...members,
 })
 
-test('the first key signs at once, and there is one first key', () => {
+test('lets the first key sign at once, and allows one first key', () => {
   expect(createFirstKey(ring(), kid(0))).toEqual({
     ok: true,
     value: [{ kid: kid(0), from: undefined, to: 'signing' }],
@@ -51,13 +51,13 @@ test('the first key signs at once, and there is one first key', () => {
   expect(createFirstKey(ring(key(0, 'signing')), kid(1))).toMatchObject({ ok: false })
 })
 
-test('one successor at a time is generated', () => {
+test('generates one successor at a time', () => {
   expect(generate(ring(key(0, 'signing'), key(1, 'retiring')), kid(2)).ok).toBe(true)
   expect(generate(ring(key(0, 'signing'), key(1, 'generated')), kid(2)).ok).toBe(false)
   expect(generate(ring(key(0, 'signing'), key(1, 'published')), kid(2)).ok).toBe(false)
 })
 
-test('a key may sign once everybody may be supposed to have seen it, and a refusal says from when', () => {
+test('lets a key sign once caches of the older key set have expired, and says from when', () => {
   const published = ring(key(0, 'signing'), key(1, 'published'))
   expect(activate(published, kid(1), at(329))).toMatchObject({ ok: false, error: { safeFrom: after(330) } })
   expect(activate(published, kid(1), at(330))).toEqual({
@@ -69,7 +69,7 @@ test('a key may sign once everybody may be supposed to have seen it, and a refus
   })
 })
 
-test('an instance that followed late moves the moment; one that has not followed has none', () => {
+test('postpones activation for an instance that adopted late, and refuses it while one has not adopted', () => {
   const published = ring(key(0, 'signing'), key(1, 'published'))
   const late = follower({ followedAt: after(200) })
   expect(activate(published, kid(1), at(400, [late]))).toMatchObject({ error: { safeFrom: after(500) } })
@@ -79,14 +79,14 @@ test('an instance that followed late moves the moment; one that has not followed
   expect(activate(published, kid(1), at(5_000, [gone])).ok).toBe(true)
 })
 
-test('a key stays published as long as what it signed may live, and while anybody signs with it', () => {
+test('keeps a key published while its signatures may be in use or an instance signs with it', () => {
   const retiring = ring(key(0, 'signing'), key(1, 'retiring'))
   expect(retire(retiring, kid(1), at(1_029))).toMatchObject({ ok: false, error: { safeFrom: after(1_030) } })
   expect(retire(retiring, kid(1), at(1_030)).ok).toBe(true)
   expect(retire(retiring, kid(1), at(1_030, [follower({ signingKid: kid(1) })])).ok).toBe(false)
 })
 
-test('the key that signs is revoked for one that waits, or for a new one', () => {
+test('replaces a revoked signing key by the waiting successor, or a new key', () => {
   const signs = (answer: ReturnType<typeof revoke>) =>
     answer.ok && answer.value.find(({ to }) => to === 'signing')?.kid
   expect(signs(revoke(ring(key(0, 'signing')), kid(0), kid(9)))).toBe(kid(9))
@@ -99,7 +99,7 @@ test('the key that signs is revoked for one that waits, or for a new one', () =>
   expect(revoke(ring(key(0, 'signing'), key(1, 'revoked')), kid(1), kid(9)).ok).toBe(false)
 })
 
-test('due names the soonest step', () => {
+test('finds the soonest step', () => {
   expect(findDueStep(ring(), at(0))).toBeUndefined()
   expect(findDueStep(ring(key(0, 'signing')), at(0))).toEqual({
     step: 'generate',
@@ -121,7 +121,7 @@ const command = fc.record({
   waitMs: fc.oneof(fc.nat(50), fc.nat(1_500)),
 })
 
-test('whatever is asked for in whatever order, exactly one key signs, and none without having been published in time', () => {
+test('keeps exactly one signing key, published in time, for any sequence of steps', () => {
   fc.assert(
     fc.property(fc.array(command, { maxLength: 60 }), (commands) => {
       let now = START

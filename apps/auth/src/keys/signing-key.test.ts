@@ -22,7 +22,7 @@ test('publishes no private part', () => {
   expect(JSON.stringify(instanceKeys([key('signing'), key('published')]).published)).not.toContain('"d"')
 })
 
-test('without a key that signs it says what to run, whatever other keys there are', () => {
+test('says what to run when no key is signing', () => {
   const others = KeyState.options.filter((state) => state !== 'signing').map(key)
   const destroyed = { ...key('signing'), privateJwk: undefined }
   for (const keys of [[], others, [destroyed]]) expect(() => instanceKeys(keys)).toThrow('auth keys init')

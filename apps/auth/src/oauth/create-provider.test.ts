@@ -20,6 +20,6 @@ test.for([
   expect(grantScope(asked, ALLOWED)).toEqual(granted)
 })
 
-test('a client that may have nothing gets nothing', () => {
+test('grants nothing to a client without scopes', () => {
   expect(grantScope(undefined, [])).toEqual(err('nothing-left'))
 })

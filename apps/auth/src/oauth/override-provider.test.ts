@@ -86,7 +86,7 @@ const getToken = async (opened: Opened, form: Record<string, string> = {}) =>
     scope: string
   }
 
-test('the library makes its addresses from our origin, whatever Host says', () => {
+test('builds URLs from the configured origin, whatever the Host header says', () => {
   const { provider } = open()
   const request = new IncomingMessage(new Socket())
   request.headers.host = 'evil.example'
@@ -98,14 +98,14 @@ test('the library makes its addresses from our origin, whatever Host says', () =
   expect(oidc.urlFor('introspection')).toBe('https://plainpath.example/oauth/introspect')
 })
 
-test('a token is ppt_ and 43 characters, in the answer and in the store', async () => {
+test('issues and stores tokens of ppt_ and 43 characters', async () => {
   const opened = open()
   const { access_token: token } = await getToken(opened)
   expect(token).toMatch(/^ppt_[A-Za-z0-9_-]{43}$/)
   expect([...opened.stored.keys()]).toEqual([token])
 })
 
-test('a client is let in by the gate’s voucher for it alone', async () => {
+test('accepts a client only with the internal secret for that client', async () => {
   const { provider, internalClientSecret } = open()
   const client = await provider.Client.find(AGENT)
   expect(client?.compareClientSecret(internalClientSecret(AGENT))).toBe(true)
@@ -124,7 +124,7 @@ test('a client is let in by the gate’s voucher for it alone', async () => {
 /** More than the library keeps by itself. */
 const MANY_CLIENTS = 300
 
-test('keeps a client as long as its metadata is the same object, and not a moment longer', async () => {
+test('caches a client exactly as long as its metadata is the same object', async () => {
   const known = new Map([[AGENT, metadataOf({ scope: 'guides:read' })]])
   const others = Array.from({ length: MANY_CLIENTS }, (_, n) => `agt_${String(n).padStart(22, '0')}`)
   for (const id of others) known.set(id, metadataOf({ client_id: id }))
@@ -142,7 +142,7 @@ test('keeps a client as long as its metadata is the same object, and not a momen
   expect(await Client.find(AGENT)).toBeUndefined()
 })
 
-test('while a token is stored, the generation that the gate put into the request can be read', async () => {
+test('can read the generation from the request while a token is stored', async () => {
   const read: unknown[] = []
   const opened = open({
     ClientCredentials: { upsert: async () => void read.push(authenticatedGeneration()) },
@@ -156,7 +156,7 @@ test('while a token is stored, the generation that the gate put into the request
   expect(authenticatedGeneration()).toBeUndefined()
 })
 
-test('an introspection is signed by us, and names its token', async () => {
+test('signs introspection responses, which name their token', async () => {
   const opened = open()
   const { access_token: token } = await getToken(opened, { scope: 'guides:read' })
   const ctx = contextOf(ROUTES.introspection, { accept: 'application/token-introspection+jwt' })
@@ -188,7 +188,7 @@ test('an introspection is signed by us, and names its token', async () => {
   })
 })
 
-test('what is thrown inside the library is thrown on as it was', async () => {
+test('rethrows errors from inside the library unchanged', async () => {
   const surprise = new Error('connect ECONNREFUSED')
   const failing = async () => {
     throw surprise
@@ -202,7 +202,7 @@ test('what is thrown inside the library is thrown on as it was', async () => {
   })
 })
 
-test('the library leaves CORS to the gate', async () => {
+test('the library adds no CORS headers of its own', async () => {
   const origin = 'https://app.example'
   const opened = open()
   const refused = await pass(opened, contextOf(ROUTES.token, { origin }), TOKEN)
@@ -218,7 +218,7 @@ test('the library leaves CORS to the gate', async () => {
   })
 })
 
-test('the library reads the form that the gate has read', async () => {
+test('the library reads the form that the route has read', async () => {
   const ctx = contextOf(ROUTES.token, {
     authorization: `Basic ${btoa('somebody:else')}`,
     'content-type': 'text/plain',
@@ -229,14 +229,14 @@ test('the library reads the form that the gate has read', async () => {
   expect((await pass(open(), ctx, form)).body).toMatchObject({ scope: 'guides:read', expires_in: 3600 })
 })
 
-test('the scope that is set while the library asks for the resource is the token’s', async () => {
+test('the token gets the scope that is set in getResourceServerInfo', async () => {
   const opened = open()
   expect((await getToken(opened)).scope).toBe('guides:read waitlist:write')
   expect((await getToken(opened, { scope: 'waitlist:write contact:write' })).scope).toBe('waitlist:write')
   await expect(getToken(opened, { scope: 'contact:write' })).rejects.toMatchObject({ code: 'invalid-scope' })
 })
 
-test('a grant that a client may not use is unauthorized_client', async () => {
+test('rejects a grant that the client may not use with unauthorized_client', async () => {
   const grant = { grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer', assertion: 'x' }
   await expect(getToken(open(), grant)).rejects.toMatchObject({ code: 'unauthorized-client' })
 })
@@ -255,7 +255,7 @@ function failure(status: number, body: unknown): Problem {
   throw new Error('nothing was thrown')
 }
 
-test('a grant that the server knows and the client may not use is unauthorized_client', () => {
+test('rejects a known grant that the client may not use with unauthorized_client', () => {
   const body = {
     error: 'invalid_request',
     error_description: 'requested grant type is not allowed for this client',
@@ -276,12 +276,12 @@ test.for([
   expect(failure(400, { error }).code).toBe(code)
 })
 
-test('what is no OAuth error is not passed on', () => {
+test('passes on no response that is not an OAuth error', () => {
   expect(failure(404, '<html>').code).toBe('not-found')
   expect(failure(500, { stack: 'at lib/x.js:1:1' }).code).toBe('invalid-request')
 })
 
-test('what was thrown inside the library is thrown on as it was, and a success is left alone', () => {
+test('rethrows errors from inside the library unchanged, and leaves a success alone', () => {
   const surprise = new Error('connect ECONNREFUSED')
   expect(() => throwProviderFailure(answered(500, { error: 'server_error' }, surprise))).toThrow(surprise)
   expect(() => throwProviderFailure(answered(200, { access_token: 'x' }))).not.toThrow()

@@ -44,7 +44,7 @@ export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
  *
  * Replaces `OIDCContext#urlFor`, by the Provider's method of the same name, which begins with the issuer.
  * API      public: both are typed.
- * Test     'the library makes its addresses from our origin, whatever Host says'
+ * Test     'builds URLs from the configured origin, whatever the Host header says'
  */
 function useConfiguredOrigin(provider: Provider): void {
   provider.OIDCContext.prototype.urlFor = (name, options) => provider.urlFor(name, options)
@@ -56,7 +56,7 @@ function useConfiguredOrigin(provider: Provider): void {
  *
  * Replaces `ClientCredentials#generateTokenId`, which it calls.
  * API      internal.
- * Test     'a token is ppt_ and 43 characters, in the answer and in the store'
+ * Test     'issues and stores tokens of ppt_ and 43 characters'
  */
 function prefixTokens(provider: Provider): void {
   const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
@@ -85,7 +85,7 @@ export function createInternalClientSecret(): InternalClientSecret {
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
- * Test     'a client is let in by the gate’s voucher for it alone'
+ * Test     'accepts a client only with the internal secret for that client'
  */
 function acceptInternalClientSecret(provider: Provider, internalClientSecret: InternalClientSecret): void {
   provider.Client.prototype.compareClientSecret = function compareInternalClientSecret(presented) {
@@ -100,7 +100,7 @@ function acceptInternalClientSecret(provider: Provider, internalClientSecret: In
  *
  * Replaces `Client.find`, which it calls for a metadata object that is new.
  * API      public: `find` is typed; internal: `Client.adapter`.
- * Test     'keeps a client as long as its metadata is the same object, and not a moment longer'
+ * Test     'caches a client exactly as long as its metadata is the same object'
  */
 function cacheClients(provider: Provider): void {
   type Finding = { adapter: Adapter; find(id: string): Promise<Client | undefined> }
@@ -129,7 +129,7 @@ export const WITH_EMAIL = 'introspectedWithEmail'
  *
  * Replaces `IdToken#issue`, which takes the key from the configured `jwks`.
  * API      public: `issue`, `ctx`, `client` and `extra` are typed; internal: that `extra.token_introspection` is the response.
- * Test     'an introspection is signed by us, and names its token'
+ * Test     'signs introspection responses, which name their token'
  */
 function signIntrospection(
   provider: Provider,
@@ -167,7 +167,7 @@ function signIntrospection(
  *
  * Replaces nothing: it listens to `server_error`.
  * API      public: the event is documented; internal: that it is emitted before the middleware returns.
- * Test     'what is thrown inside the library is thrown on as it was'
+ * Test     'rethrows errors from inside the library unchanged'
  */
 function recordThrownError(provider: Provider): void {
   provider.on('server_error', (ctx, error) => {
@@ -182,7 +182,7 @@ function recordThrownError(provider: Provider): void {
  *
  * Replaces the library's own CORS.
  * API      internal: that it looks for a header that begins with `access-control-`.
- * Test     'the library leaves CORS to the gate'
+ * Test     'the library adds no CORS headers of its own'
  *
  * @throws {Problem} or what was thrown inside the library
  */
@@ -212,7 +212,7 @@ export async function passToProvider(
  * Replaces the body and headers of the request: the internal secret takes the place of the client's credentials.
  * API      internal: that the library reads while `request.readable`, by `request.iterator()`, and compares the length with
  *          `Content-Length`. Passing a parsed body is documented, but as not recommended, and the library warns of it.
- * Test     'the library reads the form that the gate has read'
+ * Test     'the library reads the form that the route has read'
  */
 function replayForm(
   request: IncomingMessage,
@@ -241,7 +241,7 @@ function replayForm(
  *
  * Replaces the parameter `scope` of the request, while `getResourceServerInfo` runs.
  * API      public: `ctx.oidc.params` is typed; internal: that the library reads `scope` after `getResourceServerInfo`.
- * Test     'the scope that is set while the library asks for the resource is the token’s'
+ * Test     'the token gets the scope that is set in getResourceServerInfo'
  */
 export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
   if (ctx.oidc.params) ctx.oidc.params['scope'] = scope
@@ -252,7 +252,7 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
  *
  * Replaces nothing: it reads `Provider.ctx`, the request that the library is handling.
  * API      public: it is typed.
- * Test     'while a token is stored, the generation that the gate put into the request can be read'
+ * Test     'can read the generation from the request while a token is stored'
  */
 export const authenticatedGeneration = (): number | undefined => {
   const state: Record<string, unknown> | undefined = Provider.ctx?.state
@@ -282,7 +282,7 @@ const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
  *
  * Replaces the library's error responses.
  * API      public: their members are those of RFC 6749 §5.2; internal: the text of `NOT_ALLOWED_GRANT`.
- * Test     'a grant that a client may not use is unauthorized_client'
+ * Test     'rejects a grant that the client may not use with unauthorized_client'
  *
  * @throws {Problem} or what was thrown inside the library; returns when the response is no error
  */

@@ -12,7 +12,7 @@ const server = {
   secrets: [`sha256:${'A'.repeat(43)}`],
 }
 
-test('what the library is given of a client holds no secret, no hash of one and no key', async () => {
+test('gives the library no secret, hash or key of a client', async () => {
   const digest = Buffer.from('the hash of a secret')
   const known = {
     agent: { ...agent, keys: [exampleKey('one')] },
@@ -29,14 +29,14 @@ test('what the library is given of a client holds no secret, no hash of one and 
     expect(given).not.toContain(hidden)
 })
 
-test('a model of which nothing is ever made here finds nothing, and refuses to write', async () => {
+test('finds nothing and refuses writes for a model that is never stored', async () => {
   await expect(readOnlyAdapter('nothing is written here').upsert('id', {}, 1)).rejects.toThrow(
     'nothing is written',
   )
   expect(await readOnlyAdapter('nothing is written here').find('id')).toBeUndefined()
 })
 
-test('a token has the generation of the credential that it was got with, also when the client has another by then', async () => {
+test('gives a token the generation of its credential, even if the client has a newer one by then', async () => {
   const saved: NewToken[] = []
   const tokens = {
     save: async (_hash: Buffer, token: NewToken) => void saved.push(token),

@@ -1,3 +1,7 @@
+/*
+ * Repeats revocations after a restore: reads them from the security events in a log, and applies those that the restored
+ * backup lacks.
+ */
 import type { AgentId, RegistrationId } from '@plainpath/domain'
 import { z } from 'zod'
 import { findSecrets } from '../agents/agent-secret.ts'
@@ -19,38 +23,38 @@ const End = z.discriminatedUnion('event', [
   Told.extend({ event: z.literal('secret-added'), ...SECURITY_EVENTS['secret-added'].shape }),
 ])
 
-/** What had ended when the log ended. */
+/** What had ended by the end of the log. */
 interface Ends {
   readonly clients: ReadonlyMap<AgentId, 'disabled' | 'deleted'>
   readonly claims: ReadonlySet<RegistrationId>
-  /** By the id of the secret: whose it is. */
+  /** The agent of each removed secret, by the id of the secret. */
   readonly secrets: ReadonlyMap<string, AgentId>
-  /** Who registered keys, also in place of a secret or of other keys. */
+  /** Agents that replaced their credentials by new keys. */
   readonly newKeys: ReadonlySet<AgentId>
-  /** By the id of a secret that was added, after which the one before ends: whose it is. */
+  /** The agent of each added secret, by the id of the secret. An added secret limits the lifetime of the older one. */
   readonly addedSecrets: ReadonlyMap<string, AgentId>
 }
 
 /**
- * Reads the security events of a log, in whatever order its lines are: those of several instances may be joined. A client
- * that was enabled after it was disabled had not ended.
+ * Collects what ended, from the security events of a log. Its lines may be in any order, such as those of several
+ * instances joined together. A client that was enabled after it was disabled has not ended.
  */
-export async function readEndedInLog(said: AsyncIterable<object>): Promise<Ends> {
+export async function readEndedInLog(lines: AsyncIterable<object>): Promise<Ends> {
   const states = new Map<AgentId, { at: string; how: 'active' | 'disabled' | 'deleted' }>()
   const claims = new Set<RegistrationId>()
   const secrets = new Map<string, AgentId>()
   const newKeys = new Set<AgentId>()
   const addedSecrets = new Map<string, AgentId>()
-  for await (const each of said) {
-    const { data } = End.safeParse(each)
+  for await (const line of lines) {
+    const { data } = End.safeParse(line)
     if (data?.event === 'claim-ended') claims.add(data.registration_id)
     if (data?.event === 'secret-ended') secrets.set(data.secret_id, data.client_id)
     if (data?.event === 'keys-changed') newKeys.add(data.client_id)
     if (data?.event === 'secret-added') addedSecrets.set(data.secret_id, data.client_id)
     if (data?.event !== 'client-ended' && data?.event !== 'client-enabled') continue
     const how = data.event === 'client-ended' ? data.how : 'active'
-    const known = states.get(data.client_id)
-    if (!known || how === 'deleted' || (known.how !== 'deleted' && known.at <= data.time))
+    const earlier = states.get(data.client_id)
+    if (!earlier || how === 'deleted' || (earlier.how !== 'deleted' && earlier.at <= data.time))
       states.set(data.client_id, { at: data.time, how })
   }
   const clients = new Map<AgentId, 'disabled' | 'deleted'>()
@@ -58,23 +62,23 @@ export async function readEndedInLog(said: AsyncIterable<object>): Promise<Ends>
   return { clients, claims, secrets, newKeys, addedSecrets }
 }
 
-/** How many a restored database had alive, and have ended now. */
+/** How many were active in the restored database, and have been ended. */
 export interface ReplayedEnds {
   readonly clients: number
   readonly claims: number
   readonly secrets: number
-  /** Clients that had other credentials since, and are disabled. */
+  /** Clients that were disabled because the backup lacks their new credentials. */
   readonly changed: number
 }
 
 /**
- * Ends again what had ended, one after the other; each is over everywhere before the next is begun. A client that has other
- * credentials since is disabled: all that opens it now is what it gave up, which may have leaked, and it has the others only.
+ * Ends again what had ended, one after the other, each completed before the next begins. A client that replaced its
+ * credentials after the backup is disabled: the database accepts only its old credentials, which may have leaked.
  */
 export async function replayEnds(ends: Ends, stores: Stores, now: () => Date): Promise<ReplayedEnds> {
-  const over = new Set<AgentId>()
+  const endedClients = new Set<AgentId>()
   const end = async (id: AgentId, how: 'disabled' | 'deleted') => {
-    over.add(id)
+    endedClients.add(id)
     return (await endAgent(stores, id, how)) ? 1 : 0
   }
   let clients = 0
@@ -86,15 +90,15 @@ export async function replayEnds(ends: Ends, stores: Stores, now: () => Date): P
   for (const [secretId, id] of ends.secrets) {
     const outcome = await endSecret(stores, { id, secretId }, now())
     if (outcome === 'gone') secrets += 1
-    // The secret that took its place came after the backup: all that opens this client now is what had to go.
+    // The secret that replaced it is newer than the backup: the only one in the database is the one that was removed.
     if (outcome === 'last') clients += await end(id, 'disabled')
   }
-  for (const id of ends.newKeys) if (!over.has(id)) changed += await end(id, 'disabled')
+  for (const id of ends.newKeys) if (!endedClients.has(id)) changed += await end(id, 'disabled')
   for (const [secretId, id] of ends.addedSecrets) {
-    // One that ended itself took nothing away from the one before.
-    if (over.has(id) || ends.secrets.has(secretId)) continue
-    const known = await findSecrets(stores.db, id)
-    if (!known.some((secret) => secret.id === secretId)) changed += await end(id, 'disabled')
+    // An added secret that was removed again leaves the older one without an expiry.
+    if (endedClients.has(id) || ends.secrets.has(secretId)) continue
+    const stored = await findSecrets(stores.db, id)
+    if (!stored.some((secret) => secret.id === secretId)) changed += await end(id, 'disabled')
   }
   return { clients, claims, secrets, changed }
 }

@@ -1,7 +1,7 @@
 import { fingerprint } from './resource-servers.ts'
 import { behind, type CredentialView, findHistory, liveFollowers } from './rotate-credential.ts'
 
-/** What `resource-servers list` shows. Never a secret, nor all of its hash. */
+/** Builds the JSON of `resource-servers list`: never a secret, nor its whole hash. */
 export const credentialsJson = (view: CredentialView) => ({
   resource_servers: view.servers.map(({ client_id: clientId, audience, secrets }) => ({
     client_id: clientId,
@@ -35,7 +35,7 @@ export function credentialsText(view: CredentialView): string {
     '',
     ...(instances.length > 0
       ? ['Running:', ...instances.map((each) => `    ${each}`)]
-      : ['No instance of the server runs.']),
+      : ['No instance of the server is running.']),
   ].join('\n')
 }
 

@@ -9,7 +9,7 @@ import {
 const AUDIENCE = 'https://plainpath.example/api'
 const { server, secret } = createResourceServer('rs_api', AUDIENCE)
 
-test('a resource server is known by its secret, whose hash alone is kept', () => {
+test('authenticates a resource server by its secret, of which only the hash is stored', () => {
   expect(secret).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
   expect(JSON.stringify(server)).not.toContain(secret.slice('rss_'.length))
   expect(verifyResourceServer([server], { clientId: 'rs_api', secret })).toEqual({
@@ -18,7 +18,7 @@ test('a resource server is known by its secret, whose hash alone is kept', () =>
   })
 })
 
-test('two secrets live while one is being changed', () => {
+test('accepts two secrets during a rotation', () => {
   const next = createResourceServer('rs_api', AUDIENCE)
   const both = { ...server, secrets: [...server.secrets, ...next.server.secrets] }
   for (const each of [secret, next.secret])

@@ -38,7 +38,7 @@ const used = (digest: string, usedMsAgo: number | undefined) => ({
   usedMsAgo,
 })
 
-test('a second secret stands behind the first, and a third is refused', () => {
+test('adds a second secret after the first, and refuses a third', () => {
   expect(withSecret([one], 'rs_api', newer)).toEqual({ ok: true, value: [both] })
   expect(withSecret([both], 'rs_api', newer)).toMatchObject({
     ok: false,
@@ -47,14 +47,14 @@ test('a second secret stands behind the first, and a third is refused', () => {
   expect(withSecret([one], 'rs_other', newer)).toMatchObject({ ok: false })
 })
 
-test('the older goes when it may, and the newer stays', () => {
+test('removes the older secret when allowed, and keeps the newer', () => {
   expect(withoutSecret(view(), 'rs_api', OLDER)).toEqual({
     ok: true,
     value: [{ ...one, secrets: [newer] }],
   })
 })
 
-test('one that was never used goes too', () => {
+test('also removes a secret that was never used', () => {
   const secrets = [used(older, undefined), used(newer, 0)]
   expect(withoutSecret(view({ secrets }), 'rs_api', OLDER).ok).toBe(true)
 })

@@ -7,12 +7,12 @@ const known = { mark: 'a', since: 0 }
 const step = (state: Partial<Parameters<typeof nextStep>[1]>, now: number) =>
   nextStep(raised, { known, looks: 1, seen: undefined, ...state }, now, INTERVALS)
 
-test('answers as soon as everybody has acknowledged', () => {
+test('finishes as soon as every subscriber has acknowledged', () => {
   expect(step({ seen: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ do: 'answer' })
   expect(step({ seen: { mark: 'a', pending: 1 } }, 10_001)).toMatchObject({ do: 'look' })
 })
 
-test('asks soon at first, then less often, and never later than the lease ends', () => {
+test('polls soon at first, then less often, and never later than the lease ends', () => {
   const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((looks) => {
     const next = step({ looks, seen: { mark: 'a', pending: 1 } }, 10_000)
     return next.do === 'look' ? next.at - 10_000 : undefined
@@ -21,12 +21,12 @@ test('asks soon at first, then less often, and never later than the lease ends',
   expect(step({ looks: 9 }, 12_240)).toEqual({ do: 'look', at: 12_250 })
 })
 
-test('strikes off who is silent for a lease and the margin', () => {
+test('removes subscribers that are silent for a lease and the margin', () => {
   expect(step({ seen: { mark: 'a', pending: 1 } }, 12_249)).toMatchObject({ do: 'look' })
   expect(step({ seen: { mark: 'a', pending: 1 } }, 12_250)).toEqual({ do: 'strike off, then answer' })
 })
 
-test('does not believe a list whose mark it has not known for a lease and the margin', () => {
+test('does not trust a subscriber list whose mark it has not known for a lease and the margin', () => {
   const everybody = { mark: 'a', pending: 0 }
   expect(step({ known: { mark: 'a', since: 9_000 }, seen: everybody }, 10_001)).toEqual({
     do: 'look',
@@ -35,14 +35,14 @@ test('does not believe a list whose mark it has not known for a lease and the ma
   expect(step({ known: { mark: 'a', since: 9_000 }, seen: everybody }, 11_250)).toEqual({ do: 'answer' })
 })
 
-test('waits a full lease when the store is lost meanwhile', () => {
+test('waits a full lease when the store loses its data meanwhile', () => {
   const full = { do: 'look', at: 12_250 }
   expect(step({ seen: { mark: 'b', pending: 0 } }, 10_001)).toEqual(full)
   expect(step({ seen: { mark: '', pending: 0 } }, 10_001)).toEqual(full)
   expect(step({ known: { mark: 'b', since: 0 }, seen: { mark: 'a', pending: 0 } }, 10_001)).toEqual(full)
 })
 
-test('knows a mark since it first saw it, and another one anew', () => {
+test('keeps the time when it first saw a mark, and starts again for a new one', () => {
   const first = knowMark(undefined, 'a', 5)
   expect(knowMark(first, 'a', 9)).toEqual({ mark: 'a', since: 5 })
   expect(knowMark(first, 'b', 9)).toEqual({ mark: 'b', since: 9 })

@@ -161,5 +161,5 @@ test('one that went and came back is told once each, without its address', async
   await server.restart()
   await expectAvailable(redis)
   const messages = lines.map((line) => (JSON.parse(line) as { msg: string }).msg)
-  expect(messages).toEqual(['redis does not answer', 'redis answers again'])
+  expect(messages).toEqual(['Redis is unavailable', 'Redis is available again'])
 })

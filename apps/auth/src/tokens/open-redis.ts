@@ -22,11 +22,11 @@ export async function openRedis(url: string, log: Log, timeoutMs = 200): Promise
   })
   let reported = false
   redis.on('error', (error: Error) => {
-    if (!reported) log.error('redis does not answer', { error })
+    if (!reported) log.error('Redis is unavailable', { error })
     reported = true
   })
   redis.on('ready', () => {
-    if (reported) log.info('redis answers again')
+    if (reported) log.info('Redis is available again')
     reported = false
   })
   const close = async () => redis.disconnect()

@@ -87,7 +87,7 @@ describe('the generations beside the tokens in Redis', () => {
     )
   const mirrored = (id: string) => scratch.redis.get(`${scratch.prefix}generation:${id}`)
 
-  test('are asked of the authority once, then kept', async () => {
+  test('are read from the authority once, then cached', async () => {
     const asked: string[] = []
     const counting = storeThatAsks((id) => {
       asked.push(id)
@@ -99,7 +99,7 @@ describe('the generations beside the tokens in Redis', () => {
     expect(asked).toEqual([id])
   })
 
-  test('are asked again when they were lost, and then end what was ended', async () => {
+  test('are read again when they were lost, and then reject revoked tokens', async () => {
     const [ended, other] = [await register(), await register()]
     const others = await issue(other)
     await end(ended, 'deleted')
@@ -107,21 +107,21 @@ describe('the generations beside the tokens in Redis', () => {
     expect([await isActive(await issue(ended)), await isActive(others)]).toEqual([false, true])
   })
 
-  test('an authority that does not answer makes find throw, never answer', async () => {
+  test('throws from find when the authority is unavailable', async () => {
     const failing = storeThatAsks(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
     await expect(failing.find(hash)).rejects.toThrow('no database')
     expect(await isActive(hash)).toBe(true)
   })
 
-  test('never fall', async () => {
+  test('never decrease', async () => {
     const id = await register()
     await store().revokeTokensOf({ kind: 'client', id, generation: 5 })
     await store().revokeTokensOf({ kind: 'client', id, generation: 3 })
     expect(await mirrored(id)).toBe('5')
   })
 
-  test('a late answer of the authority does not undo an end', async () => {
+  test('a late read from the authority does not undo a revocation', async () => {
     const id = await register()
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
@@ -139,7 +139,7 @@ describe('the generations beside the tokens in Redis', () => {
     expect([await isActive(hash), await isActive(await issue(id))]).toEqual([false, false])
   })
 
-  test('nor when everything was lost after the end', async () => {
+  test('nor when all data was lost after the revocation', async () => {
     const id = await register()
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
@@ -158,7 +158,7 @@ describe('the generations beside the tokens in Redis', () => {
     expect(await isActive(await issue(id))).toBe(false)
   })
 
-  test('what was lost while a client was being ended is told again', async () => {
+  test('are raised again when they were lost while a client was being ended', async () => {
     const id = await register()
     const raised: number[] = []
     await end(id, 'deleted', async (subject) => {
@@ -173,7 +173,7 @@ describe('the generations beside the tokens in Redis', () => {
     expect(await isActive(await issue(id))).toBe(false)
   })
 
-  test('a claim that nobody settled hinders nobody', async () => {
+  test('a lease that was never filled blocks nothing', async () => {
     const id = await register()
     const hash = await issue(id)
     await scratch.redis.set(`${scratch.prefix}generation:${id}`, 'claimed by a process that died', 'EX', 10)
@@ -182,7 +182,7 @@ describe('the generations beside the tokens in Redis', () => {
     expect(await mirrored(id)).toBe('2')
   })
 
-  test('every key ends by itself, tokens with the token', async () => {
+  test('every key has a TTL, that of a token its own expiry', async () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
@@ -198,7 +198,7 @@ describe('the generations beside the tokens in Redis', () => {
   })
 })
 
-test('a token is not found in another life of its Redis, such as after a replica took over', async () => {
+test('finds no token saved under another replication ID, such as before a failover', async () => {
   await using server = await startRedis()
   const redis = new Redis(server.url)
   const authority = {

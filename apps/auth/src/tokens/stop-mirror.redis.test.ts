@@ -62,7 +62,7 @@ const stop = (tokens: Partial<TokenStore> = {}) =>
 const mirrored = () => scratch.redis.get(`${scratch.prefix}stop`)
 const failing = () => Promise.reject(new Error('Command timed out'))
 
-test('what was stopped is asked of the authority once, then kept', async () => {
+test('reads the stop from the authority once, then caches it', async () => {
   let asked = 0
   const counting = storeThatAsks(() => {
     asked += 1
@@ -76,14 +76,14 @@ test('what was stopped is asked of the authority once, then kept', async () => {
   expect(asked).toBe(1)
 })
 
-test('lost data is asked for again, and lets nothing in', async () => {
+test('reads a lost stop again, and accepts no revoked token', async () => {
   const hash = await issue()
   await stop()
   await scratch.lose('stop')
   expect([await isActive(hash), await isActive(await issue())]).toEqual([false, true])
 })
 
-test('an authority that does not answer makes find and issuing throw, never answer', async () => {
+test('throws from find and save when the authority is unavailable', async () => {
   const hash = await issue()
   await scratch.lose('stop')
   const cut = storeThatAsks(() => Promise.reject(new Error('no database')))
@@ -91,7 +91,7 @@ test('an authority that does not answer makes find and issuing throw, never answ
   await expect(cut.stop()).rejects.toThrow('no database')
 })
 
-test('a late answer of the authority does not undo a stop', async () => {
+test('a late read from the authority does not undo a stop', async () => {
   const hash = await issue()
   await scratch.lose('stop')
   const answer = Promise.withResolvers<void>()
@@ -110,7 +110,7 @@ test('a late answer of the authority does not undo a stop', async () => {
   expect(await isActive(hash)).toBe(false)
 })
 
-test('a token that is saved while nothing is mirrored is over when all is stopped before the authority answers', async () => {
+test('revokes a token saved with no cached stop, when everything is stopped before the authority responds', async () => {
   const answer = Promise.withResolvers<void>()
   const late = storeThatAsks(async () => {
     const known = await authority.tokenAuthority(now).stop()
@@ -125,7 +125,7 @@ test('a token that is saved while nothing is mirrored is over when all is stoppe
   expect(await isActive(await issue())).toBe(true)
 })
 
-test('what was lost while it was being stopped is told again', async () => {
+test('raises the cached stop again when it was lost during a stop', async () => {
   const hash = await issue()
   let raised = 0
   await stop({
@@ -141,7 +141,7 @@ test('what was lost while it was being stopped is told again', async () => {
   expect([raised, await isActive(hash)]).toEqual([2, false])
 })
 
-test('the mirror never falls, in either part', async () => {
+test('neither part of the cached stop ever decreases', async () => {
   const [early, later] = [new Date(1_000), new Date(1_790_000_000_000)]
   await storeThatAsks().raiseStop({ epoch: 5, issuedBefore: early })
   await storeThatAsks().raiseStop({ epoch: 3, issuedBefore: later })
@@ -150,7 +150,7 @@ test('the mirror never falls, in either part', async () => {
   expect(await storeThatAsks().stop()).toEqual({ epoch: 5, issuedBefore: later })
 })
 
-test('one that failed after Redis heard of it is over when it is repeated, with what was issued between', async () => {
+test('repeating a stop that failed after Redis applied it also revokes tokens issued in between', async () => {
   const before = await issue()
   let raised = 0
   const raiseStop: TokenStore['raiseStop'] = async (what) => {
@@ -171,7 +171,7 @@ test('one that failed after Redis heard of it is over when it is repeated, with 
   expect([await isActive(before), await isActive(between)]).toEqual([false, false])
 })
 
-test('one that failed at its last word says that it is written, and repeating it is safe', async () => {
+test('a stop that fails at its last step reports that it is stored, and can be repeated', async () => {
   const hash = await issue()
   const rows = (await authority.stops.audit()).length
   let raised = 0
@@ -183,7 +183,7 @@ test('one that failed at its last word says that it is written, and repeating it
   expect(await isActive(hash)).toBe(false)
 })
 
-test('the mirror ends by itself', async () => {
+test('the cached stop has a TTL', async () => {
   await stop()
   const seconds = await scratch.redis.ttl(`${scratch.prefix}stop`)
   expect(seconds).toBeGreaterThan(3_600)

@@ -33,7 +33,7 @@ const kept = async () => {
   return rows.map((row) => row.token_hash)
 }
 
-test('what has expired goes, what lives stays', async () => {
+test('deletes expired tokens and keeps the others', async () => {
   const living = await save(1)
   await Promise.all([save(0), save(-1), save(-3600)])
   expect(await sweepTokens(authority.db, now)).toBe(3)
@@ -41,7 +41,7 @@ test('what has expired goes, what lives stays', async () => {
   expect(await kept()).toEqual([living])
 })
 
-test('at most 1 000 go in one statement, and several processes may sweep at once', async () => {
+test('deletes at most 1 000 tokens per statement, also from several processes at once', async () => {
   await authority.db.query(
     `insert into tokens (token_hash, client_id, generation, scope, audience, issued_at, expires_at)
      select sha256(number::text::bytea), $1, 1, '', '', $2, $2 from generate_series(1, 1500) number`,
@@ -53,7 +53,7 @@ test('at most 1 000 go in one statement, and several processes may sweep at once
   expect(await kept()).toHaveLength(1)
 })
 
-test('sweeps by itself until it is disposed, and survives a database that does not answer', async () => {
+test('sweeps until disposed, and survives an unavailable database', async () => {
   const lines: string[] = []
   const told: string[] = []
   const events = createEvents()
@@ -83,7 +83,7 @@ test('sweeps by itself until it is disposed, and survives a database that does n
   expect(await kept()).toHaveLength(2)
 })
 
-test('F-17 sweeps nothing while the clock of this machine is wrong', async () => {
+test('F-17 sweeps nothing while the clock is not synchronised', async () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => void lines.push(line) })
   const told: string[] = []
@@ -105,7 +105,9 @@ test('F-17 sweeps nothing while the clock of this machine is wrong', async () =>
   })
   await save(0)
   const before = await kept()
-  await expect.poll(() => lines.join()).toContain('expired tokens were not swept: the clock is wrong')
+  await expect
+    .poll(() => lines.join())
+    .toContain('expired tokens were not swept: the clock is not synchronised')
   expect(told).toEqual(['expired tokens'])
   expect(await kept()).toEqual(before)
   hoursAhead = 0

@@ -47,7 +47,7 @@ export function describeTokenStop(
       return done.value
     }
 
-    test('of everything ends every token, and new ones live', async () => {
+    test('of everything revokes every token, but no new ones', async () => {
       const [one, two] = [await register(), await register()]
       const before = [await issue(one), await issue(two)]
       const done = await evidence(store.stop(ALL))
@@ -57,7 +57,7 @@ export function describeTokenStop(
       expect(done.ended).toEqual({ tokens: 2, complete: true })
     })
 
-    test('ends a token that was being issued when it came, whatever its time says', async () => {
+    test('revokes a token that was being issued at that moment, whatever its time of issue', async () => {
       const id = await register()
       const epoch = await epochNow()
       await evidence(store.stop(ALL))
@@ -66,7 +66,7 @@ export function describeTokenStop(
       expect(await Promise.all([...late, await issue(id)].map(isActive))).toEqual([false, false, true])
     })
 
-    test('of one client ends its tokens, also late ones, leaves it active, and the others alone', async () => {
+    test('of one client revokes its tokens, also late ones, and leaves the client active and other tokens valid', async () => {
       const [stopped, other] = [await register(), await register()]
       const [hash, others] = [await issue(stopped), await issue(other)]
       const done = await evidence(store.stop({ kind: 'client', clientId: stopped }))
@@ -77,7 +77,7 @@ export function describeTokenStop(
       expect((await store.authority.agents.find(stopped))?.agent.status).toBe('active')
     })
 
-    test('a token gets the epoch that stands as it is saved', async () => {
+    test('gives a token the current epoch when it is saved', async () => {
       const id = await register()
       const before = await save(id, {})
       await evidence(store.stop(ALL))
@@ -91,7 +91,7 @@ export function describeTokenStop(
       expect(await isActive(after)).toBe(false)
     })
 
-    test('by time ends what was issued before, not what was issued in that very second', async () => {
+    test('by time revokes tokens issued before, not those issued in that very second', async () => {
       const id = await register()
       const at = second()
       const earlier = new Date(at.getTime() - 1_000)
@@ -120,7 +120,7 @@ export function describeTokenStop(
       expect((await store.stop({ kind: 'client', clientId: id })).ok).toBe(false)
     })
 
-    test('nothing that begins after it finds a token that was issued before, whenever it was saved', async () => {
+    test('no find that begins after it finds a token issued before, whenever it was saved', async () => {
       const rounds = Array.from({ length: 5 }, async () => {
         const id = await register()
         const saving = Array.from({ length: 5 }, () => save(id, {}))
@@ -134,7 +134,7 @@ export function describeTokenStop(
       expect(await Promise.all(rounds)).not.toContain(true)
     })
 
-    test('two at once both hold, and both are in the audit', async () => {
+    test('of two at once, both take effect and both are in the audit', async () => {
       const hash = await issue(await register())
       const before = (await store.authority.stops.audit()).length
       await Promise.all([evidence(store.stop(ALL)), evidence(store.stop(ALL))])

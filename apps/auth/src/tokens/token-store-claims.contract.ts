@@ -72,7 +72,7 @@ export function describeTokensOfClaims(
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
 
-    test('says so, and is active while the claim stands', async () => {
+    test('carries the claim, and is active while the claim is live', async () => {
       const clientId = await register()
       const claimId = await claim(clientId)
       expect(await store.tokens.find(await issue(clientId, claimId))).toMatchObject({ clientId, claimId })
@@ -100,7 +100,7 @@ export function describeTokensOfClaims(
       expect([await isActive(before), await isActive(after)]).toEqual([false, true])
     })
 
-    test('is never active under a claim that nobody knows', async () => {
+    test('is never active under an unknown claim', async () => {
       const clientId = await register()
       const hash = sha256(newToken())
       const [issuedAt, expiresAt] = [store.clock.now, new Date(store.clock.now.getTime() + 3_600_000)]
@@ -110,7 +110,7 @@ export function describeTokensOfClaims(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('a claim whose end cannot be announced stands', async () => {
+    test('a claim whose end cannot be announced stays live', async () => {
       const clientId = await register()
       const claimId = await claim(clientId)
       const deaf = postgresClaims({
@@ -122,7 +122,7 @@ export function describeTokensOfClaims(
       expect(await isActive(await issue(clientId, claimId))).toBe(true)
     })
 
-    test('nothing that begins after the end of the claim finds it', async () => {
+    test('no find that begins after the end of the claim finds it', async () => {
       const rounds = Array.from({ length: 10 }, async () => {
         const clientId = await register()
         const claimId = await claim(clientId)

@@ -239,7 +239,7 @@ export function describeTokenStoreModel(
     })
     afterAll(() => store[Symbol.asyncDispose]())
 
-    test('exactly the tokens are active that should be', { timeout: 60_000 }, async () => {
+    test('finds exactly the tokens that the model holds active', { timeout: 60_000 }, async () => {
       const property = fc.asyncProperty(fc.commands(COMMANDS, { size: '+1' }), (commands) =>
         fc.asyncModelRun(async () => {
           const now = Date.now()

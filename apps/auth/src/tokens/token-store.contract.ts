@@ -104,7 +104,7 @@ export function describeTokenStore(
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
 
-    test('gives back what was saved, once for each token', async () => {
+    test('finds each saved token with what was saved', async () => {
       const id = await register()
       const [first, second] = [sha256(newToken()), sha256(newToken())]
       await store.tokens.save(first, tokenOf(id))
@@ -113,11 +113,11 @@ export function describeTokenStore(
       expect(await store.tokens.find(second)).toEqual({ ...tokenOf(id), scope: 'guides:read waitlist:write' })
     })
 
-    test('knows no token that was not saved', async () => {
+    test('finds no token that was not saved', async () => {
       expect(await store.tokens.find(sha256(newToken()))).toBeUndefined()
     })
 
-    test('a token is active until the moment it expires', async () => {
+    test('finds a token until the moment it expires', async () => {
       const hash = await issue(await register())
       const { expiresAt } = tokenOf(exampleAgent().agent.id)
       const before = store.clock.now
@@ -128,14 +128,14 @@ export function describeTokenStore(
       store.clock.now = before
     })
 
-    test('a revoked token is not active, and the others of its client are', async () => {
+    test('does not find a revoked token, but finds the client’s others', async () => {
       const id = await register()
       const [revoked, other] = [await issue(id), await issue(id)]
       await store.tokens.revoke(revoked)
       expect([await isActive(revoked), await isActive(other)]).toEqual([false, true])
     })
 
-    test('revoking again, or what never was, is no error', async () => {
+    test('accepts revoking a token twice, or an unknown one', async () => {
       const hash = await issue(await register())
       await store.tokens.revoke(hash)
       await store.tokens.revoke(hash)
@@ -143,7 +143,7 @@ export function describeTokenStore(
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('holds hashes only, and finds by the whole of them', async () => {
+    test('stores hashes only, and finds by the whole hash', async () => {
       const token = newToken()
       const id = await register()
       await store.tokens.save(sha256(token), tokenOf(id))
@@ -173,7 +173,7 @@ export function describeTokenStore(
       },
     )
 
-    test('an enabled client has its new tokens, not its old ones', async () => {
+    test('finds an enabled client’s new tokens, not its old ones', async () => {
       const id = await register()
       const before = await issue(id)
       await store.endAgent(id, 'disabled')
@@ -186,17 +186,17 @@ export function describeTokenStore(
       ])
     })
 
-    test('no token is active under a generation that its client has not reached', async () => {
+    test('finds no token with a generation that its client has not reached', async () => {
       expect(await isActive(await issue(await register(), 2))).toBe(false)
     })
 
-    test('no token is active whose client the authority does not know', async () => {
+    test('finds no token of a client that the authority does not know', async () => {
       const hash = sha256(newToken())
       await Promise.allSettled([store.tokens.save(hash, tokenOf(exampleAgent().agent.id))])
       expect(await isActive(hash)).toBe(false)
     })
 
-    test('nothing that begins after a revocation finds the token', async () => {
+    test('no find that begins after a revocation finds the token', async () => {
       const id = await register()
       const rounds = Array.from({ length: 20 }, async () => {
         const hash = await issue(id)
@@ -209,7 +209,7 @@ export function describeTokenStore(
       expect(await Promise.all(rounds)).not.toContain(true)
     })
 
-    test('nothing that begins after the end of a client finds a token, whenever it was saved', async () => {
+    test('no find that begins after the end of a client finds its token, whenever it was saved', async () => {
       const rounds = Array.from({ length: 10 }, async () => {
         const id = await register()
         const saving = Array.from({ length: 5 }, () => issue(id))
@@ -223,7 +223,7 @@ export function describeTokenStore(
       expect((await Promise.all(rounds)).flat()).not.toContain(true)
     })
 
-    test('of two ends at once both hold', async () => {
+    test('of two ends at once, both take effect', async () => {
       const id = await register()
       const hash = await issue(id)
       await Promise.all([store.endAgent(id, 'disabled'), store.endAgent(id, 'disabled')])
