@@ -112,7 +112,7 @@ describe('what is no command of ours is wrong usage, exit code 2:', () => {
 })
 
 describe('config', () => {
-  test('check says that all is well, and what is set, without values', async () => {
+  test('check reports valid settings, and which are set, without values', async () => {
     const { code, printed } = await run('config check')
     expect(code).toBe(0)
     expect(printed).toContain('The configuration is valid. Set: AUTH_ORIGIN')
@@ -120,7 +120,7 @@ describe('config', () => {
     expect(JSON.parse((await run('config check --json')).printed)).toMatchObject({ ok: true })
   })
 
-  test('check names every mistake, without values', async () => {
+  test('check names every invalid setting, without values', async () => {
     const wrong = { AUTH_PORT: 'Canary-x', AUTH_ORIGIN: undefined }
     const { code, printed, errors } = await run('config check', wrong)
     expect([code, printed]).toEqual([2, ''])
@@ -146,7 +146,7 @@ describe('config', () => {
 })
 
 describe('agents', () => {
-  test('list shows them, names quoted', async () => {
+  test('list shows agents, with their names quoted', async () => {
     const { code, printed } = await run('agents list')
     expect(code).toBe(0)
     expect(printed).toMatch(
@@ -164,12 +164,12 @@ describe('agents', () => {
     })
   })
 
-  test('show shows one', async () => {
+  test('show shows an agent', async () => {
     expect((await run(`agents show ${id}`)).printed).toContain(id)
     expect(JSON.parse((await run(`agents show ${id} --json`)).printed)).toMatchObject({ client_id: id })
   })
 
-  test('disable and enable', async () => {
+  test('disable and enable change the status', async () => {
     const disabled = await run(`agents disable ${id}`)
     expect(disabled).toEqual({
       code: 0,
@@ -183,7 +183,7 @@ describe('agents', () => {
     expect(again).toEqual({ code: 1, printed: '', errors: `${id} is not disabled.` })
   })
 
-  test('with --dry-run they say what they would do, and do nothing; with --json for programs', async () => {
+  test('say what they would do with --dry-run, without doing it, also as --json', async () => {
     for (const verb of ['disable', 'delete']) {
       expect(await run(`agents ${verb} ${id} --dry-run`)).toMatchObject({
         code: 0,
@@ -217,7 +217,7 @@ describe('agents', () => {
     expect((await run('agents stats')).printed).toMatch(/^active +2\n +never used +1\n/)
   })
 
-  test('show shows one that has expired', async () => {
+  test('show shows an expired agent', async () => {
     const gone = exampleAgent().agent.id
     await stores.db.query(
       `insert into expired_agents (id, cause, secret_hashes, hash_key_ids, expired_at) values ($1, 'idle', '{}', '{}', now())`,
@@ -229,7 +229,7 @@ describe('agents', () => {
     })
   })
 
-  test('list and show tell how the agent authenticates', async () => {
+  test('list and show say how the agent authenticates', async () => {
     expect(await listed()).toMatchObject({ token_endpoint_auth_method: 'client_secret_basic' })
     expect(JSON.parse((await run(`agents show ${keyed.id} --json`)).printed)).toMatchObject({
       token_endpoint_auth_method: 'private_key_jwt',
@@ -239,7 +239,7 @@ describe('agents', () => {
     )
   })
 
-  test('delete, once', async () => {
+  test('delete works once', async () => {
     expect((await run(`agents delete ${id}`)).code).toBe(0)
     expect(await listed()).toMatchObject({ status: 'deleted' })
     expect(await listed()).not.toHaveProperty('client_name')
@@ -251,7 +251,7 @@ describe('agents', () => {
       })
   })
 
-  test('one that never was is refused', async () => {
+  test('refuses an unknown agent', async () => {
     const other = exampleAgent().agent.id
     for (const verb of ['show', 'disable', 'delete', 'enable'])
       expect(await run(`agents ${verb} ${other}`)).toMatchObject({ code: 1, printed: '' })
@@ -259,7 +259,7 @@ describe('agents', () => {
 })
 
 describe('keys', () => {
-  test('init makes the first key once; list shows it, and no private part', async () => {
+  test('init creates the first key once; list shows it, without its private part', async () => {
     expect((await run('keys init')).printed).toBe('Nothing to do: a key signs already.')
     const { printed } = await run('keys list --json')
     expect(JSON.parse(printed)).toMatchObject({
@@ -278,7 +278,7 @@ describe('keys', () => {
 })
 
 describe('resource-servers create', () => {
-  test('prints the entry, and writes the secret where only its owner reads it', async () => {
+  test('prints the entry, and writes the secret to a file that only its owner can read', async () => {
     const file = path.join(folder, 'secret')
     const create = `resource-servers create rs_new --audience https://a.example/api --secret-file ${file}`
     const { code, printed } = await run(create)
@@ -308,7 +308,7 @@ describe('resource-servers create', () => {
 })
 
 describe('migrate', () => {
-  test('brings an empty database up to date, once', async () => {
+  test('migrates an empty database, once', async () => {
     const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
     expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
@@ -341,7 +341,7 @@ describe('a failure is one clear line, exit code 1:', () => {
     expect(errors).not.toContain('Canary-pw')
   })
 
-  test('no Redis for a command that ends tokens; those that only need the database do without it', async () => {
+  test('without Redis, for a command that revokes tokens; other commands work without it', async () => {
     const redis = { AUTH_REDIS_URL: 'redis://:Canary-pw@127.0.0.1:1' }
     const { code, errors } = await run(`agents disable ${id}`, redis)
     expect([code, errors.split('\n').at(-1)]).toEqual([

@@ -20,7 +20,7 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
   name: 'auth',
   description: 'The authorization server of Plainpath',
   groups: {
-    config: 'look at the settings',
+    config: 'the settings',
     keys: 'signing keys',
     agents: 'registered agents',
     claims: 'confirmations of agents by people',
@@ -39,7 +39,7 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     }),
     defineCommand({
       name: 'migrate',
-      summary: 'bring the tables up to date, as the owner role',
+      summary: 'apply the migrations, as the owner role',
       settings: 'all',
       json: false,
       async run({ env }) {

@@ -67,7 +67,8 @@ export const SETTINGS = {
   },
   AUTH_REDIS_URL: {
     schema: redisUrl.optional(),
-    description: 'Redis for tokens and limits; without it they live in PostgreSQL and memory',
+    description:
+      'Redis for tokens and limits; without it, tokens are stored in PostgreSQL and limits in memory',
     secret: true,
   },
   AUTH_KEK_FILE: {
@@ -77,7 +78,7 @@ export const SETTINGS = {
   AUTH_HASH_KEY_FILE: { schema: file(parseHashKey), description: 'File of the hash key' },
   AUTH_RESOURCE_SERVERS_FILE: {
     schema: fileAndPath(parseResourceServers),
-    description: 'JSON file of the resource servers that may introspect; read again every second',
+    description: 'JSON file of the resource servers that may introspect tokens; read every second',
   },
   AUTH_SMTP_URL: {
     schema: SmtpUrl.optional(),
@@ -91,12 +92,12 @@ export const SETTINGS = {
   },
   AUTH_OUTBOX_DIR: {
     schema: text,
-    description: 'Directory where mail becomes files for a day, without AUTH_SMTP_URL',
+    description: 'Directory for mail without AUTH_SMTP_URL, as files that are kept for a day',
     default: '.data/outbox',
   },
   AUTH_TRUSTED_PROXIES: {
     schema: trustedProxies,
-    description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are believed',
+    description: 'Addresses and networks of gateways whose `X-Forwarded-For` and `traceparent` are trusted',
     default: '',
   },
   AUTH_CORS_ORIGINS: { schema: list(Origin), description: 'Origins whose scripts may POST', default: '' },
@@ -118,13 +119,13 @@ export const SETTINGS = {
   AUTH_NEVER_USED_CLIENTS: {
     schema: wholeNumber(1, 10_000_000),
     description:
-      'So many clients that never got a token may be registered at once; over it the oldest go, none younger than an hour',
+      'How many clients that never got a token may be registered; above it the oldest expire, but none younger than an hour',
     default: '100000',
   },
   AUTH_DRAIN_DELAY_SECONDS: {
     schema: numberFrom(0, 99),
     description:
-      'How long requests are still taken after SIGTERM, unready, until every gateway has looked away',
+      'How long the server accepts requests after SIGTERM while `/ready` fails, so that load balancers stop sending them',
     default: '5',
   },
   AUTH_DRAIN_SECONDS: {

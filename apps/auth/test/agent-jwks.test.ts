@@ -69,7 +69,7 @@ const parsed = (answer: Answer) =>
   JSON.parse(answer.text) as Record<string, unknown> & { jwks: { keys: JWK[] } }
 
 describe('registering keys', () => {
-  test('is answered with the keys and their names, and no secret', async () => {
+  test('returns the keys with their kids, and no secret', async () => {
     const before = await countStored(auth)
     const answer = await post({
       client_name: 'Atlas',
@@ -166,7 +166,7 @@ describe('registering keys', () => {
 })
 
 describe('PUT /api/agent/jwks', () => {
-  test('gives a client with a secret keys; the secret ends, and its tokens with it', async () => {
+  test('replaces a client’s secret by keys, and revokes its tokens', async () => {
     const agent = await register(auth)
     const token = await getToken(auth, agent)
     const key = await newKey('EdDSA', 'my-key')
@@ -193,7 +193,7 @@ describe('PUT /api/agent/jwks', () => {
     expect(rows).toEqual([])
   })
 
-  test('replaces all keys: an old one is over, also with an assertion that was made before', async () => {
+  test('replaces all keys, and rejects an old one, also with an assertion made before', async () => {
     const agent = await registerKeys(auth)
     const early = asserted(await assertionOf(auth, agent))
     const key = await newKey()
@@ -203,7 +203,7 @@ describe('PUT /api/agent/jwks', () => {
     expect((await tokenByKey(auth, { ...agent, key })).status).toBe(200)
   })
 
-  test('an assertion is good once here too, whatever came of the request', async () => {
+  test('accepts an assertion once, whatever the outcome of the request', async () => {
     const agent = await registerKeys(auth)
     const headers = await inHeader(auth, agent)
     await expectRefusalAfterAuthentication(() => put(headers, { keys: [] }))
@@ -290,7 +290,7 @@ describe.for([
   })
 })
 
-test('a client with keys that deletes itself, or is disabled, is nobody, and its tokens and keys end', async () => {
+test('rejects a deleted or disabled client with keys, and its tokens', async () => {
   const [deleted, disabled] = [await registerKeys(auth), await registerKeys(auth)]
   const tokenOf = async (agent: KeyAgent) => String(parsed(await tokenByKey(auth, agent))['access_token'])
   const token = await tokenOf(deleted)

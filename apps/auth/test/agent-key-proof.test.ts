@@ -105,7 +105,7 @@ describe('without proof keys are taken too, and the answer', () => {
     },
   )
 
-  test('says nothing where no key is new', async () => {
+  test('has no warning when no key is new', async () => {
     for (const keys of [[one], [one, two], [two, one]])
       expect(bodyOf(await replace([one, two], keys))).not.toHaveProperty('warning')
     const renamed = { ...one, jwk: { ...one.jwk, kid: 'renamed' } }
@@ -260,7 +260,7 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
   }
 })
 
-test('a proof is good once, and one that was refused was not used', async () => {
+test('accepts a proof once, and does not mark a rejected one as used', async () => {
   const who = await register(auth)
   const proof = await proofOf(auth, who, { key: one })
   await expectRefusal(
@@ -280,12 +280,12 @@ test('a proof is good once, and one that was refused was not used', async () => 
   expect((await putKeys(auth, await headers(), { keys: [one], proof: fresh })).status).toBe(200)
 })
 
-test('null for a proof is none', async () => {
+test('treats a null proof as absent', async () => {
   const answer = await put(await register(auth), { keys: [one], proof: null })
   expect([answer.status, bodyOf(answer)['warning']]).toEqual([200, expect.stringMatching(/^No proof came/)])
 })
 
-test('a proof opens nothing: it is no client assertion', async () => {
+test('rejects a proof as a client assertion', async () => {
   const keyed = await registerKeys(auth, one)
   const proof = await proofOf(auth, keyed, { key: one, claims: { aud: auth.origin, sub: keyed.client_id } })
   const nobody: Refusal = { status: 401, code: 'invalid-client', error: 'invalid_client', form: 'agent' }

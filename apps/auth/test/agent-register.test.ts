@@ -42,7 +42,7 @@ async function expectAccepted() {
 }
 
 describe('POST /api/agent/register', () => {
-  test('answers 201 with everything that an agent needs, once', async () => {
+  test('returns 201 with everything that an agent needs, once', async () => {
     const { answer, agent } = await registered(json({ client_name: 'Atlas the guide' }))
     await expectSound(auth, { ...answer, text: '' })
     expect(agent).toEqual({
@@ -128,7 +128,7 @@ describe('POST /api/agent/register', () => {
     expect(await isActive(auth, await getToken(auth, other))).toBe(true)
   })
 
-  test('a hundred, many of them at once, are a hundred agents', async () => {
+  test('registers a hundred agents, many of them simultaneously', async () => {
     const all: Record<string, unknown>[] = []
     for (let round = 0; round < 5; round++) {
       const batch = Array.from({ length: 20 }, () => registered(json({ client_name: 'Atlas' })))
@@ -233,7 +233,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
     await expectAccepted()
   })
 
-  test('names each mistake at once', async () => {
+  test('names all mistakes at once', async () => {
     const answer = await expectRefusal(auth, () => post(json({ client_name: 1, type: 2 })), metadata)
     const { errors } = JSON.parse(answer.text) as { errors: { pointer: string }[] }
     expect(errors.map(({ pointer }) => pointer)).toEqual(['#/client_name', '#/type'])

@@ -150,7 +150,7 @@ test('one mailbox gets five mails a day, of whatever clients, under one and the 
   expect(under.mail.received).toHaveLength(5)
 })
 
-test('whoever confirmed an agent is told so, with the link that ends it, although no cap has room', async () => {
+test('sends the confirmation mail, with the link that ends the claim, even when every cap is reached', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
   await confirmed(under, { email })
@@ -162,7 +162,7 @@ test('whoever confirmed an agent is told so, with the link that ends it, althoug
   expect(mails()).toHaveLength(2)
 })
 
-test('who only knows the address uses up no try, and keeps nobody out', async () => {
+test('an agent that only knows the address uses no try and locks nobody out', async () => {
   await using under = await startClaims()
   const email = newAddress()
   const stranger = await begin(under, { email })
@@ -172,7 +172,7 @@ test('who only knows the address uses up no try, and keeps nobody out', async ()
   expect((await complete(under.auth, own.agent, { otp: await showCode(under.auth, own) })).status).toBe(200)
 })
 
-test('a mailbox whose ten tries were used up is closed for a day, and its claims stand', async () => {
+test('locks a mailbox for a day after ten tries, and keeps its claims live', async () => {
   await using under = await startClaims()
   const { auth, clock } = under
   const email = newAddress()
@@ -202,7 +202,7 @@ test('a mailbox that strangers had filled gets mail again after a day', async ()
   expect((await complete(auth, own.agent, { otp: await showCode(auth, own) })).status).toBe(200)
 })
 
-test('while the database is away nothing is answered but 503, and afterwards no try was given or lost', async () => {
+test('responds 503 while the database is unavailable, and neither grants nor loses a try', async () => {
   await using under = await startClaims()
   await using proxy = await startFaultProxy(under.stores.database.appUrl, 5432)
   await using cut = await under.another({ AUTH_DATABASE_URL: proxy.url })

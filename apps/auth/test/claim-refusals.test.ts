@@ -79,7 +79,7 @@ describe('POST /api/agent/claim refuses, and keeps and mails nothing:', () => {
       }
   })
 
-  test('its good twins keep an attempt and a mail', async () => {
+  test('stores an attempt and a mail for the valid counterparts', async () => {
     for (const body of [
       { email: newAddress() },
       { login_hint: newAddress(), claim_token: 'of another dialect', unknown: { member: true } },
@@ -131,7 +131,7 @@ describe('POST /api/agent/claim/complete refuses, and counts no try:', () => {
 })
 
 describe('/claim', () => {
-  test('the mailed link is of the configured origin, whatever the request says of its host', async () => {
+  test('the mailed link has the configured origin, whatever the Host header', async () => {
     const email = newAddress()
     auth.confidential.add(email)
     const body = JSON.stringify({ email })
@@ -150,7 +150,7 @@ describe('/claim', () => {
     auth.confidential.add(String(links?.[0]).slice(-43))
   })
 
-  test('nothing of an agent’s words is in a mail, only on the page, quoted and escaped', async () => {
+  test('shows the agent’s text in no mail, only on the page, quoted and escaped', async () => {
     const attempt = await begin(under, { agent })
     const otp = await showCode(auth, attempt)
     expect((await complete(auth, agent, { otp })).status).toBe(200)
@@ -187,13 +187,13 @@ describe('/claim', () => {
     expect(await countStored(auth)).toEqual(before)
   })
 
-  test('a link of a claim’s end that leads nowhere says so', async () => {
+  test('says so when a link to end a claim is invalid', async () => {
     for (const end of ['A'.repeat(43)])
       for (const page of [await look(auth, { end }), await pressButton(auth, { end })])
         expect([page.status, headingIn(page.text)]).toEqual([404, 'There is nothing to end'])
   })
 
-  test('buttons of other sites are refused; a browser that hides its origin may press', async () => {
+  test('rejects forms from other sites, and accepts a browser that hides its origin', async () => {
     const attempt = await begin(under)
     const yes = { attempt: attempt.secret, answer: 'yes' }
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
@@ -211,7 +211,7 @@ describe('/claim', () => {
     expect([old.status, headingIn(old.text)]).toEqual([200, 'Your code'])
   })
 
-  test('secrets of links and codes are in no log line', async () => {
+  test('logs no link secrets and no codes', async () => {
     const attempt = await begin(under)
     const code = await showCode(auth, attempt)
     await look(auth, { attempt: attempt.secret })

@@ -53,7 +53,7 @@ const liveClaims = async (agentId: string) => {
   return rows.length
 }
 
-test('a person confirms an agent by the words, the page and the code', async () => {
+test('a person confirms an agent with the phrase, the page and the code', async () => {
   const agent = await register(auth, 'Atlas <the agent> & co')
   const email = newAddress()
   const asked = await claim(auth, agent, { email })
@@ -164,7 +164,7 @@ const notShown = {
   form: 'agent',
 } as const
 
-test('the right code twenty times at once, at two instances: one success', async () => {
+test('accepts the right code once of twenty simultaneous requests at two instances', async () => {
   await using there = await under.another()
   const attempt = await begin(under)
   const otp = await showCode(there, attempt)
@@ -179,7 +179,7 @@ test('the right code twenty times at once, at two instances: one success', async
   expect((await under.mail.mails(2, attempt.email)).length).toBe(2)
 })
 
-test('wrong codes twenty times at once, at two instances: five are counted, then none is right', async () => {
+test('counts five of twenty simultaneous wrong codes at two instances, then rejects every code', async () => {
   await using there = await under.another()
   const attempt = await begin(under)
   const otp = await showCode(auth, attempt)
@@ -196,7 +196,7 @@ test('wrong codes twenty times at once, at two instances: five are counted, then
   expect(await liveClaims(attempt.agent.client_id)).toBe(0)
 })
 
-test('after five wrong codes the right one fails, and each says how many are left', async () => {
+test('rejects the right code after five wrong ones, each of which says how many tries are left', async () => {
   const attempt = await begin(under)
   const otp = await showCode(auth, attempt)
   for (const remaining of [4, 3, 2, 1, 0]) {
@@ -211,7 +211,7 @@ test('after five wrong codes the right one fails, and each says how many are lef
 const locked = { status: 410, code: 'otp-locked', error: 'otp_locked', form: 'agent' } as const
 const attempt2query = ({ secret }: { secret: string }) => ({ attempt: secret })
 
-test('a new attempt does not give ten more tries: ten a day for a mailbox, whoever asks', async () => {
+test('allows ten tries a day for a mailbox, over all attempts and agents', async () => {
   const email = newAddress('canary+tag')
   const statuses: number[] = []
   for (let round = 0; round < 3; round++) {
@@ -287,7 +287,7 @@ test('the end without the middle, and what is over begins again nowhere', async 
   expect(await liveClaims(agent.client_id)).toBe(1)
 })
 
-test('no, said to an agent that the same address had let in, ends that too, and of other addresses nothing', async () => {
+test('declining also ends the agent’s claim for the same address, and no claim for another', async () => {
   const agent = await register(auth)
   const { email, ...first } = await confirmed(under, { agent })
   const other = await begin(under, { agent })
@@ -304,7 +304,7 @@ test('no, said to an agent that the same address had let in, ends that too, and 
   expect((await requestAssertion(auth, agent)).status).toBe(409)
 })
 
-test('no, said after another agent’s code was shown, ends that one too, and no mail follows', async () => {
+test('declining also ends another agent’s attempt whose code was shown, and stops mails', async () => {
   const email = newAddress()
   const [first, second] = [await begin(under, { email }), await begin(under, { email })]
   const otp = await showCode(auth, first)
@@ -347,7 +347,7 @@ describe('how a code may be written:', () => {
   })
 })
 
-test('an agent ends its claim and withdraws its attempt; its other tokens live', async () => {
+test('an agent ends its claim and withdraws its attempt, and keeps its other tokens', async () => {
   const attempt = await confirmed(under)
   const token = await getToken(auth, attempt.agent)
   const open = await begin(under, { agent: attempt.agent })
@@ -358,7 +358,7 @@ test('an agent ends its claim and withdraws its attempt; its other tokens live',
   expect(await isActive(auth, token)).toBe(true)
 })
 
-test('deleting the agent ends its claim, and its links lead nowhere', async () => {
+test('deleting the agent ends its claim and invalidates its links', async () => {
   const attempt = await confirmed(under)
   const open = await begin(under, { agent: attempt.agent })
   expect((await deleteAgent(auth, attempt.agent)).status).toBe(204)
@@ -370,7 +370,7 @@ test('deleting the agent ends its claim, and its links lead nowhere', async () =
   for (const { secret } of [attempt, open]) expect((await look(auth, { attempt: secret })).status).toBe(404)
 })
 
-test('an address may confirm several agents, and each is told apart; a new address replaces the old', async () => {
+test('an address may confirm several agents, each separately; a new address replaces the old', async () => {
   const email = newAddress()
   const [first, second] = [await confirmed(under, { email }), await confirmed(under, { email })]
   expect(await liveClaims(first.agent.client_id)).toBe(1)

@@ -95,7 +95,7 @@ async function expectServing(auth: Started) {
 
 const OTHER_KEYS = 'signing key'
 
-test('F-36 started while PostgreSQL is away it waits, says so, and serves when PostgreSQL is there', async () => {
+test('F-36 waits at the start while PostgreSQL is unavailable, says so, and serves once it is available', async () => {
   await proxy.refuse()
   await using auth = await startServe({ AUTH_DATABASE_URL: proxy.url })
   await expectWaiting(auth, { database: 'PostgreSQL' })
@@ -104,7 +104,7 @@ test('F-36 started while PostgreSQL is away it waits, says so, and serves when P
   expect(auth.printed.join('')).not.toContain(new URL(proxy.url).password)
 }, 120_000)
 
-test('F-36 started while Redis is away it waits, and ends with 0 when it is told to', async () => {
+test('F-36 waits at the start while Redis is unavailable, and exits with 0 on SIGTERM', async () => {
   await using auth = await startServe({ AUTH_REDIS_URL: 'redis://127.0.0.1:9' })
   await expectWaiting(auth, { redis: 'Redis' })
   expect(await auth.says('/ready')).toMatchObject({
@@ -114,7 +114,7 @@ test('F-36 started while Redis is away it waits, and ends with 0 when it is told
   expect(await auth.ended).toBe(0)
 }, 120_000)
 
-test('F-36 started before its tables are there it names the migrations that are missing, and makes none', async () => {
+test('F-36 waits at the start for missing migrations, names them, and applies none', async () => {
   const { database } = stores
   const asOwner = (sql: string) => stores.asOwner(sql)
   await asOwner(`delete from schema_migrations where name = '0009-identity-assertions'`)
@@ -124,7 +124,7 @@ test('F-36 started before its tables are there it names the migrations that are 
   await expectServing(auth)
 }, 120_000)
 
-test('F-36 started before there is a signing key it waits for one, and makes none', async () => {
+test('F-36 waits at the start for a signing key, and creates none', async () => {
   await stores.asOwner(`alter table signing_keys rename to away; create table signing_keys (like away)`)
   await stores.asOwner(`grant select on signing_keys to public`)
   await using auth = await startServe()
@@ -133,7 +133,7 @@ test('F-36 started before there is a signing key it waits for one, and makes non
   await expectServing(auth)
 }, 120_000)
 
-test('F-22 with key-encryption keys that do not open the signing key one instance is not ready, others are', async () => {
+test('F-22 only an instance whose key-encryption keys cannot decrypt the signing key is not ready', async () => {
   const file = `${settings['AUTH_KEK_FILE']}-other`
   await writeFile(file, newKeyEncryptionKey(), { mode: 0o600 })
   await using wrong = await startServe({ AUTH_KEK_FILE: file })
@@ -144,7 +144,7 @@ test('F-22 with key-encryption keys that do not open the signing key one instanc
   await expectServing(right)
 }, 120_000)
 
-test('what no waiting mends ends it at once: settings, all mistakes by name, and a port that is taken', async () => {
+test('exits at once for errors that waiting cannot fix: invalid settings, all named, and a port in use', async () => {
   await using wrong = await startServe({
     AUTH_PORT: 'x',
     AUTH_ORIGIN: 'x',

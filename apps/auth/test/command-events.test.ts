@@ -75,7 +75,7 @@ const COMMANDS: [command: string, event: (of: Subject) => object][] = [
   ],
 ]
 
-test('each command that ends or changes what may be done leaves an event, once it is done, that says who did it', async () => {
+test('emits an event that names the operator for each command that revokes or changes something', async () => {
   const subject = await newSubject()
   const named = (command: string) =>
     command
@@ -95,7 +95,7 @@ test('each command that ends or changes what may be done leaves an event, once i
   expect(await run(named('keys revoke KID --reason x'))).toMatchObject({ code: 0, events: [] })
 })
 
-test('so does sealing keys anew, once', async () => {
+test('emits one event for re-encrypting keys', async () => {
   const old = await readFile(env['AUTH_KEK_FILE'] ?? '', 'utf8')
   const AUTH_KEK_FILE = `${env['AUTH_KEK_FILE']}-of-commands`
   await writeFile(AUTH_KEK_FILE, `${newKeyEncryptionKey()}\n${old}`)
@@ -130,7 +130,7 @@ const NOT_TOLD = [
   ],
 ]
 
-test('every command there is leaves an event, or changes nothing that runs', async () => {
+test('every command emits an event or changes nothing in operation', async () => {
   const named = async (group: string) => {
     const [, commands = ''] = (await run(`${group} --help`.trim())).printed.split('Commands:\n')
     return Array.from(commands.matchAll(/^ {2}([a-z-]+)/gm), ([, name = '']) => name).filter(

@@ -24,7 +24,7 @@ const post = (path: string, origin: string, headers: Record<string, string> = as
   })
 
 describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
-  test('may be used by scripts of the configured origin, and tells them why it refuses', async () => {
+  test('allows scripts of the configured origin to read responses, also errors', async () => {
     const [granted, refused] = [await post(path, OURS), await post(path, OURS, {})]
     expect([granted.status, refused.status]).toEqual([200, 401])
     for (const { headers } of [granted, refused]) {
@@ -46,7 +46,7 @@ describe.for(['/oauth/token', '/oauth/revoke'])('%s', (path) => {
     },
   )
 
-  test('and says so beforehand', async () => {
+  test('allows them in the preflight response', async () => {
     const ask = (origin: string, method = 'POST') =>
       send(auth.url, {
         method: 'OPTIONS',

@@ -69,7 +69,7 @@ const ready = async (auth: RunningAuth) => {
   return { status: answer.status, body: JSON.parse(answer.text) as Record<string, unknown> }
 }
 
-test('a rotation by its steps: every instance follows each, and the token lives through it', async () => {
+test('every instance adopts each step of a rotation, and a token stays valid throughout', async () => {
   const one = await start()
   const two = await start()
   const token = await getToken(one, await register(one))
@@ -105,7 +105,7 @@ test('a rotation by its steps: every instance follows each, and the token lives 
   expect(metrics).not.toContain(old)
 })
 
-test('a step that is too early says from when it is safe, for people and for programs', async () => {
+test('a step that is too early says when it is safe, as text and as JSON', async () => {
   await start()
   await keys('generate')
   await keys('publish')
@@ -122,7 +122,7 @@ test('a step that is too early says from when it is safe, for people and for pro
   })
 })
 
-test('rotate does what is due until nothing is, and a dry run does nothing', async () => {
+test('rotate performs the step that is due, and nothing in a dry run', async () => {
   await start()
   const before = await ring()
   expect((await keys('rotate')).printed).toContain('Nothing is due. Next: generate')
@@ -137,7 +137,7 @@ test('rotate does what is due until nothing is, and a dry run does nothing', asy
   expect((await ring()).keys.map(({ state }) => state)).toEqual(['retired', 'signing'])
 })
 
-test('the head of the audit is in the log, in /ready and in a metric, at the start and after each change', async () => {
+test('reports the head of the audit in the log, in /ready and in a metric, at the start and after each change', async () => {
   const headNow = async () =>
     (JSON.parse((await keys('audit --verify --json')).printed) as { head: string }).head
   const first = await headNow()
@@ -161,7 +161,7 @@ test('the head of the audit is in the log, in /ready and in a metric, at the sta
   expect(await metric()).not.toContain(first)
 })
 
-test('an audit whose end cannot be read is a metric, and no reason to stop', async () => {
+test('reports an unreadable end of the audit as a metric, and keeps running', async () => {
   const one = await start()
   const metric = async () => (await send(one.operationsUrl, { path: '/metrics' })).text
   expect(await metric()).toContain('key_audit_readable{service="auth"} 1')
@@ -178,7 +178,7 @@ test('an audit whose end cannot be read is a metric, and no reason to stop', asy
   expect((await ready(one)).body['keys']).not.toHaveProperty('audit_unread')
 })
 
-test('what was rotated is in the audit, and an older head finds what was cut off', async () => {
+test('records rotations in the audit, in which an older head detects truncation', async () => {
   await keys('generate')
   const { head } = JSON.parse((await keys('audit --verify --json')).printed) as { head: string }
   await keys('publish')
@@ -222,7 +222,7 @@ test('when revoke returns, no instance signs with the key or publishes it, and t
 })
 
 describe('an instance that cannot know', () => {
-  test('polls where no notice reaches it, and follows', async () => {
+  test('without notifications polls, and adopts changes', async () => {
     const one = await start()
     await using owner = openPool(stores.database.ownerUrl)
     await owner.query('alter table signing_keys disable trigger all')

@@ -60,7 +60,7 @@ const registerKeysInstead = async (agent: Registered) =>
     body: JSON.stringify({ keys: [(await newKey()).jwk] }),
   })
 
-test('what had ended since the backup ends again after a restore, by what the log says', async () => {
+test('revokes again after a restore what the log says ended since the backup', async () => {
   const { auth, stores } = under
   const [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays] = [
     await register(auth),
@@ -126,7 +126,7 @@ test('what had ended since the backup ends again after a restore, by what the lo
   expect(await claimsAlive()).toBe(0)
 })
 
-test('a log that is not there is said in a sentence', async () => {
+test('reports a missing log in a sentence', async () => {
   expect(await run('replay', '--log', `${LOG}-missing`)).toMatchObject({
     code: 1,
     errors: expect.stringMatching(/missing cannot be read \(ENOENT\)\.$/),

@@ -63,7 +63,7 @@ const ROTATE = 'rotate rs_api --secret-file FILE --replace'
 /** For commands that must give up: they would wait for a lease and 10 s. */
 const SOON = '--timeout 0.5'
 
-test('both secrets are good after rotate, and the older is not after finish', async () => {
+test('accepts both secrets after rotate, and only the newer after finish', async () => {
   const [one, two] = [await start(), await start()]
   const token = await getToken(one, await register(one))
   const old = stores.secrets.rs_api
@@ -88,7 +88,7 @@ test('both secrets are good after rotate, and the older is not after finish', as
   expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('One secret') })
 })
 
-test('finish is refused while nobody uses the newer secret, which may be called off', async () => {
+test('refuses finish while nobody uses the newer secret, and allows the rotation to be cancelled', async () => {
   const one = await start()
   const old = stores.secrets.rs_api
   expect((await run(ROTATE)).code).toBe(0)
@@ -162,7 +162,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
   })
 })
 
-test('finish goes on where an instance had not followed it', async () => {
+test('finish resumes when an instance had not loaded the file', async () => {
   const elsewhere = path.join(folder, 'mounted-elsewhere.json')
   await copyFile(serversFile, elsewhere)
   const one = resources.use(
@@ -187,7 +187,7 @@ test('finish goes on where an instance had not followed it', async () => {
   expect((await run('finish rs_api')).errors).toContain('One secret of rs_api lives')
 })
 
-test('a rotation that was killed before it wrote the secret goes on with the same one', async () => {
+test('resumes a rotation that was killed before it wrote the secret, with the same secret', async () => {
   await start()
   const servers = JSON.parse(await textNow()) as { client_id: string; secrets: string[] }[]
   const begun = `rss_${'B'.repeat(43)}`
@@ -201,13 +201,13 @@ test('a rotation that was killed before it wrote the secret goes on with the sam
   await expect(stat(`${secretFile}.next`)).rejects.toThrow('ENOENT')
 })
 
-test('one that was killed before it wrote anything but the secret begins anew', async () => {
+test('restarts a rotation that was killed before it changed the file', async () => {
   await writeFile(`${secretFile}.next`, 'rss_of a rotation that came to nothing\n', { mode: 0o600 })
   expect((await run(ROTATE)).code).toBe(0)
   expect(await secretNow()).toMatch(/^rss_[A-Za-z0-9_-]{43}$/)
 })
 
-test('files keep their mode, and a new secret is its owner’s alone', async () => {
+test('keeps the mode of files, and lets only the owner read a new secret', async () => {
   await chmod(secretFile, 0o640)
   await chmod(serversFile, 0o644)
   expect((await run(ROTATE)).code).toBe(0)
@@ -268,7 +268,7 @@ describe('is refused, exit code 1, and changes nothing:', () => {
   })
 })
 
-test('a dry run changes nothing', async () => {
+test('changes nothing in a dry run', async () => {
   const before = [await secretNow(), await textNow()]
   expect(await run(`${ROTATE} --dry-run`)).toMatchObject({
     code: 0,
@@ -277,7 +277,7 @@ test('a dry run changes nothing', async () => {
   expect([await secretNow(), await textNow()]).toEqual(before)
 })
 
-test('list shows how old each secret is and who follows, and no secret', async () => {
+test('list shows the age of each secret and which instances accept it, but no secret', async () => {
   const auth = await start()
   expect(await introspects(auth, stores.secrets.rs_api)).toBe(200)
   await run(ROTATE)

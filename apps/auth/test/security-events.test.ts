@@ -42,7 +42,7 @@ async function eventsOf(work: () => Promise<unknown>) {
   return securityEventsIn(under.auth.logged.slice(before))
 }
 
-test('a claim that is made, and one that the agent ends', async () => {
+test('logs a new claim, and one that the agent ends', async () => {
   const attempt = await begin(under)
   const otp = await showCode(under.auth, attempt)
   expect(await eventsOf(() => complete(under.auth, attempt.agent, { otp: wrongCode(otp) }))).toEqual([])
@@ -56,7 +56,7 @@ test('a claim that is made, and one that the agent ends', async () => {
   expect(await eventsOf(() => endClaim(under.auth, attempt.agent))).toEqual([])
 })
 
-test('an attempt that five wrong codes lock, and a code after that', async () => {
+test('logs an attempt that five wrong codes lock, and a code after that', async () => {
   const attempt = await begin(under)
   const otp = await showCode(under.auth, attempt)
   const tryWrong = () => complete(under.auth, attempt.agent, { otp: wrongCode(otp) })
@@ -67,7 +67,7 @@ test('an attempt that five wrong codes lock, and a code after that', async () =>
   ])
 })
 
-test('a person who says no', async () => {
+test('logs a person’s refusal', async () => {
   const attempt = await begin(under)
   expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([
     { event: 'claim-declined', claim_attempt_id: attempt.id },
@@ -75,7 +75,7 @@ test('a person who says no', async () => {
   expect(await eventsOf(() => sayNo(under.auth, attempt))).toEqual([])
 })
 
-test('keys that are replaced, and a client that is deleted', async () => {
+test('logs replaced keys and a deleted client', async () => {
   const agent = await registerKeys(under.auth)
   expect(await eventsOf(() => tokenByKey(under.auth, agent))).toEqual([])
   const replace = async (keys: unknown) => {
@@ -97,7 +97,7 @@ test('keys that are replaced, and a client that is deleted', async () => {
   expect(await eventsOf(() => deleteAgent(under.auth, deleted.agent))).toEqual([ended])
 })
 
-test('a second secret, the end of one, and clients that expire', async () => {
+test('logs a second secret, a removed one, and expired clients', async () => {
   const agent = await register(under.auth)
   const post = () =>
     send(under.auth.url, { method: 'POST', path: '/api/agent/secrets', headers: asAgent(agent) })
@@ -131,7 +131,7 @@ test('a second secret, the end of one, and clients that expire', async () => {
 })
 const never = () => undefined
 
-test('the emergency stop, once for each instance', async () => {
+test('logs an emergency revocation once for each instance', async () => {
   const agent = await register(under.auth)
   await getToken(under.auth, agent)
   const settings = await under.stores.settingsFor(ORIGIN)
@@ -140,7 +140,7 @@ test('the emergency stop, once for each instance', async () => {
   expect(await eventsOf(() => getToken(under.auth, agent))).toEqual([])
 })
 
-test('each event is in the documents', () => {
+test('documents every event', () => {
   const page = readFileSync(new URL('../../../docs/telemetry.md', import.meta.url), 'utf8')
   for (const event of SECURITY_EVENT_NAMES) expect(page).toContain(`\`${event}\``)
 })

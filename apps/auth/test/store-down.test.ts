@@ -109,14 +109,14 @@ describe.for([
   afterAll(() => proxy.restore())
 
   // The first, since what is in memory is kept for half a minute.
-  test('what is wrong without it stays wrong', async () => {
+  test('rejects what it can reject without the database', async () => {
     const wrong = await requestToken(auth, { ...another, client_secret: 'wrong' })
     expectProblem(wrong, { status: 401, code: 'invalid-client', error: 'invalid_client' })
     const nobody = await askAbout(auth, token, basic('rs_api', 'wrong'))
     expectProblem(nobody, { status: 401, code: 'invalid-client', error: 'invalid_client' })
   })
 
-  test('what needs it is 503, whoever asks, and soon', { timeout: 60_000 }, async () => {
+  test('responds 503 soon to requests that need the database', { timeout: 60_000 }, async () => {
     const answers = await Promise.all(
       NEEDS_THE_DATABASE.map(async ([name, ask, form]) => ({ name, form, answer: await ask() })),
     )
@@ -128,7 +128,7 @@ describe.for([
     }
   })
 
-  test('the documents are answered from memory', async () => {
+  test('serves the documents from memory', async () => {
     for (const path of ['/oauth/jwks.json', '/.well-known/oauth-authorization-server']) {
       const answer = await send(auth.url, { path })
       expect(answer.status).toBe(200)
@@ -136,20 +136,20 @@ describe.for([
     }
   })
 
-  test('it is alive and not ready', async () => {
+  test('is live and not ready', async () => {
     expect((await send(auth.operationsUrl, { path: '/live' })).status).toBe(200)
     const ready = await send(auth.operationsUrl, { path: '/ready' })
     expect(ready.status).toBe(503)
     expect(JSON.parse(ready.text)).toMatchObject({ status: 'not ready', checks: { database: 'failed' } })
   })
 
-  test('no log line tells the password', () => {
+  test('logs no password', () => {
     const logged = auth.logged.join('')
     expect(logged).toContain('"status":503')
     expect(logged).not.toContain(new URL(proxy.url).password)
   })
 
-  test('and it is itself again, without a restart, once the database is', { timeout: 30_000 }, async () => {
+  test('recovers without a restart once the database is available', { timeout: 30_000 }, async () => {
     await proxy.restore()
     await expectRecovery()
   })
@@ -173,7 +173,7 @@ describe('F-06 while the database is read-only', () => {
     await restartSessions()
   })
 
-  test('writes are 503, and tokens are still known', async () => {
+  test('responds 503 to writes, and still finds tokens', async () => {
     await expect.poll(async () => (await askAbout(auth, token)).status, { timeout: 5_000 }).toBe(200)
     for (const [name, ask, form] of NEEDS_THE_DATABASE.filter(([each]) =>
       /registration|memory$|revocation|deletion/.test(each),
@@ -185,14 +185,14 @@ describe('F-06 while the database is read-only', () => {
     expect(await isActive(auth, token)).toBe(true)
   })
 
-  test('and it is itself again once the database is', async () => {
+  test('recovers once the database is writable', async () => {
     await readOnly(false)
     await restartSessions()
     await expectRecovery()
   })
 })
 
-test('F-04 sessions that are ended under way harm nobody else', async () => {
+test('F-04 terminated database sessions affect no other request', async () => {
   const asking = Array.from({ length: 20 }, () => requestToken(auth, known))
   await stores.asAdmin(
     `select pg_terminate_backend(pid) from pg_stat_activity where datname = current_database() and pid <> pg_backend_pid()`,

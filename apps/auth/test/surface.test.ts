@@ -108,7 +108,7 @@ describe.for([
     }
   })
 
-  test('answers nowhere else', async () => {
+  test('serves no other path', async () => {
     const elsewhere = [...new Set([...NOWHERE, ...Object.keys({ ...PUBLIC, ...INTERNAL })])]
     const found: string[] = []
     for (const path of elsewhere.filter((each) => !Object.hasOwn(served, each)))
@@ -123,7 +123,7 @@ describe.for([
 const formOf = (path: string): NonNullable<Refusal['form']> =>
   path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
 
-test('the operations listener answers /live, /ready and /metrics, and tells no secret', async () => {
+test('the operations listener serves /live, /ready and /metrics, without secrets', async () => {
   await getToken(auth, agent)
   const answers = await Promise.all(
     ['/live', '/ready', '/metrics', '/', '/oauth/token'].map((path) => send(auth.operationsUrl, { path })),
@@ -147,7 +147,7 @@ describe('/.well-known/oauth-authorization-server', () => {
   }
   const pathOf = (url: string) => new URL(url).pathname
 
-  test('names the issuer as it was configured', async () => {
+  test('names the configured issuer', async () => {
     const { answer, document } = await read()
     expect(document.issuer).toBe('https://plainpath.example')
     expect(document.protected_resources).toEqual(['https://plainpath.example/api'])
@@ -155,7 +155,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     await expectSound(auth, answer)
   })
 
-  test('names exactly what the public reaches', async () => {
+  test('lists exactly the public routes', async () => {
     const { document } = await read()
     const named = [
       document.authorization_endpoint,
@@ -177,7 +177,7 @@ describe('/.well-known/oauth-authorization-server', () => {
     expect([...named.map(pathOf), ...unnamed].sort()).toEqual(Object.keys(PUBLIC))
   })
 
-  test('every grant, scope and way to authenticate that it names works', async () => {
+  test('lists only grants, scopes and authentication methods that work', async () => {
     const { document } = await read()
     const post = (headers: Record<string, string>, fields: Record<string, string>) =>
       send(auth.url, {
@@ -243,7 +243,7 @@ describe('/oauth/jwks.json', () => {
 })
 
 describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md'])('%s', (path) => {
-  test('may be kept by anybody for a while, and is asked for again cheaply', async () => {
+  test('is cacheable and can be revalidated', async () => {
     const answer = await send(auth.url, { path })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
@@ -269,7 +269,7 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
       expect(head.headers.get(name)).toBe(get.headers.get(name))
   })
 
-  test('is nobody else’s when it was asked for with credentials', async () => {
+  test('is not cacheable by others when requested with credentials', async () => {
     const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
     expect(answer.status).toBe(200)
     expect(answer.headers.get('cache-control')).toBe('private, no-store')

@@ -77,7 +77,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     return { answer, token }
   }
 
-  test('gives an opaque token for our API, and nothing else', async () => {
+  test('issues an opaque token for the API, and nothing else', async () => {
     const { answer, token } = await expectGranted()
     await expectSound(auth, { ...answer, text: '' })
     expect(token).toEqual({
@@ -200,14 +200,14 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     await expectGranted()
   })
 
-  test('what is accepted does not turn an error into a page', async () => {
+  test('returns errors as JSON, whatever Accept says', async () => {
     for (const accept of ['text/html', 'text/html,*/*;q=0.1', 'image/png', 'x'.repeat(8_000)]) {
       await expectRefusal(auth, () => post({ ...fields({ grant_type: 'x' }), headers: { accept } }), grant)
       await expectGranted({ ...fields(), headers: { accept } })
     }
   })
 
-  test('other methods are 405', async () => {
+  test('rejects other methods with 405', async () => {
     for (const method of ['GET', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
       await expectRefusal(
         auth,
@@ -226,7 +226,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     expect((await send(auth.url, { method: 'HEAD', path: '/oauth/token' })).status).toBe(405)
   })
 
-  test('a resource server gets no token', async () => {
+  test('issues no token to a resource server', async () => {
     await expectRefusal(
       auth,
       () => post({ ...fields(), headers: basic('rs_api', auth.stores.secrets.rs_api) }),
@@ -234,13 +234,13 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     )
   })
 
-  test('tokens asked for at once are different, and all are active', async () => {
+  test('issues different tokens for simultaneous requests, all active', async () => {
     const all = await Promise.all(Array.from({ length: 20 }, () => getToken(auth, agent)))
     expect(new Set(all).size).toBe(20)
     expect(await Promise.all(all.slice(0, 5).map((token) => isActive(auth, token)))).not.toContain(false)
   })
 
-  test('what was refused is in no log line', async () => {
+  test('logs nothing of rejected requests’ content', async () => {
     await requestToken(auth, agent, { ...GRANT, scope: CANARY, resource: CANARY })
     await post({ ...fields(), path: `/oauth/token?token=${CANARY}` })
     expect(auth.logged.join('')).not.toContain(CANARY)

@@ -17,7 +17,7 @@ import { clientId, defineCommand, limit } from './define-command.ts'
 export const agentsCommands = [
   defineCommand({
     name: 'agents list',
-    summary: 'the newest agents',
+    summary: 'list the newest agents',
     parameters: { limit },
     opens: 'database',
     async run({ stores, args }) {
@@ -30,7 +30,7 @@ export const agentsCommands = [
   }),
   defineCommand({
     name: 'agents show',
-    summary: 'one agent, and when it expires; also one that has expired',
+    summary: 'show one agent, also an expired one, and when it expires',
     parameters: { id: clientId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
@@ -43,7 +43,7 @@ export const agentsCommands = [
   }),
   defineCommand({
     name: 'agents stats',
-    summary: 'how many agents there are of each kind',
+    summary: 'count the agents of each kind',
     opens: 'database',
     async run({ stores, now }) {
       const counts = await countAgents(stores.db, now())
@@ -71,7 +71,7 @@ export const agentsCommands = [
 function endCommand(verb: 'disable' | 'delete', status: 'disabled' | 'deleted', done: string) {
   return defineCommand({
     name: `agents ${verb}`,
-    summary: `${verb} an agent and end all its tokens before returning`,
+    summary: `${verb} an agent and revoke all its tokens before returning`,
     parameters: { id: clientId, dryRun: DRY_RUN },
     opens: 'stores',
     async run({ stores, args: { id, dryRun } }) {

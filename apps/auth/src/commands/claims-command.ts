@@ -14,7 +14,7 @@ const registrationId = argument('<registration_id>', 'clm_ and 22 characters', (
 export const claimsCommands = [
   defineCommand({
     name: 'claims list',
-    summary: 'the newest claims, without addresses',
+    summary: 'list the newest claims, without addresses',
     parameters: { live: flag('--live', 'only those that have not ended'), limit },
     opens: 'database',
     async run({ stores, args, now }) {
@@ -29,7 +29,7 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims show',
-    summary: 'what became of an attempt and of its claim, without the address',
+    summary: 'show the state of an attempt and of its claim, without the address',
     parameters: { id: registrationId },
     opens: 'database',
     async run({ stores, args: { id }, now }) {
@@ -51,7 +51,7 @@ export const claimsCommands = [
   }),
   defineCommand({
     name: 'claims revoke',
-    summary: 'end a claim, its assertions and its tokens before returning, and erase its address',
+    summary: 'revoke a claim, its assertions and its tokens before returning, and erase its address',
     parameters: { id: registrationId },
     opens: 'stores',
     async run({ stores, args: { id }, now }) {

@@ -5,7 +5,7 @@ import { defineCommand } from './define-command.ts'
 export const configCommands = [
   defineCommand({
     name: 'config check',
-    summary: 'read every setting as the server would, and say what is wrong',
+    summary: 'validate every setting as the server would',
     settings: 'all',
     run({ env }) {
       loadConfig(env)
@@ -15,7 +15,7 @@ export const configCommands = [
   }),
   defineCommand({
     name: 'config list',
-    summary: 'every setting, as the table of README.md',
+    summary: 'list every setting, as the table in README.md',
     run: () => ({ json: settingRows(SETTINGS), text: settingsTable(SETTINGS) }),
   }),
 ]

@@ -31,7 +31,7 @@ const NOTHING = 'Nothing to do: a key signs already.'
 export const keysCommands = [
   defineCommand({
     name: 'keys init',
-    summary: 'make the first signing key, once; does nothing when there is one',
+    summary: 'create the first signing key; does nothing when there is one',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {
@@ -51,7 +51,7 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys list',
-    summary: 'every key, what is due and when it is safe, and which instance signs with what',
+    summary: 'list every key, the next step and when it is safe, and what each instance signs with',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
@@ -63,17 +63,20 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys generate',
-    summary: 'make the successor of the key that signs; nobody sees it yet',
+    summary: 'create the successor of the signing key, not yet published',
     parameters: { algorithm, dryRun: DRY_RUN },
     opens: 'database',
     run: (call) => takeStep('generate', call, { algorithm: call.args.algorithm, trial: call.args.dryRun }),
   }),
-  stepCommand('publish', 'put the successor into the key set'),
-  stepCommand('activate', 'let the successor sign; the key before it is destroyed and stays in the key set'),
-  stepCommand('retire', 'take a key that signs no more out of the key set'),
+  stepCommand('publish', 'add the successor to the published key set'),
+  stepCommand(
+    'activate',
+    'let the successor sign; the private part of the key before it is erased, its public part stays published',
+  ),
+  stepCommand('retire', 'remove a key that no longer signs from the published key set'),
   defineCommand({
     name: 'keys rotate',
-    summary: 'do the step that is due, if there is one; safe to run from a scheduler',
+    summary: 'perform the step that is due, if there is one; safe to run from a scheduler',
     parameters: {
       now: flag('--now', 'begin a rotation before the key that signs has reached its age'),
       algorithm,
@@ -95,7 +98,7 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys revoke',
-    summary: 'end a leaked key everywhere before returning',
+    summary: 'revoke a leaked key everywhere before returning',
     parameters: { kid: argument('<kid>', 'the key that leaked'), reason, dryRun: DRY_RUN },
     opens: 'stores',
     async run(call) {
@@ -127,7 +130,7 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys rewrap',
-    summary: 'seal every private part, name and address under the newest key-encryption key',
+    summary: 're-encrypt every private key, name and address under the newest key-encryption key',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
@@ -150,7 +153,7 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys verify',
-    summary: 'open every key, check the audit, and check a signature of every instance',
+    summary: 'decrypt every key, verify the audit, and verify a signature of every instance',
     parameters: { dryRun: DRY_RUN },
     opens: 'database',
     async run(call) {
@@ -166,7 +169,7 @@ export const keysCommands = [
   }),
   defineCommand({
     name: 'keys audit',
-    summary: 'every change of a key, oldest first',
+    summary: 'list every change of a key, oldest first',
     parameters: { ...AUDIT_PARAMETERS, dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {

@@ -6,11 +6,11 @@ import { defineCommand } from './define-command.ts'
 export const replayCommand = defineCommand({
   name: 'replay',
   summary:
-    'after a restore: end again every client, claim and secret that the log says had ended; disable who has other credentials since',
+    'after a restore: revoke again every client, claim and secret that the log says was revoked; disable clients whose newer credentials the backup lacks',
   parameters: {
     log: option(
       '--log <path>',
-      'what the server and its commands logged since the backup, and nothing before; - reads it from a pipe',
+      'what the server and its commands logged since the backup, and nothing before; - reads standard input',
       { required: true },
     ),
     dryRun: DRY_RUN,

@@ -46,7 +46,7 @@ const timeout = option(
 export const resourceServersCommands = [
   defineCommand({
     name: 'resource-servers create',
-    summary: 'make a credential; prints the entry for AUTH_RESOURCE_SERVERS_FILE',
+    summary: 'create a credential, and print its entry for AUTH_RESOURCE_SERVERS_FILE',
     parameters: {
       clientId: argument('<client_id>', 'rs_ and more'),
       audience: option('--audience <url>', 'the API root, whose tokens it may introspect', {
@@ -70,7 +70,8 @@ export const resourceServersCommands = [
   }),
   defineCommand({
     name: 'resource-servers list',
-    summary: 'each of them, how old its secrets are, when they were used, and which instance follows',
+    summary:
+      'list the resource servers: how old their secrets are, when each was used, and which instances accept it',
     opens: 'database',
     async run(call) {
       const view = await createOperations({ ...call, args: {} }).view()
@@ -111,10 +112,10 @@ export const resourceServersCommands = [
   }),
   defineCommand({
     name: 'resource-servers finish',
-    summary: 'take the older secret away, once nobody uses it',
+    summary: 'remove the older secret, once nobody uses it',
     parameters: {
       clientId,
-      callOff: flag('--call-off', 'take the newer one away instead'),
+      callOff: flag('--call-off', 'remove the newer one instead'),
       evenIfUsed: flag(
         '--even-if-used',
         'after a leak: also while somebody, who may be its thief, still shows it',

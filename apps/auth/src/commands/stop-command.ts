@@ -16,7 +16,7 @@ const UNCONFIRMED: Record<StopProgress, string> = {
 export const stopCommands = [
   defineCommand({
     name: 'stop',
-    summary: 'end tokens everywhere before returning; clients may get new ones at once',
+    summary: 'revoke tokens everywhere before returning; clients may get new ones at once',
     parameters: {
       client: option('--client <client_id>', 'the tokens of one agent', { parse: parseAgentId }),
       allTokens: flag('--all-tokens', 'every token there is'),
@@ -24,7 +24,7 @@ export const stopCommands = [
         parse: parseTime,
       }),
       reason,
-      dryRun: flag('--dry-run', 'say what would end, and change nothing'),
+      dryRun: flag('--dry-run', 'say what would be revoked, and change nothing'),
     },
     opens: 'stores',
     async run({ config, stores, args, actor }) {
@@ -58,7 +58,7 @@ export const stopCommands = [
   }),
   defineCommand({
     name: 'stops',
-    summary: 'every stop of tokens, oldest first',
+    summary: 'list every stop, oldest first',
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {

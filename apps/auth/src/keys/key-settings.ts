@@ -14,17 +14,17 @@ export const KEY_SETTINGS = {
   },
   AUTH_KEYS_TRUST_SECONDS: {
     schema: span(0.1, 60),
-    description: 'How long an API may believe a key set it fetched; `keys revoke` waits for it',
+    description: 'How long an API may trust a key set after fetching it; `keys revoke` waits that long',
     default: '5',
   },
   AUTH_KEYS_POLL_SECONDS: {
     schema: span(0.1, 30),
-    description: 'How often an instance reads the keys and says what it signs with',
+    description: 'How often an instance reads the keys and reports what it signs with',
     default: '3',
   },
   AUTH_KEYS_LEASE_SECONDS: {
     schema: span(1, 600),
-    description: 'How long an instance that cannot read the keys goes on signing',
+    description: 'How long an instance that cannot read the keys continues to sign',
     default: '15',
   },
   AUTH_KEYS_OVERLAP_SECONDS: {

@@ -43,7 +43,7 @@ const end = (kid: string, successor = generateKeyPair('ES256')) =>
       : err(step.error)
   })
 
-test('gives back what was put in, of both algorithms', async () => {
+test('stores and reads keys of both algorithms', async () => {
   const kid = await initKeys({ keys })
   const added = await add()
   const { keys: read, version } = await keys.read()
@@ -55,13 +55,13 @@ test('gives back what was put in, of both algorithms', async () => {
   expect(read[1]?.privateJwk).toEqual(added.privateJwk)
 })
 
-test('a private key is in no table in clear', async () => {
+test('stores no private key in clear', async () => {
   const added = await add()
   expect(added.privateJwk.d).toHaveLength(43)
   expect(await dumpTables(authority.db)).not.toContain(added.privateJwk.d)
 })
 
-test('of any number of first starts at once exactly one makes the key', async () => {
+test('creates exactly one first key for several simultaneous starts', async () => {
   const made = await Promise.all(Array.from({ length: 4 }, () => initKeys({ keys })))
   const kids = (await keys.read()).keys.map(({ kid }) => kid)
   expect(kids).toHaveLength(1)
@@ -69,7 +69,7 @@ test('of any number of first starts at once exactly one makes the key', async ()
   expect(await initKeys({ keys })).toBeUndefined()
 })
 
-test('keys that are older than the audit are written down in it by the next start', async () => {
+test('adds keys that are older than the audit to it at the next start', async () => {
   await initKeys({ keys })
   await using owner = openPool(authority.database.ownerUrl)
   await owner.query('truncate key_audit')
@@ -79,7 +79,7 @@ test('keys that are older than the audit are written down in it by the next star
   expect(chain).toMatchObject({ ok: true, value: { entries: [{ step: 'adopt' }] } })
 })
 
-test('the private part goes with the state that needed it', async () => {
+test('erases the private part when the state does not need it any more', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   await end(kid)
   const { rows } = await authority.db.query('select kid, private_sealed from signing_keys where state = $1', [
@@ -89,7 +89,7 @@ test('the private part goes with the state that needed it', async () => {
   expect((await keys.read()).keys.filter(({ state }) => state === 'signing')).toHaveLength(1)
 })
 
-test('of two operators at once one takes the step, and the other is told why not', async () => {
+test('lets one of two simultaneous operators take the step, and tells the other why not', async () => {
   await initKeys({ keys })
   const { kid } = await add()
   const published = await Promise.all([toPublished(kid), toPublished(kid), toPublished(kid)])
@@ -100,7 +100,7 @@ test('of two operators at once one takes the step, and the other is told why not
   expect(await keys.audit()).toHaveLength(3)
 })
 
-test('whoever writes past the steps, no second key can sign', async () => {
+test('prevents a second signing key, also for direct writes to the table', async () => {
   await initKeys({ keys })
   await add()
   await expect(authority.db.query(`update signing_keys set state = 'signing'`)).rejects.toThrow(
@@ -108,7 +108,7 @@ test('whoever writes past the steps, no second key can sign', async () => {
   )
 })
 
-test('a trial and a refusal change nothing', async () => {
+test('changes nothing in a trial or after a refusal', async () => {
   const kid = (await initKeys({ keys })) ?? ''
   const before = await dumpTables(authority.db)
   const tried = await keys.update(
@@ -130,13 +130,13 @@ test('a trial and a refusal change nothing', async () => {
 })
 
 describe('the audit', () => {
-  test('is only ever added to by the role of the app', async () => {
+  test('accepts only inserts by the role of the app', async () => {
     await initKeys({ keys })
     for (const change of ['update key_audit set number = 2', 'delete from key_audit', 'truncate key_audit'])
       await expect(authority.db.query(change)).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('that cannot be written means that nothing changes', async () => {
+  test('prevents a change when it cannot be written', async () => {
     const kid = (await initKeys({ keys })) ?? ''
     await using owner = openPool(authority.database.ownerUrl)
     await owner.query('revoke insert on key_audit from public')
@@ -150,7 +150,7 @@ describe('the audit', () => {
     expect(await dumpTables(authority.db)).toBe(before)
   })
 
-  test('that the owner edited is found', async () => {
+  test('shows edits by the owner of the table', async () => {
     await initKeys({ keys })
     await add()
     const head = checkChain(await keys.audit())
@@ -186,7 +186,7 @@ describe('a row of the table of keys that somebody changed', () => {
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
   })
 
-  test('finds any one bit of a sealed key that was flipped', async () => {
+  test('detects any flipped bit of an encrypted key', async () => {
     const kid = await initKeys({ keys })
     const { rows } = await authority.db.query<{ sealed: Buffer }>(
       'select private_sealed as sealed from signing_keys',
@@ -200,7 +200,7 @@ describe('a row of the table of keys that somebody changed', () => {
     }
   })
 
-  test('refuses two rows whose private parts were swapped', async () => {
+  test('rejects two rows whose private parts were swapped', async () => {
     await initKeys({ keys })
     await add(generateKeyPair('ES256'))
     await authority.db.query(
@@ -209,7 +209,7 @@ describe('a row of the table of keys that somebody changed', () => {
     await expect(keys.read()).rejects.toThrow(UnreadableKey)
   })
 
-  test('refuses to go on without the key-encryption key, and makes no new key', async () => {
+  test('refuses to continue without the key-encryption key, and creates no new key', async () => {
     await initKeys({ keys })
     const elsewhere = postgresKeyStore(authority.db, exampleSealingKeys())
     await expect(elsewhere.read()).rejects.toThrow(UnreadableKey)
@@ -217,7 +217,7 @@ describe('a row of the table of keys that somebody changed', () => {
     expect((await keys.read()).keys).toHaveLength(1)
   })
 
-  test('a key that nobody can open can still be revoked, and the ring goes on under another key-encryption key', async () => {
+  test('allows a key that cannot be decrypted to be revoked, and continues under another key-encryption key', async () => {
     const kid = (await initKeys({ keys })) ?? ''
     keys = postgresKeyStore(authority.db, exampleSealingKeys())
     expect(await end(kid)).toMatchObject({ ok: true })
@@ -225,7 +225,7 @@ describe('a row of the table of keys that somebody changed', () => {
   })
 })
 
-test('rewrap moves every private part to the newest key-encryption key, once', async () => {
+test('rewrap re-encrypts every private key under the newest key-encryption key, once', async () => {
   const [old, young] = [newKeyEncryptionKey(), newKeyEncryptionKey()]
   const store = (text: string) => postgresKeyStore(authority.db, parseKeyEncryptionKeys(text))
   keys = store(old)

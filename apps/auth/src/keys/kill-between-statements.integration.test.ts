@@ -53,7 +53,7 @@ async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<
   }
 }
 
-test('whatever statement of a rotation is the last one, rotate goes on from there', {
+test('rotate resumes after being killed at any statement', {
   timeout: 60_000,
 }, async () => {
   await using authority = await openAuthority()
@@ -72,7 +72,7 @@ test('whatever statement of a rotation is the last one, rotate goes on from ther
   )
 })
 
-test('so too for revoking', { timeout: 60_000 }, async () => {
+test('revoke can be repeated after being killed at any statement', { timeout: 60_000 }, async () => {
   await using authority = await openAuthority()
   const store = (db: Pool) => postgresKeyStore(db, authority.sealingKeys)
   const kid = (await initKeys({ keys: store(authority.db) })) ?? ''

@@ -41,7 +41,7 @@ const expectAvailable = (redis: Opened) =>
     .poll(async () => (await failures(redis)).reasons, { timeout: 5_000 })
     .toEqual([undefined, undefined, undefined, undefined])
 
-test('a Redis that falls silent is given up in a moment, then dropped, and found again', async () => {
+test('times out on a silent Redis, drops the connection, and reconnects', async () => {
   await using server = await startRedis()
   await using proxy = await startFaultProxy(server.url, 6379)
   await using redis = await openRedis(proxy.url, silent, 500)
@@ -56,7 +56,7 @@ test('a Redis that falls silent is given up in a moment, then dropped, and found
   await expectAvailable(redis)
 })
 
-test('what waits for a silent Redis does not pile up', async () => {
+test('does not accumulate commands for a silent Redis', async () => {
   await using server = await startRedis()
   await using proxy = await startFaultProxy(server.url, 6379)
   await using redis = await openRedis(proxy.url, silent)
@@ -68,7 +68,7 @@ test('what waits for a silent Redis does not pile up', async () => {
   expect(waiting.commandQueue.length + waiting.offlineQueue.length).toBeLessThan(5)
 })
 
-test('a Redis that was killed is unavailable at once, and found again when it is back', async () => {
+test('reports a killed Redis as unavailable at once, and reconnects when it is back', async () => {
   await using server = await startRedis()
   await using redis = await openRedis(server.url, silent, PATIENT_MS)
   await expectAvailable(redis)
@@ -124,7 +124,7 @@ describe('a Redis that answers "not now" is unavailable:', () => {
     }))
 })
 
-test('a command that makes no sense is a fault of ours', async () => {
+test('does not report an invalid command as unavailability', async () => {
   await using server = await startRedis()
   await using redis = await openRedis(server.url, silent, PATIENT_MS)
   await redis.lpush('plainpath-test', '1')
@@ -133,12 +133,12 @@ test('a command that makes no sense is a fault of ours', async () => {
   expect(isRedisUnavailable((settled as PromiseRejectedResult).reason)).toBe(false)
 })
 
-test('refuses a Redis that may forget keys', async () => {
+test('rejects a Redis that may evict keys', async () => {
   await using server = await startRedis({ 'maxmemory-policy': 'allkeys-lru' })
   await expect(openRedis(server.url, silent)).rejects.toThrow('noeviction, not allkeys-lru')
 })
 
-test('says at once when there is none to connect to, or none that answers', async () => {
+test('fails at once when it cannot connect, or gets no response', async () => {
   await using server = await startRedis()
   await using proxy = await startFaultProxy(server.url, 6379)
   proxy.silence()
@@ -149,7 +149,7 @@ test('says at once when there is none to connect to, or none that answers', asyn
   expect(performance.now() - startedAt).toBeLessThan(3_000)
 })
 
-test('one that went and came back is told once each, without its address', async () => {
+test('logs an outage and its end once each, without the address', async () => {
   await using server = await startRedis()
   const lines: string[] = []
   await using redis = await openRedis(
