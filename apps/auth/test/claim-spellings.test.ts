@@ -27,7 +27,7 @@ afterAll(async () => {
   await under[Symbol.asyncDispose]()
 })
 
-/** The address that the API is told for a token of the agent. */
+/** The address that introspection returns for a token of the agent. */
 async function lentAddress({ agent }: Attempt): Promise<unknown> {
   const { auth } = under
   const assertion = await getAssertion(auth, agent)

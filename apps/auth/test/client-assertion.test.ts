@@ -90,7 +90,7 @@ describe('a client with a key gets a token', () => {
   })
 })
 
-/** What would cost whoever tried to read it: a password hashed two thousand million times, and packed text. */
+/** Assertions that would be expensive to read: a password hashed two thousand million times, and compressed text. */
 const ENCRYPTED = [
   { alg: 'PBES2-HS256+A128KW', enc: 'A128GCM', p2s: 'AAAAAAAAAAA', p2c: 2_147_483_647 },
   { alg: 'dir', enc: 'A128GCM', zip: 'DEF' },

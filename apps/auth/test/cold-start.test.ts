@@ -76,7 +76,7 @@ async function startServe(env: Record<string, string> = {}): Promise<Started> {
   }
 }
 
-/** It lives, listens for operators only, and says what it waits for. */
+/** The server is live, opens only the operations listener, and says what it waits for. */
 async function expectWaiting(auth: Started, awaited: Record<string, unknown>) {
   await expect
     .poll(() => auth.says('/ready'), SOON)

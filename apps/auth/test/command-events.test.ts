@@ -108,7 +108,7 @@ test('emits one event for re-encrypting keys', async () => {
   expect((await rewrap()).events).toEqual([])
 })
 
-/** By `update` and `rewrap` of the keys' store all of `keys` is told; the rest is a row above, or in resource-servers.test.ts and replay.test.ts. */
+/** `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in resource-servers.test.ts and replay.test.ts. */
 const TOLD = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
     (step) => `keys ${step}`,

@@ -66,7 +66,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
       aud: 'rs_api',
       iat: expect.closeTo(now, -1),
       token_hash: createHash('sha256').update(token).digest('base64url'),
-      // Only what APIs will be told the end of may be kept by them.
+      // APIs may cache only responses whose revocation is published to them.
       ...(tokens === 'Redis' && { revocation_mark: expect.stringMatching(/^[0-9a-f-]{36}$/) }),
       token_introspection: {
         active: true,

@@ -14,7 +14,7 @@ import { openScratchRedis, type ScratchRedis } from './open-scratch-redis.ts'
 
 export type TokenPlace = 'Postgres' | 'Redis'
 
-/** Where tokens can live in this run: Postgres always, Redis where there is one. */
+/** Where tokens can be stored in this run: PostgreSQL always, Redis if there is one. */
 export const TOKEN_PLACES: readonly TokenPlace[] = inject('redisUrl') ? ['Postgres', 'Redis'] : ['Postgres']
 
 /** What instances behind one gateway share: a database, perhaps Redis, key files, the first signing key. */

@@ -85,7 +85,7 @@ test('accepts both secrets after rotate, and only the newer after finish', async
     .toMatchObject({ code: 0, events: [told('api-secret-ended', old)] })
   for (const auth of [one, two])
     expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
-  expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('One secret') })
+  expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('only one secret') })
 })
 
 test('refuses finish while nobody uses the newer secret, and allows the rotation to be cancelled', async () => {
@@ -156,7 +156,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
     expect((await run(`rotate rs_api --secret-file FILE-elsewhere`)).code).toBe(0)
     await expect(run(rotate)).resolves.toMatchObject({
       code: 1,
-      errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and begin anew\.$/),
+      errors: expect.stringMatching(/is a copy from before other changes of .*Remove it, and start again\.$/),
     })
     expect(await readFile(copy, 'utf8')).toBe(begun)
   })
@@ -184,7 +184,7 @@ test('finish resumes when an instance had not loaded the file', async () => {
   await copyFile(serversFile, elsewhere)
   expect(await resumed).toMatchObject({ code: 0, errors: '' })
   expect(await introspects(one, stores.secrets.rs_api)).toBe(401)
-  expect((await run('finish rs_api')).errors).toContain('One secret of rs_api lives')
+  expect((await run('finish rs_api')).errors).toContain('rs_api has only one secret')
 })
 
 test('resumes a rotation that was killed before it wrote the secret, with the same secret', async () => {
@@ -231,8 +231,8 @@ describe('is refused, exit code 1, and changes nothing:', () => {
       'rotate rs_api --secret-file FILE/none/x',
       /A file cannot be written \(EN/,
     ],
-    ['nothing to finish', 'finish rs_api', /One secret of rs_api lives/],
-    ['nothing to call off', 'finish rs_api --call-off', /One secret of rs_api lives/],
+    ['nothing to finish', 'finish rs_api', /rs_api has only one secret/],
+    ['nothing to call off', 'finish rs_api --call-off', /rs_api has only one secret/],
   ] as const)('%s', async ([, args, says]) => {
     const before = [await secretNow(), await textNow()]
     const refused = await run(args)
@@ -243,7 +243,7 @@ describe('is refused, exit code 1, and changes nothing:', () => {
 
   test('a third secret', async () => {
     expect((await run(ROTATE)).code).toBe(0)
-    expect(await run(ROTATE)).toMatchObject({ code: 1, errors: expect.stringContaining('Two secrets') })
+    expect(await run(ROTATE)).toMatchObject({ code: 1, errors: expect.stringContaining('has two secrets') })
   })
 
   test('an instance that cannot read its file, and the API keeps its secret', async () => {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-/** What came back, whoever sent the request. */
+/** A response, from any way of sending a request. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers

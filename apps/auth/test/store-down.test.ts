@@ -100,7 +100,7 @@ describe.for([
   ['falls silent', async () => proxy.silence()],
 ] satisfies [string, () => Promise<void>][])('F-01, F-02 while the database %s', ([_how, fail]) => {
   beforeAll(async () => {
-    // A new connection on which changes are heard makes the server forget what it knew.
+    // Reconnecting the listener for notifications clears the server's cache.
     await vi.waitFor(expectEars, { timeout: 5_000 })
     await getToken(auth, another)
     await tokenByKey(auth, keyed)

@@ -168,7 +168,7 @@ describe('/.well-known/oauth-authorization-server', () => {
       document.service_documentation,
     ]
     expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
-    // The client's own page is told by registration, the rest by auth.md, this document by RFC 8414, a page by a mail.
+    // Registration names the client's own URL, auth.md the others; RFC 8414 names this document, and a mail its page.
     const unnamed = [
       ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
       ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),

@@ -41,7 +41,7 @@ describe.for(TOKEN_PLACES)('two instances on one database, tokens in %s:', (toke
       `update agents set status = $2, generation = generation + case when $2 = 'disabled' then 1 else 0 end where id = $1`,
       [agent.client_id, status],
     )
-  /** As an instance is that does not hear of changes. */
+  /** Simulates an instance that receives no notifications. */
   async function whileNobodyHears(work: () => Promise<void>) {
     const alter = (what: 'disable' | 'enable') =>
       stores.asOwner(

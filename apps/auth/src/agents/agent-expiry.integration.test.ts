@@ -174,7 +174,7 @@ interface Modelled {
   used: number | undefined
 }
 
-/** Who must be there after everything due has gone. */
+/** The agents that must remain after the others have expired. */
 function survivors(agents: readonly Modelled[], now: number, bound: number): Modelled[] {
   const young = agents.filter(({ registered, used }) =>
     used === undefined ? now - registered < 7 * DAY_MS : now - used < 91 * DAY_MS,

@@ -4,7 +4,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import type { AgentRecord } from './agent-repository.ts'
 import { cachedAgents } from './cached-agents.ts'
 
-/** A store that answers when it is told to, and a clock that stands. */
+/** A store whose reads the test releases, and a clock that the test sets. */
 function underTest() {
   const rows = new Map<string, AgentRecord>()
   const asked: AgentId[] = []
@@ -26,7 +26,7 @@ function underTest() {
     asked,
     clock,
     rows,
-    /** From now on the store waits until it is told to answer. */
+    /** From now on, reads of the store wait until the test releases them. */
     hold: () => void (holding = true),
     /** Answers the look-up that began last. */
     answerLatest: () => held.pop()?.(),

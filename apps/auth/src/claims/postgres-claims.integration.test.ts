@@ -16,7 +16,7 @@ let claims: ReturnType<typeof postgresClaims>
 const bag = mailbag()
 const announced: string[] = []
 let publishRevocation: (agentId: string) => void = () => undefined
-/** Ends that were told as kept. */
+/** The events of ended claims. */
 const kept: string[] = []
 beforeAll(async () => {
   authority = await openAuthority()
@@ -360,12 +360,12 @@ test('publishes an end again when an earlier attempt to publish failed', async (
   await expect(claims.end(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
   expect(await claims.live(agentId, START)).toBeUndefined()
   await expect(claims.end(attempt.registrationId, 'agent', START)).rejects.toThrow('no Redis')
-  const told: string[] = []
-  publishRevocation = (id) => void told.push(id)
+  const published: string[] = []
+  publishRevocation = (id) => void published.push(id)
   announced.length = 0
   expect(await claims.newest(agentId)).toMatchObject({ id: attempt.registrationId, endedBy: 'agent' })
   expect(await claims.end(attempt.registrationId, 'agent', START)).toBe(false)
-  expect([announced, told]).toEqual([[attempt.registrationId], [agentId]])
+  expect([announced, published]).toEqual([[attempt.registrationId], [agentId]])
   expect(kept.filter((id) => id === attempt.registrationId)).toHaveLength(1)
   publishRevocation = () => undefined
 })

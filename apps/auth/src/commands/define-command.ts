@@ -21,7 +21,7 @@ export interface AuthContext {
   readonly env: Environment
   readonly now: () => Date
   readonly log: Log
-  /** Who runs the command, for audits. */
+  /** The operator who runs the command, for audits. */
   readonly actor: Actor
   readonly events: AuthEvents
 }

@@ -68,7 +68,7 @@ function contextOf(path: string, headers: Record<string, string> = {}): Context 
   return new Koa().createContext(request, new ServerResponse(request)) as Context
 }
 
-/** Passes a form to the library as the gate does. */
+/** Passes a form to the library as the routes do. */
 async function pass(
   { provider, internalClientSecret }: Opened,
   ctx: Context,
@@ -121,7 +121,7 @@ test('accepts a client only with the internal secret for that client', async () 
   await expect(getToken(stranger)).rejects.toMatchObject({ code: 'invalid-client' })
 })
 
-/** More than the library keeps by itself. */
+/** More clients than the library caches. */
 const MANY_CLIENTS = 300
 
 test('caches a client exactly as long as its metadata is the same object', async () => {

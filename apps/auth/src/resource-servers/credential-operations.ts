@@ -49,7 +49,11 @@ export function credentialOperations(deps: CredentialOperationsDeps) {
       const late = behind(now, clientId).map(({ host }) => host)
       if (late.length === 0 && (await file.isServed())) return ok(liveFollowers(now).map(({ host }) => host))
       if (performance.now() > deadline)
-        return err(late.length > 0 ? `${problem}: ${late.join(', ')}.` : 'What is served is the file before.')
+        return err(
+          late.length > 0
+            ? `${problem}: ${late.join(', ')}.`
+            : `${deps.served} still has its earlier content.`,
+        )
       await sleep(POLL_MS)
     }
   }
@@ -157,9 +161,9 @@ function openServersFile({ served, copy }: { served: string; copy: string | unde
       if (copy === undefined) return undefined
       const [now, copied] = [await readResourceServers(served), await read()]
       if (isAtMostOneStepOn({ served: now, copy: copied }, clientId)) return undefined
-      return `${copy} is a copy from before other changes of ${served}. Remove it, and begin anew.`
+      return `${copy} is a copy from before other changes of ${served}. Remove it, and start again.`
     },
-    /** What whoever waits in vain has to do. */
+    /** What the operator has to do when the wait fails. */
     runAgain: `${copy === undefined ? '' : `Put ${copy} in place of ${served}. `}Run the same command again.`,
   }
 }

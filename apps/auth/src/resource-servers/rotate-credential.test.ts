@@ -60,7 +60,7 @@ test('also removes a secret that was never used', () => {
 })
 
 test.for<[why: string, change: Partial<CredentialView>, says: string]>([
-  ['one secret lives', { servers: [one] }, 'One secret'],
+  ['one secret lives', { servers: [one] }, 'only one secret'],
   [
     'the client is not in the file',
     { servers: [{ ...both, client_id: 'rs_x' }] },
@@ -81,7 +81,7 @@ test.for<[why: string, change: Partial<CredentialView>, says: string]>([
   [
     'an instance knows the older only',
     { followers: [follower('auth-1', [older, newer]), follower('auth-2', [older])] },
-    'Not every instance follows the file yet: auth-2.',
+    'Not every instance has loaded the file yet: auth-2.',
   ],
 ])('the older stays when %s', ([, change, says]) => {
   expect(withoutSecret(view(change), 'rs_api', OLDER)).toEqual({

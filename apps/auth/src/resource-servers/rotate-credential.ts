@@ -26,7 +26,7 @@ export function withSecret(
   const server = servers.find((each) => each.client_id === clientId)
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
   if (server.secrets.length > 1)
-    return err(`Two secrets of ${clientId} live already. Take one away: resource-servers finish ${clientId}`)
+    return err(`${clientId} has two secrets already. Remove one: resource-servers finish ${clientId}`)
   return ok(replaced(servers, { ...server, secrets: [...server.secrets, digest] }))
 }
 
@@ -80,11 +80,11 @@ export function withoutSecret(
   if (!server) return err(`There is no resource server ${clientId} in the file.`)
   const [older, newer] = server.secrets
   if (older === undefined || newer === undefined)
-    return err(`One secret of ${clientId} lives. There is nothing to take away.`)
+    return err(`${clientId} has only one secret, so there is none to remove.`)
   const [goes, stays] = which === 'older' ? [older, newer] : [newer, older]
   const late = behind(view, clientId)
   if (late.length > 0)
-    return err(`Not every instance follows the file yet: ${late.map(({ host }) => host).join(', ')}.`)
+    return err(`Not every instance has loaded the file yet: ${late.map(({ host }) => host).join(', ')}.`)
   const knownMs = findHistory(view, clientId, newer)?.firstSeenMsAgo ?? 0
   if (knownMs < view.leaseMs)
     return err(
@@ -93,10 +93,10 @@ export function withoutSecret(
   const idle = usedMsAgo(view, clientId, goes)
   if (!evenIfUsed && idle !== undefined && idle < view.leaseMs)
     return err(
-      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It may go when it was not used for ${seconds(view.leaseMs)} s. After a leak: --even-if-used`,
+      `The secret ${fingerprint(goes)} was used ${seconds(idle)} s ago. It can be removed when it has not been used for ${seconds(view.leaseMs)} s. After a leak: --even-if-used`,
     )
   if (usedMsAgo(view, clientId, stays) === undefined)
-    return err(`Nobody has used the secret ${fingerprint(stays)} yet, which would be the only one.`)
+    return err(`Nobody has used the secret ${fingerprint(stays)} yet, and it would be the only one.`)
   return ok(replaced(view.servers, { ...server, secrets: [stays] }))
 }
 

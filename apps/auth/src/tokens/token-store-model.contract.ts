@@ -63,7 +63,7 @@ const register = () =>
   })
 
 /**
- * @param behind how many generations the issuing process has not heard of
+ * @param behind how many generations the cache of the issuing process is stale
  * @param late whether a stop came after the epoch of the token was asked for; else it gets its epoch as it is saved
  */
 const issue = (which: number, behind: number, seconds: number, late: boolean) =>

@@ -164,7 +164,7 @@ test('repeating a stop that failed after Redis applied it also revokes tokens is
   expect(raised).toBe(1)
   const between = await issue()
   expect([await isActive(before), await isActive(between)]).toEqual([false, true])
-  // The authority knows nothing of it, so where the mirror is lost as well, nothing was stopped.
+  // The authority has not stored it, so if the cached stop is lost as well, nothing was stopped.
   await scratch.lose('stop')
   expect([await isActive(before), await isActive(between)]).toEqual([true, true])
   await stop()
