@@ -85,7 +85,10 @@ test('accepts both secrets after rotate, and only the newer after finish', async
     .toMatchObject({ code: 0, events: [told('api-secret-ended', old)] })
   for (const auth of [one, two])
     expect([await introspects(auth, old, token), await introspects(auth, next, token)]).toEqual([401, 200])
-  expect(await run('finish rs_api')).toMatchObject({ code: 1, errors: expect.stringContaining('only one secret') })
+  expect(await run('finish rs_api')).toMatchObject({
+    code: 1,
+    errors: expect.stringContaining('only one secret'),
+  })
 })
 
 test('refuses finish while nobody uses the newer secret, and allows the rotation to be cancelled', async () => {
