@@ -66,10 +66,7 @@ function prefixTokens(provider: Provider): void {
   }
 }
 
-/**
- * Computes the secret that this server presents to oidc-provider for a client that it has authenticated already, in
- * place of the client's own secret or assertion.
- */
+/** Computes the secret that this server presents to oidc-provider for a client that it has already authenticated. */
 export type InternalClientSecret = (clientId: string) => string
 
 /** Creates secrets that only this process can know; none is stored or sent. */
@@ -79,9 +76,8 @@ export function createInternalClientSecret(): InternalClientSecret {
 }
 
 /**
- * The client-authentication layer authenticates a client before the library sees its request, and `passToProvider` then
- * presents an internal secret for it. So the library never receives a client's credentials, and `authenticate-client.ts`
- * is the only place that verifies them.
+ * `authenticate-client.ts` alone verifies a client's credentials, before the library sees the request. The library
+ * receives an internal secret in their place (`passToProvider`).
  *
  * Replaces `Client#compareClientSecret`, which compares with `client_secret` of the client's metadata.
  * API      public: typed.
