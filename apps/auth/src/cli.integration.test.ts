@@ -319,7 +319,7 @@ describe('migrate', () => {
     const { code, printed } = await run('migrate', owner)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails',
     ])
     expect((await run('keys list')).code).toBe(0)
   })
