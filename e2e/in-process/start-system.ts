@@ -33,7 +33,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const logged: string[] = []
   const common = {
     // What is left out of the logs that are kept is looked at here, too.
-    log: { ...createLog({ service: 'e2e', write: (line) => logged.push(line) }), everyRead: true as const },
+    log: {
+      ...createLog({ service: 'e2e', write: (line) => logged.push(line) }),
+      logsEveryRead: true as const,
+    },
     now: () => new Date(),
   }
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()

@@ -1,4 +1,4 @@
-import type { Ended } from '@plainpath/revocation'
+import type { Revocation } from '@plainpath/revocation'
 import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
 const clientOf = (token: string) => token.split('/')[0]!
@@ -31,7 +31,8 @@ export function revokingProcess(
   return {
     introspect: (token) => ({ active: store.isActive(token), mark: known?.mark }),
     revoke(token, kind, onAnswered) {
-      const ended: Ended = kind === 'token' ? { kind, hash: token } : { kind: 'client', id: clientOf(token) }
+      const ended: Revocation =
+        kind === 'token' ? { kind, hash: token } : { kind: 'client', id: clientOf(token) }
       const answer = () => {
         if (!world.answeredAt.has(token)) world.answeredAt.set(token, time.now())
         onAnswered()

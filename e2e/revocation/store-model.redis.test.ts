@@ -1,15 +1,15 @@
 import { randomBytes } from 'node:crypto'
 import {
-  HEAR,
-  JOIN,
-  LOOK,
-  PENDING,
-  RAISE,
-  readNotice,
+  ACKNOWLEDGE,
+  COUNT_PENDING,
+  ENSURE_MARK,
+  PUBLISH,
+  parseNotification,
+  REMOVE_PENDING,
+  revocationChannel,
   revocationKey,
-  revocationNotices,
   type Script,
-  STRIKE_OFF,
+  SUBSCRIBE,
 } from '@plainpath/revocation'
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
@@ -25,7 +25,7 @@ beforeAll(async () => {
   redis = new Redis(inject('redisUrl') ?? '')
   hearing = new Redis(inject('redisUrl') ?? '')
   hearing.on('message', (_channel, text: string) => heard.push(text))
-  await hearing.subscribe(revocationNotices(name))
+  await hearing.subscribe(revocationChannel(name))
 })
 afterAll(async () => {
   await redis.del(key)
@@ -99,17 +99,17 @@ test('the scripts do in Redis what the model of the store does', async () => {
           ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
         const answers: unknown[] = []
         if (step.do === 'look') {
-          answers.push(real.name(await run(LOOK, randomBytes(8).toString('hex'))))
+          answers.push(real.name(await run(ENSURE_MARK, randomBytes(8).toString('hex'))))
           answers.push(modelled.name(model.look()))
         } else if (step.do === 'raise') {
           const begun = randomBytes(8).toString('hex')
-          const [mark, highest] = await run(RAISE, begun, revocationNotices(name), 'client c')
+          const [mark, highest] = await run(PUBLISH, begun, revocationChannel(name), 'client c')
           answers.push([real.name(mark), highest])
           const notice = model.raise({ kind: 'client', id: 'c' })
           answers.push([modelled.name(notice.mark), notice.number])
           raised += 1
           await expect.poll(() => heard.length, { interval: 1 }).toBe(raised)
-          expect(readNotice(heard.at(-1) ?? '')).toEqual({ ...notice, mark })
+          expect(parseNotification(heard.at(-1) ?? '')).toEqual({ ...notice, mark })
         } else if (step.do === 'forget') {
           await redis.del(key)
           model.flush()
@@ -118,20 +118,20 @@ test('the scripts do in Redis what the model of the store does', async () => {
           if (await redis.exists(key)) await redis.hset(key, 'server', randomBytes(20).toString('hex'))
           model.restart(model.copy())
         } else if (step.do === 'join') {
-          const joined = await run(JOIN, `m${step.member}`, `m${step.previous}`)
+          const joined = await run(SUBSCRIBE, `m${step.member}`, `m${step.previous}`)
           answers.push(joined && [real.name(joined[0]), joined[1]])
           const granted = model.join(`m${step.member}`, `m${step.previous}`)
           answers.push(granted ? [modelled.name(granted.mark), granted.number] : null)
         } else if (step.do === 'hear') {
-          answers.push(await run(HEAR, markOf(real), `m${step.member}`, step.seen))
+          answers.push(await run(ACKNOWLEDGE, markOf(real), `m${step.member}`, step.seen))
           answers.push(model.hear(markOf(modelled), `m${step.member}`, step.seen) ?? null)
         } else if (step.do === 'pending') {
-          const [mark, pending] = await run(PENDING, step.number)
+          const [mark, pending] = await run(COUNT_PENDING, step.number)
           answers.push([real.name(mark), pending])
           const found = model.pending(step.number)
           answers.push([modelled.name(found.mark), found.pending])
         } else if (step.do === 'strike off') {
-          answers.push(await run(STRIKE_OFF, markOf(real), step.number))
+          answers.push(await run(REMOVE_PENDING, markOf(real), step.number))
           answers.push(model.strikeOff(markOf(modelled), step.number))
         }
         expect(answers[0]).toEqual(answers[1])

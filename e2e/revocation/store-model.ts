@@ -1,4 +1,4 @@
-import type { Ended, Notice } from '@plainpath/revocation'
+import type { Revocation, RevocationNotification } from '@plainpath/revocation'
 
 interface Life {
   readonly server: number
@@ -34,10 +34,10 @@ export function storeModel() {
     remove: (token: string) => void tokens.delete(token),
     isActive: (token: string) => tokens.get(token) === server,
     look: () => begin().mark,
-    raise(ended: Ended): Notice {
+    raise(ended: Revocation): RevocationNotification {
       const current = begin()
       current.number += 1
-      return { mark: current.mark, number: current.number, ended }
+      return { mark: current.mark, number: current.number, revoked: ended }
     },
     pending(number: number) {
       const members = [...(life?.members.values() ?? [])]

@@ -1,6 +1,6 @@
 import type * as revocationWait from '@plainpath/auth/revocation-wait'
 import type * as revocationMember from '@plainpath/resource/revocation-member'
-import { type Notice, REVOCATION } from '@plainpath/revocation'
+import { REVOCATION, type RevocationNotification } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
 import type { Randomness, VirtualTime } from './virtual-time.ts'
 
@@ -15,7 +15,7 @@ export interface Parts {
 export interface ApiProcess {
   request(token: string): void
   /** The store publishes; whoever is subscribed at this moment will hear it, unless the connection fails. */
-  publish(notice: Notice): void
+  publish(notice: RevocationNotification): void
   cut(): void
   /** The connection stays open and carries nothing, until somebody minds the silence. */
   fallSilent(): void

@@ -9,12 +9,12 @@ import {
   type ErrorForm,
   type Limiter,
   type Log,
+  listEndpoints,
   type Metrics,
   mountRoutes,
   type ProblemDocument,
   problemKind,
   type Route,
-  surfaceOf,
   type TrustedProxies,
   type WatchedClock,
 } from '@plainpath/http'
@@ -69,7 +69,7 @@ export function publicApp(deps: AppDeps): Koa {
 const publicRoutes = ({ oauth, routes }: AppDeps) => [...publicOAuthRoutes(oauth), ...routes]
 
 /** Lists every method and path that `publicApp` serves. */
-export const publicSurface = (deps: AppDeps) => surfaceOf(publicRoutes(deps))
+export const publicSurface = (deps: AppDeps) => listEndpoints(publicRoutes(deps))
 
 /**
  * Builds the application for the internal listener, on loopback or the pod network: resource servers introspect tokens
@@ -91,12 +91,12 @@ const appOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): A
   clock,
   csp: PAGE_CSP,
   onAnswer: metrics.answered,
-  formOf,
+  errorForm,
   page: (problem) => errorPage(origin, problem),
   isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),
 })
 
-function formOf(path: string): ErrorForm {
+function errorForm(path: string): ErrorForm {
   if (path === '/claim') return 'page'
   if (path.startsWith('/oauth/')) return 'oauth'
   return path.startsWith('/api/agent') ? 'agent' : 'problem'

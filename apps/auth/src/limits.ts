@@ -3,7 +3,7 @@
  * How a limit is counted and enforced is in `@plainpath/http`; which route uses which limit stands with the route.
  */
 import { RULES } from '@plainpath/domain'
-import { type LimitPolicy, type LimitStore, redisLimitStore, takeAhead } from '@plainpath/http'
+import { type LimitPolicy, type LimitStore, prefetchingLimitStore, redisLimitStore } from '@plainpath/http'
 import type { Redis } from 'ioredis'
 import { runRedisScript } from './tokens/run-redis-script.ts'
 
@@ -73,5 +73,5 @@ export function sharedLimits(redis: Redis, prefix: string, now: () => Date): Lim
     get: (key: string) => redis.get(key),
     setIfAbsent: (key: string, value: string, seconds: number) => redis.set(key, value, 'EX', seconds, 'NX'),
   }
-  return takeAhead(redisLimitStore(limitRedis, prefix), now)
+  return prefetchingLimitStore(redisLimitStore(limitRedis, prefix), now)
 }

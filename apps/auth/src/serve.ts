@@ -20,8 +20,8 @@ export async function serveAuth(config: Config, deps: { log: Log; now: () => Dat
   await runApp({
     ...config,
     ...deps,
-    isPassing: isTransient,
-    needs: startup.checks,
+    isTransient,
+    startupDependencies: startup.checks,
     open: () => openAuth(config, deps),
     listeners: ({ internalApp, publicApp }) => ({
       internal: { ...config.internal, handler: internalApp.callback() },

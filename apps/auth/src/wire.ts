@@ -3,7 +3,6 @@
  * them. It opens stores and starts background work, but does not listen (`serve.ts`) and holds no business rules.
  */
 import {
-  bySoundClock,
   createLimiter,
   createReadiness,
   documentRoutes,
@@ -11,6 +10,7 @@ import {
   operationsApp,
   poolMetrics,
   watchClock,
+  withSynchronisedClock,
 } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import { API_VERSION, authDocuments, serviceUrls } from '@plainpath/metadata'
@@ -134,7 +134,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
       limiter,
       now,
     })
-    return (...request) => bySoundClock(clock, () => authenticate(...request))
+    return (...request) => withSynchronisedClock(clock, () => authenticate(...request))
   }
   /** Uses this process's cache of agents. */
   const authenticate = authenticateBy(cachedAgents.find)
@@ -194,7 +194,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
     keys: async () => signing.isReady(),
-    clock: async () => clock.isSound(),
+    clock: async () => clock.isSynchronised(),
     ...(redis && { redis: async () => (await redis.ping()) === 'PONG' }),
   })
   const details = () => ({ keys: signing.status, resource_servers: resourceServers.status() })

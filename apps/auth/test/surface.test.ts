@@ -115,12 +115,12 @@ describe.for([
       for (const method of ['GET', 'POST']) {
         const [answer] = await sendRaw(url(), rawRequest(`${method} ${path}`, ['Content-Length: 0']))
         if (answer?.status !== 404) found.push(`${method} ${path} ${answer?.status}`)
-        else expectProblem(answer, { status: 404, code: 'not-found', form: formOf(path) })
+        else expectProblem(answer, { status: 404, code: 'not-found', form: errorForm(path) })
       }
     expect(found).toEqual([])
   })
 })
-const formOf = (path: string): NonNullable<Refusal['form']> =>
+const errorForm = (path: string): NonNullable<Refusal['form']> =>
   path.startsWith('/oauth/') ? 'oauth' : path.startsWith('/api/agent') ? 'agent' : 'problem'
 
 test('the operations listener serves /live, /ready and /metrics, without secrets', async () => {

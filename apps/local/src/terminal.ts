@@ -36,7 +36,7 @@ export function plainLog(service: string, print: (line: string) => void): Log {
       )
       print(`${time} ${level} ${service}: ${message} ${shown.join(' ')}`.trimEnd())
     }
-  return { info: at('info'), warn: at('warn'), error: at('error'), everyRead: true }
+  return { info: at('info'), warn: at('warn'), error: at('error'), logsEveryRead: true }
 }
 
 /** What a person reads once the service is ready: the address, and three commands that work when pasted. */

@@ -1,12 +1,12 @@
 import {
   type Authenticators,
   createApp,
+  type FastPathOptions,
+  fastPath,
   type Limiter,
   type Log,
   type Metrics,
   mountRoutes,
-  type QuickAnswersOptions,
-  quickAnswers,
   type RequestHandler,
   type Route,
   type WatchedClock,
@@ -27,7 +27,7 @@ export function publicHandler(deps: {
   readonly routes: readonly Route[]
   readonly limiter: Limiter
   /** What is answered before Koa is asked. */
-  readonly quick: Pick<QuickAnswersOptions, 'find' | 'callerOf'>
+  readonly quick: Pick<FastPathOptions, 'find' | 'cachedCaller'>
   readonly authenticators: Authenticators
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
@@ -45,7 +45,7 @@ export function publicHandler(deps: {
     ...answering,
     clock,
     csp: PAGE_CSP,
-    formOf: (path) => (isForMachines(path) ? 'problem' : 'page'),
+    errorForm: (path) => (isForMachines(path) ? 'problem' : 'page'),
     page: (problem) => errorPage(config.origin, problem),
     isUnavailable: (thrown) => thrown instanceof AuthorizationServerFailure || isUnavailable(thrown),
     browsers: {
@@ -57,7 +57,7 @@ export function publicHandler(deps: {
   })
   app.use(refuseTokenInQuery(urls))
   app.use(mountRoutes(deps.routes, { limiter, authenticators }))
-  return quickAnswers(app.callback(), { ...answering, ...deps.quick, limiter })
+  return fastPath(app.callback(), { ...answering, ...deps.quick, limiter })
 }
 
 /** Where nobody expects a page, an error is JSON even for a browser. */

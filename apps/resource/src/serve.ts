@@ -10,8 +10,8 @@ export const serveResource = (config: Config, deps: { log: Log; now: () => Date 
   runApp({
     ...config,
     ...deps,
-    needs: {},
-    isPassing: () => false,
+    startupDependencies: {},
+    isTransient: () => false,
     open: () => openResource(config, deps),
     listeners: ({ handler }) => ({ public: { ...config.public, handler } }),
   })

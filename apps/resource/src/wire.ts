@@ -4,11 +4,11 @@ import {
   createMetrics,
   createReadiness,
   type Log,
+  listEndpoints,
   operationsApp,
   poolMetrics,
   type Readiness,
   type Route,
-  surfaceOf,
 } from '@plainpath/http'
 import type { Mailer } from '@plainpath/mail'
 import { API_VERSION, serviceUrls } from '@plainpath/metadata'
@@ -128,7 +128,7 @@ export async function openResource(
   const readiness = createReadiness({
     schema: currentSchema(db, MIGRATIONS),
     guides: async () => guides.current().size > 0,
-    clock: async () => clock.isSound(),
+    clock: async () => clock.isSynchronised(),
   })
   const limiter = createLimiter({
     store: stores.limits,
@@ -143,7 +143,7 @@ export async function openResource(
       config,
       urls,
       routes,
-      quick: { find: guideAnswers.quick, callerOf: knownBearer({ known, urls, clock, now }) },
+      quick: { find: guideAnswers.quick, cachedCaller: knownBearer({ known, urls, clock, now }) },
       limiter,
       authenticators: { bearer: bearerCheck({ introspect, urls, clock, now }) },
       metrics,
@@ -151,7 +151,7 @@ export async function openResource(
       clock,
       log,
     }),
-    surface: surfaceOf(routes),
+    surface: listEndpoints(routes),
     operationsApp: operationsApp({
       readiness,
       registry: metrics.registry,

@@ -1,5 +1,5 @@
 import { packagedKnowledge } from '@plainpath/answers'
-import { Answer, TriggerId, urgencyOf } from '@plainpath/domain'
+import { Answer, findUrgency, TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answered, ask, expectProblem, posting } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -190,7 +190,7 @@ describe('GET /api/triggers', () => {
     const { triggers } = listed.json() as { triggers: Record<string, unknown>[] }
     expect(Object.keys(triggers[0] ?? {})).toEqual(['id', 'urgency', 'why', 'ask', 'source', 'version'])
     expect(triggers.map(({ id }) => id)).toEqual(TriggerId.options)
-    expect(triggers.map(({ urgency }) => urgency)).toEqual(TriggerId.options.map(urgencyOf))
+    expect(triggers.map(({ urgency }) => urgency)).toEqual(TriggerId.options.map(findUrgency))
     const again = await ask(api.origin, {
       path: '/api/triggers',
       headers: { 'if-none-match': listed.headers['etag'] ?? '' },

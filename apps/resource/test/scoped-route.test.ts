@@ -21,7 +21,7 @@ const clockAhead = { ms: 0, soon: 0 }
 const RIGHT = Date.parse('2026-11-20T12:00:00Z')
 const now = () => new Date(RIGHT + clockAhead.ms)
 const clock = {
-  requireSound() {
+  requireSynchronised() {
     if (clockAhead.ms > 30_000) throw new Problem('unavailable')
   },
 }
@@ -57,9 +57,9 @@ beforeAll(async () => {
     log,
     origin: urls.origin,
     trustedProxies: { has: () => false },
-    clock: { requireSound: () => undefined },
+    clock: { requireSynchronised: () => undefined },
     csp: '',
-    formOf: () => 'problem',
+    errorForm: () => 'problem',
   })
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
   const introspect = async () => {

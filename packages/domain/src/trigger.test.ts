@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest'
 import { HandOff } from './contact.ts'
-import { highestUrgency, orderTriggers, TriggerId, urgencyOf } from './trigger.ts'
+import { findUrgency, highestUrgency, orderTriggers, TriggerId } from './trigger.ts'
 
 test('there are 26 triggers: six urgent ones first, then seven of high urgency', () => {
-  const urgencies = TriggerId.options.map(urgencyOf)
+  const urgencies = TriggerId.options.map(findUrgency)
   expect(urgencies).toEqual([
     ...Array.from({ length: 6 }, () => 'urgent'),
     ...Array.from({ length: 7 }, () => 'high'),

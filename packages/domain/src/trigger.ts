@@ -45,8 +45,8 @@ export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
   IDS.filter((id) => triggers.includes(id))
 
 /** @param trigger an id; one that this release does not know counts as normal */
-export const urgencyOf = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
+export const findUrgency = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
 
 /** @returns the highest urgency of the triggers; undefined where there are none */
 export const highestUrgency = (triggers: readonly string[]): Urgency | undefined =>
-  URGENCIES.find((urgency) => triggers.some((trigger) => urgencyOf(trigger) === urgency))
+  URGENCIES.find((urgency) => triggers.some((trigger) => findUrgency(trigger) === urgency))

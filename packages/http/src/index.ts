@@ -1,11 +1,11 @@
 export { type LimitPolicy, type LimitState, type LimitStore, memoryLimitStore } from './limits/limit-store.ts'
 export { createLimiter, type Limiter, rateLimited, spendLimits } from './limits/limiter.ts'
+export { prefetchingLimitStore, type SharedLimitStore } from './limits/prefetching-limit-store.ts'
 export { redisLimitStore, runScript } from './limits/redis-limit-store.ts'
-export { type SharedLimitStore, takeAhead } from './limits/take-ahead.ts'
 export { describeError } from './observability/describe-error.ts'
 export { createLog, type Log, type LogFields, readLog } from './observability/log.ts'
 export { createMetrics, type Metrics, poolMetrics } from './observability/metrics.ts'
-export type { ErrorForm } from './problems/answer-errors.ts'
+export type { ErrorForm } from './problems/handle-errors.ts'
 export {
   oauthDescription,
   oauthError,
@@ -22,28 +22,28 @@ export {
   type Readiness,
   type ReadinessChecks,
 } from './readiness/readiness.ts'
-export { bySoundClock, type WatchedClock, watchClock } from './readiness/watch-clock.ts'
+export { type WatchedClock, watchClock, withSynchronisedClock } from './readiness/watch-clock.ts'
 export { addressNetworks, parseTrustedProxies, type TrustedProxies } from './request/client-address.ts'
 export { FORM_TYPE, readForm } from './request/read-body.ts'
 export { headersNamed, type RequestHandler } from './request/request-context.ts'
 export { documentRoutes } from './routing/document-routes.ts'
+export { type FastPathOptions, type FastPathResponse, fastPath } from './routing/fast-path.ts'
 export { type Authenticators, mountRoutes } from './routing/mount-routes.ts'
 export {
-  type PreparedAnswer,
-  prepareAnswer,
-  preparedOnce,
+  type PreparedResponse,
+  prepareOnce,
+  prepareResponse,
   publicCaching,
-} from './routing/prepared-answer.ts'
-export { type QuickAnswer, type QuickAnswersOptions, quickAnswers } from './routing/quick-answers.ts'
+} from './routing/prepared-response.ts'
 export {
   type Access,
   type Caller,
   defineRoute,
+  listEndpoints,
   type RawRoute,
   type RequestFacts,
   type Route,
   type RouteLimits,
-  surfaceOf,
 } from './routing/route.ts'
 export { type AppOptions, createApp } from './server/create-app.ts'
 export { GATEWAY_CHECK_HOST, runApp } from './server/run-app.ts'

@@ -1,20 +1,20 @@
 import Koa from 'koa'
 import { createLog } from '../src/observability/log.ts'
-import { answerErrors } from '../src/problems/answer-errors.ts'
+import { handleErrors } from '../src/problems/handle-errors.ts'
 import { parseTrustedProxies } from '../src/request/client-address.ts'
 import { requestContext } from '../src/request/request-context.ts'
-import { installLastResort } from '../src/server/run-app.ts'
+import { exitOnUncaughtErrors } from '../src/server/run-app.ts'
 import { serve } from '../src/server/server.ts'
 
 /** A process that fails in the way that its argument names, with an error that quotes what is nobody’s business. */
 const log = createLog({ service: 'failing' })
-installLastResort(log)
+exitOnUncaughtErrors(log)
 const failure = () =>
   new Error('cannot mail "canary.person@example.org"', { cause: new Error("key 'canary'") })
 
 const koa = new Koa()
 koa.use(requestContext({ origin: 'http://localhost', log, trustedProxies: parseTrustedProxies('') }))
-koa.use(answerErrors({ origin: 'http://localhost', log, formOf: () => 'problem' }))
+koa.use(handleErrors({ origin: 'http://localhost', log, errorForm: () => 'problem' }))
 koa.use((ctx) => {
   if (ctx.path === '/throw') throw failure()
   if (ctx.path === '/timer') setTimeout(() => throwing(), 0)

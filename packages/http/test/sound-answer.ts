@@ -1,5 +1,5 @@
 import { expect } from 'vitest'
-import type { ErrorForm } from '../src/problems/answer-errors.ts'
+import type { ErrorForm } from '../src/problems/handle-errors.ts'
 import { PROBLEM_CODES, type ProblemCode, problemKind } from '../src/problems/problems.ts'
 
 /** What came back, whoever sent the request. */

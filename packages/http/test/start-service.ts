@@ -2,7 +2,7 @@ import Koa, { type Middleware } from 'koa'
 import { memoryLimitStore } from '../src/limits/limit-store.ts'
 import { createLimiter, type Limiter } from '../src/limits/limiter.ts'
 import { createLog } from '../src/observability/log.ts'
-import { type AnswerErrorsOptions, answerErrors } from '../src/problems/answer-errors.ts'
+import { type HandleErrorsOptions, handleErrors } from '../src/problems/handle-errors.ts'
 import { parseTrustedProxies } from '../src/request/client-address.ts'
 import { requestContext } from '../src/request/request-context.ts'
 import { type Authenticators, mountRoutes } from '../src/routing/mount-routes.ts'
@@ -14,7 +14,7 @@ export const ORIGIN = 'https://plainpath.example'
 export interface ServiceOptions {
   origin?: string
   trustedProxies?: string
-  errors?: Partial<AnswerErrorsOptions>
+  errors?: Partial<HandleErrorsOptions>
   /** Between the error handling and the routes. */
   use?: readonly Middleware[]
   routes?: readonly (Route | RawRoute)[]
@@ -46,7 +46,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       onAnswer: (answer) => answered.push(answer),
     }),
   )
-  app.use(answerErrors({ origin, log, formOf: () => 'problem', ...options.errors }))
+  app.use(handleErrors({ origin, log, errorForm: () => 'problem', ...options.errors }))
   for (const middleware of options.use ?? []) app.use(middleware)
   const limiter =
     options.limiter ??

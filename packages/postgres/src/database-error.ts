@@ -1,5 +1,5 @@
 import pg from 'pg'
-import { TooManyWaiting } from './waiting-line.ts'
+import { ConnectionQueueFullError } from './connection-queue.ts'
 
 /** SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say "not now", whatever was asked. */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
@@ -40,7 +40,7 @@ export function isUnavailable(error: unknown): boolean {
 }
 
 const failedToReach = (error: Error) =>
-  error instanceof TooManyWaiting ||
+  error instanceof ConnectionQueueFullError ||
   ('code' in error && UNAVAILABLE_CODES.has(error.code)) ||
   ('syscall' in error && REACHING.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)

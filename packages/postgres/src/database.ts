@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { type TracedCall, traced } from '@plainpath/tracing'
 import pg from 'pg'
 import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from './connection.ts'
+import { connectionQueue } from './connection-queue.ts'
 import { endsSession, isUnavailable, withoutValues } from './database-error.ts'
-import { waitingLine } from './waiting-line.ts'
 
 /** What stores ask for; a pool is one, and an open transaction is one. */
 export interface Database {
@@ -86,7 +86,7 @@ export function openPool(
     options.log?.error('lost an idle database connection', { reason: error.message }),
   )
   const { max } = pool.options
-  const line = waitingLine(max, {
+  const line = connectionQueue(max, {
     waitMs: CONNECT_TIMEOUT_MS * patience,
     isServed: (error) => !isUnavailable(error),
   })

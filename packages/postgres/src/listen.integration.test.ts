@@ -3,7 +3,7 @@ import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openTestDatabase, type TestDatabase } from '../test/test-database.ts'
 import { openPool, type Pool } from './database.ts'
-import { listen } from './standing-connection.ts'
+import { listen } from './persistent-connection.ts'
 
 let database: TestDatabase
 let pool: Pool

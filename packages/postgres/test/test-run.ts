@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import pg from 'pg'
 import { takeLock } from '../src/advisory-lock.ts'
 import { connect, type ErrorLog } from '../src/connection.ts'
-import { keepConnected } from '../src/standing-connection.ts'
+import { keepConnected } from '../src/persistent-connection.ts'
 
 /** The server on which a project's tests make their databases. */
 export interface TestPostgres {

@@ -1,9 +1,23 @@
-export { type Ended, type Notice, readNotice, writeEnded } from './notice.ts'
+export {
+  formatRevocation,
+  parseNotification,
+  type Revocation,
+  type RevocationNotification,
+} from './notification.ts'
 export {
   REVOCATION,
   type RevocationIntervals,
   type RevocationOptions,
+  revocationChannel,
   revocationKey,
-  revocationNotices,
 } from './revocation-options.ts'
-export { HEAR, JOIN, LEAVE, LOOK, PENDING, RAISE, type Script, STRIKE_OFF } from './scripts.ts'
+export {
+  ACKNOWLEDGE,
+  COUNT_PENDING,
+  ENSURE_MARK,
+  PUBLISH,
+  REMOVE_PENDING,
+  type Script,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
+} from './scripts.ts'

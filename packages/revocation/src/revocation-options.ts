@@ -1,8 +1,8 @@
-/** The one hash: number, birth mark and members. It has no time to live, so it goes whole or not at all. */
+/** The one hash that holds the number, the mark and the subscribers. It has no TTL, so Redis loses all of it or nothing. */
 export const revocationKey = (name: string): string => `${name}:state`
 
-/** The channel on which notices are published. */
-export const revocationNotices = (name: string): string => `${name}:notices`
+/** The channel on which notifications are published. */
+export const revocationChannel = (name: string): string => `${name}:notices`
 
 /** The times of the revocation protocol, in milliseconds. */
 export interface RevocationIntervals {

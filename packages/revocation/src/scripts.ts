@@ -1,18 +1,23 @@
 import { z } from 'zod'
 
-/**
- * The steps of docs/revocation, each one round trip. `KEYS[1]` is the hash of `revocationKey`: `number`, `mark`, `server`,
- * and `member <id>` for each member, with the highest number it acknowledged.
+/*
+ * The Redis scripts of the revocation protocol (docs/revocation), each one round trip. Revokers run in apps/auth,
+ * subscribers in apps/resource; this module holds only what both must agree on, not when they run which script.
  *
- * A mark is good for one life of the store. `master_replid` is new whenever a Redis starts and whenever a replica takes
- * over, so what it finds then, a snapshot or an older copy, is not taken for what was lost. A store that is full revokes
- * still (`allow-oom`, Redis 7).
+ * `KEYS[1]` is the hash of `revocationKey`: `number`, `mark`, `server`, and for each subscriber a field `member <id>` with the
+ * highest number that it acknowledged.
  */
-const LIFE = `#!lua flags=allow-oom
+
+/**
+ * Reads the state. It is valid only for the replication ID that it was written under: `master_replid` changes whenever Redis
+ * starts and whenever a replica is promoted, so a snapshot or a stale copy that is loaded then never passes for the lost
+ * state. `allow-oom` (Redis 7) lets revocations through when memory is full.
+ */
+const READ_STATE = `#!lua flags=allow-oom
 local server = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 local found = redis.call('HMGET', KEYS[1], 'server', 'mark', 'number')
 local mark, number = found[2], tonumber(found[3])
-local alive = server and found[1] == server and mark and number`
+local valid = server and found[1] == server and mark and number`
 
 /** A script, and what it replies. */
 export interface Script<Reply> {
@@ -20,16 +25,16 @@ export interface Script<Reply> {
   readonly reply: z.ZodType<Reply>
 }
 
-/** Only a revoker begins a life: where nobody revokes through this store, nobody may rely on being told. */
-const BEGIN = `${LIFE}
-if not alive then
+/** Creates the state unless it is valid. Only revokers do: without a revoker, no subscriber may rely on notifications. */
+const ENSURE_STATE = `${READ_STATE}
+if not valid then
   mark, number = ARGV[1], 0
   redis.call('DEL', KEYS[1])
   redis.call('HSET', KEYS[1], 'server', server, 'mark', mark, 'number', number)
 end`
 
-/** How many members have not acknowledged `least`; `each` is done to them. */
-const laggards = (each: string) => `
+/** Lua that counts in `pending` the subscribers that have not acknowledged `least`, and runs `each` for each of them. */
+const countPending = (each: string) => `
 local pending = 0
 local fields = redis.call('HGETALL', KEYS[1])
 for at = 1, #fields, 2 do
@@ -39,60 +44,72 @@ for at = 1, #fields, 2 do
   end
 end`
 
-/** ARGV: a new mark, should the store have none. @returns the mark */
-export const LOOK = {
-  lua: `${BEGIN}
+/** Makes sure that there is a state. ARGV: the mark of a new one. @returns the mark */
+export const ENSURE_MARK = {
+  lua: `${ENSURE_STATE}
 return mark`,
   reply: z.string(),
 }
 
-/** ARGV: a new mark, the channel, what ended. Raises the number and publishes it. @returns mark and number */
-export const RAISE = {
-  lua: `${BEGIN}
+/**
+ * Increments the number and publishes a notification. ARGV: the mark of a new state, the channel, the revocation.
+ *
+ * @returns mark and number
+ */
+export const PUBLISH = {
+  lua: `${ENSURE_STATE}
 number = redis.call('HINCRBY', KEYS[1], 'number', 1)
 redis.call('PUBLISH', ARGV[2], mark .. ' ' .. number .. ' ' .. ARGV[3])
 return { mark, number }`,
   reply: z.tuple([z.string(), z.int()]),
 }
 
-/** ARGV: a number. @returns the mark, empty for none, and how many members have not acknowledged the number */
-export const PENDING = {
-  lua: `${LIFE}
-local least = tonumber(ARGV[1])${laggards('')}
-return { alive and mark or '', pending }`,
+/**
+ * Counts the subscribers that have not acknowledged a number. ARGV: the number.
+ *
+ * @returns the mark, empty when there is no valid state, and the count
+ */
+export const COUNT_PENDING = {
+  lua: `${READ_STATE}
+local least = tonumber(ARGV[1])${countPending('')}
+return { valid and mark or '', pending }`,
   reply: z.tuple([z.string(), z.int()]),
 }
 
-/** ARGV: mark, number. Takes off the list who has not acknowledged it. @returns how many those were */
-export const STRIKE_OFF = {
-  lua: `${LIFE}
-if not alive or mark ~= ARGV[1] then return 0 end
-local least = tonumber(ARGV[2])${laggards(`redis.call('HDEL', KEYS[1], fields[at])`)}
+/** Removes the subscribers that have not acknowledged a number. ARGV: mark, number. @returns how many it removed */
+export const REMOVE_PENDING = {
+  lua: `${READ_STATE}
+if not valid or mark ~= ARGV[1] then return 0 end
+local least = tonumber(ARGV[2])${countPending(`redis.call('HDEL', KEYS[1], fields[at])`)}
 return pending`,
   reply: z.int(),
 }
 
-/** ARGV: the member's new id, the one it had before. @returns mark and number, or null where nobody revokes */
-export const JOIN = {
-  lua: `${LIFE}
-if not alive then return false end
+/** Adds a subscriber. ARGV: its new id, its previous id. @returns mark and number; null when there is no valid state */
+export const SUBSCRIBE = {
+  lua: `${READ_STATE}
+if not valid then return false end
 redis.call('HDEL', KEYS[1], 'member ' .. ARGV[2])
 redis.call('HSET', KEYS[1], 'member ' .. ARGV[1], number)
 return { mark, number }`,
   reply: z.tuple([z.string(), z.int()]).nullable(),
 }
 
-/** ARGV: mark, id, number seen. Acknowledges. @returns the store's number, or null for one who is no member */
-export const HEAR = {
-  lua: `${LIFE}
-if not alive or mark ~= ARGV[1] then return false end
-local member, seen = 'member ' .. ARGV[2], tonumber(ARGV[3])
-local acknowledged = tonumber(redis.call('HGET', KEYS[1], member) or '')
+/**
+ * Acknowledges the notifications up to a number. ARGV: mark, subscriber id, the highest number it has seen.
+ *
+ * @returns the current number; null for a subscriber that was removed, and when the state is another one
+ */
+export const ACKNOWLEDGE = {
+  lua: `${READ_STATE}
+if not valid or mark ~= ARGV[1] then return false end
+local subscriber, seen = 'member ' .. ARGV[2], tonumber(ARGV[3])
+local acknowledged = tonumber(redis.call('HGET', KEYS[1], subscriber) or '')
 if not acknowledged then return false end
-if seen > acknowledged then redis.call('HSET', KEYS[1], member, seen) end
+if seen > acknowledged then redis.call('HSET', KEYS[1], subscriber, seen) end
 return number`,
   reply: z.int().nullable(),
 }
 
-/** ARGV: the member's id. For one who uses nothing any more. */
-export const LEAVE = { lua: `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`, reply: z.int() }
+/** Removes a subscriber that no longer uses cached responses. ARGV: its id. */
+export const UNSUBSCRIBE = { lua: `return redis.call('HDEL', KEYS[1], 'member ' .. ARGV[1])`, reply: z.int() }

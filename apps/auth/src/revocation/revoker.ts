@@ -7,16 +7,16 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { runRepeatedly } from '@plainpath/http'
 import {
-  type Ended,
-  LOOK,
-  PENDING,
-  RAISE,
+  COUNT_PENDING,
+  ENSURE_MARK,
+  formatRevocation,
+  PUBLISH,
+  REMOVE_PENDING,
+  type Revocation,
   type RevocationOptions,
+  revocationChannel,
   revocationKey,
-  revocationNotices,
   type Script,
-  STRIKE_OFF,
-  writeEnded,
 } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import type { AuthEvents } from '../events.ts'
@@ -30,7 +30,7 @@ export interface Revoker {
    *
    * @throws when the store is unavailable; the outcome is then unknown, and the caller must publish again
    */
-  publishRevocation(ended: Ended): Promise<void>
+  publishRevocation(ended: Revocation): Promise<void>
   /** The mark that was last read. */
   readonly mark: string | undefined
   /**
@@ -63,25 +63,25 @@ export function redisRevoker(
   let known: KnownMark | undefined
 
   async function readMark(): Promise<void> {
-    const mark = await run(LOOK, randomUUID())
+    const mark = await run(ENSURE_MARK, randomUUID())
     known = knowMark(known, mark, performance.now())
   }
 
   return {
     async publishRevocation(revoked) {
-      const [mark, number] = await run(RAISE, randomUUID(), revocationNotices(name), writeEnded(revoked))
+      const [mark, number] = await run(PUBLISH, randomUUID(), revocationChannel(name), formatRevocation(revoked))
       const raised = { mark, number, at: performance.now() }
       known = knowMark(known, mark, raised.at)
       let seen: Seen | undefined
       for (let looks = 0; ; looks += 1) {
         const step = nextStep(raised, { known, looks, seen }, performance.now(), intervals)
         if (step.do !== 'look') {
-          const removed = step.do === 'answer' ? 0 : await run(STRIKE_OFF, mark, number)
+          const removed = step.do === 'answer' ? 0 : await run(REMOVE_PENDING, mark, number)
           events.emit('revocation-published', { seconds: (performance.now() - raised.at) / 1000, removed })
           return
         }
         await sleep(Math.max(1, Math.ceil(step.at - performance.now())))
-        const [markNow, pending] = await run(PENDING, number)
+        const [markNow, pending] = await run(COUNT_PENDING, number)
         seen = { mark: markNow, pending }
       }
     },

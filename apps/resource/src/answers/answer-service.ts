@@ -8,7 +8,7 @@ import {
   triggerVersion,
 } from '@plainpath/answers'
 import { ALL_HELP, type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
-import { type Log, type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
+import { type Log, type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@plainpath/http'
 import { JSON_TYPE } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { AnswerMetrics } from './answer-metrics.ts'
@@ -24,7 +24,7 @@ export interface AnswerService {
   /** @throws {Problem} 503 with `findHelp` while answers are paused or unavailable */
   answer(asked: AnswerRequest, options?: AnswerOptions): Answer
   /** The triggers that are looked for, as `GET /triggers` lists them. */
-  triggers(catalog: GuideCatalog): PreparedAnswer
+  triggers(catalog: GuideCatalog): PreparedResponse
 }
 
 /** @param deps.origin the site's address, without a slash at its end */
@@ -71,8 +71,8 @@ export function answerService(deps: {
       metrics.answered(answer)
       return answer
     },
-    triggers: preparedOnce((catalog) =>
-      prepareAnswer(JSON_TYPE, JSON.stringify(listedTriggers(catalog.switches?.disabledTriggers ?? []))),
+    triggers: prepareOnce((catalog) =>
+      prepareResponse(JSON_TYPE, JSON.stringify(listedTriggers(catalog.switches?.disabledTriggers ?? []))),
     ),
   }
 }

@@ -69,8 +69,14 @@ describe('a token whose answer is in memory', () => {
     expiresAt: new Date(now.getTime() + 1),
     identityType: 'anonymous',
   }
-  const callerOf = ({ isSound = true, answer = good }: { isSound?: boolean; answer?: ActiveAnswer }) => {
-    const clock = { isSound: () => isSound }
+  const callerOf = ({
+    isSynchronised = true,
+    answer = good,
+  }: {
+    isSynchronised?: boolean
+    answer?: ActiveAnswer
+  }) => {
+    const clock = { isSynchronised: () => isSynchronised }
     const find = knownBearer({ known: () => answer, urls, clock, now: () => now })
     return find({ rawHeaders: ['Authorization', `Bearer ${TOKEN}`] })
   }
@@ -80,7 +86,7 @@ describe('a token whose answer is in memory', () => {
   })
 
   test.for([
-    { why: 'by a wrong clock', isSound: false },
+    { why: 'by a wrong clock', isSynchronised: false },
     { why: 'once it has expired', answer: { ...good, expiresAt: now } },
     { why: 'for another service', answer: { ...good, audience: ['https://other.example/api'] } },
   ])('says nothing $why', (known) => {

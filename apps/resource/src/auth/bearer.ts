@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { ANONYMOUS_SCOPES, err, ok, type Result } from '@plainpath/domain'
 import {
-  bySoundClock,
   type Caller,
   headersNamed,
   Problem,
@@ -9,6 +8,7 @@ import {
   type RequestFacts,
   rateLimited,
   type WatchedClock,
+  withSynchronisedClock,
 } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
@@ -48,7 +48,7 @@ const OPTIONAL = 'This operation works without Authorization.'
 export function bearerCheck(deps: {
   introspect: IntrospectFor
   urls: ServiceUrls
-  clock: Pick<WatchedClock, 'requireSound'>
+  clock: Pick<WatchedClock, 'requireSynchronised'>
   now: () => Date
 }) {
   const introspectFor = async (ctx: Context, token: string) => {
@@ -75,7 +75,8 @@ export function bearerCheck(deps: {
     if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
     return callerOf(answer)
   }
-  return (ctx: Context, scopes: readonly string[]) => bySoundClock(deps.clock, () => check(ctx, scopes))
+  return (ctx: Context, scopes: readonly string[]) =>
+    withSynchronisedClock(deps.clock, () => check(ctx, scopes))
 }
 
 /**
@@ -85,12 +86,12 @@ export function bearerCheck(deps: {
 export function knownBearer(deps: {
   known: (token: string) => ActiveAnswer | undefined
   urls: ServiceUrls
-  clock: Pick<WatchedClock, 'isSound'>
+  clock: Pick<WatchedClock, 'isSynchronised'>
   now: () => Date
 }) {
   return (request: Pick<IncomingMessage, 'rawHeaders'>): Caller | undefined => {
     const token = bearerToken(request)
-    const answer = token.ok && deps.clock.isSound() ? deps.known(token.value) : undefined
+    const answer = token.ok && deps.clock.isSynchronised() ? deps.known(token.value) : undefined
     return answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
 }

@@ -1,15 +1,15 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Log } from '@plainpath/http'
 import {
-  HEAR,
-  JOIN,
-  LEAVE,
-  type Notice,
+  ACKNOWLEDGE,
+  parseNotification,
   type RevocationIntervals,
-  readNotice,
+  type RevocationNotification,
+  revocationChannel,
   revocationKey,
-  revocationNotices,
   type Script,
+  SUBSCRIBE,
+  UNSUBSCRIBE,
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import type { IntrospectionMetrics } from './introspection-client.ts'
@@ -141,9 +141,9 @@ function revocationConnection(url: string, name: string) {
     reply.parse(await client.eval(lua, { keys: [revocationKey(name)], arguments: args }))
   return {
     /** Connects and listens. @param onNotice told of each notice; undefined for one that cannot be read */
-    async open(onNotice: (notice: Notice | undefined) => void): Promise<void> {
+    async open(onNotice: (notice: RevocationNotification | undefined) => void): Promise<void> {
       await client.connect()
-      await client.subscribe(revocationNotices(name), (text: string) => onNotice(readNotice(text)))
+      await client.subscribe(revocationChannel(name), (text: string) => onNotice(parseNotification(text)))
     },
     /** Told once or more when the connection has failed. */
     onLost(listener: (error: Error) => void): void {
@@ -152,14 +152,14 @@ function revocationConnection(url: string, name: string) {
     },
     /** @returns undefined where nobody revokes through this store */
     async join({ id, previous }: Join) {
-      const joined = await run(JOIN, id, previous)
+      const joined = await run(SUBSCRIBE, id, previous)
       return joined ? { mark: joined[0], number: joined[1] } : undefined
     },
     /** @returns the store's number; undefined for one who is no member */
-    hear: async ({ mark, id, seen }: Hear) => (await run(HEAR, mark, id, String(seen))) ?? undefined,
+    hear: async ({ mark, id, seen }: Hear) => (await run(ACKNOWLEDGE, mark, id, String(seen))) ?? undefined,
     /** Takes the membership off the list, if that can be done. */
     async leave(id: string): Promise<void> {
-      if (client.isReady) await run(LEAVE, id).catch(() => undefined)
+      if (client.isReady) await run(UNSUBSCRIBE, id).catch(() => undefined)
     },
     close() {
       if (client.isOpen) client.destroy()

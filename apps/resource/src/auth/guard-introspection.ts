@@ -58,7 +58,7 @@ export function guardIntrospection(options: {
     for (const { network, factor: allowed } of places) {
       const policy = scaled(FAILED_TOKENS, allowed)
       // What is refused is not counted, so this only asks how long it lasts.
-      if (!failures.here.offer(network, policy))
+      if (!failures.local.offer(network, policy))
         throw new IntrospectionLimited({ policy, ...(await failures.take(network, policy)) })
       const atOnce = scaled(UNVERIFIED_AT_ONCE_FROM_NETWORK, allowed)
       if ((underWay.get(network) ?? 0) >= atOnce.quota)

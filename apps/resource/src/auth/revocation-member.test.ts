@@ -1,4 +1,4 @@
-import type { Notice } from '@plainpath/revocation'
+import type { RevocationNotification } from '@plainpath/revocation'
 import { expect, test } from 'vitest'
 import type { ActiveAnswer } from './introspection.ts'
 import { type Join, type LookUp, revocationMember } from './revocation-member.ts'
@@ -16,10 +16,10 @@ const answer = (members: Partial<ActiveAnswer> = {}): ActiveAnswer => ({
   ...members,
 })
 const { endsToldBy: _mark, ...UNTOLD } = answer()
-const tokenEnded = (number: number, hash: string, mark = MARK): Notice => ({
+const tokenEnded = (number: number, hash: string, mark = MARK): RevocationNotification => ({
   mark,
   number,
-  ended: { kind: 'token', hash },
+  revoked: { kind: 'token', hash },
 })
 
 /** A member that joined at 0, with number 7. */
@@ -73,12 +73,12 @@ test.for<[string, (member: Member) => unknown, Record<string, string>]>([
   ['a token', (m) => m.notice(tokenEnded(8, 'a'), 20), { a: 'new', b: 'kept', c: 'shared' }],
   [
     'a client',
-    (m) => m.notice({ mark: MARK, number: 8, ended: { kind: 'client', id: answer().clientId } }, 20),
+    (m) => m.notice({ mark: MARK, number: 8, revoked: { kind: 'client', id: answer().clientId } }, 20),
     { a: 'new', b: 'kept', c: 'new' },
   ],
   [
     'everything, as after a key was revoked',
-    (m) => m.notice({ mark: MARK, number: 8, ended: { kind: 'everything' } }, 20),
+    (m) => m.notice({ mark: MARK, number: 8, revoked: { kind: 'everything' } }, 20),
     { a: 'new', b: 'new', c: 'new' },
   ],
   ['more than was heard: a gap', (m) => m.notice(tokenEnded(9, 'z'), 20), { a: 'new', b: 'new', c: 'new' }],

@@ -1,4 +1,4 @@
-import type { Ended, Notice } from '@plainpath/revocation'
+import type { Revocation, RevocationNotification } from '@plainpath/revocation'
 import type { ActiveAnswer, Introspection } from './introspection.ts'
 
 /** Something to ask of the store; its answer comes back together with it. */
@@ -62,11 +62,11 @@ export function revocationMember(options: {
   let seen = 0
   let believedUntil = Number.NEGATIVE_INFINITY
   /** The last notice that overtook the answer to a join. */
-  let overtook: Notice | undefined
+  let overtook: RevocationNotification | undefined
 
   const isValid = (now: number) => now < believedUntil
 
-  function forget(ended: Ended): void {
+  function forget(ended: Revocation): void {
     kept.forget(ended)
     // A look-up does not say whose token it is about until it is answered.
     if (ended.kind === 'token') lookUps.delete(ended.hash)
@@ -131,7 +131,7 @@ export function revocationMember(options: {
       return []
     },
     /** @param notice undefined for one that cannot be read */
-    notice(notice: Notice | undefined, now: number): Command[] {
+    notice(notice: RevocationNotification | undefined, now: number): Command[] {
       if (joining) {
         overtook = notice
         return []
@@ -139,7 +139,7 @@ export function revocationMember(options: {
       if (!member) return []
       if (notice?.mark !== member.mark) return join(now)
       if (notice.number <= seen) return []
-      forget(notice.number === seen + 1 ? notice.ended : { kind: 'everything' })
+      forget(notice.number === seen + 1 ? notice.revoked : { kind: 'everything' })
       seen = notice.number
       return hear(member, now)
     },
@@ -195,7 +195,7 @@ function keptAnswers(most: number) {
       if (kept.size <= most) return
       for (const [oldest] of kept) return void kept.delete(oldest)
     },
-    forget(ended: Ended): void {
+    forget(ended: Revocation): void {
       if (ended.kind === 'token') kept.delete(ended.hash)
       else if (ended.kind === 'everything') kept.clear()
       else for (const [hash, { answer }] of kept) if (answer.clientId === ended.id) kept.delete(hash)

@@ -1,4 +1,4 @@
-import { durationIn, highestUrgency, RULES, urgencyOf } from '@plainpath/domain'
+import { durationIn, findUrgency, highestUrgency, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
 import { longDate, REPLY } from '@plainpath/pages'
@@ -60,7 +60,7 @@ const quoted = (text: string) => text.replaceAll(/^/gm, '| ')
 function handOffLines(triggers: readonly string[]): string {
   const urgency = highestUrgency(triggers)
   if (urgency === undefined) return ''
-  const named = triggers.map((trigger) => `- ${trigger} (${urgencyOf(trigger)})`)
+  const named = triggers.map((trigger) => `- ${trigger} (${findUrgency(trigger)})`)
   return `Urgency: ${urgency}. The person needs a lawyer, and agreed that we say why:\n${named.join('\n')}\n\n`
 }
 

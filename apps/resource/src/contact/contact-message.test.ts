@@ -1,4 +1,4 @@
-import { TriggerId, urgencyOf } from '@plainpath/domain'
+import { findUrgency, TriggerId } from '@plainpath/domain'
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { holdEnd } from './contact-message.ts'
@@ -12,7 +12,7 @@ test('a message waits as long as the setting says, and with an urgent trigger a 
       fc.subarray(TriggerId.options, { maxLength: 10 }),
       fc.integer({ min: 0, max: 60 }),
       (triggers, minutes) => {
-        const isUrgent = triggers.some((trigger) => urgencyOf(trigger) === 'urgent')
+        const isUrgent = triggers.some((trigger) => findUrgency(trigger) === 'urgent')
         const waited = holdEnd(from, triggers, minutes * MINUTE_MS).getTime() - from.getTime()
         expect(waited).toBe((isUrgent ? Math.min(1, minutes) : minutes) * MINUTE_MS)
       },

@@ -1,6 +1,6 @@
 import { Guide } from '@plainpath/domain'
 import { type DatedGuide, guideAsOf, noteFreshness, withNumberedSources } from '@plainpath/guides'
-import { type PreparedAnswer, Problem, prepareAnswer, preparedOnce } from '@plainpath/http'
+import { type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { staleNotice } from '@plainpath/pages'
 import type { Database } from '@plainpath/postgres'
@@ -50,16 +50,16 @@ ${listed.join('\n')}
 }
 
 /** A guide as JSON, made once for each version of it. */
-export const guideAsJson = preparedOnce<DatedGuide>((guide) =>
-  prepareAnswer(JSON_TYPE, JSON.stringify(Guide.parse(guideDocument(guide)))),
+export const guideAsJson = prepareOnce<DatedGuide>((guide) =>
+  prepareResponse(JSON_TYPE, JSON.stringify(Guide.parse(guideDocument(guide)))),
 )
 
 /** The same as Markdown. */
-export const guideAsMarkdown = preparedOnce<DatedGuide>((guide) =>
-  prepareAnswer(MARKDOWN_TYPE, guideMarkdown(guide)),
+export const guideAsMarkdown = prepareOnce<DatedGuide>((guide) =>
+  prepareResponse(MARKDOWN_TYPE, guideMarkdown(guide)),
 )
 
-type Representation = (guide: DatedGuide) => PreparedAnswer
+type Representation = (guide: DatedGuide) => PreparedResponse
 
 /** What a guide comes as, by media type. */
 const REPRESENTATIONS: Readonly<Record<string, Representation>> = {
@@ -77,7 +77,7 @@ export function plainlyAccepted(accept: string): Representation | undefined {
 export function guideInForm(
   guide: DatedGuide,
   accepts: (...types: string[]) => string | undefined,
-): PreparedAnswer {
+): PreparedResponse {
   const types = Object.keys(REPRESENTATIONS)
   const representation = REPRESENTATIONS[accepts(...types) ?? '']
   if (!representation)

@@ -1,4 +1,4 @@
-import { defineRoute, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { defineRoute, prepareOnce, prepareResponse, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
@@ -9,8 +9,8 @@ export const FEED_PATH = '/guides.atom'
 
 /** The newest changes of the guides as an Atom feed (RFC 4287). */
 export function feedRoute({ guides, urls }: Pick<GuideDeps, 'guides' | 'urls'>): Route {
-  const feed = preparedOnce<GuideCatalog>(({ changes }) =>
-    prepareAnswer('application/atom+xml; charset=utf-8', atomFeed(changes, urls)),
+  const feed = prepareOnce<GuideCatalog>(({ changes }) =>
+    prepareResponse('application/atom+xml; charset=utf-8', atomFeed(changes, urls)),
   )
   return defineRoute({
     method: 'get',

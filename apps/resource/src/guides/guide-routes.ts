@@ -1,11 +1,11 @@
 import { GuideList } from '@plainpath/domain'
 import {
   defineRoute,
-  type PreparedAnswer,
+  type FastPathResponse,
+  type PreparedResponse,
   Problem,
-  prepareAnswer,
-  preparedOnce,
-  type QuickAnswer,
+  prepareOnce,
+  prepareResponse,
   type Route,
 } from '@plainpath/http'
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
@@ -28,14 +28,14 @@ export interface GuideDeps {
   readonly urls: ServiceUrls
 }
 
-type Everything = (catalog: GuideCatalog) => PreparedAnswer
+type Everything = (catalog: GuideCatalog) => PreparedResponse
 
 export function guideRoutes(deps: GuideDeps): {
   routes: Route[]
-  quick: (target: string, accept: string | undefined) => QuickAnswer | undefined
+  quick: (target: string, accept: string | undefined) => FastPathResponse | undefined
 } {
-  const everything: Everything = preparedOnce((catalog) =>
-    prepareAnswer(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
+  const everything: Everything = prepareOnce((catalog) =>
+    prepareResponse(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
   )
   const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
   return { routes, quick: quickGuides(deps, everything) }
@@ -47,7 +47,7 @@ const GUIDE = { ...operations.getGuide, limits: LIMITS.reads }
 /** The same answers as those of the routes, where a request asks for no more than a published guide or all of them. */
 function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everything) {
   const beforeSlug = `${LIST.path}/`
-  return (target: string, accept = ''): QuickAnswer | undefined => {
+  return (target: string, accept = ''): FastPathResponse | undefined => {
     if (target === LIST.path)
       return { route: LIST.path, limits: LIST.limits, answer: everything(guides.current()) }
     const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))

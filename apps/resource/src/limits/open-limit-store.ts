@@ -2,10 +2,10 @@ import type { EventEmitter } from 'node:events'
 import {
   type LimitStore,
   type Log,
+  prefetchingLimitStore,
   redisLimitStore,
   runScript,
   type SharedLimitStore,
-  takeAhead,
 } from '@plainpath/http'
 import { traced } from '@plainpath/tracing'
 import { createClient } from 'redis'
@@ -62,10 +62,10 @@ export function openLimitStore(
     take: (...taking) => inTime(store.take(...taking)),
     takeSome: (...taking) => inTime(store.takeSome(...taking)),
     dailyKey: (day) => inTime(store.dailyKey(day)),
-    knownKey: store.knownKey,
+    cachedDailyKey: store.cachedDailyKey,
   }
   return {
-    ...takeAhead(inTimeOnly, deps.now),
+    ...prefetchingLimitStore(inTimeOnly, deps.now),
     async [Symbol.asyncDispose]() {
       redis.destroy()
       await connected

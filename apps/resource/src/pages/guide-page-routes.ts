@@ -6,7 +6,7 @@ import {
   noteFreshness,
   withNumberedSources,
 } from '@plainpath/guides'
-import { defineRoute, type PreparedAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { defineRoute, type PreparedResponse, prepareOnce, type Route } from '@plainpath/http'
 import { guidePage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
 import { FRESHNESS_NOTES } from '../guides/freshness-notes.ts'
@@ -22,7 +22,7 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
       address: urls.guide,
       unknown: 'There is no guide at this address.',
     })
-  const guideAsPage = preparedOnce<DatedGuide>((guide) => {
+  const guideAsPage = prepareOnce<DatedGuide>((guide) => {
     const path = `/guides/${guide.slug}`
     const addresses = { apiUrl: `${urls.base}${path}`, markdownUrl: `${path}.md` }
     return preparePage(urls, {
@@ -33,7 +33,7 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
       body: guideArticle(guide, addresses),
     })
   })
-  const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedAnswer>> = {
+  const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
     'text/html': guideAsPage,
     'text/markdown': guideAsMarkdown,
     'application/json': guideAsJson,

@@ -1,4 +1,4 @@
-import { defineRoute, type PreparedAnswer, prepareAnswer, preparedOnce, type Route } from '@plainpath/http'
+import { defineRoute, type PreparedResponse, prepareOnce, prepareResponse, type Route } from '@plainpath/http'
 import { agentCommands, documentLinks, homeLinkHeader, type ServiceUrls } from '@plainpath/metadata'
 import { homePage } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
@@ -30,12 +30,12 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     path: '/',
     body: homePage({ ...partsOf(catalog), referredBySlug }),
   })
-  const asPage = preparedOnce<GuideCatalog>((catalog) => preparePage(urls, pageOf(catalog)))
-  const asMarkdown = preparedOnce<GuideCatalog>((catalog) =>
-    prepareAnswer(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
+  const asPage = prepareOnce<GuideCatalog>((catalog) => preparePage(urls, pageOf(catalog)))
+  const asMarkdown = prepareOnce<GuideCatalog>((catalog) =>
+    prepareResponse(MARKDOWN_TYPE, homeMarkdown({ ...partsOf(catalog), urls })),
   )
   const headers = { ...FORM_HEADERS, link: homeLinkHeader(urls) }
-  const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedAnswer>> = {
+  const forms: Readonly<Record<string, (catalog: GuideCatalog) => PreparedResponse>> = {
     'text/html': asPage,
     'text/markdown': asMarkdown,
   }

@@ -1,4 +1,4 @@
-import { type PreparedAnswer, prepareAnswer } from '@plainpath/http'
+import { type PreparedResponse, prepareResponse } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { type Page, renderPage } from '@plainpath/pages'
 import { z } from 'zod'
@@ -39,9 +39,9 @@ export const pageText = ({ origin }: ServiceUrls, page: Omit<Page, 'origin'>) =>
 })
 
 /** A page that is made once and sent many times. */
-export function preparePage(urls: ServiceUrls, page: Omit<Page, 'origin'>): PreparedAnswer {
+export function preparePage(urls: ServiceUrls, page: Omit<Page, 'origin'>): PreparedResponse {
   const { type, content } = pageText(urls, page)
-  return prepareAnswer(type, content)
+  return prepareResponse(type, content)
 }
 
 /** A form and a link take any text: of a name that comes twice the first, and nothing is no mistake. */

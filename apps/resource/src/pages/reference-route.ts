@@ -1,4 +1,4 @@
-import { defineRoute, preparedOnce, type Route } from '@plainpath/http'
+import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
 import { openApiDescription } from '@plainpath/metadata'
 import { type Html, html } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
@@ -7,7 +7,7 @@ import { renderMarkdown } from './render-markdown.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
-  const asPage = preparedOnce<GuideCatalog>((catalog) => {
+  const asPage = prepareOnce<GuideCatalog>((catalog) => {
     const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
     const body = referencePage(document, catalog.list().guides[0]?.slug ?? 'work-permit')
     return preparePage(urls, { path: '/docs', title: 'API reference', body })

@@ -15,7 +15,7 @@ const times = (count: number) => Array.from({ length: count })
 
 /** What every store of limits must do. */
 export function limitStoreContract(name: string, open: () => Promise<LimitStoreUnderTest>): void {
-  describe(`${name} as a store of limits`, () => {
+  describe(`${name} as a limit store`, () => {
     test('allows the quota and refuses the next', async () => {
       await using opened = await open()
       const taken = []
@@ -34,7 +34,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       }
     })
 
-    test('of many at once, lets exactly the quota through', async () => {
+    test('allows exactly the quota among concurrent requests', async () => {
       await using opened = await open()
       const stores = [opened.store, opened.sameStore ?? opened.store]
       const taken = await Promise.all(
@@ -52,7 +52,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect((await opened.store.take('other', policy)).remaining).toBe(2)
     })
 
-    test('of a burst on each side of a window’s edge, lets one quota through, from two processes', async () => {
+    test('allows one quota for two bursts either side of a window boundary, from two processes', async () => {
       await using opened = await open()
       const stores = [opened.store, opened.sameStore ?? opened.store]
       const burst = async () => {
@@ -72,7 +72,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect(await burst()).toBe(3)
     })
 
-    test('in any stretch of a window, whatever comes when, allows the quota and little less', {
+    test('allows at most the quota, and little less, in any stretch of one window', {
       timeout: 60_000,
     }, async () => {
       await using opened = await open()
@@ -102,7 +102,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       await fc.assert(property, { numRuns: 25, seed: 148 })
     })
 
-    test('counts what was taken under the key before, and adds nothing to it', async () => {
+    test('counts the requests under the earlier key, and adds none to it', async () => {
       await using opened = await open()
       for (const _ of times(2)) await opened.store.take('yesterday', policy)
       await opened.advance(30)
@@ -119,7 +119,7 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect((await opened.store.take('today', policy, 'yesterday')).allowed).toBe(true)
     })
 
-    test('begins again when the window is over, and not before', async () => {
+    test('allows the quota again when the window is over, and not before', async () => {
       await using opened = await open()
       for (const _ of times(4)) await opened.store.take('key', policy)
       await opened.advance(50)
@@ -131,14 +131,14 @@ export function limitStoreContract(name: string, open: () => Promise<LimitStoreU
       expect(await opened.store.take('key', policy)).toMatchObject({ allowed: true, remaining: 2 })
     })
 
-    test('does not prolong a window by refusing', async () => {
+    test('does not extend a window by refusing', async () => {
       await using opened = await open()
       for (const _ of times(30)) await opened.store.take('key', policy)
       await opened.advance(61)
       expect((await opened.store.take('key', policy)).allowed).toBe(true)
     })
 
-    test('keeps one random key a day', async () => {
+    test('returns one random key for each day', async () => {
       await using opened = await open()
       const key = await opened.store.dailyKey('2026-01-01')
       expect(key).toHaveLength(32)

@@ -16,7 +16,7 @@ limitStoreContract('memory', async () => {
 const policy = (name: string) => ({ name, quota: 1, windowSeconds: 60 })
 const MAX_KEYS = 50_000
 
-test('memory is bounded: past 50 000 keys of a policy, the one used longest ago begins again', async () => {
+test('evicts the least recently used key of a policy beyond 50 000', async () => {
   const store = memoryLimitStore(() => new Date(0))
   const once = policy('once')
   await store.take('first', once)
@@ -27,7 +27,7 @@ test('memory is bounded: past 50 000 keys of a policy, the one used longest ago 
   expect((await store.take('second', once)).allowed).toBe(true)
 })
 
-test('a flood of addresses under one policy makes no other forget its counts', async () => {
+test('keeps the counts of other policies during a flood of addresses under one', async () => {
   const store = memoryLimitStore(() => new Date(0))
   const credentials = policy('client-authentication')
   await store.take('a refused credential', credentials)

@@ -3,20 +3,20 @@ import { LRUCache } from 'lru-cache'
 
 /** At most `quota` in any `windowSeconds`, wherever they begin. */
 export interface LimitPolicy {
-  /** Shown in RateLimit headers and in 429 answers. */
+  /** Shown in RateLimit headers and in 429 responses. */
   readonly name: string
   readonly quota: number
   readonly windowSeconds: number
-  /** True where not counting would harm somebody: the request is refused (503) when the store does not answer. */
+  /** True where an uncounted request could do harm: without the store, the request is refused (503). */
   readonly closed?: boolean
-  /** Where an error of so many for each process does no harm: they may be taken from a shared store ahead. */
+  /** A process may prefetch this many from a shared store. Set where being off by that many for each process does no harm. */
   readonly batch?: number
 }
 
 export interface LimitCount {
   readonly allowed: boolean
   readonly remaining: number
-  /** Until one more is allowed than now, if nothing is taken meanwhile; at most the window. */
+  /** Seconds until one more request is allowed, if none is counted meanwhile; at most the window. */
   readonly resetSeconds: number
 }
 
@@ -25,71 +25,76 @@ export interface LimitState extends LimitCount {
 }
 
 /**
- * Counts what was taken under a key. Keys are keyed hashes: no address, name or id reaches a store. What was refused is
- * not counted. What was taken is forgotten one window later, or up to a tenth of a window after that.
+ * Counts requests under keys. Keys are keyed hashes: no address, name or id reaches a store. Refused requests do not count.
+ * A request stops counting one window later, or up to a tenth of a window after that.
  */
 export interface LimitStore {
-  readonly here?: LimitsHere
-  /** @param before another key under which the same was counted until now */
+  readonly local?: LocalLimits
+  /** Counts a request. @param before the key under which the same subject was counted yesterday */
   take(key: string, policy: LimitPolicy, before?: string): Promise<LimitCount>
-  /** 32 random bytes that all users of the store share for `day`; never written to a disk. */
+  /** 32 random bytes that all processes of the store share for `day`; never written to disk. */
   dailyKey(day: string): Promise<Buffer>
 }
 
-/** What a process can count without asking anybody, and so at once. */
-interface LimitsHere {
-  /** The key of the day, where it is known. */
-  key(day: string): Buffer | undefined
-  /** Takes one when called, before anything else is done; undefined where somebody must be asked, or would refuse. */
+/** The counts that a process can make by itself, synchronously. */
+interface LocalLimits {
+  /** The daily key, if it is in memory. */
+  cachedDailyKey(day: string): Buffer | undefined
+  /**
+   * Offers to count a request. The returned function does it, and must be called in the same tick.
+   *
+   * @returns undefined if the request would be refused, or the shared store is needed
+   */
   offer(key: string, policy: LimitPolicy): (() => LimitCount) | undefined
 }
 
-/** As a size, since a maximum number of entries would take its memory at once, for each policy. */
+/** Given as a size: an LRU cache with a maximum number of entries would allocate all of its memory at once. */
 const ROOM_FOR_KEYS = { maxSize: 50_000, sizeCalculation: () => 1 }
 
 /**
- * Counts in this process only. Past 50 000 keys of a policy, the ones used longest ago are forgotten; no policy takes
- * the room of another, so a flood of reads makes nobody forget refused credentials.
+ * Counts in this process only. Each policy holds up to 50 000 keys and then drops the least recently used, so a flood of
+ * reads does not evict the counts of failed logins.
  */
-export function memoryLimitStore(now: () => Date): LimitStore & { readonly here: LimitsHere } {
+export function memoryLimitStore(now: () => Date): LimitStore & { readonly local: LocalLimits } {
   const policies = new Map<string, LRUCache<string, readonly Part[]>>()
-  function windowsOf({ name }: LimitPolicy) {
+  function findWindows({ name }: LimitPolicy) {
     const windows = policies.get(name) ?? new LRUCache<string, readonly Part[]>(ROOM_FOR_KEYS)
     policies.set(name, windows)
     return windows
   }
-  // A window of a whole day asks for the day before last: with room for two, midnight would forget yesterday.
+  // Three: a window of a day reads today's key, then yesterday's. With room for two, the first request after midnight would
+  // evict the key of the day that just ended, since the older one was read after it.
   const keys = new LRUCache<string, Buffer>({ max: 3 })
-  const taken = (key: string, policy: LimitPolicy, before?: string) => {
+  const prepareTake = (key: string, policy: LimitPolicy, before?: string) => {
     const { quota, windowSeconds } = policy
-    const windows = windowsOf(policy)
+    const windows = findWindows(policy)
     const earlier = before === undefined ? [] : windows.get(before)
     const window = { quota, windowMs: windowSeconds * 1000, ...(earlier && { earlier }) }
     const { allowed, parts, used, resetMs } = takeFromWindow(windows.get(key) ?? [], now().getTime(), window)
     return {
       count: limitCount(allowed, quota - used, resetMs),
-      remember: () => windows.set(key, parts),
+      store: () => windows.set(key, parts),
     }
   }
-  function keyOf(day: string): Buffer {
+  function dailyKey(day: string): Buffer {
     const key = keys.get(day) ?? randomBytes(32)
     keys.set(day, key)
     return key
   }
   return {
     async take(key, policy, before) {
-      const { count, remember } = taken(key, policy, before)
-      remember()
+      const { count, store } = prepareTake(key, policy, before)
+      store()
       return count
     },
-    dailyKey: async (day) => keyOf(day),
-    here: {
-      key: keyOf,
+    dailyKey: async (day) => dailyKey(day),
+    local: {
+      cachedDailyKey: dailyKey,
       offer(key, policy) {
-        const { count, remember } = taken(key, policy)
+        const { count, store } = prepareTake(key, policy)
         if (!count.allowed) return undefined
         return () => {
-          remember()
+          store()
           return count
         }
       },
@@ -103,7 +108,7 @@ export const limitCount = (allowed: boolean, remaining: number, resetMs: number)
   resetSeconds: Math.max(1, Math.ceil(resetMs / 1000)),
 })
 
-/** Takes that lie so close together that they are forgotten together: when the first and the last was, in ms. */
+/** Requests so close together that they expire together. `from` and `last` are the times of the first and the last, in ms. */
 export interface Part {
   readonly from: number
   readonly last: number
@@ -112,29 +117,30 @@ export interface Part {
 
 interface Taken {
   readonly allowed: boolean
-  /** What still counts, oldest first; at most 12 parts. */
+  /** The requests that still count, oldest first; at most 12 parts. */
   readonly parts: readonly Part[]
   readonly used: number
-  /** Until the oldest part is forgotten. */
+  /** Milliseconds until the oldest part expires. */
   readonly resetMs: number
 }
 
-/** A window is remembered in so many parts, so a take counts for one window to one and a tenth. */
+/** A window is stored in this many parts, so a request counts for 1 to 1.1 windows. */
 export const PARTS_OF_A_WINDOW = 10
 
 /**
- * Takes one where at most `quota` are allowed in any stretch of `windowMs`, wherever it begins. `redis-limit-store.ts`
- * has the same in Lua.
+ * Counts a request against a sliding window: at most `quota` in any stretch of `windowMs`. The Lua script in
+ * `redis-limit-store.ts` does the same; change both.
  *
- * @param earlier parts that count too and are kept elsewhere
+ * @param stored the parts of the window before this request
+ * @param earlier parts that also count, stored under another key
  */
 export function takeFromWindow(
-  known: readonly Part[],
+  stored: readonly Part[],
   at: number,
   { quota, windowMs, earlier = [] }: { quota: number; windowMs: number; earlier?: readonly Part[] },
 ): Taken {
-  const parts = remembered(known, at, windowMs)
-  const others = remembered(earlier, at, windowMs)
+  const parts = unexpired(stored, at, windowMs)
+  const others = unexpired(earlier, at, windowMs)
   const used = sum(parts) + sum(others)
   const allowed = used < quota
   const newest = parts.at(-1)
@@ -145,8 +151,8 @@ export function takeFromWindow(
   return { allowed, parts, used: used + (allowed ? 1 : 0), resetMs: oldest + windowMs - at }
 }
 
-/** A clock that was set back leaves parts of the future, which count as taken now. */
-const remembered = (parts: readonly Part[], at: number, windowMs: number): Part[] =>
+/** Parts with a time in the future, left by a clock that was set back, count as of now. */
+const unexpired = (parts: readonly Part[], at: number, windowMs: number): Part[] =>
   parts
     .map((part) => (part.last > at ? { ...part, last: at } : part))
     .filter(({ last }) => last + windowMs > at)

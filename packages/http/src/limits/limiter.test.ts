@@ -7,22 +7,22 @@ const policy: LimitPolicy = { name: 'reads', quota: 4, windowSeconds: 60 }
 const closed: LimitPolicy = { name: 'mail', quota: 4, windowSeconds: 60, closed: true }
 const BROKEN = new Error('the store is away')
 
-/** A limiter with a clock, a store that can fail, and what it told others. */
+/** A limiter with a clock and a store that can fail, and everything that it logged and decided. */
 function start(options: { factor?: number } = {}) {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = memoryLimitStore(now)
-  const state = { broken: false, asked: 0, keys: [] as string[] }
-  const answering = <T>(answer: Promise<T>) => {
-    state.asked += 1
-    return state.broken ? Promise.reject(BROKEN) : answer
+  const state = { broken: false, calls: 0, keys: [] as string[] }
+  const respond = <T>(reply: Promise<T>) => {
+    state.calls += 1
+    return state.broken ? Promise.reject(BROKEN) : reply
   }
   const store: LimitStore = {
-    take(key, ...taken) {
+    take(key, ...rest) {
       state.keys.push(key)
-      return answering(memory.take(key, ...taken))
+      return respond(memory.take(key, ...rest))
     },
-    dailyKey: (day) => answering(memory.dailyKey(day)),
+    dailyKey: (day) => respond(memory.dailyKey(day)),
   }
   const logged: string[] = []
   const decisions: string[] = []
@@ -36,7 +36,7 @@ function start(options: { factor?: number } = {}) {
   return { limiter, clock, state, logged, decisions }
 }
 
-const allowedOf = async (count: number, take: (index: number) => Promise<{ allowed: boolean }>) => {
+const countAllowed = async (count: number, take: (index: number) => Promise<{ allowed: boolean }>) => {
   let allowed = 0
   for (let index = 0; index < count; index += 1) if ((await take(index)).allowed) allowed += 1
   return allowed
@@ -48,44 +48,44 @@ test.for([
   { factor: 0.5, quota: 2 },
   { factor: 0.6, quota: 2 },
   { factor: 0.001, quota: 1 },
-])('a factor of $factor makes a quota of 4 one of $quota', async ({ factor, quota }) => {
+])('multiplies a quota of 4 by $factor to get $quota', async ({ factor, quota }) => {
   const { limiter } = start({ factor })
   expect(await limiter.take(policy, 's')).toMatchObject({ policy: { quota }, remaining: quota - 1 })
 })
 
-describe('an address', () => {
-  test('of IPv4 has the quota', async () => {
+describe('takeForAddress', () => {
+  test('gives each IPv4 address the quota', async () => {
     const { limiter } = start()
-    expect(await allowedOf(10, () => limiter.takeForAddress(policy, '192.0.2.1'))).toBe(4)
+    expect(await countAllowed(10, () => limiter.takeForAddress(policy, '192.0.2.1'))).toBe(4)
     expect((await limiter.takeForAddress(policy, '192.0.2.2')).allowed).toBe(true)
   })
 
-  test('of IPv6 shares it with its /64, a thousand addresses or not', async () => {
+  test('gives all IPv6 addresses of a /64 one quota', async () => {
     const { limiter } = start()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8::${index.toString(16)}`)
-    expect(await allowedOf(1_000, take)).toBe(4)
+    expect(await countAllowed(1_000, take)).toBe(4)
   })
 
-  test('of IPv6 shares four times the quota with its /48', async () => {
+  test('gives all IPv6 networks of a /48 four times the quota', async () => {
     const { limiter } = start()
     const take = (index: number) => limiter.takeForAddress(policy, `2001:db8:0:${index.toString(16)}::1`)
-    expect(await allowedOf(1_000, take)).toBe(16)
+    expect(await countAllowed(1_000, take)).toBe(16)
   })
 
-  test('that is refused takes nothing from its neighbours', async () => {
+  test('does not count a refused request against neighbouring networks', async () => {
     const { limiter } = start()
-    await allowedOf(1_000, () => limiter.takeForAddress(policy, '2001:db8:0:1::1'))
-    expect(await allowedOf(10, () => limiter.takeForAddress(policy, '2001:db8:0:2::1'))).toBe(4)
+    await countAllowed(1_000, () => limiter.takeForAddress(policy, '2001:db8:0:1::1'))
+    expect(await countAllowed(10, () => limiter.takeForAddress(policy, '2001:db8:0:2::1'))).toBe(4)
   })
 
-  test('is told the state that ends first', async () => {
+  test('returns the state with the fewest requests left', async () => {
     const { limiter } = start()
     expect(await limiter.takeForAddress(policy, '2001:db8:0:1::1')).toMatchObject({
       policy: { quota: 4 },
       remaining: 3,
     })
     for (const network of [2, 3, 4]) {
-      await allowedOf(4, () => limiter.takeForAddress(policy, `2001:db8:0:${network}::1`))
+      await countAllowed(4, () => limiter.takeForAddress(policy, `2001:db8:0:${network}::1`))
     }
     const state = await limiter.takeForAddress(policy, '2001:db8:0:1::1')
     expect(state).toMatchObject({ remaining: 2, allowed: true })
@@ -98,8 +98,8 @@ describe('an address', () => {
   })
 })
 
-describe('subjects are counted', () => {
-  test('apart in each policy, though one policy’s name and subject look like another’s', async () => {
+describe('a limiter counts subjects', () => {
+  test('apart for each policy, even if name and subject read the same when joined', async () => {
     const { limiter, state } = start()
     await limiter.take({ ...policy, name: 'a' }, 'b c')
     await limiter.take({ ...policy, name: 'a b' }, 'c')
@@ -123,26 +123,26 @@ describe('subjects are counted', () => {
   test('across midnight, when the hash changes', async () => {
     const { limiter, state, clock } = start()
     clock.at = Date.UTC(2026, 0, 1, 23, 59, 30)
-    expect(await allowedOf(3, () => limiter.take(policy, 's'))).toBe(3)
+    expect(await countAllowed(3, () => limiter.take(policy, 's'))).toBe(3)
     clock.at += 40_000
-    expect(await allowedOf(5, () => limiter.take(policy, 's'))).toBe(1)
+    expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(1)
     expect(new Set(state.keys).size).toBe(2)
     clock.at += 55_000
-    expect(await allowedOf(5, () => limiter.take(policy, 's'))).toBe(3)
+    expect(await countAllowed(5, () => limiter.take(policy, 's'))).toBe(3)
   })
 
   test('across midnight in a window of a whole day', async () => {
     const { limiter, clock } = start()
     const daily = { ...policy, windowSeconds: 24 * 3600 }
     clock.at = Date.UTC(2026, 0, 1, 23)
-    expect(await allowedOf(3, () => limiter.take(daily, 's'))).toBe(3)
+    expect(await countAllowed(3, () => limiter.take(daily, 's'))).toBe(3)
     clock.at += 2 * 3_600_000
-    expect(await allowedOf(5, () => limiter.take(daily, 's'))).toBe(1)
+    expect(await countAllowed(5, () => limiter.take(daily, 's'))).toBe(1)
     clock.at += 22 * 3_600_000
-    expect(await allowedOf(5, () => limiter.take(daily, 's'))).toBe(3)
+    expect(await countAllowed(5, () => limiter.take(daily, 's'))).toBe(3)
   })
 
-  test('under a hash that another store makes differently', async () => {
+  test('under a hash that differs between stores', async () => {
     const [one, other] = [start(), start()]
     await one.limiter.take(policy, 's')
     await other.limiter.take(policy, 's')
@@ -150,38 +150,38 @@ describe('subjects are counted', () => {
   })
 })
 
-describe('while the store does not answer', () => {
-  test('general policies are counted here, against the same quota', async () => {
+describe('while the store fails', () => {
+  test('counts general policies in this process, against the same quota', async () => {
     const { limiter, state } = start()
     state.broken = true
-    expect(await allowedOf(10, () => limiter.take(policy, 's'))).toBe(4)
+    expect(await countAllowed(10, () => limiter.take(policy, 's'))).toBe(4)
   })
 
-  test('closed policies are refused as unavailable, each time anew', async () => {
+  test('refuses closed policies as unavailable, and tries the store each time', async () => {
     const { limiter, state } = start()
     state.broken = true
-    for (const asked of [1, 2, 3]) {
+    for (const calls of [1, 2, 3]) {
       await expect(limiter.take(closed, 's')).rejects.toMatchObject({ code: 'unavailable', cause: BROKEN })
-      expect(state.asked).toBe(asked)
+      expect(state.calls).toBe(calls)
     }
     state.broken = false
     expect((await limiter.take(closed, 's')).allowed).toBe(true)
-    expect(state.asked).toBeGreaterThan(3)
+    expect(state.calls).toBeGreaterThan(3)
   })
 
-  test('it is left alone for a second, so that a request waits for it once at most', async () => {
+  test('calls the store at most once a second', async () => {
     const { limiter, state, clock } = start()
     state.broken = true
     for (const subject of ['a', 'b', 'c']) await limiter.take(policy, subject)
-    expect(state.asked).toBe(1)
+    expect(state.calls).toBe(1)
     clock.at += 1_000
     await limiter.take(policy, 'd')
-    expect(state.asked).toBe(2)
+    expect(state.calls).toBe(2)
   })
 
-  test('it is asked again, and its counts are those of before', async () => {
+  test('returns to the counts of the store after a second', async () => {
     const { limiter, state, clock } = start()
-    await allowedOf(3, () => limiter.take(policy, 's'))
+    await countAllowed(3, () => limiter.take(policy, 's'))
     state.broken = true
     expect((await limiter.take(policy, 's')).remaining).toBe(3)
     state.broken = false
@@ -189,7 +189,7 @@ describe('while the store does not answer', () => {
     expect((await limiter.take(policy, 's')).remaining).toBe(0)
   })
 
-  test('the log says so once in ten seconds, and the metrics every time', async () => {
+  test('logs the failure once in ten seconds, and counts it in metrics each time', async () => {
     const { limiter, state, clock, logged, decisions } = start()
     state.broken = true
     for (const seconds of [0, 2, 4, 6, 8, 9]) {

@@ -14,16 +14,23 @@ import {
   memoryLimitStore,
 } from './limit-store.ts'
 
+/*
+ * Rate limits of both apps: turns a policy and a subject into a keyed hash, counts it in a store, and reports the result in
+ * response headers. How a store counts is its own matter (`limit-store.ts`, `redis-limit-store.ts`), and which policies a
+ * route has is decided by the app.
+ */
+
 export interface Limiter {
-  /** Takes one under whatever identifies the caller: a client id, an e-mail address. */
+  /** Counts a request against a policy. @param subject identifies the caller: a client id, an e-mail address */
   take(policy: LimitPolicy, subject: string): Promise<LimitState>
   /**
-   * Takes one for each network the address belongs to; the state of the first that refuses, or the tightest.
+   * Counts a request for each network that the address belongs to.
    *
-   * @param address as `clientAddress` gives it
+   * @param address as `clientAddress` returns it
+   * @returns the first state that refuses, else the one with the fewest requests left
    */
   takeForAddress(policy: LimitPolicy, address: string): Promise<LimitState>
-  readonly takeHere: TakeHere
+  readonly takeLocally: TakeLocally
 }
 
 interface LimiterOptions {
@@ -35,19 +42,19 @@ interface LimiterOptions {
   onDecision?(policy: string, decision: 'allowed' | 'refused' | 'uncounted'): void
 }
 
-/** How long a store that failed is left alone by policies that can be counted here. */
+/** After a failure of the store, general policies are counted in this process for this long. */
 const PAUSE_MS = 1_000
 const REPORT_EVERY_MS = 10_000
 
 /**
- * Counts under keyed hashes whose random key changes daily; a window that began the day before counts under both. No
- * window is longer than a day. When the store fails, general policies are counted
- * in this process for a second, then the store is asked again; policies marked `closed` throw `unavailable`.
+ * Creates a limiter that counts under keyed hashes. The random key changes daily, so a window that began the day before
+ * counts under both keys; no window is longer than a day. When the store fails, general policies are counted in this
+ * process for a second before the store is tried again; policies marked `closed` throw `unavailable`.
  */
 export function createLimiter({ store, factor, now, log, onDecision }: LimiterOptions): Limiter {
-  /** Made when it is first needed: it keeps room for all its keys. */
-  let local: LimitStore | undefined
-  const here = takeHere({ store, factor, now, onDecision })
+  /** Created on first use, since it reserves memory for all its keys. */
+  let fallback: LimitStore | undefined
+  const takeWithoutWaiting = takeLocally({ store, factor, now, onDecision })
   let pausedUntil = Number.NEGATIVE_INFINITY
   let reportedAt = Number.NEGATIVE_INFINITY
 
@@ -62,11 +69,15 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
   async function count(policy: LimitPolicy, subject: string): Promise<LimitCount> {
     const at = now()
     const takeFrom = async (from: LimitStore) => {
-      const keyOn = (known: Buffer) => hashed(known, policy, subject)
-      const dailyKey = (day: string) => from.here?.key(day) ?? from.dailyKey(day)
-      const [today, before] = daysOf(policy, at)
-      const key = keyOn(await dailyKey(today))
-      return from.take(key, policy, before === undefined ? undefined : keyOn(await dailyKey(before)))
+      const hashUnder = (keyOfDay: Buffer) => hashSubject(keyOfDay, policy, subject)
+      const dailyKey = (day: string) => from.local?.cachedDailyKey(day) ?? from.dailyKey(day)
+      const [today, yesterday] = windowDays(policy, at)
+      const key = hashUnder(await dailyKey(today))
+      return from.take(
+        key,
+        policy,
+        yesterday === undefined ? undefined : hashUnder(await dailyKey(yesterday)),
+      )
     }
     if (policy.closed || at.getTime() >= pausedUntil) {
       try {
@@ -77,8 +88,8 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       }
     }
     onDecision?.(policy.name, 'uncounted')
-    local ??= memoryLimitStore(now)
-    return takeFrom(local)
+    fallback ??= memoryLimitStore(now)
+    return takeFrom(fallback)
   }
 
   async function take(policy: LimitPolicy, subject: string, allowance = 1): Promise<LimitState> {
@@ -92,7 +103,7 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
     take: (policy, subject) => take(policy, subject),
     async takeForAddress(policy, address) {
       const states: LimitState[] = []
-      // The narrower network first: what it refuses must not use up what its neighbours share with it.
+      // The narrower network first: a request that it refuses must not use up the quota that it shares with its neighbours.
       for (const { network, allowance } of addressNetworks(address)) {
         const state = await take(policy, network, allowance)
         if (!state.allowed) return state
@@ -100,77 +111,77 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       }
       return tightest(states)
     },
-    takeHere: (limits, address, clientId) =>
-      now().getTime() < pausedUntil ? undefined : here(limits, address, clientId),
+    takeLocally: (limits, address, clientId) =>
+      now().getTime() < pausedUntil ? undefined : takeWithoutWaiting(limits, address, clientId),
   }
 }
 
 /**
- * Takes one from each policy of a route at once, when this process can count all of them without asking anybody; else
- * undefined, and nothing is taken.
+ * Counts a request against all policies of a route synchronously, provided that this process can count every one of them
+ * without a call to the shared store. Otherwise returns undefined and counts nothing.
  *
- * @param address as `clientAddress` gives it
- * @param clientId of whoever showed a good token; without one the caller is anonymous
+ * @param address as `clientAddress` returns it
+ * @param clientId the client of a verified token; absent for an anonymous caller
  */
-type TakeHere = (limits: RouteLimits, address: string, clientId?: string) => LimitState[] | undefined
+type TakeLocally = (limits: RouteLimits, address: string, clientId?: string) => LimitState[] | undefined
 
-/** Where a caller is counted for one policy: in each network of the address, or as a client. */
-type Places = readonly { readonly policy: LimitPolicy; readonly key: string }[]
+/** The keys that one policy counts a caller under: one for each network of the address, or one for the client. */
+type PolicyKeys = readonly { readonly policy: LimitPolicy; readonly key: string }[]
 
-/** The places of callers who came under one key of the day; nothing of them outlives it. */
-interface Known {
+/** Parsing and hashing an address takes longer than counting, so the keys of recent callers are cached for the day. */
+interface CachedKeys {
   readonly keyOfDay: Buffer | undefined
-  readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly Places[]>>
+  readonly callers: WeakMap<RouteLimits, LRUCache<string, readonly PolicyKeys[]>>
 }
 
-/** To read an address and to hash it takes longer than to count; who comes often is looked up once. */
 const MOST_CALLERS = 10_000
 
-export function takeHere(options: {
+/** Creates the function behind {@link Limiter.takeLocally}. */
+export function takeLocally(options: {
   store: LimitStore
   factor: number
   now: () => Date
   onDecision?: ((policy: string, decision: 'allowed') => void) | undefined
-}): TakeHere {
+}): TakeLocally {
   const { store, factor, now, onDecision } = options
-  let known: Known = { keyOfDay: undefined, callers: new WeakMap() }
+  let cached: CachedKeys = { keyOfDay: undefined, callers: new WeakMap() }
 
-  /** For each policy of the route, in order. */
-  function placesOf(limits: RouteLimits, keyOfDay: Buffer, address: string, clientId?: string) {
-    if (known.keyOfDay !== keyOfDay) known = { keyOfDay, callers: new WeakMap() }
+  /** Finds the keys of a caller for each policy of the route, in order. */
+  function findKeys(limits: RouteLimits, keyOfDay: Buffer, address: string, clientId?: string) {
+    if (cached.keyOfDay !== keyOfDay) cached = { keyOfDay, callers: new WeakMap() }
     const callers =
-      known.callers.get(limits) ?? new LRUCache<string, readonly Places[]>({ max: MOST_CALLERS })
-    known.callers.set(limits, callers)
+      cached.callers.get(limits) ?? new LRUCache<string, readonly PolicyKeys[]>({ max: MOST_CALLERS })
+    cached.callers.set(limits, callers)
     const caller = clientId === undefined ? address : `${address} ${clientId}`
     const found = callers.get(caller)
     if (found) return found
-    const placesIn =
+    const keysFor =
       (subjects: ReturnType<typeof addressNetworks>) =>
-      (policy: LimitPolicy): Places =>
+      (policy: LimitPolicy): PolicyKeys =>
         subjects.map(({ network, allowance }) => ({
           policy: scaledPolicy(policy, factor * allowance),
-          key: hashed(keyOfDay, policy, network),
+          key: hashSubject(keyOfDay, policy, network),
         }))
-    const inNetworks = placesIn(addressNetworks(address))
+    const networkKeys = keysFor(addressNetworks(address))
     const own =
       clientId === undefined
-        ? limits.anonymous?.map(inNetworks)
-        : limits.client?.map(placesIn([{ network: clientId, allowance: 1 }]))
-    const places = [...(limits.address ?? []).map(inNetworks), ...(own ?? [])]
-    callers.set(caller, places)
-    return places
+        ? limits.anonymous?.map(networkKeys)
+        : limits.client?.map(keysFor([{ network: clientId, allowance: 1 }]))
+    const keys = [...(limits.address ?? []).map(networkKeys), ...(own ?? [])]
+    callers.set(caller, keys)
+    return keys
   }
 
   return (limits, address, clientId) => {
-    const { here } = store
-    const today = dayOfAll(now(), limits.address, clientId === undefined ? limits.anonymous : limits.client)
-    const keyOfDay = today === undefined ? undefined : here?.key(today)
-    if (!here || !keyOfDay) return undefined
+    const { local } = store
+    const today = commonDay(now(), limits.address, clientId === undefined ? limits.anonymous : limits.client)
+    const keyOfDay = today === undefined ? undefined : local?.cachedDailyKey(today)
+    if (!local || !keyOfDay) return undefined
     const taking: { readonly policy: LimitPolicy; readonly take: () => LimitCount }[][] = []
-    for (const places of placesOf(limits, keyOfDay, address, clientId)) {
+    for (const keys of findKeys(limits, keyOfDay, address, clientId)) {
       const offered = []
-      for (const { policy, key } of places) {
-        const take = here.offer(key, policy)
+      for (const { policy, key } of keys) {
+        const take = local.offer(key, policy)
         if (!take) return undefined
         offered.push({ policy, take })
       }
@@ -190,10 +201,10 @@ export function takeHere(options: {
 const SCALED = new WeakMap<LimitPolicy, Map<number, LimitPolicy>>()
 
 function scaledPolicy(policy: LimitPolicy, factor: number): LimitPolicy {
-  const known = SCALED.get(policy) ?? new Map<number, LimitPolicy>()
-  SCALED.set(policy, known)
-  const scaled = known.get(factor) ?? { ...policy, quota: Math.max(1, Math.floor(policy.quota * factor)) }
-  known.set(factor, scaled)
+  const byFactor = SCALED.get(policy) ?? new Map<number, LimitPolicy>()
+  SCALED.set(policy, byFactor)
+  const scaled = byFactor.get(factor) ?? { ...policy, quota: Math.max(1, Math.floor(policy.quota * factor)) }
+  byFactor.set(factor, scaled)
   return scaled
 }
 
@@ -201,59 +212,62 @@ const tightest = (states: readonly LimitState[]): LimitState =>
   states.reduce((least, state) => (state.remaining < least.remaining ? state : least))
 
 /**
- * Making the key ready for use takes ten times as long as using it, and a store gives the same bytes all day. Who comes
- * often is hashed once; what is known goes with the key.
+ * Creating a `KeyObject` takes ten times as long as using it, so each key of the day has one. Its cache of hashes is dropped
+ * together with it.
  */
-interface ReadyKey {
+interface HashingKey {
   readonly key: KeyObject
-  readonly known: LRUCache<string, string>
+  readonly hashes: LRUCache<string, string>
 }
-const READY = new WeakMap<Buffer, ReadyKey>()
+const HASHING_KEYS = new WeakMap<Buffer, HashingKey>()
 const MOST_HASHES = 10_000
-/** Past any address, id or name of ours: what a stranger sends in their place may be as long as a body. */
-const MOST_REMEMBERED_LENGTH = 500
+/** Longer than any address, id or name of ours. A caller may send something as long as a request body instead. */
+const LONGEST_CACHED = 500
 
-/** What a subject is counted under. @param bytes the key of the day */
-function hashed(bytes: Buffer, { name }: LimitPolicy, subject: string): string {
-  const ready = READY.get(bytes) ?? { key: createSecretKey(bytes), known: new LRUCache({ max: MOST_HASHES }) }
-  READY.set(bytes, ready)
+/** Hashes a subject into the key that it is counted under. @param keyOfDay 32 bytes */
+function hashSubject(keyOfDay: Buffer, { name }: LimitPolicy, subject: string): string {
+  const hashing = HASHING_KEYS.get(keyOfDay) ?? {
+    key: createSecretKey(keyOfDay),
+    hashes: new LRUCache<string, string>({ max: MOST_HASHES }),
+  }
+  HASHING_KEYS.set(keyOfDay, hashing)
+  const { key, hashes } = hashing
   const text = `${name}\n${subject}`
-  const hash =
-    ready.known.get(text) ?? createHmac('sha256', ready.key).update(text).digest('base64url').slice(0, 22)
-  if (text.length <= MOST_REMEMBERED_LENGTH && !ready.known.has(text)) ready.known.set(text, hash)
+  const hash = hashes.get(text) ?? createHmac('sha256', key).update(text).digest('base64url').slice(0, 22)
+  if (text.length <= LONGEST_CACHED && !hashes.has(text)) hashes.set(text, hash)
   return hash
 }
 
-/** The day, and the day before where a window that ends now began then. */
-function daysOf({ windowSeconds }: LimitPolicy, at: Date): [string, string?] {
-  const today = dayOf(at.getTime())
-  const before = dayOf(at.getTime() - windowSeconds * 1000)
-  return before === today ? [today] : [today, before]
+/** Today, and yesterday if a window that ends now began then. */
+function windowDays({ windowSeconds }: LimitPolicy, at: Date): [string, string?] {
+  const today = formatDay(at.getTime())
+  const yesterday = formatDay(at.getTime() - windowSeconds * 1000)
+  return yesterday === today ? [today] : [today, yesterday]
 }
 
-/** The day, where the windows of all policies that end now began on it, too. */
-function dayOfAll(at: Date, ...policies: (readonly LimitPolicy[] | undefined)[]): string | undefined {
+/** Today, if the windows of all policies that end now also began today; else undefined. */
+function commonDay(at: Date, ...policies: (readonly LimitPolicy[] | undefined)[]): string | undefined {
   const now = at.getTime()
   const beganToday = ({ windowSeconds }: LimitPolicy) => now - windowSeconds * 1000 >= midnightBefore(now)
-  return policies.every((each) => each?.every(beganToday) ?? true) ? dayOf(now) : undefined
+  return policies.every((each) => each?.every(beganToday) ?? true) ? formatDay(now) : undefined
 }
 
 const midnightBefore = (ms: number) => Math.floor(ms / DAY_MS) * DAY_MS
 
-let lastDay = { number: Number.NaN, written: '' }
+let lastDay = { number: Number.NaN, text: '' }
 
-/** Such as `2026-11-21`; made once a day, since making it takes longer than all else here. */
-function dayOf(ms: number): string {
+/** Formats a day such as `2026-11-21`. The last result is cached: formatting would take longer than the rest of a count. */
+function formatDay(ms: number): string {
   const number = Math.floor(ms / DAY_MS)
-  if (lastDay.number !== number) lastDay = { number, written: new Date(ms).toISOString().slice(0, 10) }
-  return lastDay.written
+  if (lastDay.number !== number) lastDay = { number, text: new Date(ms).toISOString().slice(0, 10) }
+  return lastDay.text
 }
 
 /**
- * Announces the states in `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers), beside
- * those announced earlier in the request.
+ * Adds the states to the response headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers), after
+ * those of earlier calls for the same request.
  *
- * @throws {Problem} `rate-limited` when one of them refuses
+ * @throws {Problem} `rate-limited` when one of the states refuses
  */
 export function spendLimits(ctx: Context, ...states: readonly LimitState[]): void {
   const spent: LimitState[] = [...((ctx.state['limits'] as LimitState[] | undefined) ?? []), ...states]
@@ -265,7 +279,7 @@ export function spendLimits(ctx: Context, ...states: readonly LimitState[]): voi
   throw rateLimited(refusing)
 }
 
-/** @param detail what else the caller has to know */
+/** Creates the problem of a refused request. @param detail a further sentence for the caller */
 export function rateLimited({ policy, resetSeconds }: LimitState, detail = ''): Problem {
   const limit = `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds.`
   return new Problem('rate-limited', {
@@ -275,7 +289,7 @@ export function rateLimited({ policy, resetSeconds }: LimitState, detail = ''): 
   })
 }
 
-/** The fields that announce them. */
+/** Formats the response headers `RateLimit-Policy` and `RateLimit`. */
 export function limitFields(spent: readonly LimitState[]) {
   let policies = ''
   let left = ''

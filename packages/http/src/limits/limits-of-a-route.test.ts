@@ -3,15 +3,15 @@ import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
 import { createLimiter, createLog, defineRoute, memoryLimitStore } from '../index.ts'
 
-test('what the first limit of an address refuses takes nothing from the next', async () => {
+test('does not count a request against the next limit once one has refused it', async () => {
   const now = () => new Date(0)
   const memory = memoryLimitStore(now)
-  const asked: string[] = []
+  const counted: string[] = []
   const limiter = createLimiter({
     store: {
       ...memory,
       take(key, policy, before) {
-        asked.push(policy.name)
+        counted.push(policy.name)
         return memory.take(key, policy, before)
       },
     },
@@ -38,5 +38,5 @@ test('what the first limit of an address refuses takes nothing from the next', a
   const refused = await fetch(`${service.url}/limited`)
   expect(refused.status).toBe(429)
   expect(refused.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')
-  expect(asked).toEqual(['narrow', 'wide', 'narrow'])
+  expect(counted).toEqual(['narrow', 'wide', 'narrow'])
 })

@@ -114,7 +114,7 @@ for (const [name, openClient] of Object.entries(CLIENTS)) {
   limitStoreContract(name, () => openStore(openClient))
 }
 
-test('ioredis that pipelines by itself counts at once, while other commands of the same moment wait', async () => {
+test('counts at once with ioredis auto-pipelining, while other commands of the same tick wait', async () => {
   await using space = openKeySpace()
   await using client = Object.assign(new Redis(url, { enableAutoPipelining: true }), {
     [Symbol.asyncDispose]: async () => client.disconnect(),
@@ -133,7 +133,7 @@ const limiterOn = (store: LimitStore, now = () => new Date()) =>
 describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
   const policy = { name: 'writes', quota: 2, windowSeconds: 60 }
 
-  test('keeps no address, e-mail or client id in any key or value, and forgets all', async () => {
+  test('stores no address, e-mail or client id in any key or value, and lets every key expire', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
     // No window of which began the day before, and was counted under another key.
@@ -154,7 +154,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     for (const life of lives) expect(life).toBeGreaterThan(0)
   })
 
-  test('counts many policies that are met for the first time at once', async () => {
+  test('counts many policies that are first used at the same moment', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
     const limiter = limiterOn(redisLimitStore(opened.redis, space.prefix))
@@ -188,7 +188,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     expect(await space.list()).toHaveLength(2)
   })
 
-  test('heals a count whose end was lost, so that nobody is locked out for ever', async () => {
+  test('repairs a count that lost its expiry, so that nobody is locked out for ever', async () => {
     await using space = openKeySpace()
     await using opened = await openClient(url)
     const store = redisLimitStore(opened.redis, space.prefix)
@@ -199,7 +199,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
     for (const key of keys) expect(await space.admin.ttl(key)).toBeGreaterThan(0)
   })
 
-  test('counts here when Redis goes, and there again when it is back', async () => {
+  test('counts in memory while Redis is down, and in Redis again afterwards', async () => {
     await using space = openKeySpace()
     await using proxy = await startTcpProxy(url)
     await using opened = await openClient(proxy.url)
@@ -212,7 +212,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
       code: 'unavailable',
     })
     await proxy.restore()
-    // What was counted in Redis before is known again: one of two is left, then none.
+    // The count in Redis includes the request from before the outage.
     await expect
       .poll(async () => {
         at += 1_001
@@ -225,7 +225,7 @@ describe.for(Object.entries(CLIENTS))('a limiter on %s', ([, openClient]) => {
 describe('a Redis that falls silent', () => {
   const policy = { name: 'reads', quota: 100, windowSeconds: 60 }
 
-  test('holds a request for 0.2 s on ioredis, and the next not at all', async () => {
+  test('delays one request by 0.2 s on ioredis, and the next not at all', async () => {
     await using space = openKeySpace()
     await using proxy = await startTcpProxy(url)
     await using opened = await CLIENTS['ioredis']?.(proxy.url, 200)
@@ -240,11 +240,11 @@ describe('a Redis that falls silent', () => {
     }
     expect(waits[0]).toBeGreaterThan(150)
     expect(waits[0]).toBeLessThan(2_000)
-    // Each would be held for 200 ms; the machine may hold up one.
+    // Each would take 200 ms if Redis were called; a busy machine may delay one.
     expect(waits.slice(1).filter((wait) => wait > 150).length).toBeLessThanOrEqual(1)
   })
 
-  test('before it ever spoke is asked nothing', async () => {
+  test('receives no command before it has connected', async () => {
     await using space = openKeySpace()
     await using proxy = await startTcpProxy(url)
     proxy.silence()
@@ -259,7 +259,7 @@ describe('a Redis that falls silent', () => {
     const startedAt = performance.now()
     for (const subject of ['a', 'b', 'c', 'd', 'e'])
       expect((await limiter.take(policy, subject)).allowed).toBe(true)
-    // Each would be held for 200 ms if Redis were asked.
+    // Each would take 200 ms if a command were sent.
     expect(performance.now() - startedAt).toBeLessThan(800)
     client.disconnect()
   })

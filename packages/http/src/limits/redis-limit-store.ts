@@ -3,17 +3,17 @@ import { RULES } from '@plainpath/domain'
 import { LRUCache } from 'lru-cache'
 import { z } from 'zod'
 import { limitCount, PARTS_OF_A_WINDOW } from './limit-store.ts'
-import type { SharedLimitStore } from './take-ahead.ts'
+import type { SharedLimitStore } from './prefetching-limit-store.ts'
 
 /**
- * What both Redis clients can do, in the words of neither. The client must fail fast, since each request waits for it:
- * no queue while it is offline, at most 0.2 s for an answer, at most 1 s to connect, reconnecting for ever. Those
- * are `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0` of `ioredis`,
+ * The commands that the limits need, independent of the two Redis clients in use. Every request waits for the client, so it
+ * must fail fast: no queue while it is offline, at most 0.2 s for a reply, at most 1 s to connect, and no end to its
+ * reconnecting. Those are `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0` of `ioredis`,
  * and `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }` of `redis`,
  * whose timeout ends once a command is sent: race it against a timer.
  */
 export interface LimitRedis {
-  /** `EVAL`; the user must also be allowed `TIME`. */
+  /** `EVAL`; the script also needs permission for `TIME`. */
   eval(script: string, keys: string[], args: string[]): Promise<unknown>
   get(key: string): Promise<string | null>
   /** Sets the key unless it exists. */
@@ -21,15 +21,16 @@ export interface LimitRedis {
 }
 
 /**
- * `takeFromWindow` of `limit-store.ts`, in one step and by the one clock that all processes share. KEYS: the key, and
- * perhaps one to count along; ARGV: quota, window in ms, and how many to take at most. A key ends with what it counts.
+ * `takeFromWindow` of `limit-store.ts` as one atomic step, by the clock of Redis, which all processes share. KEYS: the key,
+ * and optionally an earlier key that also counts; ARGV: quota, window in ms, the most to count. A key expires together with
+ * the last request that it counts.
  */
 const TAKE = `
 local time = redis.call('TIME')
 local now = time[1] * 1000 + math.floor(time[2] / 1000)
 local quota, window, most = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local used, oldest = 0, now
-local function remembered(key)
+local function unexpired(key)
   local parts = {}
   for _, part in ipairs(cjson.decode(redis.call('GET', key) or '[]')) do
     local last = math.min(part[2], now)
@@ -41,8 +42,8 @@ local function remembered(key)
   end
   return parts
 end
-local parts = remembered(KEYS[1])
-if KEYS[2] then remembered(KEYS[2]) end
+local parts = unexpired(KEYS[1])
+if KEYS[2] then unexpired(KEYS[2]) end
 local taken = math.max(0, math.min(most, quota - used))
 local newest = parts[#parts]
 if taken > 0 and newest and now < newest[1] + window / ${PARTS_OF_A_WINDOW} then
@@ -56,10 +57,14 @@ return { taken, used + taken, oldest + window - now }`
 
 const Taken = z.tuple([z.int().min(0), z.int(), z.int()])
 
-/** The key of the day is read anew so often, so that processes agree again after Redis lost it. */
+/** The daily key is read again after this time, so that processes agree on one again after Redis lost it. */
 const DAILY_KEY_MS = 60_000
 
-/** Counts for all processes together. @param prefix of every key, such as `auth:`; the app's Redis user may touch nothing else */
+/**
+ * Counts for all processes together.
+ *
+ * @param prefix of every key, such as `auth:`; the Redis user of the app has access to no others
+ */
 export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitStore {
   const dailyKeys = new LRUCache<string, Buffer>({ max: 2, ttl: DAILY_KEY_MS })
   const takeSome: SharedLimitStore['takeSome'] = async (
@@ -79,18 +84,18 @@ export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitS
   }
   return {
     takeSome,
-    knownKey: (day) => dailyKeys.get(day),
+    cachedDailyKey: (day) => dailyKeys.get(day),
     async take(key, policy, before) {
       const { allowed, remaining, resetSeconds } = await takeSome(key, policy, 1, before)
       return { allowed, remaining, resetSeconds }
     },
     async dailyKey(day) {
-      const known = dailyKeys.get(day)
-      if (known) return known
+      const cached = dailyKeys.get(day)
+      if (cached) return cached
       const name = `${prefix}limit-key:${day}`
       await redis.setIfAbsent(name, randomBytes(32).toString('base64url'), RULES.limitKeyMs / 1000)
       const text = await redis.get(name)
-      if (text === null) throw new Error('the store lost the key of the day')
+      if (text === null) throw new Error('Redis lost the daily key right after it was set')
       const key = Buffer.from(text, 'base64url')
       dailyKeys.set(day, key)
       return key
@@ -98,26 +103,25 @@ export function redisLimitStore(redis: LimitRedis, prefix: string): SharedLimitS
   }
 }
 
-const NAMES = new Map<string, string>()
+const DIGESTS = new Map<string, string>()
 
 /**
- * Runs a script of Redis by its SHA-1, and sends its text only to a server that does not know it yet: a name is shorter to
- * write and to read than a script.
+ * Runs a Redis script by its SHA-1 digest, and sends the script itself only to a server that has not cached it.
  *
- * @param byName `EVALSHA`
+ * @param byDigest `EVALSHA`
  * @param inFull `EVAL`
  */
 export async function runScript<T>(
   script: string,
-  byName: (name: string) => Promise<T>,
+  byDigest: (digest: string) => Promise<T>,
   inFull: () => Promise<T>,
 ): Promise<T> {
-  const name = NAMES.get(script) ?? createHash('sha1').update(script).digest('hex')
-  NAMES.set(script, name)
+  const digest = DIGESTS.get(script) ?? createHash('sha1').update(script).digest('hex')
+  DIGESTS.set(script, digest)
   try {
-    return await byName(name)
+    return await byDigest(digest)
   } catch (error) {
-    // Nothing was run.
+    // With NOSCRIPT nothing was run.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return inFull()
     throw error
   }

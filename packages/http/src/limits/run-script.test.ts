@@ -1,20 +1,20 @@
 import { expect, test } from 'vitest'
 import { runScript } from './redis-limit-store.ts'
 
-const NAME = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
+const DIGEST = 'e0e1f9fabfc9d4800c877a703b823ac0578ff8db'
 
-test('a script is run by its name, and in full where the server does not know it', async () => {
-  const asked: string[] = []
-  const known = async (name: string) => asked.push(name)
-  await runScript('return 1', known, async () => asked.push('in full'))
-  expect(asked).toEqual([NAME])
-  const unknown = async () => {
+test('runs a script by its digest, and in full on a server that has not cached it', async () => {
+  const sent: string[] = []
+  const byDigest = async (digest: string) => sent.push(digest)
+  await runScript('return 1', byDigest, async () => sent.push('in full'))
+  expect(sent).toEqual([DIGEST])
+  const notCached = async () => {
     throw new Error('NOSCRIPT No matching script. Please use EVAL.')
   }
-  expect(await runScript('return 1', unknown, async () => 'answered')).toBe('answered')
+  expect(await runScript('return 1', notCached, async () => 'replied')).toBe('replied')
 })
 
-test('whatever else fails may have been run, and is not run again', async () => {
+test('does not run a script again after another error, since it may have run', async () => {
   const lost = async () => {
     throw new Error('Command timed out')
   }

@@ -3,7 +3,7 @@ import { type Part, takeFromWindow } from './limit-store.ts'
 
 const window = { quota: 1_000, windowMs: 60_000 }
 
-test('remembers a window in at most twelve parts, however often it is taken from', () => {
+test('stores a window in at most twelve parts, however many requests it counts', () => {
   let parts: readonly Part[] = []
   let most = 0
   for (let at = 0; at < 300_000; at += 250) {
@@ -13,7 +13,7 @@ test('remembers a window in at most twelve parts, however often it is taken from
   expect(most).toBeLessThanOrEqual(12)
 })
 
-test('a clock that is set back locks nobody out for longer than a window', () => {
+test('locks nobody out for longer than a window when the clock is set back', () => {
   const { parts } = takeFromWindow([], 3_600_000, { ...window, quota: 1 })
   const refused = takeFromWindow(parts, 0, { ...window, quota: 1 })
   expect(refused).toMatchObject({ allowed: false, resetMs: 60_000 })

@@ -53,8 +53,8 @@ function parseList(field: string): Item[] {
   return items
 }
 
-describe('the fields RateLimit-Policy and RateLimit', () => {
-  test('name each policy with its quota and window, and what is left of it', async () => {
+describe('the headers RateLimit-Policy and RateLimit', () => {
+  test('name each policy with its quota, its window and the rest of the quota', async () => {
     const response = await answer([state('reads'), state('all', { remaining: 0, resetSeconds: 1 })])
     expect(response.status).toBe(200)
     expect(parseList(response.headers.get('ratelimit-policy') ?? '')).toEqual([
@@ -67,7 +67,7 @@ describe('the fields RateLimit-Policy and RateLimit', () => {
     ])
   })
 
-  test('keep what was announced earlier in the request', async () => {
+  test('keep the policies that were reported earlier in the request', async () => {
     const response = await answer([state('first')], [], [state('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual([
       'first',
@@ -75,7 +75,7 @@ describe('the fields RateLimit-Policy and RateLimit', () => {
     ])
   })
 
-  test('are absent where nothing is limited', async () => {
+  test('are absent from unlimited responses', async () => {
     const response = await answer([])
     expect(response.headers.get('ratelimit')).toBeNull()
     expect(response.headers.get('ratelimit-policy')).toBeNull()
@@ -83,7 +83,7 @@ describe('the fields RateLimit-Policy and RateLimit', () => {
 })
 
 describe('a refusal', () => {
-  test('is a 429 that names the policy and says when to come again', async () => {
+  test('is a 429 that names the policy and says when to try again', async () => {
     const response = await answer([state('first')], [refusing('second')])
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('42')
@@ -99,7 +99,7 @@ describe('a refusal', () => {
     ])
   })
 
-  test('ends the request: what comes after it is not spent', async () => {
+  test('ends the request before later limits are counted', async () => {
     const response = await answer([refusing('first')], [state('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])
   })

@@ -13,7 +13,7 @@ export interface Log {
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
   /** Somebody watches it: reads are told one by one, and not only those that say something. */
-  readonly everyRead?: true
+  readonly logsEveryRead?: true
   /** Resolves once all that was said is written, or after a bound; absent where nothing waits to be. */
   flush?(): Promise<void>
 }

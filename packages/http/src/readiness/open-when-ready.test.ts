@@ -9,9 +9,9 @@ function waiting(options: Partial<OpenWhenReadyOptions<string>> = {}) {
   const stores: { database: Finding } = { database: { awaited: 'PostgreSQL' } }
   const stop = new AbortController()
   const app = openWhenReady({
-    needs: { database: async () => stores.database, redis: async () => true },
+    startupDependencies: { database: async () => stores.database, redis: async () => true },
     open: async () => 'opened',
-    isPassing: (error) => error instanceof NotNow,
+    isTransient: (error) => error instanceof NotNow,
     log: createLog({ service: 'test', write: (line) => logged.push(line) }),
     ...options,
   })
@@ -40,7 +40,7 @@ test('it says what is waited for, once, and opens when that is there', async () 
 })
 
 test('with all there it opens at once, and says nothing', async () => {
-  const { logged, opened } = waiting({ needs: {} })
+  const { logged, opened } = waiting({ startupDependencies: {} })
   expect(await opened).toBe('opened')
   expect(logged).toEqual([])
 })
@@ -48,23 +48,23 @@ test('with all there it opens at once, and says nothing', async () => {
 test('what goes away while it opens is waited for; a fault of ours is thrown', async () => {
   const open = vi.fn<() => Promise<string>>()
   open.mockRejectedValueOnce(new NotNow()).mockResolvedValueOnce('opened')
-  expect(await waiting({ needs: {}, open }).opened).toBe('opened')
+  expect(await waiting({ startupDependencies: {}, open }).opened).toBe('opened')
   expect(open).toHaveBeenCalledTimes(2)
   open.mockRejectedValueOnce(new TypeError('ours'))
-  await expect(waiting({ needs: {}, open }).opened).rejects.toThrow('ours')
+  await expect(waiting({ startupDependencies: {}, open }).opened).rejects.toThrow('ours')
 })
 
 test('it looks again soon, and never more often than once a second for long', async () => {
   vi.useFakeTimers()
   try {
     let looked = 0
-    const needs = {
+    const startupDependencies = {
       async database() {
         looked += 1
         return false
       },
     }
-    const { stop, opened } = waiting({ needs })
+    const { stop, opened } = waiting({ startupDependencies })
     await vi.advanceTimersByTimeAsync(1_000)
     expect(looked).toBeGreaterThanOrEqual(4)
     await vi.advanceTimersByTimeAsync(60_000)

@@ -105,10 +105,10 @@ const LONGEST_PAUSE_MS = 1_000
 
 export interface OpenWhenReadyOptions<Opened> {
   /** What it cannot be opened without. */
-  readonly needs: ReadinessChecks
+  readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<Opened>
   /** Whether what `open` threw says "not now". */
-  readonly isPassing: (error: unknown) => boolean
+  readonly isTransient: (error: unknown) => boolean
   readonly log: Log
 }
 
@@ -126,7 +126,7 @@ interface Waiting<Opened> {
 /** Opens an app once everything that it needs is there. */
 export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Waiting<Opened> {
   const { log } = options
-  const needs = createReadiness(options.needs)
+  const dependencies = createReadiness(options.startupDependencies)
   let found: Findings = { ready: false, checks: {} }
   let told: Findings | undefined
 
@@ -138,13 +138,13 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
   }
 
   async function openOnce(stop: AbortSignal): Promise<Opened | undefined> {
-    const { ready, ...rest } = await needs.check()
+    const { ready, ...rest } = await dependencies.check()
     found = { ready: false, ...rest }
     if (ready && !stop.aborted) {
       try {
         return await options.open()
       } catch (error) {
-        if (!options.isPassing(error)) throw error
+        if (!options.isTransient(error)) throw error
         found = { ...found, awaited: { start: 'a part went away while the app started' } }
       }
     }

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { createLog } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
-import { bySoundClock, onlyReadsByWrongClock, watchClock } from './watch-clock.ts'
+import { refuseWritesUnderClockSkew, watchClock, withSynchronisedClock } from './watch-clock.ts'
 
 /** A machine whose wall clock is `ahead` of the store's, by hand. */
 function machine() {
@@ -34,8 +34,8 @@ test('F-17 a clock that is right, or nearly, is sound and says nothing', async (
   await using _ = clock
   state.ahead = 1_900
   await looks()
-  expect([clock.isSound(), skews.at(-1), logged]).toEqual([true, 1.9, []])
-  clock.requireSound()
+  expect([clock.isSynchronised(), skews.at(-1), logged]).toEqual([true, 1.9, []])
+  clock.requireSynchronised()
 })
 
 test.for([2_500, -2_500])(
@@ -46,7 +46,7 @@ test.for([2_500, -2_500])(
     await looks()
     state.ahead = ahead
     await looks()
-    expect(clock.isSound()).toBe(true)
+    expect(clock.isSynchronised()).toBe(true)
     expect(logged.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
     state.ahead = 0
     await looks()
@@ -61,12 +61,12 @@ test.for([3_600_000, -3_600_000, 31_000])(
     await using _ = clock
     await looks()
     state.ahead = ahead
-    expect(clock.isSound()).toBe(false)
-    expect(() => clock.requireSound()).toThrow(Problem)
+    expect(clock.isSynchronised()).toBe(false)
+    expect(() => clock.requireSynchronised()).toThrow(Problem)
     await looks()
-    expect(clock.isSound()).toBe(false)
+    expect(clock.isSynchronised()).toBe(false)
     state.ahead = 0
-    expect(clock.isSound()).toBe(true)
+    expect(clock.isSynchronised()).toBe(true)
   },
 )
 
@@ -78,7 +78,7 @@ test('F-17 a step shows also while the store is down, and time that passes is no
   await looks()
   expect(clock.skewMs()).toBe(0)
   state.ahead = -40_000
-  expect(clock.isSound()).toBe(false)
+  expect(clock.isSynchronised()).toBe(false)
 })
 
 test('F-17 a store that takes long says nothing of the clock', async () => {
@@ -96,7 +96,7 @@ test('F-17 by a clock that is not sound everything is read, and nothing done', a
   await using _ = clock
   const passes = async (method: string) => {
     let passed = false
-    await onlyReadsByWrongClock(clock)({ method }, async () => (passed = true)).catch(() => undefined)
+    await refuseWritesUnderClockSkew(clock)({ method }, async () => (passed = true)).catch(() => undefined)
     return passed
   }
   const methods = ['GET', 'HEAD', 'OPTIONS', 'POST', 'PUT', 'DELETE']
@@ -119,16 +119,16 @@ test.for(['what is decided', 'a refusal'])(
         () => 'decided',
         (thrown: unknown) => (thrown as Problem).code,
       )
-    expect(await codeOf(bySoundClock(clock, decide))).toBe(
+    expect(await codeOf(withSynchronisedClock(clock, decide))).toBe(
       which === 'a refusal' ? 'invalid-token' : 'decided',
     )
     const stepping = () => {
       state.ahead = 3_600_000
       return decide()
     }
-    expect(await codeOf(bySoundClock(clock, stepping))).toBe('unavailable')
+    expect(await codeOf(withSynchronisedClock(clock, stepping))).toBe('unavailable')
     state.ahead = 0
-    const posted = onlyReadsByWrongClock(clock)({ method: 'POST' }, stepping)
+    const posted = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, stepping)
     expect(await codeOf(posted)).toBe('unavailable')
   },
 )

@@ -7,9 +7,9 @@ export interface WatchedClock extends AsyncDisposable {
   /** How far ours is ahead, in milliseconds; a step of it shows at once. */
   skewMs(): number
   /** False when it is so wrong that what ends when is not to be decided by it. */
-  isSound(): boolean
+  isSynchronised(): boolean
   /** @throws {Problem} `unavailable` when it is not sound */
-  requireSound(): void
+  requireSynchronised(): void
 }
 
 interface WatchClockDeps {
@@ -69,12 +69,12 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
 
   look()
   const timer = setInterval(look, deps.everyMs ?? EVERY_MS)
-  const isSound = () => Math.abs(skewMs()) <= BEARABLE_MS
+  const isSynchronised = () => Math.abs(skewMs()) <= BEARABLE_MS
   return {
     skewMs,
-    isSound,
-    requireSound() {
-      if (!isSound()) throw new Problem('unavailable')
+    isSynchronised,
+    requireSynchronised() {
+      if (!isSynchronised()) throw new Problem('unavailable')
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
@@ -90,21 +90,21 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
  *
  * @throws {Problem} `unavailable`; whatever was done may be done, as with an answer that is lost
  */
-export async function bySoundClock<T>(
-  clock: Pick<WatchedClock, 'requireSound'>,
+export async function withSynchronisedClock<T>(
+  clock: Pick<WatchedClock, 'requireSynchronised'>,
   decide: () => Promise<T>,
 ): Promise<T> {
-  clock.requireSound()
+  clock.requireSynchronised()
   try {
     return await decide()
   } finally {
-    clock.requireSound()
+    clock.requireSynchronised()
   }
 }
 
 /** Refuses whatever may write down a time, or decide by one, while the clock is not sound; what is read goes on. */
-export function onlyReadsByWrongClock(clock: Pick<WatchedClock, 'requireSound'>) {
+export function refuseWritesUnderClockSkew(clock: Pick<WatchedClock, 'requireSynchronised'>) {
   return async ({ method }: Pick<Context, 'method'>, next: () => Promise<unknown>): Promise<void> => {
-    await (READING.has(method) ? next() : bySoundClock(clock, next))
+    await (READING.has(method) ? next() : withSynchronisedClock(clock, next))
   }
 }

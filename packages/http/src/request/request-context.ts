@@ -30,8 +30,8 @@ export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH',
  * 429 or 503 at most 20 a second. Metrics count all of them. Register it first.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
-  const headers = headersOfEveryAnswer(options.origin)
-  const tell = answerTeller(options)
+  const headers = commonHeaders(options.origin)
+  const tell = responseRecorder(options)
   return async (ctx, next) => {
     const startedAt = performance.now()
     ctx.url = originForm(ctx.url)
@@ -63,13 +63,13 @@ interface ToldAnswer {
 }
 
 /** Counts each answer, and logs those that say something. */
-export function answerTeller({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
+export function responseRecorder({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
   let reads = 0
   const refusals = refusalsLogged(log)
   function saysSomething(method: string, status: number, seconds: number): boolean {
     const isRead = method === 'GET' || method === 'HEAD'
     if (REFUSED.has(status)) return refusals.hasRoom()
-    if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.everyRead) return true
+    if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.logsEveryRead) return true
     reads += 1
     return reads % SAMPLED_READS === 1
   }
@@ -119,7 +119,7 @@ function originForm(target: string): string {
 }
 
 /** The headers that every answer has, whoever gives it; `no-store` until a route says otherwise. */
-export const headersOfEveryAnswer = (origin: string): Readonly<Record<string, string>> => ({
+export const commonHeaders = (origin: string): Readonly<Record<string, string>> => ({
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
   ...(origin.startsWith('https:') && {

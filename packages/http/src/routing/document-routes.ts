@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { type PreparedAnswer, prepareAnswer } from './prepared-answer.ts'
+import { type PreparedResponse, prepareResponse } from './prepared-response.ts'
 import { defineRoute, type RequestFacts, type Route, type RouteLimits } from './route.ts'
 
 /** Bytes that depend on no request. */
@@ -39,11 +39,11 @@ export const documentRoutes = (documents: readonly StaticDocument[], limits: Rou
   })
 
 /** Prepares at the first request, and again once the content has changed. */
-function latest(type: string, content: () => string): () => PreparedAnswer {
-  let known: { content: string; prepared: PreparedAnswer } | undefined
+function latest(type: string, content: () => string): () => PreparedResponse {
+  let known: { content: string; prepared: PreparedResponse } | undefined
   return () => {
     const now = content()
-    if (known?.content !== now) known = { content: now, prepared: prepareAnswer(type, now) }
+    if (known?.content !== now) known = { content: now, prepared: prepareResponse(type, now) }
     return known.prepared
   }
 }

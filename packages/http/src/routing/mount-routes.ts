@@ -9,17 +9,17 @@ import type { ProblemCode } from '../problems/problems.ts'
 import { addressNetworks } from '../request/client-address.ts'
 import { requireSameOrigin } from '../request/cross-origin.ts'
 import { readForm, readJson } from '../request/read-body.ts'
-import { cachePublicly, type PreparedAnswer, publicCaching, putPrepared } from './prepared-answer.ts'
+import { cachePublicly, type PreparedResponse, publicCaching, setPreparedBody } from './prepared-response.ts'
 import {
   type Access,
   type Caller,
-  methodsOf,
+  listEndpoints,
+  listMethods,
   type RawRoute,
   type RequestFacts,
   type Route,
   type RouteInput,
   type RouteReply,
-  surfaceOf,
 } from './route.ts'
 
 export interface Authenticators {
@@ -43,10 +43,10 @@ export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDe
   /** Routes without parameters, by method and path. */
   const exact = new Map<string, Route | RawRoute>()
   for (const route of routes) {
-    router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...methodsOf(route)], (ctx) =>
+    router.register(route.path.replaceAll(/\{(\w+)\}/g, ':$1'), [...listMethods(route)], (ctx) =>
       serve(ctx, route, deps),
     )
-    for (const { method, path } of surfaceOf([route]))
+    for (const { method, path } of listEndpoints([route]))
       if (isFirstMatch(router, method, path)) exact.set(`${method} ${path}`, route)
   }
   const serveExact: Middleware = (ctx, next) => {
@@ -183,9 +183,9 @@ function send(ctx: Context, route: Route, reply: RouteReply): void {
   if (route.cache === 'public' && reply.status === 200) publicCaching(ctx, content)
 }
 
-function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: PreparedAnswer): void {
+function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: PreparedResponse): void {
   ctx.set(reply.headers ?? {})
-  const tag = putPrepared(ctx, answer)
+  const tag = setPreparedBody(ctx, answer)
   ctx.status = reply.status
   ctx.set('content-type', answer.type)
   if (route.cache === 'public') cachePublicly(ctx, tag)

@@ -2,7 +2,7 @@ import type { Context } from 'koa'
 import type { z } from 'zod'
 import type { LimitPolicy } from '../limits/limit-store.ts'
 import type { ProblemCode } from '../problems/problems.ts'
-import type { PreparedAnswer } from './prepared-answer.ts'
+import type { PreparedResponse } from './prepared-response.ts'
 
 /** Who calls: a client whose credentials or whose token were checked. */
 export interface Caller {
@@ -48,7 +48,7 @@ type Parsed<I extends Inputs> = { [K in keyof I]: I[K] extends z.ZodType ? z.out
 /** A schema for each status; `null` for an answer without a body. */
 type Replies = Record<number, z.ZodType | null>
 type ReplyBody<Schema> = Schema extends z.ZodType
-  ? { body: z.input<Schema> } | { text: TextReply } | { prepared: PreparedAnswer }
+  ? { body: z.input<Schema> } | { text: TextReply } | { prepared: PreparedResponse }
   : { body?: undefined }
 type Reply<R extends Replies> = {
   [S in keyof R]: { status: S; headers?: Record<string, string> } & ReplyBody<R[S]>
@@ -108,7 +108,7 @@ export interface RouteReply {
   readonly headers?: Record<string, string>
   readonly body?: unknown
   readonly text?: TextReply
-  readonly prepared?: PreparedAnswer
+  readonly prepared?: PreparedResponse
 }
 
 /** A route with its types forgotten: what mounting and documenting need. */
@@ -127,10 +127,10 @@ export interface RawRoute {
 }
 
 /** Every method and path that the routes answer. */
-export const surfaceOf = (routes: readonly (Route | RawRoute)[]): { method: string; path: string }[] =>
-  routes.flatMap((route) => methodsOf(route).map((method) => ({ method, path: route.path })))
+export const listEndpoints = (routes: readonly (Route | RawRoute)[]): { method: string; path: string }[] =>
+  routes.flatMap((route) => listMethods(route).map((method) => ({ method, path: route.path })))
 
-export const methodsOf = (route: Route | RawRoute): readonly string[] =>
+export const listMethods = (route: Route | RawRoute): readonly string[] =>
   'methods' in route ? route.methods : [route.method.toUpperCase()]
 
 /** Ties the schemas of a route to its handler. It only carries types; mounting does the work. */

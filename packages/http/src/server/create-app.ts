@@ -1,7 +1,7 @@
 import Koa from 'koa'
 import { type TraceRequestsOptions, traceRequests } from '../observability/trace-requests.ts'
-import { type AnswerErrorsOptions, answerErrors } from '../problems/answer-errors.ts'
-import { onlyReadsByWrongClock, type WatchedClock } from '../readiness/watch-clock.ts'
+import { type HandleErrorsOptions, handleErrors } from '../problems/handle-errors.ts'
+import { refuseWritesUnderClockSkew, type WatchedClock } from '../readiness/watch-clock.ts'
 import { type CrossOriginOptions, crossOrigin } from '../request/cross-origin.ts'
 import {
   pageHeaders,
@@ -10,9 +10,9 @@ import {
   requireHost,
 } from '../request/request-context.ts'
 
-export interface AppOptions extends RequestContextOptions, AnswerErrorsOptions {
+export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   readonly traces?: TraceRequestsOptions | undefined
-  readonly clock: Pick<WatchedClock, 'requireSound'>
+  readonly clock: Pick<WatchedClock, 'requireSynchronised'>
   /** The content security policy of every page. */
   readonly csp: string
   /** Absent for a listener that only the other app reaches: it answers to any Host, and no browser asks it. */
@@ -27,11 +27,11 @@ export function createApp(options: AppOptions): Koa {
   if (traces) app.use(traceRequests(traces))
   app.use(requestContext(options))
   app.use(pageHeaders(csp))
-  app.use(answerErrors(options))
+  app.use(handleErrors(options))
   if (browsers) {
     app.use(requireHost(origin, browsers.alsoAcceptHosts))
     app.use(crossOrigin(browsers))
   }
-  app.use(onlyReadsByWrongClock(clock))
+  app.use(refuseWritesUnderClockSkew(clock))
   return app
 }

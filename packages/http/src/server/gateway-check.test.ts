@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { parseTrustedProxies } from '../request/client-address.ts'
 import type { RequestHandler } from '../request/request-context.ts'
-import { answerGatewayCheck, GATEWAY_CHECK_HOST } from './run-app.ts'
+import { GATEWAY_CHECK_HOST, respondToGatewayCheck } from './run-app.ts'
 import { serve } from './server.ts'
 
 const handled: RequestHandler = (_request, response) => response.end('handled')
@@ -18,12 +18,12 @@ test.for([
   [false, 503],
 ] as const)('tells a trusted proxy whether requests are taken: %s is %i', async ([taking, status]) => {
   const trustedProxies = parseTrustedProxies('127.0.0.1')
-  const handler = answerGatewayCheck(handled, { isTaking: () => taking, trustedProxies })
+  const handler = respondToGatewayCheck(handled, { isTaking: () => taking, trustedProxies })
   expect(await ask(handler, 'GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status })
 })
 
 test('tells everybody on a listener that names no trusted proxies', async () => {
-  const handler = answerGatewayCheck(handled, { isTaking: () => true })
+  const handler = respondToGatewayCheck(handled, { isTaking: () => true })
   expect(await ask(handler, 'GET / HTTP/1.1', GATEWAY_CHECK_HOST)).toMatchObject({ status: 204 })
 })
 
@@ -36,7 +36,7 @@ test.for<{ title: string; proxies?: string; line?: string; host?: string; more?:
   { title: 'another method', line: 'POST / HTTP/1.1' },
 ])('leaves to the handler: $title', async ({ proxies, line, host, more }) => {
   const trustedProxies = parseTrustedProxies(proxies ?? '127.0.0.1')
-  const handler = answerGatewayCheck(handled, { isTaking: () => true, trustedProxies })
+  const handler = respondToGatewayCheck(handled, { isTaking: () => true, trustedProxies })
   const answer = await ask(
     handler,
     line ?? 'GET / HTTP/1.1',

@@ -22,10 +22,10 @@ interface OpenedApp extends AsyncDisposable {
 
 interface RunAppOptions<App extends OpenedApp> {
   /** What the app cannot be opened without. */
-  readonly needs: ReadinessChecks
+  readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<App>
   /** Whether what `open` threw says "not now". */
-  readonly isPassing: (error: unknown) => boolean
+  readonly isTransient: (error: unknown) => boolean
   readonly operations: Place
   /** The listeners beside the one for operators, by name; the log says `<name>_port`, or `port` for `public`. */
   readonly listeners: (app: App) => Readonly<Record<string, Place & { readonly handler: RequestHandler }>>
@@ -57,12 +57,14 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   await using resources = new AsyncDisposableStack()
   // Why it ends is said on another stream; it comes last.
   resources.defer(async () => log.flush?.())
-  resources.use(installLastResort(log))
+  resources.use(exitOnUncaughtErrors(log))
   const waiting = openWhenReady(options)
   let operators: RequestHandler = operationsApp({ ...waiting, registry: registryWhileWaiting() }).callback()
   const operations = resources.use(
     await serve(
-      answerGatewayCheck((request, response) => operators(request, response), { isTaking: () => isTaking }),
+      respondToGatewayCheck((request, response) => operators(request, response), {
+        isTaking: () => isTaking,
+      }),
       { ...options.operations, drainSeconds },
     ),
   )
@@ -73,7 +75,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   const ports: Record<string, number> = {}
   for (const [name, { handler: own, ...place }] of Object.entries(options.listeners(app))) {
     const { trustedProxies } = options
-    const handler = answerGatewayCheck(own, { isTaking: () => isTaking, trustedProxies })
+    const handler = respondToGatewayCheck(own, { isTaking: () => isTaking, trustedProxies })
     const server = resources.use(await serve(handler, { ...place, drainSeconds }))
     servers.push(server)
     ports[name === 'public' ? 'port' : `${name}_port`] = server.port
@@ -84,7 +86,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
 
   const signal = await signalled
   app.readiness.drain()
-  for (const server of servers) server.lookAway()
+  for (const server of servers) server.disableKeepAlive()
   log.info('stopping', { signal })
   await sleep(options.drainDelaySeconds * 1_000)
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
@@ -108,7 +110,7 @@ export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
  *
  * @param options.trustedProxies may ask; everybody may when absent
  */
-export function answerGatewayCheck(
+export function respondToGatewayCheck(
   handler: RequestHandler,
   { isTaking, trustedProxies }: { isTaking: () => boolean; trustedProxies?: TrustedProxies },
 ): RequestHandler {
@@ -135,7 +137,7 @@ const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
  *
  * SIGUSR1 would open Node's debugger, which can read every secret of the process; here it does nothing.
  */
-export function installLastResort(log: Log): Disposable {
+export function exitOnUncaughtErrors(log: Log): Disposable {
   const end = (error: unknown) => {
     log.error('nobody caught this error: the process ends', { error })
     process.exit(1)

@@ -65,7 +65,7 @@ test('when it looks away it takes new connections, and ends each with its answer
   const agent = new Agent({ keepAlive: true })
   const before = get(server.url, agent)
   await arrived
-  server.lookAway()
+  server.disableKeepAlive()
   held = false
   answer()
   expect((await before).headers.connection).toBe('close')

@@ -8,7 +8,7 @@ export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
   /** From now on each answer ends its connection, so that clients make their next one elsewhere. New ones are taken. */
-  lookAway(): void
+  disableKeepAlive(): void
 }
 
 /** Bounds on what a client may keep open, under Node's names. */
@@ -49,7 +49,7 @@ export interface ServeOptions {
  */
 export async function serve(handler: RequestHandler, options: ServeOptions): Promise<RunningServer> {
   const inTurn = oneAtATime()
-  const { track, lookAway, drain } = drains()
+  const { track, disableKeepAlive, drain } = drains()
   const known = refuseUnknownCodings(handler, options.origin)
   const { timeout, maxConnections, maxRequestsPerSocket, ...limits } = { ...LIMITS, ...options.limits }
   // Node would answer a missing Host without a body; `requireHost` says what is wrong.
@@ -62,12 +62,12 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
   return {
     port,
     url: `http://${options.host.includes(':') ? `[${options.host}]` : options.host}:${port}`,
-    lookAway,
+    disableKeepAlive,
     [Symbol.asyncDispose]: () => drain(server, options.drainSeconds),
   }
 }
 
-/** `track` knows what is being answered; `lookAway` ends connections with their answers; `drain` ends the server, and ends it once, however often it is called. */
+/** `track` knows what is being answered; `disableKeepAlive` ends connections with their answers; `drain` ends the server, and ends it once, however often it is called. */
 function drains() {
   const open = new Set<ServerResponse>()
   let leaving = false
@@ -83,14 +83,14 @@ function drains() {
       if (leaving) closeAfter(response)
       return handler(request, response)
     }
-  function lookAway(): void {
+  function disableKeepAlive(): void {
     leaving = true
     for (const response of open) closeAfter(response)
   }
   async function end(server: Server, seconds: number): Promise<void> {
     const closed = once(server, 'close')
     server.close()
-    lookAway()
+    disableKeepAlive()
     // close() ends only what is idle now; a keep-alive connection that falls idle later would hold it 5 s.
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), seconds * 1000)
@@ -102,7 +102,7 @@ function drains() {
     ended ??= end(server, seconds)
     return ended
   }
-  return { track, lookAway, drain }
+  return { track, disableKeepAlive, drain }
 }
 
 /** Resolves with the first of SIGTERM and SIGINT. A second signal kills the process, as Node does by default. */

@@ -3,7 +3,7 @@ import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } 
 import type { Socket } from 'node:net'
 import { oauthDescription, oauthError, Problem, problemDocument } from '../problems/problem.ts'
 import type { ProblemCode } from '../problems/problems.ts'
-import { headersOfEveryAnswer, type RequestHandler } from '../request/request-context.ts'
+import { commonHeaders, type RequestHandler } from '../request/request-context.ts'
 
 const CODES: Readonly<Record<string, ProblemCode>> = {
   HPE_HEADER_OVERFLOW: 'headers-too-large',
@@ -83,7 +83,7 @@ function refusalFor(code: ProblemCode, origin: string | undefined): Refusal {
     error_description: oauthDescription(problem.detail),
   })
   const headers = {
-    ...headersOfEveryAnswer(origin ?? ''),
+    ...commonHeaders(origin ?? ''),
     'x-request-id': requestId,
     'content-type': 'application/problem+json',
     'content-length': String(Buffer.byteLength(body)),

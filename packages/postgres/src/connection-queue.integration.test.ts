@@ -2,10 +2,10 @@ import path from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { startTcpProxy } from '../test/tcp-proxy.ts'
 import { openTestDatabase, type TestDatabase, withAdmin } from '../test/test-database.ts'
+import { ConnectionQueueFullError } from './connection-queue.ts'
 import { openPool, type Pool } from './database.ts'
 import { isUnavailable } from './database-error.ts'
 import { reservedPool } from './reserved-pool.ts'
-import { TooManyWaiting } from './waiting-line.ts'
 
 const PLACES = 2
 /** Two for each place. */
@@ -47,7 +47,7 @@ async function expectNoPileUp(pool: Pool): Promise<void> {
   const late = await askTimes(pool, 20)
   expect(pool.usage()).toMatchObject({ waiting: MOST_WAITING, shed: shed + 20 })
   for (const { ms, error } of late) {
-    expect(error).toBeInstanceOf(TooManyWaiting)
+    expect(error).toBeInstanceOf(ConnectionQueueFullError)
     expect(isUnavailable(error)).toBe(true)
     // One that waits does so for a second before it is refused.
     expect(ms).toBeLessThan(800)

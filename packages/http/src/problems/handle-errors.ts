@@ -9,10 +9,10 @@ import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDoc
  */
 export type ErrorForm = 'problem' | 'agent' | 'oauth' | 'page'
 
-export interface AnswerErrorsOptions {
+export interface HandleErrorsOptions {
   origin: string
   log: Log
-  formOf(path: string): ErrorForm
+  errorForm(path: string): ErrorForm
   /** True for failures of a store or a peer: 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
   /** Writes the form `page`; without it people get the problem as JSON too. */
@@ -26,7 +26,7 @@ const OF_THE_ANSWER = ['etag', 'last-modified', 'location', 'content-encoding', 
  * The only place that turns a failure into a response. Register it right after the request context. What nobody
  * answered is `not-found`, unless `ctx.respond` is false because somebody wrote to the response directly.
  */
-export function answerErrors(options: AnswerErrorsOptions): Middleware {
+export function handleErrors(options: HandleErrorsOptions): Middleware {
   const logFailure = failureLog(options.log)
   return async (ctx, next) => {
     try {
@@ -38,7 +38,7 @@ export function answerErrors(options: AnswerErrorsOptions): Middleware {
   }
 }
 
-function asProblem(thrown: unknown, options: AnswerErrorsOptions): Problem {
+function asProblem(thrown: unknown, options: HandleErrorsOptions): Problem {
   if (thrown instanceof Problem) return thrown
   if (options.isUnavailable?.(thrown)) return new Problem('unavailable', { cause: thrown })
   return new Problem('internal-error', { cause: thrown })
@@ -47,7 +47,7 @@ function asProblem(thrown: unknown, options: AnswerErrorsOptions): Problem {
 function answer(
   ctx: Context,
   problem: Problem,
-  options: AnswerErrorsOptions & { logFailure: ReturnType<typeof failureLog> },
+  options: HandleErrorsOptions & { logFailure: ReturnType<typeof failureLog> },
 ): void {
   const document = problemDocument(problem, {
     origin: options.origin,
@@ -73,8 +73,8 @@ function answer(
   write(ctx, document, options)
 }
 
-function write(ctx: Context, document: ProblemDocument, { formOf, page }: AnswerErrorsOptions): void {
-  const form = formOf(ctx.path)
+function write(ctx: Context, document: ProblemDocument, { errorForm, page }: HandleErrorsOptions): void {
+  const form = errorForm(ctx.path)
   if (form === 'page' && page) {
     ctx.vary('Accept')
     if (ctx.accepts('application/problem+json', 'application/json', 'html') === 'html') {

@@ -1,12 +1,12 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { TooManyWaiting, waitingLine } from './waiting-line.ts'
+import { ConnectionQueueFullError, connectionQueue } from './connection-queue.ts'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
 /** One place, so two may wait. Whoever has the place keeps it until `serve`. */
 function oneByOne() {
-  const line = waitingLine(1, { waitMs: 60_000, isServed: () => false })
+  const line = connectionQueue(1, { waitMs: 60_000, isServed: () => false })
   const outcomes: string[] = []
   const using: ((failed: boolean) => void)[] = []
   const end = async (failed: boolean) => {
@@ -26,7 +26,7 @@ function oneByOne() {
         passing.then(
           () => outcomes.push(`${name} served`),
           (error: unknown) =>
-            outcomes.push(`${name} ${error instanceof TooManyWaiting ? 'turned away' : 'failed'}`),
+            outcomes.push(`${name} ${error instanceof ConnectionQueueFullError ? 'turned away' : 'failed'}`),
         )
       }
       await vi.advanceTimersByTimeAsync(0)

@@ -11,18 +11,18 @@ import {
   createLimiter,
   createLog,
   defineRoute,
+  fastPath,
   type LimitPolicy,
   type LimitStore,
   memoryLimitStore,
   mountRoutes,
   parseTrustedProxies,
-  prepareAnswer,
-  quickAnswers,
+  prepareResponse,
   type RequestHandler,
 } from '../index.ts'
 
 const ORIGIN = 'https://plainpath.example'
-const ANSWER = prepareAnswer(
+const ANSWER = prepareResponse(
   'application/json; charset=utf-8',
   JSON.stringify({ guides: 'all of them '.repeat(50) }),
 )
@@ -64,9 +64,9 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
     })
     const app = createApp({
       ...context,
-      clock: { requireSound: () => undefined },
+      clock: { requireSynchronised: () => undefined },
       csp: '',
-      formOf: () => 'problem',
+      errorForm: () => 'problem',
       browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
     })
     app.use(mountRoutes([route], { limiter, authenticators: { bearer } }))
@@ -86,7 +86,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
   const alone = build()
   const under = build()
   const passed: string[] = []
-  const quick = quickAnswers(
+  const quick = fastPath(
     (...asked) => {
       passed.push(asked[0].url ?? '')
       return under.usual(...asked)
@@ -95,7 +95,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       ...context,
       limiter: under.limiter,
       find: (target) => (target === '/guides' ? { route: '/guides', limits, answer: ANSWER } : undefined),
-      callerOf: ({ headers }) => (headers.authorization === GOOD.authorization ? CALLER : undefined),
+      cachedCaller: ({ headers }) => (headers.authorization === GOOD.authorization ? CALLER : undefined),
     },
   )
   const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
@@ -189,7 +189,7 @@ describe('limits', () => {
 
   test('are left to the app where a store would have to be asked, or a window began the day before', async () => {
     const now = () => NOON
-    const { here: _here, ...shared } = memoryLimitStore(now)
+    const { local: _local, ...shared } = memoryLimitStore(now)
     await using asking = await start({ store: shared, now })
     expect(await get(asking.ports.quick)).toEqual(
       await get(asking.ports.usual).then((answer) => ({ ...answer, headers: expect.anything() })),

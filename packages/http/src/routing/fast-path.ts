@@ -6,39 +6,39 @@ import { clientAddress } from '../request/client-address.ts'
 import { READABLE_BY_ALL } from '../request/cross-origin.ts'
 import {
   acceptedHosts,
-  answerTeller,
+  commonHeaders,
   headersNamed,
-  headersOfEveryAnswer,
   type RequestContextOptions,
   type RequestHandler,
   requestIdFrom,
+  responseRecorder,
 } from '../request/request-context.ts'
 import {
   CONDITIONS,
   cacheControl,
   knownForm,
-  type PreparedAnswer,
   type PreparedForm,
+  type PreparedResponse,
   VARIES,
-} from './prepared-answer.ts'
+} from './prepared-response.ts'
 import type { Caller, RouteLimits } from './route.ts'
 
 /** What a public GET is answered with, when that is in memory. */
-export interface QuickAnswer {
+export interface FastPathResponse {
   /** The path of its route, such as `/guides/{slug}`. */
   readonly route: string
   readonly limits: RouteLimits
-  readonly answer: PreparedAnswer
+  readonly answer: PreparedResponse
 }
 
-export interface QuickAnswersOptions extends RequestContextOptions {
+export interface FastPathOptions extends RequestContextOptions {
   readonly alsoAcceptHosts?: readonly string[]
   readonly limiter: Limiter
   readonly traces?: TraceRequestsOptions | undefined
   /** Undefined for what has to be looked at more closely. @param target as it was sent, with its query */
-  find(target: string, accept: string | undefined): QuickAnswer | undefined
+  find(target: string, accept: string | undefined): FastPathResponse | undefined
   /** Who sends a token that is known here to be good; undefined for whatever else is in `Authorization`. */
-  callerOf(request: IncomingMessage): Caller | undefined
+  cachedCaller(request: IncomingMessage): Caller | undefined
 }
 
 /** Of what changes the answer, or is not read here. */
@@ -49,9 +49,9 @@ const UNUSUAL = [...CONDITIONS, 'content-length', 'transfer-encoding', 'expect',
  * that `usual` gives; all else is `usual`'s. Nothing here waits, and nothing is refused here: what could be refused is
  * passed on before anything is taken. It is what makes a read cheap: Koa and its middleware take several times as long.
  */
-export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions): RequestHandler {
+export function fastPath(usual: RequestHandler, options: FastPathOptions): RequestHandler {
   const hosts = acceptedHosts(options.origin, options.alsoAcceptHosts)
-  const tell = answerTeller(options)
+  const tell = responseRecorder(options)
   const fieldsOf = fieldsOnce(options.origin)
   const textOf = textOnce()
 
@@ -62,10 +62,10 @@ export function quickAnswers(usual: RequestHandler, options: QuickAnswersOptions
     const found = options.find(url, headers.accept)
     if (!found || otherHost !== undefined || !hosts.has(host.toLowerCase())) return undefined
     const form = knownForm(found.answer, headers['accept-encoding']?.toString())
-    const caller = headers.authorization === undefined ? undefined : options.callerOf(request)
+    const caller = headers.authorization === undefined ? undefined : options.cachedCaller(request)
     if (!form || (headers.authorization !== undefined && !caller)) return undefined
     const address = clientAddress(request, options.trustedProxies)
-    const spent = options.limiter.takeHere(found.limits, address, caller?.clientId)
+    const spent = options.limiter.takeLocally(found.limits, address, caller?.clientId)
     if (!spent) return undefined
     const fields = fieldsOf(found.answer, form, caller !== undefined)
     return { route: found.route, spent, fields, text: textOf(form) }
@@ -118,12 +118,12 @@ function textOnce() {
 
 /** Names and values in turn, as Node sends them without looking at each again. */
 function fieldsOnce(origin: string) {
-  const ofEvery = { ...headersOfEveryAnswer(origin), ...READABLE_BY_ALL }
+  const ofEvery = { ...commonHeaders(origin), ...READABLE_BY_ALL }
   const made = {
     anonymous: new WeakMap<PreparedForm, string[]>(),
     known: new WeakMap<PreparedForm, string[]>(),
   }
-  return ({ type }: PreparedAnswer, form: PreparedForm, hasCaller: boolean): readonly string[] => {
+  return ({ type }: PreparedResponse, form: PreparedForm, hasCaller: boolean): readonly string[] => {
     const kept = hasCaller ? made.known : made.anonymous
     const fields =
       kept.get(form) ??

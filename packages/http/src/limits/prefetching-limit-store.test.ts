@@ -1,40 +1,40 @@
 import { describe, expect, test } from 'vitest'
 import { limitStoreContract } from './limit-store.contract.ts'
 import { type LimitPolicy, type LimitStore, memoryLimitStore } from './limit-store.ts'
-import { type SharedLimitStore, takeAhead } from './take-ahead.ts'
+import { prefetchingLimitStore, type SharedLimitStore } from './prefetching-limit-store.ts'
 
 const reads: LimitPolicy = { name: 'reads', quota: 200, windowSeconds: 60, batch: 10 }
 const BROKEN = new Error('the store is away')
 
-/** One store, and as many processes as are wanted that count with it. */
+/** A shared store, and any number of processes that count in it. */
 function start() {
   const clock = { at: Date.UTC(2026, 0, 1, 12) }
   const now = () => new Date(clock.at)
   const memory = memoryLimitStore(now)
-  const state = { asked: 0, broken: false }
+  const state = { calls: 0, broken: false }
   const shared: SharedLimitStore = {
     ...memory,
-    knownKey: () => undefined,
+    cachedDailyKey: () => undefined,
     async takeSome(key, policy, most, before) {
-      state.asked += 1
+      state.calls += 1
       if (state.broken) throw BROKEN
-      // In one step, as a store does.
+      // Atomically, as a real store counts.
       const counts = await Promise.all(times(most).map(() => memory.take(key, policy, before)))
       const taken = counts.filter(({ allowed }) => allowed)
       return { ...(taken.at(-1) ?? counts[0])!, taken: taken.length }
     },
   }
-  return { clock, state, process: () => takeAhead(shared, now), now, shared }
+  return { clock, state, process: () => prefetchingLimitStore(shared, now), now, shared }
 }
 
 const times = (count: number) => Array.from({ length: count })
-async function allowedOf(count: number, store: LimitStore, policy = reads): Promise<number> {
+async function countAllowed(count: number, store: LimitStore, policy = reads): Promise<number> {
   let allowed = 0
   for (const _ of times(count)) if ((await store.take('key', policy)).allowed) allowed += 1
   return allowed
 }
 
-limitStoreContract('a process that may take ahead, of policies without a batch,', async () => {
+limitStoreContract('a prefetching process, for policies without a batch,', async () => {
   const { clock, process } = start()
   return {
     store: process(),
@@ -47,14 +47,14 @@ limitStoreContract('a process that may take ahead, of policies without a batch,'
 })
 
 describe('a policy with a batch', () => {
-  test('allows one process the quota exactly, and asks the store a fraction as often', async () => {
+  test('allows one process exactly the quota, with far fewer calls to the store', async () => {
     const { state, process } = start()
-    expect(await allowedOf(210, process())).toBe(200)
-    // 1, 2, 4, 8, then ever eight more while two are left; and ten refusals.
-    expect(state.asked).toBeLessThan(45)
+    expect(await countAllowed(210, process())).toBe(200)
+    // Batches of 1, 2, 4, then 8 whenever two are left; and ten refusals.
+    expect(state.calls).toBeLessThan(45)
   })
 
-  test('in any window allows at most one batch more for each process, whatever comes when', async () => {
+  test('allows at most one batch above the quota for each process, in any window and at any pace', async () => {
     const { clock, process } = start()
     const taken: number[] = []
     const stores = [process(), process()]
@@ -71,36 +71,36 @@ describe('a policy with a batch', () => {
     expect(most).toBeLessThanOrEqual(200 + 2 * 10)
   })
 
-  test('never allows more processes together than the quota at one moment, and at most a batch each less', async () => {
+  test('allows several processes together at most the quota, and at least the quota less a batch for each', async () => {
     const { process } = start()
     const stores = times(4).map(() => process())
     let allowed = 0
-    for (const _ of times(200)) for (const store of stores) allowed += await allowedOf(1, store)
+    for (const _ of times(200)) for (const store of stores) allowed += await countAllowed(1, store)
     expect(allowed).toBeLessThanOrEqual(200)
     expect(allowed).toBeGreaterThanOrEqual(200 - 4 * 10)
   })
 
-  test('takes more before what it has is used up, so that who comes often need not wait', async () => {
+  test('fetches the next batch before the current one is used up, so that frequent callers never wait', async () => {
     const { state, process } = start()
     const store = process()
-    await allowedOf(30, store)
+    await countAllowed(30, store)
     for (let count = 0; count < 100; count += 1) {
-      const take = store.here?.offer('key', reads)
+      const take = store.local?.offer('key', reads)
       expect(take?.()).toMatchObject({ allowed: true })
-      // The store answers meanwhile.
-      await expect.poll(() => store.here?.offer('key', reads)).toBeDefined()
+      // The store replies in the meantime.
+      await expect.poll(() => store.local?.offer('key', reads)).toBeDefined()
     }
-    expect(state.asked).toBeLessThan(30)
+    expect(state.calls).toBeLessThan(30)
   })
 
-  test('counts whoever asks seldom exactly', async () => {
+  test('counts infrequent callers exactly', async () => {
     const { process, shared } = start()
     const store = process()
     await store.take('key', reads)
     expect(await shared.take('key', reads)).toMatchObject({ remaining: 198 })
   })
 
-  test('announces what is left, and less with each request', async () => {
+  test('reports one less of the quota with each request', async () => {
     const { process } = start()
     const store = process()
     const remaining = []
@@ -108,40 +108,40 @@ describe('a policy with a batch', () => {
     expect(remaining).toEqual(times(40).map((_, index) => 199 - index))
   })
 
-  test('asks the store once at a time, however many ask at once, and for a refusal once for all of them', async () => {
+  test('has one call to the store in flight, and shares a refusal among the requests that wait', async () => {
     const { state, process } = start()
     const store = process()
     const counts = await Promise.all(times(250).map(() => store.take('key', reads)))
     expect(counts.filter(({ allowed }) => allowed)).toHaveLength(200)
-    expect(state.asked).toBeLessThan(30)
+    expect(state.calls).toBeLessThan(30)
   })
 
-  test('takes nothing ahead where a batch would be more than a tenth of the quota', async () => {
+  test('prefetches nothing if a batch would be more than a tenth of the quota', async () => {
     const { state, process } = start()
-    expect(await allowedOf(12, process(), { ...reads, quota: 9 })).toBe(9)
-    expect(state.asked).toBe(12)
+    expect(await countAllowed(12, process(), { ...reads, quota: 9 })).toBe(9)
+    expect(state.calls).toBe(12)
   })
 
-  test('forgets what it took ahead when the store has forgotten it', async () => {
+  test('drops a batch when the store stops counting it', async () => {
     const { clock, process } = start()
     const store = process()
-    await allowedOf(20, store)
+    await countAllowed(20, store)
     clock.at += 60_000
     expect(await store.take('key', reads)).toMatchObject({ allowed: true, remaining: 199 })
   })
 
-  test('fails as the store fails, and goes on with what it took', async () => {
+  test('uses up its batch while the store fails, then reports the failure', async () => {
     const { state, process } = start()
     const store = process()
-    await allowedOf(20, store)
+    await countAllowed(20, store)
     state.broken = true
-    let answered = 0
+    let taken = 0
     await expect(
       (async () => {
-        for (; answered < 100; answered += 1) await store.take('key', reads)
+        for (; taken < 100; taken += 1) await store.take('key', reads)
       })(),
     ).rejects.toBe(BROKEN)
-    expect(answered).toBeLessThanOrEqual(10)
+    expect(taken).toBeLessThanOrEqual(10)
     state.broken = false
     expect((await store.take('key', reads)).allowed).toBe(true)
   })

@@ -1,14 +1,14 @@
 /** Too many wait for a database that serves nobody; `isUnavailable` knows it. */
-export class TooManyWaiting extends Error {
-  override readonly name = 'TooManyWaiting'
+export class ConnectionQueueFullError extends Error {
+  override readonly name = 'ConnectionQueueFullError'
 }
 
 /** Who may use one of some places, and who waits for one, in the order in which they came. */
-interface WaitingLine {
+interface ConnectionQueue {
   /**
    * Runs `use` once a place is free.
    *
-   * @throws what `use` throws; an Error after `waitMs` without a place; {@link TooManyWaiting} at once
+   * @throws what `use` throws; an Error after `waitMs` without a place; {@link ConnectionQueueFullError} at once
    */
   pass<T>(use: () => Promise<T>): Promise<T>
   /**
@@ -33,7 +33,7 @@ interface Waiter {
   turnAway(error: Error): void
 }
 
-const tooMany = () => new TooManyWaiting('too many wait for a database connection')
+const tooMany = () => new ConnectionQueueFullError('too many wait for a database connection')
 
 function waitIn(line: Set<Waiter>, waitMs: number, onLate: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -67,10 +67,10 @@ function waitIn(line: Set<Waiter>, waitMs: number, onLate: () => void): Promise<
  *
  * @param options.isServed whether a failure of `use` shows that the database works
  */
-export function waitingLine(
+export function connectionQueue(
   places: number,
   options: { waitMs: number; isServed(error: unknown): boolean },
-): WaitingLine {
+): ConnectionQueue {
   const most = WAIT_FOR_EACH * places
   const line = new Set<Waiter>()
   let free = places

@@ -4,7 +4,7 @@ import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
 
 /** A public answer that is made once and sent many times. */
-export interface PreparedAnswer {
+export interface PreparedResponse {
   /** `Content-Type`, sent exactly so. */
   readonly type: string
   /** The forms that `Accept-Encoding` chooses among, the smallest first; the last is the plain one. */
@@ -31,7 +31,7 @@ function brotli(plain: Buffer): Buffer {
 }
 
 /** Makes the bytes, their compressed forms where those are smaller, and the tags. */
-export function prepareAnswer(type: string, content: string): PreparedAnswer {
+export function prepareResponse(type: string, content: string): PreparedResponse {
   const plain = Buffer.from(content)
   const tag = tagOf(plain)
   const compressed: PreparedForm[] = [
@@ -43,10 +43,10 @@ export function prepareAnswer(type: string, content: string): PreparedAnswer {
 }
 
 /** Prepares at the first request for each `key`; what is made lives as long as its key. */
-export function preparedOnce<Key extends object>(
-  make: (key: Key) => PreparedAnswer,
-): (key: Key) => PreparedAnswer {
-  const made = new WeakMap<Key, PreparedAnswer>()
+export function prepareOnce<Key extends object>(
+  make: (key: Key) => PreparedResponse,
+): (key: Key) => PreparedResponse {
+  const made = new WeakMap<Key, PreparedResponse>()
   return (key) => {
     const known = made.get(key) ?? make(key)
     made.set(key, known)
@@ -72,7 +72,7 @@ function acceptedCodings(ctx: Context): ReadonlySet<string> {
 }
 
 /** The form that is sent for an `Accept-Encoding` that was read before; else undefined. */
-export function knownForm({ forms }: PreparedAnswer, acceptEncoding = ''): PreparedForm | undefined {
+export function knownForm({ forms }: PreparedResponse, acceptEncoding = ''): PreparedForm | undefined {
   const accepted = CODINGS.get(acceptEncoding)
   return accepted && forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
 }
@@ -82,7 +82,7 @@ export function knownForm({ forms }: PreparedAnswer, acceptEncoding = ''): Prepa
  *
  * @returns its tag
  */
-export function putPrepared(ctx: Context, { forms }: PreparedAnswer): string {
+export function setPreparedBody(ctx: Context, { forms }: PreparedResponse): string {
   const accepted = acceptedCodings(ctx)
   const form = forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
   if (!form) throw new Error('a prepared answer has no plain form')

@@ -3,7 +3,7 @@ import type { Context } from 'koa'
 import { describe, expect, test } from 'vitest'
 import { converse, head } from '../../test/raw-http.ts'
 import { ORIGIN, startService } from '../../test/start-service.ts'
-import type { ErrorForm } from './answer-errors.ts'
+import type { ErrorForm } from './handle-errors.ts'
 import { Problem, type ProblemDocument } from './problem.ts'
 import { PROBLEM_CODES, problemKind } from './problems.ts'
 
@@ -13,7 +13,7 @@ const SECRET = 'canary-7f3a'
 const failing = (fail: (ctx: Context) => unknown, form: ErrorForm = 'problem') =>
   startService({
     errors: {
-      formOf: () => form,
+      errorForm: () => form,
       isUnavailable: (thrown) => thrown instanceof RangeError,
       page: ({ title, code }: ProblemDocument) => `<h1>${title} (${code})</h1>`,
     },

@@ -1,7 +1,7 @@
 import { DAY_MS } from '@plainpath/domain'
 import { expect, test } from 'vitest'
 import { type LimitPolicy, memoryLimitStore } from './limit-store.ts'
-import { takeHere } from './limiter.ts'
+import { takeLocally } from './limiter.ts'
 
 const NOON = Date.UTC(2026, 10, 22, 12)
 const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
@@ -12,15 +12,18 @@ function start() {
   const now = () => new Date(clock.at)
   const store = memoryLimitStore(now)
   const offered: string[] = []
-  const { key, offer } = store.here
-  const here = { key, offer: (hash: string, of: LimitPolicy) => (offered.push(hash), offer(hash, of)) }
-  return { clock, offered, take: takeHere({ store: { ...store, here }, factor: 1, now }) }
+  const { cachedDailyKey, offer } = store.local
+  const local = {
+    cachedDailyKey,
+    offer: (hash: string, of: LimitPolicy) => (offered.push(hash), offer(hash, of)),
+  }
+  return { clock, offered, take: takeLocally({ store: { ...store, local }, factor: 1, now }) }
 }
 
 const remaining = (states: ReturnType<ReturnType<typeof start>['take']>) =>
   states?.map((state) => [state.policy.name, state.remaining])
 
-test('who comes again is counted in the same places, and nobody else is', () => {
+test('counts a returning caller under the same keys, and no other caller under them', () => {
   const { take } = start()
   const ask = (address: string, clientId?: string) => remaining(take(limits, address, clientId))
   expect(ask('203.0.113.7')).toEqual([
@@ -34,17 +37,17 @@ test('who comes again is counted in the same places, and nobody else is', () => 
     ['one', 2],
   ])
   expect(ask('203.0.113.7', 'agt_b')?.at(-1)).toEqual(['one', 2])
-  // A client is one wherever it asks from.
+  // A client has the same count from every address.
   expect(ask('203.0.113.9', 'agt_a')?.at(-1)).toEqual(['one', 1])
 })
 
-test('another route has its own limits for the same caller', () => {
+test('applies the limits of each route to the same caller', () => {
   const { take } = start()
   take(limits, '203.0.113.7')
   expect(remaining(take({ address: [policy('other', 9)] }, '203.0.113.7'))).toEqual([['other', 8]])
 })
 
-test('the next day nobody is counted under what they were counted under', () => {
+test('counts nobody under a key of the day before', () => {
   const { clock, offered, take } = start()
   take(limits, '203.0.113.7', 'agt_a')
   clock.at += DAY_MS
@@ -53,7 +56,7 @@ test('the next day nobody is counted under what they were counted under', () => 
   expect(new Set(offered)).toHaveLength(4)
 })
 
-test('what one policy refuses takes nothing from another', () => {
+test('counts nothing against a policy when another policy refuses', () => {
   const { take } = start()
   for (const _ of [1, 2, 3]) expect(take(limits, '2001:db8::1', 'agt_a')).toBeDefined()
   expect(take(limits, '2001:db8::1', 'agt_a')).toBeUndefined()

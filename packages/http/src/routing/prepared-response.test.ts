@@ -3,13 +3,13 @@ import { brotliDecompressSync, gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
-import { prepareAnswer, preparedOnce } from './prepared-answer.ts'
+import { prepareOnce, prepareResponse } from './prepared-response.ts'
 import { defineRoute } from './route.ts'
 
 const TEXT = 'A guide says the same thing for everybody. '.repeat(40)
 const TYPE = 'text/plain; charset=utf-8'
 const route = (path: `/${string}`, content: string) => {
-  const prepared = prepareAnswer(TYPE, content)
+  const prepared = prepareResponse(TYPE, content)
   return defineRoute({
     ...{ method: 'get', path, operationId: path, summary: '', access: 'public', limits: {}, cache: 'public' },
     responses: { 200: z.string() },
@@ -92,9 +92,9 @@ test('what does not get smaller is sent plain', async () => {
 
 test('is made once for a key', () => {
   let made = 0
-  const prepared = preparedOnce<{ text: string }>(({ text }) => {
+  const prepared = prepareOnce<{ text: string }>(({ text }) => {
     made += 1
-    return prepareAnswer(TYPE, text)
+    return prepareResponse(TYPE, text)
   })
   const [key, other] = [{ text: 'a' }, { text: 'a' }]
   expect(prepared(key)).toBe(prepared(key))

@@ -1,0 +1,40 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { formatRevocation, parseNotification, type Revocation } from './notification.ts'
+
+const word = fc.stringMatching(/^[\w-]{1,50}$/)
+const revocations: fc.Arbitrary<Revocation> = fc.oneof(
+  fc.record({ kind: fc.constant('token' as const), hash: word }),
+  fc.record({ kind: fc.constant('client' as const), id: word }),
+  fc.constant({ kind: 'everything' as const }),
+)
+
+test('parses a notification as it was formatted', () => {
+  fc.assert(
+    fc.property(word, fc.nat(), revocations, (mark, number, revoked) => {
+      expect(parseNotification(`${mark} ${number} ${formatRevocation(revoked)}`)).toEqual({
+        mark,
+        number,
+        revoked,
+      })
+    }),
+  )
+})
+
+test.for(['scope guides:read', 'token', 'token two words', 'Token a', 'everything else'])(
+  'treats the unknown revocation %o as one of everything',
+  (names) => {
+    expect(parseNotification(`mark 3 ${names}`)).toEqual({
+      mark: 'mark',
+      number: 3,
+      revoked: { kind: 'everything' },
+    })
+  },
+)
+
+test.for(['', 'mark', 'mark 3', 'mark 3 ', 'mark x everything', 'mark -1 everything', 'mark 1.5 everything'])(
+  'ignores %o, which is not a notification',
+  (text) => {
+    expect(parseNotification(text)).toBeUndefined()
+  },
+)
