@@ -85,7 +85,7 @@ beforeAll(async () => {
     await startApp({
       ...{ app: 'auth', number: 3, folder, ports: { public: open, operations, internal } },
       env: { ...stack.env, AUTH_DATABASE_URL: 'postgresql://nobody@127.0.0.1:9/none' },
-      readyLine: '"msg":"waits for what it cannot start without"',
+      readyLine: '"msg":"the app waits for its startup dependencies"',
     }),
   )
   const apps = { auth: [...stack.auth, waiting], resource: stack.resource }

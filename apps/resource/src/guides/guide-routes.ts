@@ -49,11 +49,11 @@ function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everythi
   const beforeSlug = `${LIST.path}/`
   return (target: string, accept = ''): FastPathResponse | undefined => {
     if (target === LIST.path)
-      return { route: LIST.path, limits: LIST.limits, answer: everything(guides.current()) }
+      return { route: LIST.path, limits: LIST.limits, response: everything(guides.current()) }
     const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))
     const representation = plainlyAccepted(accept)
     if (!guide || !representation) return undefined
-    return { route: GUIDE.path, limits: GUIDE.limits, answer: representation(guide) }
+    return { route: GUIDE.path, limits: GUIDE.limits, response: representation(guide) }
   }
 }
 

@@ -1,4 +1,4 @@
-/** An error as it may be logged: kind, code, place and cause, its text freed of what could be somebody's data. */
+/** An error in a form that may be logged: name, code, stack frames and cause, with personal data and secrets redacted. */
 interface ErrorDescription {
   readonly name: string
   readonly message: string
@@ -7,7 +7,7 @@ interface ErrorDescription {
   readonly cause?: ErrorDescription
 }
 
-/** From the first quote to the last: what is quoted may hold quotes itself, as JSON does. An apostrophe opens nothing. */
+/** From the first quote to the last, since quoted text may contain quotes, as JSON does. An apostrophe within a word is no quote. */
 const QUOTED = [/".*"|".*/gs, /(?<!\w)'.*'|(?<!\w)'.*/gs]
 const PRIVATE = [
   /[^\s@<>]+@[^\s@<>]+/g,
@@ -16,25 +16,26 @@ const PRIVATE = [
   /\b\w+:\/\/\S+/g,
   /[A-Za-z0-9_-]{40,}/g,
 ]
-/** The patterns of PRIVATE take quadratic time, so they see no more than this. */
-const MAX_SCRUBBED = 1_000
+/** The patterns of PRIVATE take quadratic time, so they get no more than this many characters. */
+const MAX_REDACTED = 1_000
 const MAX_MESSAGE = 500
 const MAX_FRAMES = 6
 const MAX_CAUSES = 4
 
-/** Drivers quote input in their messages, so quoted parts, addresses, credentials and URLs are cut out. */
-function scrub(text: string): string {
-  const cut = (left: string, pattern: RegExp) => left.replaceAll(pattern, '[…]')
-  return PRIVATE.reduce(cut, QUOTED.reduce(cut, text).slice(0, MAX_SCRUBBED)).slice(0, MAX_MESSAGE)
+/** Redacts quoted parts, addresses, credentials and URLs, since drivers quote their input in error messages. */
+function redact(text: string): string {
+  const replace = (left: string, pattern: RegExp) => left.replaceAll(pattern, '[…]')
+  return PRIVATE.reduce(replace, QUOTED.reduce(replace, text).slice(0, MAX_REDACTED)).slice(0, MAX_MESSAGE)
 }
 
+/** Describes anything that was thrown, with up to four causes. */
 export function describeError(thrown: unknown, depth = 0): ErrorDescription {
   if (!(thrown instanceof Error)) return { name: typeof thrown, message: 'not an Error' }
   const { code } = thrown as { code?: unknown }
   const at = frames(thrown)
   return {
     name: thrown.name,
-    message: scrub(thrown.message),
+    message: redact(thrown.message),
     ...(typeof code === 'string' && { code }),
     ...(at && { at }),
     ...(thrown.cause !== undefined &&
@@ -42,7 +43,7 @@ export function describeError(thrown: unknown, depth = 0): ErrorDescription {
   }
 }
 
-/** The stack begins with the message, which must not pass for a frame. */
+/** Returns the frames after the message, with which a stack begins: a line of the message must not pass for a frame. */
 function frames({ stack = '', message }: Error): string {
   const start = stack.indexOf(message)
   return (start < 0 ? '' : stack.slice(start + message.length))

@@ -1,22 +1,21 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from './log.ts'
 
-/** How long failures that are the same wait to be logged together. */
-const TOGETHER_MS = 10_000
+/** Repetitions within this time are logged as one line. */
+const GROUPED_MS = 10_000
 const MOST_KINDS = 100
 
 interface Failure {
   readonly request_id: string
   readonly code: string
-  /** Logged as `describeError` gives it. */
+  /** Logged as `describeError` returns it. */
   readonly error: unknown
 }
 
 /**
- * Logs a failure at once. Those that follow within ten seconds and are the same, by code, kind and text of the error and
- * its causes, are logged as one line with their number, so that a store that is away does not fill the log.
- *
- * @returns logs a failure under a title
+ * Creates a function that logs a failure at once, and its repetitions within the next ten seconds as one line with their
+ * number, so that a store that is down does not fill the log. Failures are the same if title, code, and the names and
+ * messages of the error and its causes are.
  */
 export function failureLog(log: Pick<Log, 'error'>): (title: string, failure: Failure) => void {
   const repeats = new LRUCache<string, { count: number; end(): void }>({
@@ -24,14 +23,14 @@ export function failureLog(log: Pick<Log, 'error'>): (title: string, failure: Fa
     dispose: (repeated) => repeated.end(),
   })
   return (title, failure) => {
-    const key = [title, failure.code, ...textsOf(failure.error)].join('\n')
-    const known = repeats.get(key)
-    if (known) {
-      known.count += 1
+    const key = [title, failure.code, ...errorTexts(failure.error)].join('\n')
+    const earlier = repeats.get(key)
+    if (earlier) {
+      earlier.count += 1
       return
     }
     log.error(title, { ...failure })
-    const timer = setTimeout(() => repeats.delete(key), TOGETHER_MS).unref()
+    const timer = setTimeout(() => repeats.delete(key), GROUPED_MS).unref()
     const repeated = {
       count: 0,
       end() {
@@ -46,7 +45,7 @@ export function failureLog(log: Pick<Log, 'error'>): (title: string, failure: Fa
 
 const MAX_CAUSES = 4
 
-function textsOf(error: unknown, depth = 0): string[] {
+function errorTexts(error: unknown, depth = 0): string[] {
   if (!(error instanceof Error) || depth > MAX_CAUSES) return [typeof error]
-  return [error.name, error.message, ...textsOf(error.cause, depth + 1)]
+  return [error.name, error.message, ...errorTexts(error.cause, depth + 1)]
 }

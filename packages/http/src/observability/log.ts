@@ -7,20 +7,22 @@ import { describeError } from './describe-error.ts'
 
 export type LogFields = Readonly<Record<string, unknown>>
 
-/** One JSON object a line. Fields are names, numbers and our own ids: never an address, a token or a query string. */
+/** Writes one JSON object per line. Fields are names, numbers and our own ids: never an address, a token or a query string. */
 export interface Log {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
   error(message: string, fields?: LogFields): void
-  /** Somebody watches it: reads are told one by one, and not only those that say something. */
+  /** A person watches the log, so every read is logged and not only a sample. */
   readonly logsEveryRead?: true
-  /** Resolves once all that was said is written, or after a bound; absent where nothing waits to be. */
+  /** Resolves when all lines are written, or after a time limit. Absent from a log that writes at once. */
   flush?(): Promise<void>
 }
 
 /**
- * @param write takes one line; standard output when absent, for which no request waits: where nobody reads it, lines are
- *   dropped, and how many is said when somebody does
+ * Creates the log of a process.
+ *
+ * @param options.write receives one line; standard output when absent. No request waits for standard output: lines are dropped
+ *   while nobody reads it, and their number is logged afterwards.
  */
 export function createLog(options: { service: string; level?: string; write?: (line: string) => void }): Log {
   const output: Pick<StandardOutput, 'write'> & Partial<StandardOutput> = options.write
@@ -45,26 +47,26 @@ export function createLog(options: { service: string; level?: string; write?: (l
   return { info: at('info'), warn: at('warn'), error: at('error'), ...(flush && { flush }) }
 }
 
-/** What may wait for whoever reads standard output; what is more is dropped, and counted. */
+/** Lines may wait for the reader of standard output up to this size. Further lines are dropped and counted. */
 const MOST_WAITING_BYTES = 1024 * 1024
-/** Lines are written together, since each write is work for two threads: whichever of these comes first. */
+/** Lines are written in batches, since each write is work for two threads. Whichever of these limits is reached first. */
 const WRITTEN_BYTES = 8 * 1024
 const WRITTEN_AFTER_MS = 50
 const FLUSH_MS = 1_000
 
 interface StandardOutput {
   write(line: string): void
-  /** Resolves once all lines are written, and after a second when nobody reads them. */
+  /** Resolves when all lines are written, or after a second if nobody reads them. */
   flush(): Promise<void>
 }
 
 /**
- * Writes lines to standard output, for which nobody waits. A process that ends, however it comes to that, writes what is
- * left; one that is killed at once loses the lines of the last 50 ms.
+ * Writes lines to standard output without blocking. A process that exits writes the remaining lines; one that is killed
+ * with SIGKILL loses those of the last 50 ms.
  *
- * @param tellDropped told how many lines were dropped, once there is room again
+ * @param onDropped called with the number of dropped lines once there is room again
  */
-function standardOutput(tellDropped: (lines: number) => void): StandardOutput {
+function standardOutput(onDropped: (lines: number) => void): StandardOutput {
   const bounds = { minLength: WRITTEN_BYTES, maxLength: MOST_WAITING_BYTES }
   const output = pino.destination({ fd: 1, sync: false, ...bounds })
   let waitingBytes = 0
@@ -77,7 +79,7 @@ function standardOutput(tellDropped: (lines: number) => void): StandardOutput {
     }, WRITTEN_AFTER_MS).unref()
   }
   const { flushSync } = output
-  // Such as a disk that is full: unheard, it would end the process, which would then wait for the disk for good.
+  // For example a full disk. Unhandled, the error would end the process, and its last flush would wait for the disk for ever.
   output.on('error', () => {
     output.flushSync = () => undefined
   })
@@ -90,12 +92,12 @@ function standardOutput(tellDropped: (lines: number) => void): StandardOutput {
     dropped += 1
   })
   output.on('drain', () => {
-    // What came while the last lines were being written.
+    // Lines that arrived while the last ones were being written.
     if (waitingBytes > 0) writeSoon()
     if (dropped === 0) return
     const lines = dropped
     dropped = 0
-    tellDropped(lines)
+    onDropped(lines)
   })
   output.on('close', () => clearTimeout(timer))
   return {
@@ -115,21 +117,21 @@ function standardOutput(tellDropped: (lines: number) => void): StandardOutput {
 }
 
 /**
- * What each line of a log says. What is before the object is passed over, as the names of pods that some readers of logs
- * put there, and so are lines without one.
+ * Reads the JSON object of each line of a log. Skips lines without an object, and text before the object, such as the pod
+ * names that some log readers add.
  *
- * @param file its path, or `-` for standard input
+ * @param file the path, or `-` for standard input
  * @throws {Error} of the file system
  */
 export async function* readLog(file: string): AsyncGenerator<object> {
   const lines = file === '-' ? createInterface({ input: process.stdin }) : (await open(file)).readLines()
   for await (const line of lines) {
-    const said = objectIn(line)
-    if (said) yield said
+    const object = parseObject(line)
+    if (object) yield object
   }
 }
 
-function objectIn(line: string): object | undefined {
+function parseObject(line: string): object | undefined {
   const from = line.indexOf('{')
   if (from < 0) return undefined
   try {

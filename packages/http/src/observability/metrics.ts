@@ -1,23 +1,23 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** What is counted for every app. Labels are route patterns, statuses and policy names: never what a client sent. */
+/** The metrics of an app. Labels are route patterns, statuses and policy names, never a value that a client sent. */
 export interface Metrics {
   readonly registry: Registry
   answered(answer: { method: string; route: string; status: number; seconds: number }): void
   limited(policy: string, decision: Decision): void
   /** How far the clock of this machine is ahead of the database's, in seconds. */
   clockSkew(seconds: number): void
-  /** Says that `sweep` erased what is over, or that it begins: it is expected to go on from then. */
+  /** Records a successful run of `sweep`. Called once at the start too, so that the first run can be overdue. */
   swept(sweep: string): void
-  /** A gauge of the app's own; setting it forgets its values for other labels. */
+  /** Creates a gauge. Setting it removes its values for other labels. */
   gauge(name: string, help: string, labels?: readonly string[]): (value: number, labels?: Labels) => void
-  /** A counter of the app's own. */
+  /** Creates a counter. */
   counter(name: string, help: string, labels?: readonly string[]): (labels?: Labels) => void
-  /** Counters of one label. Those of `values` stand at 0 until they are counted. */
+  /** Creates a counter with one label. Its `values` start at 0, so that they are exported before they are first counted. */
   counters(name: string, help: string, label: string, values?: readonly string[]): (value: string) => void
-  /** A histogram of the app's own. @param buckets upper bounds, rising */
+  /** Creates a histogram. @param buckets upper bounds, rising */
   histogram(name: string, help: string, buckets: readonly number[]): (value: number) => void
-  /** A gauge that is read when it is scraped, under each value of one label. */
+  /** Creates a gauge that is read at each scrape, once for each value of one label. */
   sampled(name: string, help: string, label: string, read: () => Readonly<Record<string, number>>): void
 }
 
@@ -91,8 +91,8 @@ export function createMetrics(service: string): Metrics {
 type Decision = 'allowed' | 'refused' | 'uncounted'
 
 /**
- * Counts what rate limits decide, here, and tells the library when it is asked: it makes a text of the labels for each
- * count, and of these there are two or three for every request.
+ * Counts the decisions of rate limits in a map that is read at each scrape. The library would serialise the labels for
+ * each count, two or three times per request.
  */
 function limitDecisions(registry: Registry): (policy: string, decision: Decision) => void {
   const decided = new Map<string, Record<Decision, number>>()
@@ -113,7 +113,7 @@ function limitDecisions(registry: Registry): (policy: string, decision: Decision
   }
 }
 
-/** A counter that somebody else counts. @param counter.read gives what it stands at, under its labels, when it is scraped */
+/** Registers a counter whose values are kept elsewhere. @param counter.read returns them at each scrape */
 function talliedCounter(
   registry: Registry,
   counter: {
@@ -138,23 +138,23 @@ function talliedCounter(
   )
 }
 
-/** How a pool of connections is used now. */
+/** The current use of a connection pool. */
 interface PoolUsage {
-  /** Connections that work for somebody. */
+  /** Connections in use. */
   readonly inUse: number
   readonly idle: number
-  /** Those who wait for a connection. */
+  /** Requests that wait for a connection. */
   readonly waiting: number
-  /** Those who were turned away, since the pool was opened: too many waited. */
+  /** Requests refused because the queue was full, since the pool was opened. */
   readonly shed: number
-  /** Those whom the server did not serve, since the pool was opened. */
+  /** Requests that failed because the server did not respond, since the pool was opened. */
   readonly failed: number
   readonly max: number
 }
 
 /**
- * `database_pool`: connections in use and idle, who waits for one, and how many there may be; `database_shed_total`, who
- * was turned away since too many waited; and `database_failures_total`, who was not served otherwise.
+ * Registers the metrics of a pool: `database_pool` (connections in use and idle, waiting requests, the maximum),
+ * `database_shed_total` (requests refused because the queue was full) and `database_failures_total` (other failures).
  */
 export function poolMetrics(
   metrics: Pick<Metrics, 'registry' | 'sampled'>,

@@ -6,11 +6,11 @@ import { METHODS } from '../request/request-context.ts'
 
 export interface TraceRequestsOptions {
   readonly tracing: Tracing
-  /** Whose `traceparent` is gone on with; that of anybody else is as if it were not there. */
+  /** Senders whose `traceparent` is continued; that of any other is ignored. */
   readonly continues: TrustedProxies
 }
 
-/** A span for each request, named by its route. Register it before all else, so that every log line has its trace. */
+/** Creates a span for each request, named after its route. Register it first, so that every log line has the trace id. */
 export function traceRequests(options: TraceRequestsOptions): Middleware {
   return async (ctx, next) => {
     const { span, answered } = begin(options, ctx.req)
@@ -23,15 +23,15 @@ export function traceRequests(options: TraceRequestsOptions): Middleware {
   }
 }
 
-/** The same for what is answered at once. */
-export function traceAnswer(
+/** Creates a span for a response that is sent synchronously. */
+export function traceResponse(
   options: TraceRequestsOptions,
   request: IncomingMessage,
-  { give, ...answer }: AnsweredRequest & { give(): void },
+  { send, ...answer }: AnsweredRequest & { send(): void },
 ): void {
   const { span, answered } = begin(options, request)
   try {
-    runUnder(span, give)
+    runUnder(span, send)
   } finally {
     answered(answer)
   }

@@ -3,9 +3,14 @@ import { failureLog } from '../observability/failure-log.ts'
 import type { Log } from '../observability/log.ts'
 import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDocument } from './problem.ts'
 
+/*
+ * The central error handler: turns everything that middleware and routes throw into a response and a log line. It decides
+ * neither what is an error nor its code: routes throw a `Problem` (`problem.ts`), whose kinds are in `problems.ts`.
+ */
+
 /**
- * How a failure is written: `problem` RFC 9457; `agent` the same with `error` and `error_description`;
- * `oauth` RFC 6749 §5.2; `page` as `problem`, or as a page for a browser that asks for HTML.
+ * The format of an error response. `problem`: RFC 9457; `agent`: the same with `error` and `error_description`;
+ * `oauth`: RFC 6749 §5.2; `page`: HTML for a browser that accepts it, else as `problem`.
  */
 export type ErrorForm = 'problem' | 'agent' | 'oauth' | 'page'
 
@@ -13,18 +18,25 @@ export interface HandleErrorsOptions {
   origin: string
   log: Log
   errorForm(path: string): ErrorForm
-  /** True for failures of a store or a peer: 503 instead of 500. */
+  /** True for failures of a store or of the other app, which become 503 instead of 500. */
   isUnavailable?(thrown: unknown): boolean
-  /** Writes the form `page`; without it people get the problem as JSON too. */
+  /** Renders the format `page`; without it browsers also get JSON. */
   page?(problem: ProblemDocument): string
 }
 
-/** Headers that describe what would have been answered. */
-const OF_THE_ANSWER = ['etag', 'last-modified', 'location', 'content-encoding', 'content-disposition', 'link']
+/** Headers of the response that the error replaces. */
+const CONTENT_HEADERS = [
+  'etag',
+  'last-modified',
+  'location',
+  'content-encoding',
+  'content-disposition',
+  'link',
+]
 
 /**
- * The only place that turns a failure into a response. Register it right after the request context. What nobody
- * answered is `not-found`, unless `ctx.respond` is false because somebody wrote to the response directly.
+ * Creates the middleware that responds to errors. Register it right after the request context. A request that no middleware
+ * responded to is `not-found`, unless `ctx.respond` is false because a library wrote to the response directly.
  */
 export function handleErrors(options: HandleErrorsOptions): Middleware {
   const logFailure = failureLog(options.log)
@@ -33,18 +45,18 @@ export function handleErrors(options: HandleErrorsOptions): Middleware {
       await next()
       if (ctx.status === 404 && ctx.body == null && ctx.respond !== false) throw new Problem('not-found')
     } catch (thrown) {
-      answer(ctx, asProblem(thrown, options), { ...options, logFailure })
+      respond(ctx, toProblem(thrown, options), { ...options, logFailure })
     }
   }
 }
 
-function asProblem(thrown: unknown, options: HandleErrorsOptions): Problem {
+function toProblem(thrown: unknown, options: HandleErrorsOptions): Problem {
   if (thrown instanceof Problem) return thrown
   if (options.isUnavailable?.(thrown)) return new Problem('unavailable', { cause: thrown })
   return new Problem('internal-error', { cause: thrown })
 }
 
-function answer(
+function respond(
   ctx: Context,
   problem: Problem,
   options: HandleErrorsOptions & { logFailure: ReturnType<typeof failureLog> },
@@ -58,14 +70,14 @@ function answer(
     const { code, cause: error } = problem
     options.logFailure(document.title, { request_id: document.request_id, code, error })
   }
-  // Half an answer cannot be taken back; cutting the connection tells the client that it is not whole.
+  // A response that was sent in part cannot be taken back; closing the connection shows the client that it is incomplete.
   if (ctx.headerSent) return void ctx.res.destroy()
   ctx.respond = true
-  for (const name of OF_THE_ANSWER) ctx.remove(name)
+  for (const name of CONTENT_HEADERS) ctx.remove(name)
   ctx.set({
     'cache-control': 'no-store',
     ...(document.status === 503 && { 'retry-after': '2' }),
-    // What is left of the body is not read, so nothing may follow it.
+    // The rest of the body is not read, so no other request may follow it.
     ...(document.status === 413 && { connection: 'close' }),
     ...problem.options.headers,
   })

@@ -7,7 +7,7 @@ export interface InputMistake {
 }
 
 interface ProblemOptions {
-  /** Sent to the caller: what is wrong and what to do next. Never put internals here; those belong in `cause`. */
+  /** Sent to the caller: what is wrong and what to do next. Internals belong in `cause`. */
   readonly detail?: string
   readonly errors?: readonly InputMistake[]
   readonly headers?: Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ interface ProblemOptions {
   readonly cause?: unknown
 }
 
-/** Thrown at the edge only, to leave Koa with an answer. Domain code returns a `Result` instead. */
+/** An error with a response. Thrown in HTTP code only; domain code returns a `Result` instead. */
 export class Problem extends Error {
   override readonly name = 'Problem'
   readonly code: ProblemCode
@@ -43,8 +43,10 @@ export interface ProblemDocument {
   readonly [extension: string]: unknown
 }
 
+/** The URL of the page that explains a problem. */
 export const problemUrl = (origin: string, code: ProblemCode) => `${origin}/problems/${code}`
 
+/** Creates the body of an error response. Without a `detail` it has the meaning and the remedy of the problem's code. */
 export function problemDocument(
   problem: Problem,
   at: { origin: string; path: string; requestId: string },
@@ -64,16 +66,16 @@ export function problemDocument(
   }
 }
 
-/** A path as RFC 3986 has it: clients may send other characters, which HTTP gives us as one character a byte. */
+/** Percent-encodes characters that RFC 3986 does not allow in a path. Node passes the bytes of a path as one character each. */
 const uriPath = (path: string) =>
   path.replaceAll(/%(?![0-9A-Fa-f]{2})|[^\w~.\-!$&'()*+,;=:@/%]/g, (character) => {
     const byte = character.charCodeAt(0).toString(16).toUpperCase()
     return `%${byte.padStart(2, '0')}`
   })
 
-/** RFC 6749 §5.2: the error member of a problem, for OAuth endpoints. */
+/** The `error` member of a problem for OAuth endpoints (RFC 6749 §5.2). */
 export const oauthError = (code: ProblemCode) => problemKind(code).oauth ?? 'invalid_request'
 
-/** RFC 6749 §5.2 allows only printable ASCII without `"` and `\` in error_description. */
+/** Replaces what `error_description` must not contain: all but printable ASCII without `"` and `\` (RFC 6749 §5.2). */
 export const oauthDescription = (text: string) =>
   text.replaceAll(/["\\]/g, "'").replaceAll(/[^\x20-\x7E]/g, '?')

@@ -15,10 +15,10 @@ function waiting(options: Partial<OpenWhenReadyOptions<string>> = {}) {
     log: createLog({ service: 'test', write: (line) => logged.push(line) }),
     ...options,
   })
-  return { stores, stop, app, logged, opened: app.openAtLast(stop.signal) }
+  return { stores, stop, app, logged, opened: app.open(stop.signal) }
 }
 
-test('it says what is waited for, once, and opens when that is there', async () => {
+test('logs each missing dependency once, and opens when all are available', async () => {
   const { stores, app, logged, opened } = waiting()
   await expect
     .poll(() => app.readiness.check())
@@ -39,13 +39,13 @@ test('it says what is waited for, once, and opens when that is there', async () 
   ])
 })
 
-test('with all there it opens at once, and says nothing', async () => {
+test('opens at once and logs nothing when no dependency is missing', async () => {
   const { logged, opened } = waiting({ startupDependencies: {} })
   expect(await opened).toBe('opened')
   expect(logged).toEqual([])
 })
 
-test('what goes away while it opens is waited for; a fault of ours is thrown', async () => {
+test('tries again after a transient error of open, and throws any other', async () => {
   const open = vi.fn<() => Promise<string>>()
   open.mockRejectedValueOnce(new NotNow()).mockResolvedValueOnce('opened')
   expect(await waiting({ startupDependencies: {}, open }).opened).toBe('opened')
@@ -54,22 +54,22 @@ test('what goes away while it opens is waited for; a fault of ours is thrown', a
   await expect(waiting({ startupDependencies: {}, open }).opened).rejects.toThrow('ours')
 })
 
-test('it looks again soon, and never more often than once a second for long', async () => {
+test('checks again soon, and settles at one check a second', async () => {
   vi.useFakeTimers()
   try {
-    let looked = 0
+    let checks = 0
     const startupDependencies = {
       async database() {
-        looked += 1
+        checks += 1
         return false
       },
     }
     const { stop, opened } = waiting({ startupDependencies })
     await vi.advanceTimersByTimeAsync(1_000)
-    expect(looked).toBeGreaterThanOrEqual(4)
+    expect(checks).toBeGreaterThanOrEqual(4)
     await vi.advanceTimersByTimeAsync(60_000)
-    expect(looked).toBeLessThanOrEqual(66)
-    expect(looked).toBeGreaterThanOrEqual(58)
+    expect(checks).toBeLessThanOrEqual(66)
+    expect(checks).toBeGreaterThanOrEqual(58)
     stop.abort()
     await vi.advanceTimersByTimeAsync(0)
     expect(await opened).toBeUndefined()

@@ -28,22 +28,22 @@ describe('/ready', () => {
   })
 
   test.for([
-    { why: 'says no', check: async () => false },
-    { why: 'fails', check: () => Promise.reject(new Error('canary')) },
+    { why: 'returns false', check: async () => false },
+    { why: 'rejects', check: () => Promise.reject(new Error('canary')) },
     {
-      why: 'throws before it waits',
+      why: 'throws synchronously',
       check: () => {
         throw new Error('canary')
       },
     },
-  ])('is 503 when a check $why, and names it alone', async ({ check }) => {
+  ])('is 503 when a check $why, and shows only its name', async ({ check }) => {
     await using app = await start({ database: passes, redis: check })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)
     expect(JSON.parse(body)).toEqual({ status: 'not ready', checks: { database: 'ok', redis: 'failed' } })
   })
 
-  test('says what is awaited, where a check knows it', async () => {
+  test('says what the app waits for, if a check names it', async () => {
     await using app = await start({ database: async () => ({ awaited: 'PostgreSQL' }), redis: passes })
     const { status, body } = await app.get('/ready')
     expect(status).toBe(503)
@@ -54,7 +54,7 @@ describe('/ready', () => {
     })
   })
 
-  test('is 503 from the moment the app drains, whatever passes', async () => {
+  test('is 503 from the moment the app drains, even if every check passes', async () => {
     await using app = await start({ database: passes })
     app.readiness.drain()
     expect(await app.get('/ready')).toMatchObject({ status: 503 })
@@ -66,7 +66,7 @@ describe('a check that hangs', () => {
   beforeEach(() => void vi.useFakeTimers())
   afterEach(() => void vi.useRealTimers())
 
-  test('has failed after 2 s, and is not started again beside itself', async () => {
+  test('fails after 2 s, and is not started a second time', async () => {
     let started = 0
     const { promise, resolve } = Promise.withResolvers<boolean>()
     const readiness = createReadiness({
@@ -89,12 +89,12 @@ describe('a check that hangs', () => {
   })
 })
 
-test('/live asks nothing', async () => {
+test('/live runs no checks', async () => {
   await using app = await start({ database: async () => false })
   expect(await app.get('/live')).toMatchObject({ status: 200, body: '{"status":"ok"}' })
 })
 
-test('/metrics shows what was counted, for one service', async () => {
+test('/metrics shows counts with the name of the service', async () => {
   await using app = await start({})
   app.metrics.answered({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
   app.metrics.limited('register-address', 'refused')
@@ -109,7 +109,7 @@ test('/metrics shows what was counted, for one service', async () => {
   )
 })
 
-test('what limits decided is counted once, however often it is read', async () => {
+test('/metrics counts each limit decision once, however often it is scraped', async () => {
   await using app = await start({})
   app.metrics.limited('reads', 'allowed')
   app.metrics.limited('reads', 'allowed')
@@ -123,7 +123,7 @@ test('what limits decided is counted once, however often it is read', async () =
   ])
 })
 
-test('the pages of an app are plain text', async () => {
+test('serves the pages of an app as plain text', async () => {
   await using app = await start({})
   const { status, headers, body } = await app.get('/own')
   expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
@@ -135,7 +135,7 @@ test('the pages of an app are plain text', async () => {
   expect((await app.get('/toString')).status).toBe(404)
 })
 
-test('nothing else is there, and nothing can be changed', async () => {
+test('serves no other path, and only GET and HEAD', async () => {
   await using app = await start({})
   for (const path of ['/', '/live/', '/Live', '/debug']) expect((await app.get(path)).status).toBe(404)
   for (const method of ['POST', 'DELETE', 'OPTIONS']) {

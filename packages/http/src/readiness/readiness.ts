@@ -4,36 +4,37 @@ import Koa from 'koa'
 import type { Registry } from 'prom-client'
 import type { Log } from '../observability/log.ts'
 
-/** Whether the app can do its work with a part; where not, what is awaited, in words for operators. */
+/** The result of one readiness check. `awaited` says, for operators, what the app is waiting for. */
 export type Finding = boolean | { readonly awaited: string }
 export type ReadinessChecks = Readonly<Record<string, () => Promise<Finding>>>
 
 interface Findings {
   readonly ready: boolean
   readonly checks: Readonly<Record<string, 'ok' | 'failed'>>
-  /** By check, where it said. */
+  /** By check, where the check named it. */
   readonly awaited?: Readonly<Record<string, string>>
 }
 
 export interface Readiness {
-  /** From now on `/ready` answers 503, so that balancers look away before the server stops. */
+  /** Makes `/ready` respond with 503 from now on, so that load balancers stop sending requests before the server stops. */
   drain(): void
   check(): Promise<Findings>
 }
 
 const CHECK_TIMEOUT_MS = 2_000
 
+/** Runs all checks at once, each for at most 2 s. A check that throws or takes longer counts as failed. */
 export function createReadiness(checks: ReadinessChecks): Readiness {
   let draining = false
   const running = new Map<string, Promise<Finding>>()
 
-  /** A check that hangs is not started again beside itself. */
-  function finds(name: string, check: () => Promise<Finding>): Promise<Finding> {
-    const known = running.get(name)
-    if (known) return known
-    const made = outcome(check).finally(() => running.delete(name))
-    running.set(name, made)
-    return made
+  /** Shares the run of a check that is still in flight, so that a check that hangs is not started a second time. */
+  function runCheck(name: string, check: () => Promise<Finding>): Promise<Finding> {
+    const inFlight = running.get(name)
+    if (inFlight) return inFlight
+    const run = failedIfThrown(check).finally(() => running.delete(name))
+    running.set(name, run)
+    return run
   }
 
   return {
@@ -43,22 +44,24 @@ export function createReadiness(checks: ReadinessChecks): Readiness {
     async check() {
       const results = await Promise.all(
         Object.entries(checks).map(
-          async ([name, check]) => [name, await inTime(finds(name, check))] as const,
+          async ([name, check]) => [name, await withTimeout(runCheck(name, check))] as const,
         ),
       )
-      const awaited = results.flatMap(([name, found]) =>
-        typeof found === 'object' ? [[name, found.awaited] as const] : [],
+      const awaited = results.flatMap(([name, finding]) =>
+        typeof finding === 'object' ? [[name, finding.awaited] as const] : [],
       )
       return {
-        ready: !draining && results.every(([, found]) => found === true),
-        checks: Object.fromEntries(results.map(([name, found]) => [name, found === true ? 'ok' : 'failed'])),
+        ready: !draining && results.every(([, finding]) => finding === true),
+        checks: Object.fromEntries(
+          results.map(([name, finding]) => [name, finding === true ? 'ok' : 'failed']),
+        ),
         ...(awaited.length > 0 && { awaited: Object.fromEntries(awaited) }),
       }
     },
   }
 }
 
-async function outcome(check: () => Promise<Finding>): Promise<Finding> {
+async function failedIfThrown(check: () => Promise<Finding>): Promise<Finding> {
   try {
     return await check()
   } catch {
@@ -66,16 +69,16 @@ async function outcome(check: () => Promise<Finding>): Promise<Finding> {
   }
 }
 
-const inTime = (finding: Promise<Finding>): Promise<Finding> =>
+const withTimeout = (finding: Promise<Finding>): Promise<Finding> =>
   Promise.race([finding, sleep(CHECK_TIMEOUT_MS, false, { ref: false })])
 
-/** `/live`, `/ready`, `/metrics` and the app's own pages, for a listener that only operators reach. */
+/** Serves `/live`, `/ready`, `/metrics` and the app's own pages, on a listener that only operators can reach. */
 export function operationsApp(deps: {
   readiness: Readiness
   registry: Registry
   /** Pages of plain text, by path. */
   pages?: Readonly<Record<string, () => string>>
-  /** What `/ready` says beside its checks. */
+  /** Further members of the body of `/ready`. */
   details?: () => Record<string, unknown>
 }): Koa {
   const app = new Koa()
@@ -104,37 +107,38 @@ const FIRST_PAUSE_MS = 100
 const LONGEST_PAUSE_MS = 1_000
 
 export interface OpenWhenReadyOptions<Opened> {
-  /** What it cannot be opened without. */
+  /** Checks that must pass before the app is opened. */
   readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<Opened>
-  /** Whether what `open` threw says "not now". */
+  /** True for an error of `open` that may go away by itself. */
   readonly isTransient: (error: unknown) => boolean
   readonly log: Log
 }
 
-interface Waiting<Opened> {
-  /** Never ready; says what is waited for. */
+interface WaitingApp<Opened> {
+  /** Reports the startup dependencies; never ready. */
   readonly readiness: Readiness
   /**
-   * Looks for what is needed at once, then after 100 ms, doubling to 1 s, for as long as it takes.
+   * Checks the startup dependencies at once, then after 100 ms, doubling to 1 s, without end.
    *
-   * @returns undefined when stopped before @throws what no waiting mends
+   * @returns the opened app; undefined when stopped before that
+   * @throws an error of `open` that is not transient
    */
-  openAtLast(stop: AbortSignal): Promise<Opened | undefined>
+  open(stop: AbortSignal): Promise<Opened | undefined>
 }
 
-/** Opens an app once everything that it needs is there. */
-export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Waiting<Opened> {
+/** Opens an app as soon as its startup dependencies are available. */
+export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): WaitingApp<Opened> {
   const { log } = options
   const dependencies = createReadiness(options.startupDependencies)
   let found: Findings = { ready: false, checks: {} }
-  let told: Findings | undefined
+  let logged: Findings | undefined
 
-  function tell(): void {
-    if (isDeepStrictEqual(found, told)) return
+  function logChange(): void {
+    if (isDeepStrictEqual(found, logged)) return
     const { checks, awaited } = found
-    log.warn('waits for what it cannot start without', { checks, ...(awaited && { awaited }) })
-    told = found
+    log.warn('the app waits for its startup dependencies', { checks, ...(awaited && { awaited }) })
+    logged = found
   }
 
   async function openOnce(stop: AbortSignal): Promise<Opened | undefined> {
@@ -145,14 +149,14 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
         return await options.open()
       } catch (error) {
         if (!options.isTransient(error)) throw error
-        found = { ...found, awaited: { start: 'a part went away while the app started' } }
+        found = { ...found, awaited: { start: 'a dependency went away while the app started' } }
       }
     }
-    tell()
+    logChange()
     return undefined
   }
 
-  async function openAtLast(stop: AbortSignal): Promise<Opened | undefined> {
+  async function open(stop: AbortSignal): Promise<Opened | undefined> {
     for (let pauseMs = FIRST_PAUSE_MS; !stop.aborted; pauseMs = Math.min(2 * pauseMs, LONGEST_PAUSE_MS)) {
       const opened = await openOnce(stop)
       if (opened !== undefined) return opened
@@ -161,15 +165,15 @@ export function openWhenReady<Opened>(options: OpenWhenReadyOptions<Opened>): Wa
     return undefined
   }
 
-  return { readiness: { drain: () => undefined, check: async () => found }, openAtLast }
+  return { readiness: { drain: () => undefined, check: async () => found }, open }
 }
 
 async function pause(ms: number, stop: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const over = () => resolve()
-  const timer = setTimeout(over, ms)
-  stop.addEventListener('abort', over)
+  const end = () => resolve()
+  const timer = setTimeout(end, ms)
+  stop.addEventListener('abort', end)
   await promise
   clearTimeout(timer)
-  stop.removeEventListener('abort', over)
+  stop.removeEventListener('abort', end)
 }

@@ -3,7 +3,7 @@ import { createLog } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { refuseWritesUnderClockSkew, watchClock, withSynchronisedClock } from './watch-clock.ts'
 
-/** A machine whose wall clock is `ahead` of the store's, by hand. */
+/** A machine whose wall clock is `ahead` of that of the database, with time set by hand. */
 function machine() {
   const state = { passed: 0, ahead: 0, down: false, answerMs: 0 }
   const logged: string[] = []
@@ -22,76 +22,73 @@ function machine() {
     wall: () => START + state.passed + state.ahead,
     monotonic: () => state.passed,
   })
-  const looks = (count = 3) => {
+  const comparisons = (count = 3) => {
     const seen = skews.length
     return expect.poll(() => skews.length - seen, { timeout: 10_000 }).toBeGreaterThan(count)
   }
-  return { state, logged, skews, clock, looks }
+  return { state, logged, skews, clock, comparisons }
 }
 
-test('F-17 a clock that is right, or nearly, is sound and says nothing', async () => {
-  const { state, clock, logged, looks, skews } = machine()
+test('F-17 accepts a clock with a skew below two seconds, and logs nothing', async () => {
+  const { state, clock, logged, comparisons, skews } = machine()
   await using _ = clock
   state.ahead = 1_900
-  await looks()
+  await comparisons()
   expect([clock.isSynchronised(), skews.at(-1), logged]).toEqual([true, 1.9, []])
   clock.requireSynchronised()
 })
 
-test.for([2_500, -2_500])(
-  'F-17 one that is %i ms off is reported once, and once when it is right',
-  async (ahead) => {
-    const { state, clock, logged, looks } = machine()
-    await using _ = clock
-    await looks()
-    state.ahead = ahead
-    await looks()
-    expect(clock.isSynchronised()).toBe(true)
-    expect(logged.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
-    state.ahead = 0
-    await looks()
-    expect(logged).toHaveLength(2)
-  },
-)
+test.for([2_500, -2_500])('F-17 logs a skew of %i ms once, and its end once', async (ahead) => {
+  const { state, clock, logged, comparisons } = machine()
+  await using _ = clock
+  await comparisons()
+  state.ahead = ahead
+  await comparisons()
+  expect(clock.isSynchronised()).toBe(true)
+  expect(logged.filter((line) => line.includes('differs from that of the database'))).toHaveLength(1)
+  state.ahead = 0
+  await comparisons()
+  expect(logged).toHaveLength(2)
+})
 
 test.for([3_600_000, -3_600_000, 31_000])(
-  'F-17 one that is %i ms off is not sound, at once',
+  'F-17 rejects a clock with a skew of %i ms at once',
   async (ahead) => {
-    const { state, clock, looks } = machine()
+    const { state, clock, comparisons } = machine()
     await using _ = clock
-    await looks()
+    await comparisons()
     state.ahead = ahead
     expect(clock.isSynchronised()).toBe(false)
     expect(() => clock.requireSynchronised()).toThrow(Problem)
-    await looks()
+    await comparisons()
     expect(clock.isSynchronised()).toBe(false)
     state.ahead = 0
     expect(clock.isSynchronised()).toBe(true)
   },
 )
 
-test('F-17 a step shows also while the store is down, and time that passes is none', async () => {
-  const { state, clock, looks } = machine()
+test('F-17 notices a step of the clock while the store is down, and mistakes no passing time for one', async () => {
+  const { state, clock, comparisons } = machine()
   await using _ = clock
   state.down = true
   state.passed += 7_200_000
-  await looks()
+  await comparisons()
   expect(clock.skewMs()).toBe(0)
   state.ahead = -40_000
   expect(clock.isSynchronised()).toBe(false)
 })
 
-test('F-17 a store that takes long says nothing of the clock', async () => {
-  const { state, clock, looks } = machine()
+test('F-17 ignores the time of a store that responds slowly', async () => {
+  const { state, clock, comparisons } = machine()
   await using _ = clock
-  await looks()
+  await comparisons()
   state.answerMs = 5_000
   state.ahead = 60_000
-  await looks()
+  await comparisons()
   expect(Math.abs(clock.skewMs())).toBe(60_000)
 })
 
-test('F-17 by a clock that is not sound everything is read, and nothing done', async () => {
+test('F-17 allows reads and refuses writes while the clock is not synchronised', async () => {
   const { state, clock } = machine()
   await using _ = clock
   const passes = async (method: string) => {
@@ -105,8 +102,8 @@ test('F-17 by a clock that is not sound everything is read, and nothing done', a
   expect(await Promise.all(methods.map(passes))).toEqual([true, true, true, false, false, false])
 })
 
-test.for(['what is decided', 'a refusal'])(
-  'F-17 %s is withheld when the clock was put wrong meanwhile',
+test.for(['a decision', 'a refusal'])(
+  'F-17 withholds %s when the clock is set wrong in the meantime',
   async (which) => {
     const { state, clock } = machine()
     await using _ = clock
@@ -114,21 +111,21 @@ test.for(['what is decided', 'a refusal'])(
       if (which === 'a refusal') throw new Problem('invalid-token')
       return which
     }
-    const codeOf = (deciding: Promise<unknown>) =>
+    const problemCode = (deciding: Promise<unknown>) =>
       deciding.then(
         () => 'decided',
         (thrown: unknown) => (thrown as Problem).code,
       )
-    expect(await codeOf(withSynchronisedClock(clock, decide))).toBe(
+    expect(await problemCode(withSynchronisedClock(clock, decide))).toBe(
       which === 'a refusal' ? 'invalid-token' : 'decided',
     )
     const stepping = () => {
       state.ahead = 3_600_000
       return decide()
     }
-    expect(await codeOf(withSynchronisedClock(clock, stepping))).toBe('unavailable')
+    expect(await problemCode(withSynchronisedClock(clock, stepping))).toBe('unavailable')
     state.ahead = 0
     const posted = refuseWritesUnderClockSkew(clock)({ method: 'POST' }, stepping)
-    expect(await codeOf(posted)).toBe('unavailable')
+    expect(await problemCode(posted)).toBe('unavailable')
   },
 )

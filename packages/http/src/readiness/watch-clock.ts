@@ -2,50 +2,61 @@ import type { Context } from 'koa'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 
-/** How the wall clock of this machine stands to that of the store, which decides for all instances. */
+/*
+ * Compares the wall clock of this machine with the clock of PostgreSQL, by which all instances agree on expiry, and stops
+ * decisions about time while the two differ too much. It measures only; nobody's clock is corrected here.
+ */
+
+/** The wall clock of this machine, compared with that of the database. */
 export interface WatchedClock extends AsyncDisposable {
-  /** How far ours is ahead, in milliseconds; a step of it shows at once. */
+  /** How far our clock is ahead, in milliseconds. A step of it shows at once. */
   skewMs(): number
-  /** False when it is so wrong that what ends when is not to be decided by it. */
+  /** False while the skew is too large (30 s) to decide what has expired. */
   isSynchronised(): boolean
-  /** @throws {Problem} `unavailable` when it is not sound */
+  /** @throws {Problem} `unavailable` while the clock is not synchronised */
   requireSynchronised(): void
 }
 
 interface WatchClockDeps {
-  /** The time of the store now; a failure is somebody else's business. */
+  /** Reads the clock of the database. Failures are ignored. */
   readonly storeTime: () => Promise<Date>
   readonly log: Log
-  /** Told the skew in seconds, after each look. */
+  /** Called with the skew in seconds after each comparison. */
   readonly onSkew?: (seconds: number) => void
   readonly everyMs?: number
-  /** Both in milliseconds: the clock in question, and one that only rises. */
+  /** The clock that is compared, in milliseconds. */
   readonly wall?: () => number
+  /** A clock that never goes back, in milliseconds. */
   readonly monotonic?: () => number
 }
 
 const EVERY_MS = 2_000
+/** A larger skew is logged. */
 const REPORTED_MS = 2_000
-const BEARABLE_MS = 30_000
-/** An answer that was under way for longer says too little. */
-const LONGEST_ANSWER_MS = 1_000
+/** With a larger skew, the clock does not count as synchronised. */
+const TOLERATED_MS = 30_000
+/** A slower response does not tell the database's time exactly enough. */
+const LONGEST_RESPONSE_MS = 1_000
 
-/** Watches it until disposed. While the store does not answer, what is known goes on by the monotonic clock. */
+/**
+ * Compares the clocks every two seconds until disposed. While the database does not respond, the last comparison is carried
+ * forward by the monotonic clock.
+ */
 export function watchClock(deps: WatchClockDeps): WatchedClock {
-  // oxlint-disable-next-line no-restricted-properties -- the clock that is watched
+  // oxlint-disable-next-line no-restricted-properties -- the clock that is compared
   const { storeTime, log, onSkew, wall = Date.now, monotonic = () => performance.now() } = deps
-  /** The wall clock is right when it is this far ahead of the monotonic one. */
-  let rightAhead = wall() - monotonic()
+  /** The difference between the wall clock and the monotonic clock if the wall clock were right. */
+  let rightOffset = wall() - monotonic()
   let reported = false
-  let looking: Promise<void> | undefined
+  let comparing: Promise<void> | undefined
 
-  const skewMs = () => wall() - monotonic() - rightAhead
+  const skewMs = () => wall() - monotonic() - rightOffset
 
   async function compare(): Promise<void> {
-    const askedAt = monotonic()
-    const there = (await storeTime()).getTime()
-    const answeredAt = monotonic()
-    if (answeredAt - askedAt <= LONGEST_ANSWER_MS) rightAhead = there - (askedAt + answeredAt) / 2
+    const sentAt = monotonic()
+    const storeMs = (await storeTime()).getTime()
+    const receivedAt = monotonic()
+    if (receivedAt - sentAt <= LONGEST_RESPONSE_MS) rightOffset = storeMs - (sentAt + receivedAt) / 2
   }
 
   function report(): void {
@@ -55,21 +66,21 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
     if (tooFar === reported) return
     reported = tooFar
     if (tooFar) log.error('the clock of this machine differs from that of the database', { seconds })
-    else log.info('the clock of this machine is right again')
+    else log.info('the clock of this machine agrees with that of the database again')
   }
 
-  function look(): void {
-    looking ??= compare()
+  function compareAndReport(): void {
+    comparing ??= compare()
       .catch(() => undefined)
       .then(report)
       .finally(() => {
-        looking = undefined
+        comparing = undefined
       })
   }
 
-  look()
-  const timer = setInterval(look, deps.everyMs ?? EVERY_MS)
-  const isSynchronised = () => Math.abs(skewMs()) <= BEARABLE_MS
+  compareAndReport()
+  const timer = setInterval(compareAndReport, deps.everyMs ?? EVERY_MS)
+  const isSynchronised = () => Math.abs(skewMs()) <= TOLERATED_MS
   return {
     skewMs,
     isSynchronised,
@@ -78,17 +89,17 @@ export function watchClock(deps: WatchClockDeps): WatchedClock {
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      await looking
+      await comparing
     },
   }
 }
 
-const READING = new Set(['GET', 'HEAD', 'OPTIONS'])
+const READ_METHODS = new Set(['GET', 'HEAD', 'OPTIONS'])
 
 /**
- * What `decide` decides by the time, be it a refusal, unless the clock is wrong before or was put wrong meanwhile.
+ * Runs `decide`, and withholds its result, also a refusal, unless the clock is synchronised both before and after it.
  *
- * @throws {Problem} `unavailable`; whatever was done may be done, as with an answer that is lost
+ * @throws {Problem} `unavailable`. As with a lost response, the work of `decide` may have been done.
  */
 export async function withSynchronisedClock<T>(
   clock: Pick<WatchedClock, 'requireSynchronised'>,
@@ -102,9 +113,9 @@ export async function withSynchronisedClock<T>(
   }
 }
 
-/** Refuses whatever may write down a time, or decide by one, while the clock is not sound; what is read goes on. */
+/** Middleware that refuses writes while the clock is not synchronised, since they store times and decide by them. Reads pass. */
 export function refuseWritesUnderClockSkew(clock: Pick<WatchedClock, 'requireSynchronised'>) {
   return async ({ method }: Pick<Context, 'method'>, next: () => Promise<unknown>): Promise<void> => {
-    await (READING.has(method) ? next() : withSynchronisedClock(clock, next))
+    await (READ_METHODS.has(method) ? next() : withSynchronisedClock(clock, next))
   }
 }

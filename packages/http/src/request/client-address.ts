@@ -2,12 +2,14 @@ import type { IncomingMessage } from 'node:http'
 import { BlockList, isIP, isIPv4, isIPv6 } from 'node:net'
 import { LRUCache } from 'lru-cache'
 
-/** Proxies whose word about the address before them is taken. */
+/** Proxies whose `X-Forwarded-For` is believed. */
 export interface TrustedProxies {
   has(address: string): boolean
 }
 
 /**
+ * Parses a list of proxies.
+ *
  * @param list addresses and networks such as `10.0.0.0/8, 2001:db8::/32`, separated by commas; empty for none
  * @throws {Error} naming the first entry that is neither
  */
@@ -28,25 +30,25 @@ export function parseTrustedProxies(list: string): TrustedProxies {
     }
     networks.addSubnet(address, bits, family)
   }
-  const known = new LRUCache<string, boolean>({ max: MOST_KNOWN })
+  const cache = new LRUCache<string, boolean>({ max: MOST_CACHED })
   return {
     has(address) {
-      const found = known.get(address)
-      if (found !== undefined) return found
-      const has = networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
-      known.set(address, has)
-      return has
+      const cached = cache.get(address)
+      if (cached !== undefined) return cached
+      const isTrusted = networks.check(address, isIPv4(address) ? 'ipv4' : 'ipv6')
+      cache.set(address, isTrusted)
+      return isTrusted
     },
   }
 }
 
 const MAX_HOPS = 64
-/** A gateway is asked about with each request, and those behind it come again. */
-const MOST_KNOWN = 1_000
+/** Results are cached, since every request checks the same few gateways and returning clients. */
+const MOST_CACHED = 1_000
 
 /**
- * The socket's address or, behind trusted proxies, the right-most `X-Forwarded-For` hop that is not one of
- * them. What a client wrote further left is never believed; a hop that is no address ends the search.
+ * Returns the address of the client: that of the socket or, behind trusted proxies, the right-most `X-Forwarded-For` hop
+ * that is not one of them. Hops further left can be forged and are ignored; a hop that is not an address ends the search.
  */
 export function clientAddress(request: IncomingMessage, trusted: TrustedProxies): string {
   let address = socketAddress(request.socket)
@@ -61,14 +63,14 @@ export function clientAddress(request: IncomingMessage, trusted: TrustedProxies)
   return address
 }
 
-/** Who opened the connection, which may be a proxy. */
+/** Returns the address at the other end of the connection, which may be a proxy. */
 export const socketAddress = (socket: { readonly remoteAddress?: string | undefined }): string =>
   plainAddress(socket.remoteAddress ?? '') ?? '0.0.0.0'
 
-/** Without port, brackets and zone; IPv4-mapped IPv6 as IPv4. Undefined when it is no address. */
-function plainAddress(written: string): string | undefined {
-  if (isIPv4(written)) return written
-  const text = written.trim()
+/** Removes port, brackets and zone, and converts IPv4-mapped IPv6 to IPv4. Undefined for text that is not an address. */
+function plainAddress(sent: string): string | undefined {
+  if (isIPv4(sent)) return sent
+  const text = sent.trim()
   const bare =
     /^\[(?<v6>[^\]]+)\](?::\d+)?$/.exec(text)?.groups?.['v6'] ??
     /^(?<v4>[\d.]+):\d+$/.exec(text)?.groups?.['v4'] ??
@@ -84,7 +86,7 @@ function plainAddress(written: string): string | undefined {
   return groups.map((group) => group.toString(16)).join(':')
 }
 
-/** The eight 16-bit groups of a valid IPv6 address, in whatever of its spellings it was written. */
+/** Parses any spelling of a valid IPv6 address into its eight 16-bit groups. */
 function ipv6Groups(address: string): number[] {
   const canonical = new URL(`http://[${address}]`).hostname.slice(1, -1)
   const [head = '', tail] = canonical.split('::')
@@ -98,10 +100,10 @@ function ipv6Groups(address: string): number[] {
 }
 
 /**
- * What requests are counted under, the narrowest first: an IPv4 address, or the /64 and, with four times the
- * allowance, the /48 of an IPv6 address, since one subscriber can use every address of such a network.
+ * Returns the networks that limits count an address under, the narrowest first: an IPv4 address itself, or the /64 of an IPv6
+ * address and, with four times the allowance, its /48. One subscriber can use every address of such a network.
  *
- * @throws {TypeError} for what is no address
+ * @throws {TypeError} for text that is not an address
  */
 export function addressNetworks(address: string): { network: string; allowance: number }[] {
   const plain = plainAddress(address)

@@ -18,12 +18,12 @@ const readableBy = (origin: string) => ({
   'access-control-allow-origin': origin,
   'access-control-expose-headers': EXPOSED,
 })
-/** Of an answer that the scripts of any origin may read. */
+/** Headers of a response that scripts of any origin may read. */
 export const READABLE_BY_ALL: Readonly<Record<string, string>> = readableBy('*')
 
 /**
- * CORS without credentials: public GETs and POSTs for any origin, other writes for the configured ones. A write that a
- * browser sends for another site is refused (403) before anything is read.
+ * Applies CORS without credentials: public GETs and POSTs for any origin, other writes for the configured ones. Refuses
+ * (403) a write that a browser sends for another site, before the body is read.
  */
 export function crossOrigin(options: CrossOriginOptions): Middleware {
   const allowed = new Set(options.allowedOrigins)
@@ -58,16 +58,16 @@ export function crossOrigin(options: CrossOriginOptions): Middleware {
 }
 
 /**
- * Refuses a form that a browser sends for a page of another origin. `Sec-Fetch-Site` decides; a browser without it
- * says `Origin`. Whoever sends neither is no browser with a page of somebody else's open.
+ * Refuses a form that a browser sends for a page of another origin. `Sec-Fetch-Site` decides, or `Origin` in a browser
+ * without it. A request with neither header does not come from a browser that shows another site's page.
  *
- * @param unguessable the form holds a secret of its page, which hides where it is: `Origin: null` is then no refusal
+ * @param unguessable true for a form with a secret, whose page sends no referrer: `Origin: null` is then accepted
  * @throws {Problem} 403 `cross-site-request`
  */
 export function requireSameOrigin(ctx: Context, unguessable = false): void {
   const site = ctx.get('sec-fetch-site')
   const origin = ctx.get('origin')
-  const fromOurs = !origin || hostOf(origin) === ctx.host || (unguessable && origin === 'null')
+  const fromOurs = !origin || parseHost(origin) === ctx.host || (unguessable && origin === 'null')
   const same = site ? site === 'same-origin' || site === 'none' : fromOurs
   if (!same)
     throw new Problem('cross-site-request', {
@@ -75,5 +75,5 @@ export function requireSameOrigin(ctx: Context, unguessable = false): void {
     })
 }
 
-/** A page that hides where it is says `null`, which is nobody's host. */
-const hostOf = (origin: string) => URL.parse(origin)?.host
+/** Parses the host of an origin. The origin `null`, sent by pages without a referrer, has none. */
+const parseHost = (origin: string) => URL.parse(origin)?.host

@@ -1,18 +1,18 @@
-/** Why a text is refused, in words for the person who sent it. */
+/** Text that is refused as JSON. The message is for the caller. */
 export class JsonError extends Error {
   override readonly name = 'JsonError'
 }
 
 const MAX_DEPTH = 16
-/** Members that change what an object is, once somebody copies or merges it. */
+/** Members that change an object's prototype when code copies or merges it. */
 const UNSAFE_NAMES = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * JSON as I-JSON has it (RFC 7493): one value, no member twice, no lone surrogate, no number that a double does
- * not hold exactly. Moreover no NUL, no minus zero, no `__proto__`, `constructor` or `prototype`, and at most 16
- * levels. `JSON.parse` alone lets all of these through.
+ * Parses JSON as strictly as I-JSON (RFC 7493): no duplicate members, no lone surrogates, no integers beyond the safe range.
+ * Also refuses NUL, minus zero, the members `__proto__`, `constructor` and `prototype`, and more than 16 levels. `JSON.parse`
+ * accepts all of these.
  *
- * @throws {JsonError} never quoting the text
+ * @throws {JsonError} whose message never quotes the text
  */
 export function parseJson(text: string): unknown {
   let value: unknown
@@ -26,7 +26,7 @@ export function parseJson(text: string): unknown {
   return value
 }
 
-/** The strings and the structural characters of a valid JSON text, in order. On an invalid one it can be slow. */
+/** Matches the strings and the structural characters of valid JSON, in order. On invalid text it can be slow. */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\]:,]/gu
 
 function requireShallowAndUnique(text: string): void {

@@ -14,8 +14,8 @@ const JSON_TYPE = 'application/json'
 export const FORM_TYPE = 'application/x-www-form-urlencoded'
 
 /**
- * koa-bodyparser reads and bounds; `binary` keeps the bytes, so that we decode and parse them strictly. Its types
- * do not know `encoding`, which it hands on to co-body.
+ * koa-bodyparser reads the body up to a limit. `binary` preserves the bytes, so that we decode and parse them strictly;
+ * `encoding` is missing from its types but passed on to co-body.
  */
 const reading: bodyParser.Options & { encoding: 'binary' } = {
   enableTypes: ['text'],
@@ -34,17 +34,17 @@ const readBytes = bodyParser(reading)
 
 class TooLarge extends Error {}
 
-/** How long a body that is too large is read and forgotten. */
+/** How long the rest of a body that is too large is read and discarded. */
 const LINGER_MS = 500
 
 const hasBody = (ctx: Context) =>
   ctx.req.headers['transfer-encoding'] !== undefined || (ctx.request.length ?? 0) > 0
 
 /**
- * The text of a body of the given media type; undefined when there is none.
+ * Reads a body of the given media type as text; undefined without a body.
  *
  * @throws {Problem} 413 over 16 KiB; 415 for another type, several types, a charset that is not UTF-8, or any
- *   Content-Encoding; 400 for bytes that are not UTF-8 or that end too early
+ *   Content-Encoding; 400 for a body that is not UTF-8 or ends too early
  */
 async function readText(ctx: Context, type: string, hint: string): Promise<string | undefined> {
   if (!hasBody(ctx)) return undefined
@@ -55,7 +55,7 @@ async function readText(ctx: Context, type: string, hint: string): Promise<strin
   if (!isOfType(ctx, type)) throw wrongType()
   await readBounded(ctx)
   const { rawBody } = ctx.request
-  // The parser reads nothing, and says nothing, when it cannot parse a media type that we could.
+  // The parser reads nothing and throws nothing for a media type that it cannot parse, even if we could.
   if (typeof rawBody !== 'string') throw wrongType()
   const bytes = Buffer.from(rawBody, 'latin1')
   if (!isUtf8(bytes)) throw new Problem('invalid-request', { detail: 'The body is not valid UTF-8.' })
@@ -69,17 +69,17 @@ async function readBounded(ctx: Context): Promise<void> {
   } catch (error) {
     if (!(error instanceof TooLarge)) throw error
     ctx.status = 413
-    await forgetRest(ctx.req)
+    await discardRest(ctx.req)
     throw new Problem('content-too-large')
   }
 }
 
-/** Else a client that sends before it reads would find the connection reset, and no answer. */
-async function forgetRest(request: IncomingMessage): Promise<void> {
-  const { promise: over, resolve } = Promise.withResolvers<void>()
+/** Discards the rest of a body. Otherwise a client that sends all before it reads would get a reset instead of the response. */
+async function discardRest(request: IncomingMessage): Promise<void> {
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, LINGER_MS)
   request.once('end', resolve).once('close', resolve).resume()
-  await over
+  await ended
   clearTimeout(timer)
 }
 
@@ -101,7 +101,7 @@ function mediaType(text: string): MIMEType | undefined {
 }
 
 /**
- * A JSON body; undefined when there is none.
+ * Reads a JSON body; undefined without a body.
  *
  * @throws {Problem} 400, 413 or 415
  */
@@ -118,10 +118,10 @@ export async function readJson(ctx: Context): Promise<unknown> {
 }
 
 /**
- * A form body (OAuth endpoints); empty when there is none. A form that names a field twice keeps both: RFC 6749
- * §3.2 refuses it later.
+ * Reads a form body; empty without a body. A field that occurs twice is kept twice; the OAuth endpoints refuse it later
+ * (RFC 6749 §3.2).
  *
- * @param hint said with a 415: the line to send instead
+ * @param hint a sentence for the 415: what to send instead
  * @throws {Problem} 400, 413 or 415
  */
 export async function readForm(ctx: Context, hint: string): Promise<URLSearchParams> {

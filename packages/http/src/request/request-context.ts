@@ -5,36 +5,42 @@ import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { clientAddress, type TrustedProxies } from './client-address.ts'
 
-/** Answers a request; `Koa.callback()` gives one, whose promise is its own business. */
+/*
+ * What every request gets before any other middleware: an id, the client's address, common headers, a log line and a count.
+ * Also the checks of `Host`, and the headers of HTML pages.
+ */
+
+/** Responds to a request. A promise that it returns, as `Koa.callback()` does, is ignored. */
 export type RequestHandler = (request: IncomingMessage, response: ServerResponse) => unknown
 
 export interface RequestContextOptions {
   log: Log
   origin: string
   trustedProxies: TrustedProxies
-  /** One call for each answer; `route` is a pattern such as `/guides/{slug}`, never what was asked for. */
+  /** Called once for each response. `route` is a pattern such as `/guides/{slug}`, never the path of the request. */
   onAnswer?(answer: { method: string; route: string; status: number; seconds: number }): void
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
-/** A read that takes longer is logged always. */
+/** Slower reads are always logged. */
 const SLOW_SECONDS = 0.5
-/** Of the others one in so many, the first one too. */
+/** One in this many of the other reads is logged, beginning with the first. */
 const SAMPLED_READS = 100
 export const METHODS = new Set(['GET', 'HEAD', 'POST', 'DELETE', 'PUT', 'PATCH', 'OPTIONS'])
 
 /**
- * Gives each request its id and address (`ctx.state.requestId`, `.address`), a target that Koa can parse
- * (`ctx.originalUrl` is what was sent), the headers every answer has, and a log line without path, query or address:
- * of reads (GET and HEAD) only those that failed or were slow, and one in a hundred; of requests that were refused with 401,
- * 429 or 503 at most 20 a second. Metrics count all of them. Register it first.
+ * Sets the id and the client's address (`ctx.state.requestId`, `.address`), a target that Koa can parse (`ctx.originalUrl`
+ * is the target as sent) and the common headers, and logs the request without path, query or address. Register it first.
+ *
+ * Not every request is logged: of reads (GET and HEAD) those that failed or were slow, and one in a hundred of the others; of
+ * requests refused with 401, 429 or 503 at most 20 a second. Metrics count all of them.
  */
 export function requestContext(options: RequestContextOptions): Middleware {
   const headers = commonHeaders(options.origin)
-  const tell = responseRecorder(options)
+  const record = responseRecorder(options)
   return async (ctx, next) => {
     const startedAt = performance.now()
-    ctx.url = originForm(ctx.url)
+    ctx.url = toOriginForm(ctx.url)
     const requestId = requestIdFrom(ctx.get('x-request-id'))
     ctx.state['requestId'] = requestId
     ctx.state['address'] = clientAddress(ctx.req, options.trustedProxies)
@@ -45,15 +51,15 @@ export function requestContext(options: RequestContextOptions): Middleware {
     } finally {
       const method = METHODS.has(ctx.method) ? ctx.method : 'other'
       const route = String(ctx.state['route'] ?? 'unmatched')
-      tell({ requestId, method, route, status: ctx.status, startedAt })
+      record({ requestId, method, route, status: ctx.status, startedAt })
     }
   }
 }
 
-/** The one that was sent, where it is short and plain. */
+/** Returns the id that the client sent if it has a valid form, else a new one. */
 export const requestIdFrom = (sent: string) => (REQUEST_ID.test(sent) ? sent : randomUUID())
 
-interface ToldAnswer {
+interface RecordedResponse {
   readonly requestId: string
   readonly method: string
   readonly route: string
@@ -62,63 +68,63 @@ interface ToldAnswer {
   readonly startedAt: number
 }
 
-/** Counts each answer, and logs those that say something. */
+/** Creates a function that counts each response and logs some of them, as described at {@link requestContext}. */
 export function responseRecorder({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
   let reads = 0
-  const refusals = refusalsLogged(log)
-  function saysSomething(method: string, status: number, seconds: number): boolean {
+  const refusals = refusalLogBudget(log)
+  function isLogged(method: string, status: number, seconds: number): boolean {
     const isRead = method === 'GET' || method === 'HEAD'
     if (REFUSED.has(status)) return refusals.hasRoom()
     if (!isRead || status >= 400 || seconds > SLOW_SECONDS || log.logsEveryRead) return true
     reads += 1
     return reads % SAMPLED_READS === 1
   }
-  return ({ requestId, method, route, status, startedAt }: ToldAnswer): void => {
+  return ({ requestId, method, route, status, startedAt }: RecordedResponse): void => {
     const seconds = (performance.now() - startedAt) / 1000
     onAnswer?.({ method, route, status, seconds })
-    if (!saysSomething(method, status, seconds)) return
+    if (!isLogged(method, status, seconds)) return
     const ms = Math.round(seconds * 10_000) / 10
     log.info('request', { request_id: requestId, method, route, status, ms })
   }
 }
 
-/** What a flood is answered with. */
+/** The statuses that most requests of a flood get. */
 const REFUSED = new Set([401, 429, 503])
 const MOST_REFUSED_A_SECOND = 20
 
-/** Bounds the lines about requests that were refused: how many had none is logged with the first of a later second. */
-function refusalsLogged(log: Pick<Log, 'info'>) {
+/** Bounds the log lines about refused requests. The number of those without a line is logged in the next second that has one. */
+function refusalLogBudget(log: Pick<Log, 'info'>) {
   let second = 0
   let logged = 0
-  let left = 0
+  let skipped = 0
   return {
     hasRoom(): boolean {
       const now = Math.floor(performance.now() / 1000)
       if (now !== second) {
-        if (left > 0) log.info('refused requests were not logged one by one', { requests: left })
+        if (skipped > 0) log.info('refused requests were not logged one by one', { requests: skipped })
         second = now
         logged = 0
-        left = 0
+        skipped = 0
       }
       if (logged < MOST_REFUSED_A_SECOND) logged += 1
-      else left += 1
-      return left === 0
+      else skipped += 1
+      return skipped === 0
     },
   }
 }
 
 /**
- * A target in origin-form (RFC 9112 §3.2.1) and without fragment. Others can make Koa throw where it reads the
- * path: `http://[`, `//u@[#`.
+ * Converts a target to origin-form (RFC 9112 §3.2.1) without a fragment. Other forms, such as `http://[` and `//u@[#`, can
+ * make Koa throw where it reads the path.
  */
-function originForm(target: string): string {
+function toOriginForm(target: string): string {
   if (target.startsWith('/') && !target.includes('#')) return target
   const absolute = /^[a-z][a-z0-9+.-]*:\/\/[^/?#]*(?<rest>.*)$/i.exec(target)
   const [path = ''] = (absolute?.groups?.['rest'] ?? target).split('#')
   return path.startsWith('/') ? path : `/${path}`
 }
 
-/** The headers that every answer has, whoever gives it; `no-store` until a route says otherwise. */
+/** The headers of every response. A route may replace `no-store`. */
 export const commonHeaders = (origin: string): Readonly<Record<string, string>> => ({
   'x-content-type-options': 'nosniff',
   'cache-control': 'no-store',
@@ -128,9 +134,9 @@ export const commonHeaders = (origin: string): Readonly<Record<string, string>> 
 })
 
 /**
- * Gives every answer in HTML, errors too, the headers of a page. Register it before the errors are answered.
+ * Adds the headers of a page to every HTML response, including errors. Register it before the error handler.
  *
- * @param csp what the pages need, as a content security policy
+ * @param csp the content security policy of the pages
  */
 export const pageHeaders =
   (csp: string): Middleware =>
@@ -143,8 +149,8 @@ export const pageHeaders =
   }
 
 /**
- * Every header of a name, also where Node would join or drop some. `headersDistinct` would sort all headers to give those
- * of one name.
+ * Returns every header of one name, also where Node would join or drop duplicates. `headersDistinct` would process all
+ * headers for the same result.
  *
  * @param name in lower case
  */
@@ -157,12 +163,12 @@ export function headersNamed({ rawHeaders }: Pick<IncomingMessage, 'rawHeaders'>
   return found
 }
 
-/** RFC 9112 §3.2: a host and an optional port, without user information. */
+/** A host and an optional port, without user information (RFC 9112 §3.2). */
 const HOST = /^(?:\[[0-9a-f:.]+\]|[a-z0-9._~%!$&'()*+,;=-]+)(?::\d*)?$/i
 
 /**
- * Refuses a request whose authority is not the origin's, so that nothing can depend on what a client wrote
- * there (421), and one with no, an invalid or several Host headers (400, RFC 9112 §3.2).
+ * Refuses a request for another authority than the origin's (421), so that no code can depend on a forged one, and a request
+ * whose Host header is missing, invalid or duplicated (400, RFC 9112 §3.2).
  *
  * @param alsoAccept further authorities such as `127.0.0.1:8080`
  */
@@ -173,7 +179,7 @@ export function requireHost(origin: string, alsoAccept: readonly string[] = []):
     if (others.length > 0 || !HOST.test(sent)) {
       throw new Problem('invalid-request', { detail: 'Send exactly one Host header, with a host in it.' })
     }
-    const authorities = ctx.originalUrl.startsWith('/') ? [sent] : [sent, ...authorityOf(ctx.originalUrl)]
+    const authorities = ctx.originalUrl.startsWith('/') ? [sent] : [sent, ...parseAuthority(ctx.originalUrl)]
     for (const authority of authorities) {
       if (!accepted.has(authority.toLowerCase())) {
         throw new Problem('misdirected-request', {
@@ -185,7 +191,7 @@ export function requireHost(origin: string, alsoAccept: readonly string[] = []):
   }
 }
 
-/** The authorities that name the origin, in lower case. */
+/** Lists the authorities that name the origin, in lower case. */
 export function acceptedHosts(origin: string, alsoAccept: readonly string[] = []): ReadonlySet<string> {
   const { host, protocol } = new URL(origin)
   const accepted = new Set([host, ...alsoAccept.map((authority) => authority.toLowerCase())])
@@ -193,8 +199,8 @@ export function acceptedHosts(origin: string, alsoAccept: readonly string[] = []
   return accepted
 }
 
-/** The authority of an absolute-form target (RFC 9112 §3.2.2), which outranks Host. */
-function authorityOf(target: string): string[] {
+/** Parses the authority of an absolute-form target (RFC 9112 §3.2.2), which takes precedence over Host. */
+function parseAuthority(target: string): string[] {
   const authority = /^[a-z][a-z0-9+.-]*:\/\/(?<authority>[^/?#]*)/i.exec(target)?.groups?.['authority']
   return authority === undefined ? [] : [authority]
 }

@@ -36,16 +36,16 @@ const limits = {
   client: [policy('client', 60)],
 }
 
-/** The same service twice: as `usual` answers alone, and with quick answers before it. */
+/** The same service twice: the app alone (`usual`), and with the fast path in front of it (`quick`). */
 async function start({ store, now = () => new Date() }: { store?: LimitStore; now?: () => Date } = {}) {
   const logged: string[] = []
-  const told: object[] = []
+  const recorded: object[] = []
   const log = createLog({ service: 'test', write: (line) => logged.push(line) })
   const context = {
     origin: ORIGIN,
     log,
     trustedProxies: parseTrustedProxies('127.0.0.1'),
-    onAnswer: ({ seconds: _seconds, ...answer }: { seconds: number }) => void told.push(answer),
+    onAnswer: ({ seconds: _seconds, ...answer }: { seconds: number }) => void recorded.push(answer),
   }
   const build = () => {
     const limiter = createLimiter({ store: store ?? memoryLimitStore(now), factor: 1, now, log })
@@ -74,7 +74,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
   }
   await using opening = new AsyncDisposableStack()
   const listen = async (handler: RequestHandler) => {
-    const server = createServer({ requireHostHeader: false }, (...asked) => void handler(...asked))
+    const server = createServer({ requireHostHeader: false }, (...args) => void handler(...args))
     server.listen(0, '127.0.0.1')
     await once(server, 'listening')
     opening.defer(() => {
@@ -87,20 +87,20 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
   const under = build()
   const passed: string[] = []
   const quick = fastPath(
-    (...asked) => {
-      passed.push(asked[0].url ?? '')
-      return under.usual(...asked)
+    (...args) => {
+      passed.push(args[0].url ?? '')
+      return under.usual(...args)
     },
     {
       ...context,
       limiter: under.limiter,
-      find: (target) => (target === '/guides' ? { route: '/guides', limits, answer: ANSWER } : undefined),
+      find: (target) => (target === '/guides' ? { route: '/guides', limits, response: ANSWER } : undefined),
       cachedCaller: ({ headers }) => (headers.authorization === GOOD.authorization ? CALLER : undefined),
     },
   )
   const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
   const resources = opening.move()
-  return { ports, passed, told, logged, [Symbol.asyncDispose]: () => resources.disposeAsync() }
+  return { ports, passed, recorded, logged, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
 interface Asked {
@@ -138,14 +138,14 @@ describe('the very answer of the app', () => {
     ['through a gateway', { headers: { 'x-forwarded-for': '203.0.113.7' } }],
     ['to an IPv6 network', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
     ['to the name with its port', { headers: { host: 'PLAINPATH.example:443' } }],
-  ])('%s', async ([_why, asked]) => {
+  ])('%s', async ([_why, sent]) => {
     await using service = await start()
     // What `Accept-Encoding` means is read by the app once.
-    const expected = [await get(service.ports.usual, asked), await get(service.ports.usual, asked)]
+    const expected = [await get(service.ports.usual, sent), await get(service.ports.usual, sent)]
     expect(expected[0]?.status).toBe(200)
-    expect([await get(service.ports.quick, asked), await get(service.ports.quick, asked)]).toEqual(expected)
+    expect([await get(service.ports.quick, sent), await get(service.ports.quick, sent)]).toEqual(expected)
     expect(service.passed).toEqual([])
-    expect(new Set(service.told.map((each) => JSON.stringify(each)))).toHaveLength(1)
+    expect(new Set(service.recorded.map((each) => JSON.stringify(each)))).toHaveLength(1)
   })
 })
 
@@ -164,10 +164,10 @@ describe('is left to the app', () => {
     ['a token that is not known', { headers: { authorization: 'Bearer other' } }],
     ['an empty Authorization', { headers: { authorization: '' } }],
     ['encodings that are not remembered', { headers: { 'accept-encoding': `gzip, ${'x'.repeat(250)}` } }],
-  ])('%s', async ([_why, asked]) => {
+  ])('%s', async ([_why, sent]) => {
     await using service = await start()
-    const expected = await get(service.ports.usual, asked)
-    expect(await get(service.ports.quick, asked)).toEqual(expected)
+    const expected = await get(service.ports.usual, sent)
+    expect(await get(service.ports.quick, sent)).toEqual(expected)
     expect(service.passed).toHaveLength(1)
   })
 })

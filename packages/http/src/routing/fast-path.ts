@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Limiter } from '../limits/limiter.ts'
 import { limitFields } from '../limits/limiter.ts'
-import { type TraceRequestsOptions, traceAnswer } from '../observability/trace-requests.ts'
+import { type TraceRequestsOptions, traceResponse } from '../observability/trace-requests.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { READABLE_BY_ALL } from '../request/cross-origin.ts'
 import {
@@ -16,59 +16,68 @@ import {
 import {
   CONDITIONS,
   cacheControl,
-  knownForm,
+  cachedForm,
   type PreparedForm,
   type PreparedResponse,
   VARIES,
 } from './prepared-response.ts'
 import type { Caller, RouteLimits } from './route.ts'
 
-/** What a public GET is answered with, when that is in memory. */
+/*
+ * A fast path for public GETs whose response is in memory, in front of Koa. It only ever sends 200; anything it cannot settle
+ * from memory goes to the app, which must give the same response.
+ */
+
+/** The response to a public GET, from memory. */
 export interface FastPathResponse {
   /** The path of its route, such as `/guides/{slug}`. */
   readonly route: string
   readonly limits: RouteLimits
-  readonly answer: PreparedResponse
+  readonly response: PreparedResponse
 }
 
 export interface FastPathOptions extends RequestContextOptions {
   readonly alsoAcceptHosts?: readonly string[]
   readonly limiter: Limiter
   readonly traces?: TraceRequestsOptions | undefined
-  /** Undefined for what has to be looked at more closely. @param target as it was sent, with its query */
+  /** Finds a response; undefined leaves the request to the app. @param target as it was sent, with its query */
   find(target: string, accept: string | undefined): FastPathResponse | undefined
-  /** Who sends a token that is known here to be good; undefined for whatever else is in `Authorization`. */
+  /** Returns the caller of a token whose introspection is cached; undefined for any other `Authorization`. */
   cachedCaller(request: IncomingMessage): Caller | undefined
 }
 
-/** Of what changes the answer, or is not read here. */
-const UNUSUAL = [...CONDITIONS, 'content-length', 'transfer-encoding', 'expect', 'upgrade']
+/** Request headers that change the response or announce a body: such requests go to the app. */
+const UNSUPPORTED_HEADERS = [...CONDITIONS, 'content-length', 'transfer-encoding', 'expect', 'upgrade']
 
 /**
- * Answers plain public GETs at once, where answer, limits and token are all in this process's memory, with the very answer
- * that `usual` gives; all else is `usual`'s. Nothing here waits, and nothing is refused here: what could be refused is
- * passed on before anything is taken. It is what makes a read cheap: Koa and its middleware take several times as long.
+ * Responds to plain public GETs synchronously if the response, the limits and the token are all in the memory of this
+ * process, exactly as `app` would. Every other request, also one that might be refused, goes to `app` uncounted. Koa and its
+ * middleware take several times as long for the same response.
  */
-export function fastPath(usual: RequestHandler, options: FastPathOptions): RequestHandler {
+export function fastPath(app: RequestHandler, options: FastPathOptions): RequestHandler {
   const hosts = acceptedHosts(options.origin, options.alsoAcceptHosts)
-  const tell = responseRecorder(options)
-  const fieldsOf = fieldsOnce(options.origin)
-  const textOf = textOnce()
+  const record = responseRecorder(options)
+  const headersFor = cachedHeaders(options.origin)
+  const decode = cachedText()
 
   function settle(request: IncomingMessage) {
     const { method, url = '', headers } = request
-    if (method !== 'GET' || UNUSUAL.some((name) => headers[name] !== undefined)) return undefined
+    if (method !== 'GET' || UNSUPPORTED_HEADERS.some((name) => headers[name] !== undefined)) return undefined
     const [host = '', otherHost] = headersNamed(request, 'host')
     const found = options.find(url, headers.accept)
     if (!found || otherHost !== undefined || !hosts.has(host.toLowerCase())) return undefined
-    const form = knownForm(found.answer, headers['accept-encoding']?.toString())
+    const form = cachedForm(found.response, headers['accept-encoding']?.toString())
     const caller = headers.authorization === undefined ? undefined : options.cachedCaller(request)
     if (!form || (headers.authorization !== undefined && !caller)) return undefined
     const address = clientAddress(request, options.trustedProxies)
-    const spent = options.limiter.takeLocally(found.limits, address, caller?.clientId)
-    if (!spent) return undefined
-    const fields = fieldsOf(found.answer, form, caller !== undefined)
-    return { route: found.route, spent, fields, text: textOf(form) }
+    const limits = options.limiter.takeLocally(found.limits, address, caller?.clientId)
+    if (!limits) return undefined
+    return {
+      route: found.route,
+      limits,
+      headers: headersFor(found.response, form, caller !== undefined),
+      text: decode(form),
+    }
   }
 
   function send(
@@ -76,10 +85,10 @@ export function fastPath(usual: RequestHandler, options: FastPathOptions): Reque
     requestId: string,
     settled: NonNullable<ReturnType<typeof settle>>,
   ) {
-    const { fields, spent, text } = settled
-    const limits = limitFields(spent)
+    const { headers, text } = settled
+    const limits = limitFields(settled.limits)
     response.writeHead(200, [
-      ...fields,
+      ...headers,
       'x-request-id',
       requestId,
       'ratelimit-policy',
@@ -87,48 +96,48 @@ export function fastPath(usual: RequestHandler, options: FastPathOptions): Reque
       'ratelimit',
       limits.ratelimit,
     ])
-    // Node joins its head to a text; beside bytes it sends it as a buffer of its own.
+    // Node sends the head and a string in one write; a buffer would be a second write.
     response.end(text, 'latin1')
   }
 
   return (request, response) => {
     const startedAt = performance.now()
     const settled = settle(request)
-    if (!settled) return void usual(request, response)
+    if (!settled) return void app(request, response)
     const requestId = requestIdFrom(request.headers['x-request-id']?.toString() ?? '')
-    const answer = { method: 'GET', route: settled.route, status: 200 }
-    const give = () => {
+    const answered = { method: 'GET', route: settled.route, status: 200 }
+    const sendAndRecord = () => {
       send(response, requestId, settled)
-      tell({ ...answer, requestId, startedAt })
+      record({ ...answered, requestId, startedAt })
     }
-    if (options.traces) traceAnswer(options.traces, request, { ...answer, give })
-    else give()
+    if (options.traces) traceResponse(options.traces, request, { ...answered, send: sendAndRecord })
+    else sendAndRecord()
   }
 }
 
-/** The bytes of a form, one a character, as `latin1` sends them. */
-function textOnce() {
-  const made = new WeakMap<PreparedForm, string>()
+/** Decodes the bytes of a form, one per character, as `latin1` encodes them again; cached. */
+function cachedText() {
+  const texts = new WeakMap<PreparedForm, string>()
   return (form: PreparedForm): string => {
-    const text = made.get(form) ?? form.bytes.toString('latin1')
-    made.set(form, text)
+    const text = texts.get(form) ?? form.bytes.toString('latin1')
+    texts.set(form, text)
     return text
   }
 }
 
-/** Names and values in turn, as Node sends them without looking at each again. */
-function fieldsOnce(origin: string) {
-  const ofEvery = { ...commonHeaders(origin), ...READABLE_BY_ALL }
-  const made = {
+/** Lists header names and values in turn, a form that Node sends without further checks; cached. */
+function cachedHeaders(origin: string) {
+  const common = { ...commonHeaders(origin), ...READABLE_BY_ALL }
+  const cache = {
     anonymous: new WeakMap<PreparedForm, string[]>(),
-    known: new WeakMap<PreparedForm, string[]>(),
+    authenticated: new WeakMap<PreparedForm, string[]>(),
   }
   return ({ type }: PreparedResponse, form: PreparedForm, hasCaller: boolean): readonly string[] => {
-    const kept = hasCaller ? made.known : made.anonymous
-    const fields =
-      kept.get(form) ??
+    const cached = hasCaller ? cache.authenticated : cache.anonymous
+    const headers =
+      cached.get(form) ??
       Object.entries({
-        ...ofEvery,
+        ...common,
         'cache-control': cacheControl(hasCaller),
         ...(form.coding !== 'identity' && { 'content-encoding': form.coding }),
         'content-type': type,
@@ -136,7 +145,7 @@ function fieldsOnce(origin: string) {
         vary: VARIES,
         etag: `"${form.tag}"`,
       }).flat()
-    kept.set(form, fields)
-    return fields
+    cached.set(form, headers)
+    return headers
   }
 }

@@ -34,9 +34,13 @@ interface MountDependencies {
   readonly authenticators: Authenticators
 }
 
+/*
+ * Serves declared routes (`route.ts`): limits, authentication, validation, the handler, and the response by its schema.
+ */
+
 /**
- * Serves the routes, and answers 405 with `Allow` for other methods on their paths: so all routes of one path
- * belong in one call.
+ * Creates the middleware that serves the routes, and responds with 405 and `Allow` to other methods on their paths. All
+ * routes of one path must therefore be in one call.
  */
 export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDependencies): Middleware {
   const router = new Router({ sensitive: true, strict: true })
@@ -67,7 +71,7 @@ export function mountRoutes(routes: readonly (Route | RawRoute)[], deps: MountDe
   return compose([serveExact, router.routes() as Middleware, refuseOtherMethods])
 }
 
-/** True when the router would choose its last route for this path: one with parameters may stand before it. */
+/** True if the router would choose its last route for this path; a route with parameters may precede it. */
 const isFirstMatch = (router: Router, method: string, path: string): boolean =>
   !path.includes('{') && router.match(path, method).pathAndMethod[0] === router.stack.at(-1)
 
@@ -81,7 +85,7 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
   await route.serve(ctx)
 }
 
-/** In this order: limits by address, authentication, limits by client, validation, the handler. */
+/** Runs, in this order: limits by address, authentication, limits by client, validation, the handler. */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
   const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
@@ -104,7 +108,7 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
     take,
     takeForAddress: (policy) => limitAddress(ctx, deps.limiter, [policy]),
   }
-  const input: RouteInput = { ...(caller && { caller }), ...(await parsedParts(ctx, route)), request }
+  const input: RouteInput = { ...(caller && { caller }), ...(await parseParts(ctx, route)), request }
   send(ctx, route, await route.handle(input))
 }
 
@@ -128,37 +132,37 @@ async function authenticate(
   if (access === 'open' || (access === 'public' && !credentials)) return undefined
   const check =
     access === 'client' ? by.client?.(ctx) : by.bearer?.(ctx, access === 'public' ? [] : access.scopes)
-  if (!check) throw new Error('the app mounts a route whose authenticator it does not give')
+  if (!check) throw new Error('the app mounts a route without the authenticator that it needs')
   return check
 }
 
-async function parsedParts(
+async function parseParts(
   ctx: Context,
   route: Route,
 ): Promise<Pick<RouteInput, 'body' | 'query' | 'params'>> {
   const { body, query, params } = route.request ?? {}
   return {
     ...(params && { params: parseInput(params, 'params', ctx['params']) }),
-    ...(query && { query: parseInput(query, 'query', membersOf(new URLSearchParams(ctx.querystring))) }),
-    ...(body && { body: parseInput(body, 'body', await sentBody(ctx, route), route.bodyProblem) }),
+    ...(query && { query: parseInput(query, 'query', collectMembers(new URLSearchParams(ctx.querystring))) }),
+    ...(body && { body: parseInput(body, 'body', await readBody(ctx, route), route.bodyProblem) }),
   }
 }
 
-/** Koa's own `ctx.query` takes quadratic time: a second for 8 000 parameters. */
-function membersOf(parameters: URLSearchParams): Record<string, string | string[]> {
+/** Collects parameters by name. Koa's own `ctx.query` takes quadratic time: a second for 8 000 parameters. */
+function collectMembers(parameters: URLSearchParams): Record<string, string | string[]> {
   if (parameters.size === 0) return {}
   const members = new Map<string, string | string[]>()
   for (const [name, value] of parameters) {
-    const known = members.get(name)
-    if (known === undefined) members.set(name, value)
-    else if (Array.isArray(known)) known.push(value)
-    else members.set(name, [known, value])
+    const earlier = members.get(name)
+    if (earlier === undefined) members.set(name, value)
+    else if (Array.isArray(earlier)) earlier.push(value)
+    else members.set(name, [earlier, value])
   }
   return Object.fromEntries(members)
 }
 
-async function sentBody(ctx: Context, route: Route): Promise<unknown> {
-  if (route.form) return membersOf(await readForm(ctx, 'Send the form of the page.'))
+async function readBody(ctx: Context, route: Route): Promise<unknown> {
+  if (route.form) return collectMembers(await readForm(ctx, 'Send the form of the page.'))
   const sent = await readJson(ctx)
   if (sent !== undefined) return sent
   if (route.bodyOptional) return {}
@@ -171,11 +175,11 @@ function send(ctx: Context, route: Route, reply: RouteReply): void {
   const schema = route.responses[reply.status]
   if (schema === undefined) throw new Error(`${route.operationId} may not answer ${reply.status}`)
   if (reply.prepared) return sendPrepared(ctx, route, reply, reply.prepared)
-  // Before anything is set, since a body may prove not to fit.
+  // Parsed before anything is set, since a body that the schema refuses becomes an error response.
   const content = schema && (reply.text?.content ?? JSON.stringify(schema.parse(reply.body)))
   ctx.set(reply.headers ?? {})
   ctx.body = content
-  // After the body, since Koa makes every answer without one a 204.
+  // After the body, since Koa sets 204 for a null body.
   ctx.status = reply.status
   if (content === null) return
   if (reply.text) ctx.set('content-type', reply.text.type)
@@ -193,13 +197,13 @@ function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: Pre
 
 type InputPlace = 'body' | 'query' | 'params'
 
-/** Beyond these, mistakes are counted and not listed, so that a small body cannot ask for a large answer. */
+/** Further mistakes are counted but not listed, so that a small body cannot cause a large response. */
 const MAX_LISTED = 50
 
 /**
  * Parses one part of a request, reporting all its mistakes at once.
  *
- * @throws {Problem} with `errors`; a bad path parameter is `not-found`, since such an address does not exist
+ * @throws {Problem} with `errors`; an invalid path parameter is `not-found`, since no such path exists
  */
 function parseInput(
   schema: z.ZodType,
@@ -210,13 +214,13 @@ function parseInput(
   const parsed = schema.safeParse(data, { reportInput: true })
   if (parsed.success) return parsed.data
   if (place === 'params') throw new Problem('not-found')
-  throw refused(
+  throw inputProblem(
     code,
     parsed.error.issues.flatMap((issue) => mistakes(place, issue)),
   )
 }
 
-function refused(code: ProblemCode, all: readonly InputMistake[]): Problem {
+function inputProblem(code: ProblemCode, all: readonly InputMistake[]): Problem {
   const errors = all.slice(0, MAX_LISTED)
   const [first] = errors
   if (!first) return new Problem(code)
@@ -233,18 +237,18 @@ function mistakes(place: InputPlace, issue: z.core.$ZodIssue): InputMistake[] {
       detail: 'is not a member we know; leave it out',
     }))
   }
-  return [{ pointer: pointer(place, issue.path), detail: plain(issue) }]
+  return [{ pointer: pointer(place, issue.path), detail: describeIssue(issue) }]
 }
 
-/** JSON pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Names are cut at 60 characters. */
+/** Formats a JSON pointer as a fragment (RFC 6901 §6), or the name of a query parameter. Names are cut at 60 characters. */
 function pointer(place: InputPlace, path: readonly PropertyKey[]): string {
   const steps = path.map((step) => String(step).slice(0, 60).toWellFormed())
   if (place === 'query') return `?${steps.map(encodeURIComponent).join('.')}`
   return `#${steps.map((step) => `/${encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))}`).join('')}`
 }
 
-function plain(issue: z.core.$ZodIssue): string {
+function describeIssue(issue: z.core.$ZodIssue): string {
   if (issue.code !== 'invalid_type') return issue.message
-  const wanted = `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
-  return issue.input === undefined ? `is missing; it ${wanted}` : wanted
+  const expected = `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+  return issue.input === undefined ? `is missing; it ${expected}` : expected
 }

@@ -3,22 +3,22 @@ import { brotliCompressSync, constants, gzipSync } from 'node:zlib'
 import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
 
-/** A public answer that is made once and sent many times. */
+/** A public response that is created once and sent many times. */
 export interface PreparedResponse {
-  /** `Content-Type`, sent exactly so. */
+  /** `Content-Type`, sent unchanged. */
   readonly type: string
-  /** The forms that `Accept-Encoding` chooses among, the smallest first; the last is the plain one. */
+  /** The content codings that `Accept-Encoding` chooses from, the smallest first; the last is uncompressed. */
   readonly forms: readonly PreparedForm[]
 }
 
 export interface PreparedForm {
   readonly coding: 'br' | 'gzip' | 'identity'
   readonly bytes: Buffer
-  /** Each coding has a tag of its own, since a strong one stands for bytes (RFC 9110 §8.8.1). */
+  /** The strong entity tag, which differs between codings since it identifies bytes (RFC 9110 §8.8.1). */
   readonly tag: string
 }
 
-/** A window that just holds the content: the default one, of 4 MB, costs ten to twenty times the time for the same bytes. */
+/** Compresses with a window just large enough. The default of 4 MB takes ten to twenty times as long for the same bytes. */
 function brotli(plain: Buffer): Buffer {
   const { BROTLI_MIN_WINDOW_BITS, BROTLI_MAX_WINDOW_BITS } = constants
   const bits = Math.max(BROTLI_MIN_WINDOW_BITS, Math.ceil(Math.log2(plain.length + 16)))
@@ -30,10 +30,10 @@ function brotli(plain: Buffer): Buffer {
   return brotliCompressSync(plain, { params })
 }
 
-/** Makes the bytes, their compressed forms where those are smaller, and the tags. */
+/** Creates the uncompressed form, the compressed forms that are smaller, and their tags. */
 export function prepareResponse(type: string, content: string): PreparedResponse {
   const plain = Buffer.from(content)
-  const tag = tagOf(plain)
+  const tag = createTag(plain)
   const compressed: PreparedForm[] = [
     { coding: 'br', bytes: brotli(plain), tag: `${tag}-br` },
     { coding: 'gzip', bytes: gzipSync(plain, { level: 9 }), tag: `${tag}-gz` },
@@ -42,76 +42,76 @@ export function prepareResponse(type: string, content: string): PreparedResponse
   return { type, forms: [...smaller, { coding: 'identity', bytes: plain, tag }] }
 }
 
-/** Prepares at the first request for each `key`; what is made lives as long as its key. */
+/** Wraps `make` so that it runs once for each key; the response is garbage collected with its key. */
 export function prepareOnce<Key extends object>(
   make: (key: Key) => PreparedResponse,
 ): (key: Key) => PreparedResponse {
-  const made = new WeakMap<Key, PreparedResponse>()
+  const responses = new WeakMap<Key, PreparedResponse>()
   return (key) => {
-    const known = made.get(key) ?? make(key)
-    made.set(key, known)
-    return known
+    const response = responses.get(key) ?? make(key)
+    responses.set(key, response)
+    return response
   }
 }
 
-/** The strong entity tag of a content, without its quotes. */
-const tagOf = (content: string | Buffer) =>
+/** Creates the strong entity tag of a content, without its quotes. */
+const createTag = (content: string | Buffer) =>
   createHash('sha256').update(content).digest('base64url').slice(0, 22)
 
-/** Clients send few different ones, and reading one takes longer than all else here. */
-const MOST_REMEMBERED = 200
+/** Parsed `Accept-Encoding` headers. Clients send few different ones, and parsing takes longer than the rest of this module. */
 const CODINGS = new LRUCache<string, ReadonlySet<string>>({ max: 500 })
+const LONGEST_CACHED = 200
 
 function acceptedCodings(ctx: Context): ReadonlySet<string> {
   const sent = ctx.get('accept-encoding')
-  const known = CODINGS.get(sent)
-  if (known) return known
-  const read = new Set(['br', 'gzip'].filter((coding) => ctx.acceptsEncodings(coding) === coding))
-  if (sent.length <= MOST_REMEMBERED) CODINGS.set(sent, read)
-  return read
+  const cached = CODINGS.get(sent)
+  if (cached) return cached
+  const accepted = new Set(['br', 'gzip'].filter((coding) => ctx.acceptsEncodings(coding) === coding))
+  if (sent.length <= LONGEST_CACHED) CODINGS.set(sent, accepted)
+  return accepted
 }
 
-/** The form that is sent for an `Accept-Encoding` that was read before; else undefined. */
-export function knownForm({ forms }: PreparedResponse, acceptEncoding = ''): PreparedForm | undefined {
+/** Finds the form for an `Accept-Encoding` that was parsed before; undefined for any other. */
+export function cachedForm({ forms }: PreparedResponse, acceptEncoding = ''): PreparedForm | undefined {
   const accepted = CODINGS.get(acceptEncoding)
   return accepted && forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
 }
 
 /**
- * Puts the form that `Accept-Encoding` allows in the answer.
+ * Sets the body to the form that `Accept-Encoding` allows.
  *
- * @returns its tag
+ * @returns the tag of that form
  */
 export function setPreparedBody(ctx: Context, { forms }: PreparedResponse): string {
   const accepted = acceptedCodings(ctx)
   const form = forms.find(({ coding }) => coding === 'identity' || accepted.has(coding))
-  if (!form) throw new Error('a prepared answer has no plain form')
+  if (!form) throw new Error('a prepared response has no uncompressed form')
   ctx.body = form.bytes
   if (form.coding !== 'identity') ctx.set('content-encoding', form.coding)
   return form.tag
 }
 
 /**
- * Lets anybody keep the answer for 300 s, under a strong ETag and with 304; what was asked for with credentials
- * is nobody else's. Call it when status and type are set.
+ * Lets shared caches store the response for 300 s, sets a strong ETag and responds with 304 where it matches. A response to a
+ * request with credentials stays private. Call it after status and type are set.
  */
 export function publicCaching(ctx: Context, content: string | Buffer): void {
-  cachePublicly(ctx, tagOf(content))
+  cachePublicly(ctx, createTag(content))
 }
 
 export const VARIES = 'Accept, Accept-Encoding, Authorization'
 export const CONDITIONS = ['if-none-match', 'if-modified-since']
-/** What is asked for with credentials is nobody else's. */
+/** The `Cache-Control` of a public response; private if the request had credentials. */
 export const cacheControl = (withCredentials: boolean) =>
   withCredentials ? 'private, no-store' : 'public, max-age=300'
 
-/** @param tag the entity tag, without its quotes */
+/** Does the work of {@link publicCaching}. @param tag the entity tag, without its quotes */
 export function cachePublicly(ctx: Context, tag: string): void {
   if (ctx.res.hasHeader('vary')) ctx.vary(VARIES)
   else ctx.set('vary', VARIES)
   ctx.set('cache-control', cacheControl(ctx.get('authorization') !== ''))
   ctx.etag = tag
-  // Koa copies all headers of the answer to see whether it is fresh, which only a conditional request asks.
+  // Checked first, since `ctx.fresh` copies all response headers and matters to conditional requests only.
   if (CONDITIONS.some((name) => ctx.req.headers[name] !== undefined) && ctx.fresh) {
     ctx.status = 304
     ctx.body = null

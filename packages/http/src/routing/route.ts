@@ -4,23 +4,28 @@ import type { LimitPolicy } from '../limits/limit-store.ts'
 import type { ProblemCode } from '../problems/problems.ts'
 import type { PreparedResponse } from './prepared-response.ts'
 
-/** Who calls: a client whose credentials or whose token were checked. */
+/*
+ * The declaration of a route: access, limits, schemas of request and response, and the handler. `mount-routes.ts` serves
+ * routes; `packages/metadata` describes them.
+ */
+
+/** The authenticated client of a request, by its credentials or its token. */
 export interface Caller {
   readonly clientId: string
-  /** Of the person's claim, where the authorization server names it. */
+  /** The registration id of the person's e-mail verification, if introspection returned one. */
   readonly registrationId?: string
   readonly scopes: ReadonlySet<string>
 }
 
 /**
- * Who may call. `open`: anybody, `Authorization` is not looked at. `public`: anybody, but a token that is sent
- * must be valid. Scopes: a bearer token that holds all of them. `client`: client credentials (RFC 6749 §2.3).
+ * Who may call a route. `open`: anybody, and `Authorization` is ignored. `public`: anybody, but a token that is sent must be
+ * valid. Scopes: a bearer token with all of them. `client`: client credentials (RFC 6749 §2.3).
  */
 export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly string[] }
 
 /**
- * Policies by whom they count. `anonymous` counts the address of requests without `Authorization`; on an `open`
- * route, where that header proves nothing, of all requests.
+ * Limit policies by subject. `address` counts the address of every request. `anonymous` counts the address of requests
+ * without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client` counts the client.
  */
 export interface RouteLimits {
   readonly address?: readonly LimitPolicy[]
@@ -28,24 +33,24 @@ export interface RouteLimits {
   readonly client?: readonly LimitPolicy[]
 }
 
-/** Facts about the request that a handler may use; it never sees Koa. */
+/** The request as a handler sees it, without Koa. */
 export interface RequestFacts {
   readonly id: string
-  /** The widest network that limits count the caller under: an IPv4 address, or an IPv6 /48. Never to be stored in clear. */
+  /** Returns the widest network that limits count: an IPv4 address, or an IPv6 /48. It must not be stored in clear. */
   network(): string
-  /** The media type among those offered that `Accept` asks for; the first of equals, undefined for none. */
+  /** Returns the offered media type that `Accept` prefers; the first of equals, undefined for none. */
   accepts(...types: string[]): string | undefined
-  /** A header of the request; empty when there is none. */
+  /** Returns a request header; empty when it is absent. */
   header(name: string): string
-  /** Takes one from a policy that only the handler can name the subject of, such as an e-mail address. */
+  /** Counts the request against a policy whose subject only the handler knows, such as an e-mail address. */
   take(policy: LimitPolicy, subject: string): Promise<void>
-  /** Takes one for the address that asks, where only the handler knows which policy applies. */
+  /** Counts the address against a policy that only the handler can choose. */
   takeForAddress(policy: LimitPolicy): Promise<void>
 }
 
 type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
 type Parsed<I extends Inputs> = { [K in keyof I]: I[K] extends z.ZodType ? z.output<I[K]> : never }
-/** A schema for each status; `null` for an answer without a body. */
+/** The schema of the body for each status; `null` for a response without a body. */
 type Replies = Record<number, z.ZodType | null>
 type ReplyBody<Schema> = Schema extends z.ZodType
   ? { body: z.input<Schema> } | { text: TextReply } | { prepared: PreparedResponse }
@@ -59,9 +64,9 @@ type WithCaller<A> = A extends 'open'
     ? { caller?: Caller }
     : { caller: Caller }
 
-/** An answer in another form than JSON, such as Markdown. */
+/** A response that is not JSON, such as Markdown. */
 interface TextReply {
-  /** `Content-Type`, sent exactly so. */
+  /** `Content-Type`, sent unchanged. */
   readonly type: string
   readonly content: string
 }
@@ -75,26 +80,26 @@ interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
   access: A
   limits: RouteLimits
   request?: I
-  /** True when a request may come without a body; `body` is then parsed from `{}`. */
+  /** True if the body may be absent; `body` is then parsed from `{}`. */
   bodyOptional?: boolean
   /**
-   * When the body is the form of a page of ours: form-encoded, and refused (403) from anywhere else. `unguessable` when
-   * it holds a secret and its page sends no referrer: browsers that do not say `Sec-Fetch-Site` then hide the origin.
+   * Set if the body is a form of one of our pages: form-encoded, and refused (403) from any other page. `unguessable` if the
+   * form holds a secret and its page sends no referrer: browsers without `Sec-Fetch-Site` then send `Origin: null`.
    */
   form?: true | 'unguessable'
-  /** The body is invalid: answered with this code instead of `invalid-request`. */
+  /** The problem code for an invalid body, instead of `invalid-request`. */
   bodyProblem?: ProblemCode
   /**
-   * What may leave the process. A body is parsed by its schema, so an unlisted member cannot leak; a body that the
-   * schema refuses, or a status that is not listed, is answered 500.
+   * The responses that the handler may return. Bodies are parsed by their schema, so an unlisted member cannot leak. An
+   * unlisted status, and a body that the schema refuses, become 500.
    */
   responses: R
-  /** `public`: anybody may keep the answer for 300 s. Absent: `no-store`. */
+  /** `public`: shared caches may store the response for 300 s. Absent: `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
 }
 
-/** What a handler is given, with the types of its schemas forgotten. */
+/** The input of a handler, with the types of its schemas erased. */
 export interface RouteInput {
   readonly body?: unknown
   readonly query?: unknown
@@ -111,29 +116,29 @@ export interface RouteReply {
   readonly prepared?: PreparedResponse
 }
 
-/** A route with its types forgotten: what mounting and documenting need. */
+/** A route with the types of its schemas erased, as mounting and documenting need it. */
 export interface Route extends Omit<RouteSpec<Inputs, Replies, Access>, 'handle'> {
   handle(input: RouteInput): Promise<RouteReply> | RouteReply
 }
 
-/** An endpoint that reads its request and writes its response itself, since OAuth or a library says how. */
+/** An endpoint that reads its request and writes its response itself, as OAuth or a library prescribes. */
 export interface RawRoute {
   readonly methods: readonly string[]
   /** Exact and absolute. */
   readonly path: string
-  /** Count the address, before anything is read. */
+  /** Policies that count the address, before anything is read. */
   readonly limits: readonly LimitPolicy[]
   serve(ctx: Context): Promise<void>
 }
 
-/** Every method and path that the routes answer. */
+/** Lists every method and path that the routes serve. */
 export const listEndpoints = (routes: readonly (Route | RawRoute)[]): { method: string; path: string }[] =>
   routes.flatMap((route) => listMethods(route).map((method) => ({ method, path: route.path })))
 
 export const listMethods = (route: Route | RawRoute): readonly string[] =>
   'methods' in route ? route.methods : [route.method.toUpperCase()]
 
-/** Ties the schemas of a route to its handler. It only carries types; mounting does the work. */
+/** Checks at compile time that a handler fits the schemas of its route; does nothing at run time. */
 export function defineRoute<
   const I extends Inputs = Record<never, never>,
   const R extends Replies = Record<never, never>,

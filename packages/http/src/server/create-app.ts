@@ -15,11 +15,11 @@ export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   readonly clock: Pick<WatchedClock, 'requireSynchronised'>
   /** The content security policy of every page. */
   readonly csp: string
-  /** Absent for a listener that only the other app reaches: it answers to any Host, and no browser asks it. */
+  /** Absent for a listener that only the other app calls: it accepts any Host and has no browser clients. */
   readonly browsers?: CrossOriginOptions & { readonly alsoAcceptHosts: readonly string[] }
 }
 
-/** An app with everything that a request meets before its route, from top to bottom. */
+/** Creates an app with the middleware that every request passes before its route, in this order. */
 export function createApp(options: AppOptions): Koa {
   const { log, origin, traces, clock, csp, browsers } = options
   const app = new Koa()

@@ -8,7 +8,7 @@ const program = `
   console.log(JSON.stringify(await freePorts(1_000)))
 `
 
-test('processes that run at the same time get different ports, also where nobody listens yet', async () => {
+test('gives different ports to concurrent processes, also before anyone listens on them', async () => {
   const ours = await freePorts(1_000)
   const theirs = JSON.parse(
     execFileSync(process.execPath, ['--input-type=module-typescript', '-e', program], { encoding: 'utf8' }),

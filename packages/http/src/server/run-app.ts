@@ -8,80 +8,92 @@ import { socketAddress, type TrustedProxies } from '../request/client-address.ts
 import type { RequestHandler } from '../request/request-context.ts'
 import { type RunningServer, serve, shutdownSignal } from './server.ts'
 
-interface Place {
+/*
+ * The life cycle of a serving process: wait for startup dependencies, listen, drain after a signal, close. What an app serves
+ * and what it opens is its own matter (`serve.ts` of each app); bounds on connections are in `server.ts`.
+ */
+
+interface ListenAddress {
   /** 0 picks a free one. */
   readonly port: number
   readonly host: string
 }
 
-/** An app with its stores open, which does not listen yet. */
+/** An app whose stores are open, and which does not listen yet. */
 interface OpenedApp extends AsyncDisposable {
   readonly operationsApp: Koa
   readonly readiness: Readiness
 }
 
 interface RunAppOptions<App extends OpenedApp> {
-  /** What the app cannot be opened without. */
+  /** Checks that must pass before the app is opened. */
   readonly startupDependencies: ReadinessChecks
   readonly open: () => Promise<App>
-  /** Whether what `open` threw says "not now". */
+  /** True for an error of `open` that may go away by itself. */
   readonly isTransient: (error: unknown) => boolean
-  readonly operations: Place
-  /** The listeners beside the one for operators, by name; the log says `<name>_port`, or `port` for `public`. */
-  readonly listeners: (app: App) => Readonly<Record<string, Place & { readonly handler: RequestHandler }>>
-  /** Who may ask the gateway's check on these listeners. On the one for operators anybody may. */
+  readonly operations: ListenAddress
+  /** The listeners other than that of operators, by name. Their ports are logged as `<name>_port`, or `port` for `public`. */
+  readonly listeners: (
+    app: App,
+  ) => Readonly<Record<string, ListenAddress & { readonly handler: RequestHandler }>>
+  /** Proxies that may send the gateway check to these listeners. On that of operators anybody may. */
   readonly trustedProxies: TrustedProxies
-  /** How long requests are still taken, unready, after the signal: until everybody who sends them has looked away. */
+  /** How long the app serves new requests after the signal, until load balancers have noticed that it is not ready. */
   readonly drainDelaySeconds: number
-  /** How long those in flight may take after that. */
+  /** How long requests in flight may take after that. */
   readonly drainSeconds: number
   readonly log: Log
 }
 
 /**
- * Runs an app until SIGTERM or SIGINT. The listener for operators comes first: `/live` is 200, and `/ready` says what is
- * waited for. All others come when the app is open. After the signal `/ready` and the gateway's check turn 503 and each
- * answer ends its connection; later listeners stop accepting, what is in flight is answered, and stores close.
+ * Runs an app until SIGTERM or SIGINT. The listener of operators opens first: `/live` is 200, and `/ready` names the missing
+ * startup dependencies. The other listeners open together with the app.
  *
- * @throws what no waiting mends: a port that is taken, a fault of ours
+ * After the signal, `/ready` and the gateway check respond with 503 and every response closes its connection. When
+ * `drainDelaySeconds` are over, the listeners stop accepting, requests in flight are completed, and the stores close.
+ *
+ * @throws an error that is not transient, such as a port in use or a bug
  */
 export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>): Promise<void> {
   const { log, drainSeconds } = options
   const stopping = new AbortController()
-  let isTaking = false
+  let isServing = false
   const signalled = shutdownSignal().then((signal) => {
-    isTaking = false
+    isServing = false
     stopping.abort()
     return signal
   })
   await using resources = new AsyncDisposableStack()
-  // Why it ends is said on another stream; it comes last.
+  // Disposed last, so that the reason for the end is written too.
   resources.defer(async () => log.flush?.())
   resources.use(exitOnUncaughtErrors(log))
   const waiting = openWhenReady(options)
-  let operators: RequestHandler = operationsApp({ ...waiting, registry: registryWhileWaiting() }).callback()
+  let operationsHandler: RequestHandler = operationsApp({
+    readiness: waiting.readiness,
+    registry: registryWhileWaiting(),
+  }).callback()
   const operations = resources.use(
     await serve(
-      respondToGatewayCheck((request, response) => operators(request, response), {
-        isTaking: () => isTaking,
+      respondToGatewayCheck((request, response) => operationsHandler(request, response), {
+        isServing: () => isServing,
       }),
       { ...options.operations, drainSeconds },
     ),
   )
-  const app = await waiting.openAtLast(stopping.signal)
+  const app = await waiting.open(stopping.signal)
   if (!app) return log.info('stopping', { signal: await signalled })
   resources.use(app)
   const servers: RunningServer[] = []
   const ports: Record<string, number> = {}
-  for (const [name, { handler: own, ...place }] of Object.entries(options.listeners(app))) {
+  for (const [name, { handler: appHandler, ...address }] of Object.entries(options.listeners(app))) {
     const { trustedProxies } = options
-    const handler = respondToGatewayCheck(own, { isTaking: () => isTaking, trustedProxies })
-    const server = resources.use(await serve(handler, { ...place, drainSeconds }))
+    const handler = respondToGatewayCheck(appHandler, { isServing: () => isServing, trustedProxies })
+    const server = resources.use(await serve(handler, { ...address, drainSeconds }))
     servers.push(server)
     ports[name === 'public' ? 'port' : `${name}_port`] = server.port
   }
-  operators = app.operationsApp.callback()
-  isTaking = !stopping.signal.aborted
+  operationsHandler = app.operationsApp.callback()
+  isServing = !stopping.signal.aborted
   log.info('listening', { ...ports, operations_port: operations.port })
 
   const signal = await signalled
@@ -92,7 +104,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
   await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
 }
 
-/** Says no more than that the app is not open yet; the app brings a registry of its own. */
+/** The registry served until the app is open. It holds one gauge; the app has a registry of its own. */
 function registryWhileWaiting(): Registry {
   const registry = new Registry()
   const help = '1 while the app waits for what it cannot start without'
@@ -100,19 +112,19 @@ function registryWhileWaiting(): Registry {
   return registry
 }
 
-/** Nobody's name (RFC 2606 §2), so that no request of the public means it. */
+/** A reserved name (RFC 2606 §2), so that no public request carries it by accident. */
 export const GATEWAY_CHECK_HOST = 'gateway-check.invalid'
 
 /**
- * Answers a gateway that asks `GET /` under `GATEWAY_CHECK_HOST` whether to send requests here: 204, or 503 until this
- * instance listens and once it drains. That a shared store is away is no reason to send them elsewhere, so this is not
- * `/ready`. A request that a proxy passed on, and any from an address that is not a trusted proxy's, goes to `handler`.
+ * Responds to the health check of a gateway, `GET /` with the host `GATEWAY_CHECK_HOST`: 204 while this instance serves, 503
+ * before it listens and once it drains. `/ready` would not do, since a shared store that is down affects every instance alike.
+ * A forwarded request, and any request from an address that is not a trusted proxy, goes to `handler`.
  *
- * @param options.trustedProxies may ask; everybody may when absent
+ * @param options.trustedProxies may send the check; without them anybody may
  */
 export function respondToGatewayCheck(
   handler: RequestHandler,
-  { isTaking, trustedProxies }: { isTaking: () => boolean; trustedProxies?: TrustedProxies },
+  { isServing, trustedProxies }: { isServing: () => boolean; trustedProxies?: TrustedProxies },
 ): RequestHandler {
   const isCheck = ({ url, method, headers, socket }: IncomingMessage) =>
     url === '/' &&
@@ -122,9 +134,9 @@ export function respondToGatewayCheck(
     (trustedProxies?.has(socketAddress(socket)) ?? true)
   return (request, response) => {
     if (!isCheck(request)) return handler(request, response)
-    // The next question may be for another instance at the same address.
+    // Without keep-alive, since the next check may have to reach another instance at the same address.
     return response
-      .writeHead(isTaking() ? 204 : 503, { 'cache-control': 'no-store', connection: 'close' })
+      .writeHead(isServing() ? 204 : 503, { 'cache-control': 'no-store', connection: 'close' })
       .end()
   }
 }
@@ -132,22 +144,22 @@ export function respondToGatewayCheck(
 const EVENTS = ['uncaughtException', 'unhandledRejection'] as const
 
 /**
- * Until disposed: what nobody caught, in a timer or a promise, is logged as every other error is, and the process ends
- * with 1, since nobody knows what was left half done. Node would print it whole.
+ * Logs an uncaught error and exits with 1, until disposed: the state of the process is unknown after such an error. Node's own
+ * handler would print the error unredacted.
  *
- * SIGUSR1 would open Node's debugger, which can read every secret of the process; here it does nothing.
+ * Also disables SIGUSR1, which would open Node's debugger and with it every secret of the process.
  */
 export function exitOnUncaughtErrors(log: Log): Disposable {
-  const end = (error: unknown) => {
-    log.error('nobody caught this error: the process ends', { error })
+  const exit = (error: unknown) => {
+    log.error('the process ends after an uncaught error', { error })
     process.exit(1)
   }
   const ignore = () => undefined
-  for (const event of EVENTS) process.on(event, end)
+  for (const event of EVENTS) process.on(event, exit)
   process.on('SIGUSR1', ignore)
   return {
     [Symbol.dispose]() {
-      for (const event of EVENTS) process.off(event, end)
+      for (const event of EVENTS) process.off(event, exit)
       process.off('SIGUSR1', ignore)
     },
   }

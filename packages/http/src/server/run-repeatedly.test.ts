@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { runRepeatedly } from './run-repeatedly.ts'
 
-/** Work whose runs end when told to. */
+/** Work whose runs the test ends. */
 function controlled() {
   const runs: PromiseWithResolvers<void>[] = []
   const repeated = runRepeatedly(() => {
@@ -16,7 +16,7 @@ function controlled() {
   return { runs, repeated, finish }
 }
 
-test('requests during a run lead to one more run after it, and to no more than one at a time', async () => {
+test('turns calls during a run into one more run after it, and never overlaps runs', async () => {
   const { runs, repeated, finish } = controlled()
   for (let times = 0; times < 3; times += 1) repeated.runSoon()
   expect(runs).toHaveLength(1)
@@ -28,7 +28,7 @@ test('requests during a run lead to one more run after it, and to no more than o
   expect(runs).toHaveLength(3)
 })
 
-test('disposing waits for the run under way, and begins no other', async () => {
+test('waits for the current run when disposed, and starts no other', async () => {
   const { runs, repeated, finish } = controlled()
   repeated.runSoon()
   repeated.runSoon()

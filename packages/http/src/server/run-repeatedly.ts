@@ -1,26 +1,26 @@
-/** Work that a server does again and again. Disposing waits for the run under way. */
+/** Work that runs again and again. Disposing waits for the current run. */
 interface RepeatedWork extends AsyncDisposable {
   /** Runs every `everyMs` from now on. */
   start(everyMs: number): void
-  /** Runs at once or, during a run, once more after it: so what is new when this is called is always seen. */
+  /** Runs at once or, during a run, once more after it, so that a run always starts after this call. */
   runSoon(): void
 }
 
 /**
  * Runs `work` one run at a time.
  *
- * @param work handles its own failures; `isStopped` says that it is to end early
+ * @param work handles its own failures, and ends early when `isStopped` returns true
  */
 export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>): RepeatedWork {
   let timer: NodeJS.Timeout | undefined
   let running: Promise<void> | undefined
-  let again = false
+  let requested = false
   let stopped = false
 
   async function run(): Promise<void> {
     try {
-      while (again && !stopped) {
-        again = false
+      while (requested && !stopped) {
+        requested = false
         await work(() => stopped)
       }
     } finally {
@@ -29,7 +29,7 @@ export function runRepeatedly(work: (isStopped: () => boolean) => Promise<void>)
   }
 
   function runSoon(): void {
-    again = true
+    requested = true
     running ??= run()
   }
 

@@ -33,13 +33,13 @@ const get = (url: string, agent?: Agent) =>
       .end()
   })
 
-test('it listens on a free port and says which', async () => {
+test('listens on a free port and reports it', async () => {
   await using server = await serve((_request, response) => response.end('here'), listening)
   expect(server.url).toBe(`http://127.0.0.1:${server.port}`)
   expect(await (await fetch(server.url)).text()).toBe('here')
 })
 
-test('its address is a URL on IPv6, too', async () => {
+test('reports a valid URL for an IPv6 address', async () => {
   await using server = await serve((_request, response) => response.end('here'), {
     ...listening,
     host: '::1',
@@ -48,14 +48,14 @@ test('its address is a URL on IPv6, too', async () => {
   expect((await fetch(server.url)).status).toBe(200)
 })
 
-test('a port that is taken is an error that says so', async () => {
+test('throws EADDRINUSE for a port in use', async () => {
   await using server = await serve(() => {}, listening)
   await expect(serve(() => {}, { ...listening, port: server.port })).rejects.toMatchObject({
     code: 'EADDRINUSE',
   })
 })
 
-test('when it looks away it takes new connections, and ends each with its answer', async () => {
+test('accepts new connections without keep-alive, and closes each after its response', async () => {
   const { handler, arrived, answer } = holding()
   let held = true
   await using server = await serve(
@@ -73,8 +73,8 @@ test('when it looks away it takes new connections, and ends each with its answer
   agent.destroy()
 })
 
-describe('when it is disposed', () => {
-  test('what is in flight is answered, and its connection is closed', async () => {
+describe('a disposed server', () => {
+  test('completes the request in flight, and closes its connection', async () => {
     const { handler, arrived, answer } = holding()
     const server = await serve(handler, listening)
     const agent = new Agent({ keepAlive: true })
@@ -88,7 +88,7 @@ describe('when it is disposed', () => {
     agent.destroy()
   })
 
-  test('idle connections do not hold it, and no new one is accepted', async () => {
+  test('does not wait for idle connections, and accepts no new one', async () => {
     const server = await serve((_request, response) => response.end('here'), listening)
     const agent = new Agent({ keepAlive: true })
     await get(server.url, agent)
@@ -99,7 +99,7 @@ describe('when it is disposed', () => {
     agent.destroy()
   })
 
-  test('a connection that falls idle only then does not hold it for its 5 s either', async () => {
+  test('does not wait 5 s for a connection that falls idle during the drain', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
     let finish = () => {}
     const server = await serve((_request, response) => {
@@ -119,7 +119,7 @@ describe('when it is disposed', () => {
     socket.destroy()
   })
 
-  test('what takes longer than it may is cut', async () => {
+  test('closes the connection of a request that takes too long', async () => {
     const { handler, arrived } = holding()
     const server = await serve(handler, { ...listening, drainSeconds: 0.1 })
     const got = get(server.url)
@@ -131,13 +131,13 @@ describe('when it is disposed', () => {
     expect(await outcome).toMatchObject({ code: 'ECONNRESET' })
   })
 
-  test('twice, it ends once', async () => {
+  test('closes once when disposed twice', async () => {
     const server = await serve(() => {}, listening)
     await Promise.all([server[Symbol.asyncDispose](), server[Symbol.asyncDispose]()])
     await expect(server[Symbol.asyncDispose]()).resolves.toBeUndefined()
   })
 
-  test('a handler that answers at once while it drains does no harm', async () => {
+  test('copes with a handler that responds synchronously during the drain', async () => {
     const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
     const held: ServerResponse[] = []
     const server = await serve((incoming, response) => {
@@ -162,7 +162,7 @@ describe('when it is disposed', () => {
   })
 })
 
-describe('a client may not keep open what it does not use:', () => {
+describe('a server closes', () => {
   const quick = {
     headersTimeout: 150,
     requestTimeout: 300,
@@ -175,12 +175,12 @@ describe('a client may not keep open what it does not use:', () => {
       limits: { ...quick, ...limits },
     })
 
-  test('a connection that says nothing', async () => {
+  test('a connection that sends nothing', async () => {
     await using server = await start({ requestTimeout: 60_000 })
     expect(await converse(server.port, '')).toMatchObject({ closed: true })
   })
 
-  test('headers that never end', async () => {
+  test('a connection whose headers never end', async () => {
     await using server = await start({ requestTimeout: 60_000 })
     const { answers, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
     expect(closed).toBe(true)
@@ -188,7 +188,7 @@ describe('a client may not keep open what it does not use:', () => {
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'request-timeout', status: 408 })
   })
 
-  test('a body that never ends', async () => {
+  test('a connection whose body never ends', async () => {
     await using server = await start()
     const { answers, closed } = await converse(
       server.port,
@@ -198,14 +198,14 @@ describe('a client may not keep open what it does not use:', () => {
     expect(answers.map(({ status }) => status)).toEqual([408])
   })
 
-  test('a connection between two requests', async () => {
+  test('a connection that stays idle after a request', async () => {
     await using server = await start()
     const { answers, closed } = await converse(server.port, GET)
     expect(closed).toBe(true)
     expect(answers.map(({ status }) => status)).toEqual([200])
   })
 
-  test('an answer that it does not read', async () => {
+  test('a connection whose response is not read', async () => {
     const { promise: cut, resolve } = Promise.withResolvers<boolean>()
     await using server = await serve(
       (_request, response) =>
@@ -218,7 +218,7 @@ describe('a client may not keep open what it does not use:', () => {
     socket.destroy()
   })
 
-  test('more connections than there may be', async () => {
+  test('connections beyond the maximum', async () => {
     await using server = await start({ maxConnections: 2, headersTimeout: 5_000, requestTimeout: 5_000 })
     const sockets = [1, 2].map(() => connect(server.port, '127.0.0.1'))
     await Promise.all(sockets.map((socket) => once(socket, 'connect')))
@@ -234,7 +234,7 @@ describe('a client may not keep open what it does not use:', () => {
     for (const socket of sockets) socket.destroy()
   })
 
-  test('a connection for more requests than it may carry', async () => {
+  test('a connection after its maximum of requests', async () => {
     await using server = await start({ maxRequestsPerSocket: 2 })
     const { answers } = await converse(server.port, GET.repeat(3))
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 503])
@@ -242,7 +242,7 @@ describe('a client may not keep open what it does not use:', () => {
   })
 })
 
-test('SIGTERM and SIGINT drain a process, which ends by itself', async () => {
+test('drains and exits on SIGTERM and SIGINT', async () => {
   const program = `
     import { serve, shutdownSignal } from '${fileURLToPath(new URL('../index.ts', import.meta.url))}'
     {

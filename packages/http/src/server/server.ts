@@ -2,29 +2,34 @@ import { once } from 'node:events'
 import { createServer, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import type { RequestHandler } from '../request/request-context.ts'
-import { answerUnreadable, refuseUnknownCodings } from './unreadable-requests.ts'
+import { refuseUnknownCodings, refuseUnreadable } from './unreadable-requests.ts'
+
+/*
+ * One HTTP listener: bounds on what a client may keep open, requests of one connection in order, and draining. Routes,
+ * problems and the life cycle of the process belong elsewhere (`routing/`, `problems/`, `run-app.ts`).
+ */
 
 export interface RunningServer extends AsyncDisposable {
   readonly port: number
   readonly url: string
-  /** From now on each answer ends its connection, so that clients make their next one elsewhere. New ones are taken. */
+  /** Closes every connection with its next response, so that clients reconnect to another instance. Still accepts new ones. */
   disableKeepAlive(): void
 }
 
-/** Bounds on what a client may keep open, under Node's names. */
+/** Bounds on what a client may keep open, under the names of Node. Times are in milliseconds. */
 const LIMITS = {
-  /** From the first byte, or from the connection, to the end of the headers. */
+  /** From the first byte, or from the start of the connection, to the end of the headers. */
   headersTimeout: 10_000,
   /** To the end of the body. */
   requestTimeout: 15_000,
   /** Between two requests. */
   keepAliveTimeout: 5_000,
-  /** On which nothing moves in either direction, as when a client does not read its answer. */
+  /** Without a byte in either direction, as when a client does not read its response. */
   timeout: 30_000,
-  /** How often the first two are looked at, so how late a connection may be cut. */
+  /** How often the first two are checked, and so how late a connection may be closed. */
   connectionsCheckingInterval: 1_000,
   maxHeaderSize: 16 * 1024,
-  /** Beyond these, new connections are closed at once. */
+  /** Beyond this number, new connections are closed at once. */
   maxConnections: 4_096,
   maxRequestsPerSocket: 1_000,
 }
@@ -34,28 +39,28 @@ export interface ServeOptions {
   port: number
   /** The address to bind, such as `127.0.0.1`. */
   host: string
-  /** How long requests in flight may still take when the server is disposed. */
+  /** How long requests in flight may take once the server is disposed. */
   drainSeconds: number
-  /** The public origin, named where a request is refused before any handler sees it. */
+  /** The public origin, for problems of requests that are refused before any handler sees them. */
   origin?: string
   limits?: Partial<typeof LIMITS>
 }
 
 /**
  * Serves `handler` until disposed. Disposing stops accepting, lets requests in flight finish for
- * `drainSeconds`, then cuts what is left.
+ * `drainSeconds`, then closes the connections that are left.
  *
  * @throws the listen error, such as `EADDRINUSE`
  */
 export async function serve(handler: RequestHandler, options: ServeOptions): Promise<RunningServer> {
   const inTurn = oneAtATime()
-  const { track, disableKeepAlive, drain } = drains()
-  const known = refuseUnknownCodings(handler, options.origin)
+  const { track, disableKeepAlive, drain } = createDrain()
+  const checked = refuseUnknownCodings(handler, options.origin)
   const { timeout, maxConnections, maxRequestsPerSocket, ...limits } = { ...LIMITS, ...options.limits }
-  // Node would answer a missing Host without a body; `requireHost` says what is wrong.
-  const server = createServer({ ...limits, requireHostHeader: false }, inTurn(track(known)))
+  // Node would refuse a missing Host without a body; `requireHost` says what is wrong.
+  const server = createServer({ ...limits, requireHostHeader: false }, inTurn(track(checked)))
   Object.assign(server, { timeout, maxConnections, maxRequestsPerSocket })
-  answerUnreadable(server, options.origin, inTurn)
+  refuseUnreadable(server, options.origin, inTurn)
   server.listen(options.port, options.host)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
@@ -67,11 +72,14 @@ export async function serve(handler: RequestHandler, options: ServeOptions): Pro
   }
 }
 
-/** `track` knows what is being answered; `disableKeepAlive` ends connections with their answers; `drain` ends the server, and ends it once, however often it is called. */
-function drains() {
+/**
+ * `track` wraps a handler to know its open responses, `disableKeepAlive` closes connections with their next response, and
+ * `drain` closes the server; repeated calls of it share one run.
+ */
+function createDrain() {
   const open = new Set<ServerResponse>()
   let leaving = false
-  let ended: Promise<void> | undefined
+  let drained: Promise<void> | undefined
   const closeAfter = (response: ServerResponse) => {
     if (!response.headersSent) response.setHeader('connection', 'close')
   }
@@ -87,11 +95,11 @@ function drains() {
     leaving = true
     for (const response of open) closeAfter(response)
   }
-  async function end(server: Server, seconds: number): Promise<void> {
+  async function close(server: Server, seconds: number): Promise<void> {
     const closed = once(server, 'close')
     server.close()
     disableKeepAlive()
-    // close() ends only what is idle now; a keep-alive connection that falls idle later would hold it 5 s.
+    // close() closes only connections that are idle now; one that falls idle later would delay it by 5 s.
     const sweep = setInterval(() => server.closeIdleConnections(), 50)
     const cut = setTimeout(() => server.closeAllConnections(), seconds * 1000)
     await closed
@@ -99,8 +107,8 @@ function drains() {
     clearTimeout(cut)
   }
   const drain = (server: Server, seconds: number) => {
-    ended ??= end(server, seconds)
-    return ended
+    drained ??= close(server, seconds)
+    return drained
   }
   return { track, disableKeepAlive, drain }
 }
@@ -118,14 +126,14 @@ export async function shutdownSignal(): Promise<NodeJS.Signals> {
 }
 
 /**
- * Gives the requests of one connection to their handlers one after the other, and none after an answer that ends the
- * connection (RFC 9112 §9.3.2, §9.6). Node alone would begin them all as they are read, and carry out what its sender
- * cannot be told of.
+ * Handles pipelined requests of one connection one after the other, and none after a response that closes the connection
+ * (RFC 9112 §9.3.2, §9.6). Node alone would start each as soon as it is read, and so carry out requests whose responses can
+ * no longer be sent.
  *
- * @returns what makes a handler wait for its turn; all handlers of one server take turns with each other
+ * @returns wraps a handler so that it waits for its turn. All wrapped handlers of one server share the order.
  */
 function oneAtATime(): (handle: RequestHandler) => RequestHandler {
-  /** What waits on a connection on which something is being answered. */
+  /** The requests that wait, by connection. A connection is in the map while one of its requests is being handled. */
   const waiting = new WeakMap<Socket, (() => void)[]>()
   const next = (socket: Socket) => {
     const begin = socket.writable ? waiting.get(socket)?.shift() : undefined
@@ -137,7 +145,7 @@ function oneAtATime(): (handle: RequestHandler) => RequestHandler {
     if (!socket.writable) return
     const begin = () => {
       response.on('close', () => next(socket))
-      // What could not be read to its end was refused while it waited.
+      // A request whose body could not be read to its end was refused while it waited.
       if (!response.writableEnded) handle(request, response)
     }
     const queue = waiting.get(socket)

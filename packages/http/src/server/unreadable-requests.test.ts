@@ -16,7 +16,7 @@ const start = (handler = read, origin = ORIGIN) =>
 
 const POST = ['POST / HTTP/1.1', 'Host: h']
 
-describe('refused with 400, and the connection is closed:', () => {
+describe('refuses with 400 and closes the connection for', () => {
   test.for([
     { why: 'no request line', bytes: 'nonsense\r\n\r\n' },
     { why: 'a bad version', bytes: 'GET / HTTP/9.9\r\nHost: h\r\n\r\n' },
@@ -79,7 +79,7 @@ describe('refused with 400, and the connection is closed:', () => {
   })
 })
 
-test('headers beyond 16 KiB are 431, in many or in one, or in the target', async () => {
+test('refuses headers beyond 16 KiB with 431, in many, in one or in the target', async () => {
   await using server = await start()
   for (const bytes of [
     head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(20_000)}`),
@@ -94,7 +94,7 @@ test('headers beyond 16 KiB are 431, in many or in one, or in the target', async
   }
 })
 
-test('extensions of chunks beyond 16 KiB are 413', async () => {
+test('refuses chunk extensions beyond 16 KiB with 413', async () => {
   await using server = await start()
   const bytes = `${head(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
   const { answers, closed } = await converse(server.port, bytes)
@@ -103,7 +103,7 @@ test('extensions of chunks beyond 16 KiB are 413', async () => {
 })
 
 describe('a refusal', () => {
-  test('is a problem with an id, for OAuth clients too, and has the headers of every answer', async () => {
+  test('is a problem with a request id and OAuth members, and has the common headers', async () => {
     await using server = await start()
     const { answers } = await converse(server.port, 'canary\r\n\r\n')
     const [answer] = answers
@@ -127,14 +127,14 @@ describe('a refusal', () => {
     expect(answer?.body).not.toContain('canary')
   })
 
-  test('knows no address of its kind when the server knows no origin', async () => {
+  test('has the type about:blank when the server has no origin', async () => {
     await using server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
     const { answers } = await converse(server.port, 'nonsense\r\n\r\n')
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ type: 'about:blank' })
   })
 })
 
-test('an unknown expectation is 417, a known one is met', async () => {
+test('refuses an unknown expectation with 417, and meets 100-continue', async () => {
   await using server = await start()
   const unknown = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
   expect(unknown.answers.map(({ status }) => status)).toEqual([417])
@@ -147,8 +147,8 @@ test('an unknown expectation is 417, a known one is met', async () => {
   expect(known.answers[0]?.status).toBe(200)
 })
 
-describe('each answer belongs to its request:', () => {
-  test('fifty in a row', async () => {
+describe('each response belongs to its request:', () => {
+  test('fifty pipelined requests', async () => {
     await using server = await start()
     const bytes = Array.from({ length: 50 }, (_, index) => head(`GET /${index} HTTP/1.1`, 'Host: h')).join('')
     const { answers } = await converse(server.port, bytes, { answers: 50 })
@@ -157,7 +157,7 @@ describe('each answer belongs to its request:', () => {
     )
   })
 
-  test('a good one, slowly answered, then one that cannot be read', async () => {
+  test('a slow valid request, then an unreadable one', async () => {
     const { promise: later, resolve } = Promise.withResolvers<void>()
     await using server = await start(async (request, response) => {
       await later
@@ -173,7 +173,7 @@ describe('each answer belongs to its request:', () => {
     expect(closed).toBe(true)
   })
 
-  test('two good ones, the first slowly answered, then one that cannot be read', async () => {
+  test('a slow and a fast valid request, then an unreadable one', async () => {
     const { promise: later, resolve } = Promise.withResolvers<void>()
     await using server = await start(async (request, response) => {
       if (request.url === '/1') await later
@@ -190,7 +190,7 @@ describe('each answer belongs to its request:', () => {
     ])
   })
 
-  test('one whose body cannot be read is answered once, whatever its handler does', async () => {
+  test('a request with an unreadable body gets one response, whatever its handler does', async () => {
     const errors: unknown[] = []
     await using server = await start((request, response) => {
       request.resume()
@@ -213,7 +213,7 @@ describe('each answer belongs to its request:', () => {
     expect(errors).toEqual([])
   })
 
-  test('one that was answered before its body came is not answered again when the body never comes', async () => {
+  test('a request with an early response gets no second one when its body never arrives', async () => {
     await using server = await serve((_request, response) => response.end('early'), {
       port: 0,
       host: '127.0.0.1',
@@ -225,7 +225,7 @@ describe('each answer belongs to its request:', () => {
     expect(closed).toBe(true)
   })
 
-  test('a trailer is no header, so it authenticates nobody', async () => {
+  test('a trailer field does not count as a header, and so authenticates nobody', async () => {
     await using server = await start((request, response) => {
       request.resume().on('end', () => response.end(String(request.headers.authorization)))
     })
@@ -256,20 +256,20 @@ test.for([
       'Sec-WebSocket-Version: 13',
     ],
   },
-])('$why is an ordinary request', async ({ lines }) => {
+])('treats $why as an ordinary request', async ({ lines }) => {
   await using server = await start()
   const { answers } = await converse(server.port, head(...lines), { answers: 1 })
   expect(answers).toMatchObject([{ status: 200, body: '/a ' }])
 })
 
-test('HTTP/1.0 is answered, and its connection ends', async () => {
+test('responds to HTTP/1.0 and closes the connection', async () => {
   await using server = await start()
   const { answers, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
   expect(answers.map(({ status }) => status)).toEqual([200])
   expect(closed).toBe(true)
 })
 
-test('CONNECT makes no tunnel', async () => {
+test('opens no tunnel for CONNECT', async () => {
   await using server = await start()
   const { answers, closed } = await converse(
     server.port,
@@ -279,7 +279,7 @@ test('CONNECT makes no tunnel', async () => {
   expect(closed).toBe(true)
 })
 
-test('a client that was refused and never hangs up is cut off', async () => {
+test('disconnects a refused client that never hangs up', async () => {
   const server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 60 })
   const socket = connect({ port: server.port, host: '127.0.0.1', allowHalfOpen: true })
   socket.on('error', () => {}).resume()

@@ -10,18 +10,18 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
   HPE_CHUNK_EXTENSIONS_OVERFLOW: 'content-too-large',
   ERR_HTTP_REQUEST_TIMEOUT: 'request-timeout',
 }
-/** How long a refused client may go on sending, so that it reads the answer and not a reset. */
+/** How long a refused client may go on sending, so that it reads the response instead of a connection reset. */
 const LINGER_MS = 500
 
 /**
- * Answers what never reaches a handler: requests that Node's parser refuses, that are not complete in time, or
- * that expect the unknown. Each gets its own answer, after those of the requests before it, then its connection
- * is closed.
+ * Refuses requests that never reach a handler: those that Node's parser rejects, those that are not complete in time, and
+ * those with an unknown `Expect`. Each response is sent after those of earlier requests on the connection, which is then
+ * closed.
  *
  * @param origin for `type`; `about:blank` without it (RFC 9457 §4.2.1)
- * @param inTurn lets an answer wait for those before it
+ * @param inTurn makes a response wait for the earlier ones of its connection
  */
-export function answerUnreadable(
+export function refuseUnreadable(
   server: Server,
   origin: string | undefined,
   inTurn: (handler: RequestHandler) => RequestHandler,
@@ -39,9 +39,9 @@ export function answerUnreadable(
     const refusal = refusalFor(CODES[error.code ?? ''] ?? 'invalid-request', origin)
     const before = latest.get(socket)
     if (before && !before.request.complete) {
-      // What cannot be read is the rest of a request that a handler has already, and that has one answer.
+      // The handler already has this request, whose rest cannot be read. It gets one response only.
       if (before.response.headersSent) return void socket.destroy()
-      // It is being refused already, as too large.
+      // The handler is already refusing it as too large.
       if (before.response.statusCode === 413) return
       return send(before.response, refusal)
     }
@@ -55,8 +55,8 @@ export function answerUnreadable(
 }
 
 /**
- * Refuses every transfer coding but `chunked` (RFC 9112 §7): Node lets a list through when its last one is that, and a
- * proxy could see another end of the body.
+ * Refuses every transfer coding except `chunked` (RFC 9112 §7). Node accepts a list that ends with `chunked`, for which a
+ * proxy might find another end of the body (request smuggling).
  */
 export function refuseUnknownCodings(handler: RequestHandler, origin: string | undefined): RequestHandler {
   return (request, response) => {

@@ -2,13 +2,18 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 import { parseTrustedProxies, type TrustedProxies } from '../request/client-address.ts'
 
-/** A variable of the environment that an app reads. */
+/*
+ * Reads and validates the settings of an app from environment variables, and describes them in a table. Which settings exist is
+ * declared by each app (`config.ts`); no other module reads `process.env`.
+ */
+
+/** An environment variable that an app reads. */
 export interface Setting {
-  /** Reads the value as it is written. Its mistakes never quote the value. */
+  /** Parses the text of the variable. Its messages never quote the value. */
   readonly schema: z.ZodType
   /** For operators, in the table of README.md. */
   readonly description: string
-  /** As it would be written in the environment. */
+  /** As text, like a value in the environment. */
   readonly default?: string
   /** Never printed. */
   readonly secret?: true
@@ -20,17 +25,17 @@ export type SettingValues<S extends Settings> = { readonly [Name in keyof S]: z.
 /** The settings of one app, and the rules for them as a whole. */
 interface AppSettings<S extends Settings> {
   readonly settings: S
-  /** Any other variable whose name begins so is a mistake. */
+  /** Any other variable whose name begins with this is a mistake. */
   readonly prefix: string
-  /** True when an empty variable counts as absent; else it is a value like any other. */
+  /** True if an empty variable counts as absent; otherwise it is a value like any other. */
   readonly emptyIsAbsent: boolean
-  /** Finds mistakes of settings that are each fine by themselves. Those that are not, or are not read, are missing. */
+  /** Finds mistakes in the combination of valid settings. Invalid settings, and those that are not read, are absent from `values`. */
   mistakesTogether(values: Partial<SettingValues<S>>): string[]
 }
 
 export type Environment = Readonly<Record<string, string | undefined>>
 
-/** Mistakes in the settings, for the person who starts the program: all of them at once, never a value. */
+/** All mistakes in the settings at once, for the person who starts the program. Never contains a value. */
 export class ConfigError extends Error {
   override readonly name = 'ConfigError'
   readonly mistakes: readonly string[]
@@ -41,29 +46,29 @@ export class ConfigError extends Error {
   }
 }
 
-/** Makes the function by which an app reads its settings. */
+/** Creates the function that reads the settings of an app. */
 export function settingsReader<S extends Settings>(app: AppSettings<S>) {
   const { settings, prefix, emptyIsAbsent, mistakesTogether } = app
   /**
    * Reads settings from the environment.
    *
-   * @param names of those that are needed; all when absent
-   * @throws {ConfigError} naming every bad and missing one of them, and every unknown variable
+   * @param names the settings to read; all when absent
+   * @throws {ConfigError} naming every invalid or missing one of them, and every unknown variable
    */
   return function readSettings<Name extends keyof S & string>(
     env: Environment,
     names?: readonly Name[],
   ): Pick<SettingValues<S>, Name> {
-    const written = (name: string) => (emptyIsAbsent ? env[name] || undefined : env[name])
+    const textFor = (name: string) => (emptyIsAbsent ? env[name] || undefined : env[name])
     const mistakes = Object.keys(env)
-      .filter((name) => name.startsWith(prefix) && written(name) !== undefined)
+      .filter((name) => name.startsWith(prefix) && textFor(name) !== undefined)
       .filter((name) => !Object.hasOwn(settings, name))
       .map((name) => `${name} is not a setting`)
     const needed: ReadonlySet<string> = new Set(names ?? Object.keys(settings))
     const values: Record<string, unknown> = {}
     for (const [name, { schema, default: fallback }] of Object.entries<Setting>(settings)) {
       if (!needed.has(name)) continue
-      const given = written(name) ?? fallback
+      const given = textFor(name) ?? fallback
       const parsed = schema.safeParse(given)
       if (parsed.success) values[name] = parsed.data
       else if (given === undefined) mistakes.push(`${name} is missing`)
@@ -78,12 +83,12 @@ export function settingsReader<S extends Settings>(app: AppSettings<S>) {
 interface SettingRow {
   readonly name: string
   readonly description: string
-  /** Absent for a setting that is empty unless it is set, and for a required one. */
+  /** Absent for a required setting, and for one that is empty by default. */
   readonly default?: string
   readonly required: boolean
 }
 
-/** Every setting, in the order in which they are declared. */
+/** Lists every setting in the order of declaration. */
 export const settingRows = (settings: Settings): SettingRow[] =>
   Object.entries(settings).map(([name, { schema, description, default: fallback }]) => ({
     name,
@@ -92,7 +97,7 @@ export const settingRows = (settings: Settings): SettingRow[] =>
     required: fallback === undefined && !schema.safeParse(undefined).success,
   }))
 
-/** The settings as the Markdown table of README.md. */
+/** Formats the settings as the Markdown table of README.md. */
 export const settingsTable = (settings: Settings): string =>
   [
     '| Setting | Default | What it is |',
@@ -103,7 +108,7 @@ export const settingsTable = (settings: Settings): string =>
     ),
   ].join('\n')
 
-/** Digits only: `Number` would read an empty text as 0, and port 0 as any port. */
+/** Digits only: `Number` would parse empty text as 0, and port 0 means any port. */
 const number = z
   .string()
   .regex(/^\d+(\.\d+)?$/, 'must be a number')
@@ -124,10 +129,10 @@ export const wholeNumber = (least: number, most: number) =>
 
 export const port = wholeNumber(0, 65_535)
 
-/** What a listener binds, or a directory. */
+/** Text that is not empty, such as an address to bind or a directory. */
 export const text = z.string().min(1, 'must not be empty')
 
-/** Entries between commas. */
+/** Entries separated by commas. */
 export const list = (entry: z.ZodType<string, string>) =>
   z
     .string()
@@ -146,7 +151,7 @@ export const postgresUrl = z.url({
 
 export const redisUrl = z.url({ protocol: /^rediss?$/, hostname: /./, error: 'must be a redis:// URL' })
 
-/** The address of a service, to which paths are appended. */
+/** The URL of a service, to which paths are appended. */
 export const baseUrl = z
   .url({ protocol: /^https?$/, hostname: /./, error: 'must be a http:// or https:// URL' })
   .refine((written) => !/[@?#]|\/$/.test(written), 'must have no user, query or trailing slash')
@@ -161,10 +166,10 @@ export const trustedProxies = z.string().transform((written, context): TrustedPr
 })
 
 /**
- * What `parse` makes of a file. A secret reaches us as the path of a file, so that it shows neither in the environment
- * nor in a listing.
+ * A setting that is the path of a file, with the parsed content as its value. Secrets are passed as files so that they show
+ * neither in the environment nor in a process listing.
  *
- * @param parse throws an error that says what is wrong and quotes nothing of the file
+ * @param parse throws an error that says what is wrong without quoting the file
  */
 export const file = <T>(parse: (content: string) => T) =>
   z.string().transform((path, context): T => {
@@ -180,7 +185,7 @@ export const file = <T>(parse: (content: string) => T) =>
     }
   })
 
-/** The same, with the path for reading it again later. */
+/** Like {@link file}, with the path for reading the file again later. */
 export const fileAndPath = <T>(parse: (content: string) => T) =>
   z
     .string()

@@ -11,7 +11,7 @@ const get = (path: string, ...lines: string[]) => head(`GET ${path} HTTP/1.1`, '
 const post = (path: string, body: string) =>
   head(`POST ${path} HTTP/1.1`, 'Host: h', `Content-Length: ${body.length}`) + body
 
-test('a request of a connection begins when the one before it was answered', async () => {
+test('starts a pipelined request when the one before it has its response', async () => {
   const order: string[] = []
   await using server = await start((request, response) => {
     order.push(`begin ${request.url}`)
@@ -25,8 +25,8 @@ test('a request of a connection begins when the one before it was answered', asy
 })
 
 test.for([
-  ['the client asked for its end', () => get('/last', 'Connection: close')],
-  ['the answer says that it ends', () => get('/close')],
+  ['the client asked to close it', () => get('/last', 'Connection: close')],
+  ['the response closes it', () => get('/close')],
   ['the expectation is unknown', () => get('/last', 'Expect: a miracle')],
   [
     'the transfer coding is not one that we know',
@@ -34,7 +34,7 @@ test.for([
       `${head('POST /last HTTP/1.1', 'Host: h', 'Transfer-Encoding: identity', 'Transfer-Encoding: chunked')}0\r\n\r\n`,
   ],
 ] satisfies [string, () => string][])(
-  'nothing is carried out behind a last answer: %s',
+  'handles no request after the last response of a connection: %s',
   async ([_why, last]) => {
     const carriedOut: (string | undefined)[] = []
     await using server = await start((request, response) => {
@@ -52,7 +52,7 @@ test.for([
   },
 )
 
-test('what waits on a connection that is cut is neither carried out nor kept', async () => {
+test('drops the waiting requests of a connection that is lost', async () => {
   const begun = Promise.withResolvers<void>()
   let requests: IncomingMessage[] = []
   await using server = await start((request) => {
@@ -70,7 +70,7 @@ test('what waits on a connection that is cut is neither carried out nor kept', a
   requests = []
 })
 
-test('connections do not wait for each other', async () => {
+test('does not make connections wait for each other', async () => {
   const second = Promise.withResolvers<void>()
   await using server = await start(async (request, response) => {
     if (request.url === '/1') await second.promise
