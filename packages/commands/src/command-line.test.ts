@@ -25,7 +25,7 @@ const run = async (words: string, command: Pick<Command<object>, 'parameters' | 
   return { code, printed, errors, ...(logged.length > 0 && { logged }) }
 }
 
-test('a handler gets what was given, defaults, and false for a flag that was not', async () => {
+test('passes arguments, defaults, and false for an absent flag to the handler', async () => {
   const given: object[] = []
   const command = {
     parameters: {
@@ -50,13 +50,16 @@ test('a handler gets what was given, defaults, and false for a flag that was not
 })
 
 test.for([
-  { what: 'an answer', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
-  { what: 'an answer that refuses', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
-])('$what is one line for people, and one JSON value for programs', async ({ json, text, errors, code }) => {
-  const make = async () => ({ text: 'Made one.', json: { made: 1 }, refusal: errors[0] })
-  expect(await run('things make', { run: make })).toEqual({ code, printed: text, errors })
-  expect(await run('things make --json', { run: make })).toEqual({ code, printed: json, errors })
-})
+  { what: 'a result', json: ['{"made":1}'], text: ['Made one.'], errors: [], code: 0 },
+  { what: 'a result with a refusal', json: ['{"made":1}'], text: ['Made one.'], errors: ['But.'], code: 1 },
+])(
+  'prints $what as one line for people, and as one JSON value for programs',
+  async ({ json, text, errors, code }) => {
+    const make = async () => ({ text: 'Made one.', json: { made: 1 }, refusal: errors[0] })
+    expect(await run('things make', { run: make })).toEqual({ code, printed: text, errors })
+    expect(await run('things make --json', { run: make })).toEqual({ code, printed: json, errors })
+  },
+)
 
 test.for([
   { error: new Refusal('No.'), said: 'No.', json: { ok: false, reason: 'No.' }, code: 1 },
@@ -84,7 +87,7 @@ test.for([
     json: { ok: false, reason: 'The port is taken: 8080.' },
     code: 1,
   },
-])('$said is a refusal, with exit code $code', async ({ error, said, json, code }) => {
+])('explains "$said" with exit code $code', async ({ error, said, json, code }) => {
   const refuse = { run: () => Promise.reject(error) }
   expect(await run('things make', refuse)).toEqual({ code, printed: [], errors: [said] })
   const forPrograms = await run('things make --json', refuse)
@@ -92,7 +95,7 @@ test.for([
   expect(forPrograms.printed.map((text) => JSON.parse(text))).toEqual([json])
 })
 
-test('an error that nobody can explain is logged, with exit code 1', async () => {
+test('logs an unexplained error, with exit code 1', async () => {
   const { code, printed, errors, logged } = await run('things make --json', {
     run: () => Promise.reject(new Error('x')),
   })

@@ -4,7 +4,7 @@ import { CommanderError, Option, Command as Program } from 'commander'
 import type { Command } from './command.ts'
 import { Refusal } from './refusal.ts'
 
-/** Where a command writes. Each call is a line, or several joined by line ends. */
+/** The output of a command. Each call prints one or more lines. */
 export interface CommandIo {
   print(text: string): void
   printError(text: string): void
@@ -15,21 +15,21 @@ export const TERMINAL: CommandIo = {
   printError: (text) => void process.stderr.write(`${text}\n`),
 }
 
-/** The command line of an app: its table of commands. */
+/** The command line of an app, with its table of commands. */
 export interface CommandLine<Context> {
   readonly name: string
   readonly description: string
-  /** The first words of commands that have two. */
+  /** Descriptions of the first words of commands that have two. */
   readonly groups: Readonly<Record<string, string>>
   readonly commands: readonly Command<Context>[]
 }
 
 /**
- * Runs the command that the words name. With `--json` it prints one JSON value: the answer, or why there is none. Mistakes
- * in the settings and an address that cannot be listened on are explained; an error that nobody can explain is logged.
+ * Runs the command that the words name. With `--json` it prints one JSON value: the result or the refusal. Mistakes in the
+ * settings and addresses that cannot be bound are explained; an error that neither this module nor `explain` knows is logged.
  *
- * @param words without `node` and the file
- * @param deps.explain what to say of an error of the app's own; undefined for a fault of ours. Never a value of a setting.
+ * @param words the arguments without `node` and the file
+ * @param deps.explain turns an expected error of the app into a refusal; undefined for a bug. Never quotes a setting.
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings
  */
 export async function runCommandLine<Context extends { readonly log: Log }>(
@@ -57,7 +57,7 @@ export async function runCommandLine<Context extends { readonly log: Log }>(
     }
   }
   try {
-    await parserOf(line, io, run).parseAsync(words, { from: 'user' })
+    await buildParser(line, io, run).parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
@@ -73,7 +73,7 @@ const LISTENING: Readonly<Record<string, string>> = {
   EADDRNOTAVAIL: 'The address is not one of this machine',
 }
 
-/** What any app says of an error; undefined for one that only the app may know. */
+/** Explains errors that every app may have; undefined for any other. */
 function explainCommon(error: unknown): Refusal | undefined {
   if (error instanceof Refusal) return error
   if (error instanceof ConfigError)
@@ -83,7 +83,7 @@ function explainCommon(error: unknown): Refusal | undefined {
   return listening ? new Refusal(`${listening}: ${port}.`) : undefined
 }
 
-function parserOf<Context>(
+function buildParser<Context>(
   line: CommandLine<Context>,
   io: CommandIo,
   run: (program: Program, command: Command<Context>) => Promise<void>,

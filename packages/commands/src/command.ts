@@ -2,42 +2,42 @@ import { Argument, InvalidArgumentError, Option } from 'commander'
 
 export { InvalidArgumentError }
 
-/** An argument or option of a command, and how the handler gets it. */
+/** An argument or option of a command, and how its value reaches the handler. */
 interface Parameter<T> {
   readonly declared: Argument | Option
-  /** @param given what the parser made of the command line; undefined when it was left out */
+  /** Reads the value for the handler. @param given the value from the parser; undefined if it was left out */
   read(given: unknown): T
 }
 
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>
 export type Arguments<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]['read']> }
 
-/** What a command says when it comes to its end. */
+/** The result of a command. */
 export interface Answer {
   readonly text: string
   /** Printed instead of `text` with `--json`. */
   readonly json?: unknown
-  /** Why the exit code is 1 nevertheless. */
+  /** Set if the command refused something: the reason, printed with exit code 1. */
   readonly refusal?: string | undefined
 }
 
-/** A command as the parser, the help and docs/commands.md take it. */
+/** A command, as the parser, the help and docs/commands.md use it. */
 export interface Command<Context> {
   /** All its words, such as `keys list`. */
   readonly name: string
   readonly summary: string
-  /** By the name that the handler knows them by; arguments stand in this order on the command line. */
+  /** By their names in the handler; arguments have this order on the command line. */
   readonly parameters?: Parameters
   /** The environment variables that it reads. */
   readonly settings: 'all' | readonly string[]
-  /** What is opened before it runs, and closed after it. */
+  /** What is opened before the command runs and closed after it. */
   readonly opens?: string
   /** False for a command without `--json`. */
   readonly json?: false
   run(args: Arguments<Parameters>, context: Context): Promise<Answer | undefined>
 }
 
-/** A row of an app's command table: a command whose handler gets what the app opens for it, and its arguments. */
+/** A row of an app's command table. The handler gets its arguments and what the app opens for it. */
 export interface Entry<P extends Parameters, Opened>
   extends Pick<Command<never>, 'name' | 'summary' | 'json'> {
   readonly parameters?: P
@@ -48,6 +48,8 @@ export interface Entry<P extends Parameters, Opened>
 type Parse<T> = (text: string) => T
 
 /**
+ * Declares an argument.
+ *
  * @param usage `<name>`, or `[name]` for one that may be left out
  * @param parse throws `InvalidArgumentError` for wrong usage
  */
@@ -66,13 +68,13 @@ interface OptionTraits<T> {
   readonly choices?: readonly T[]
 }
 
-/** Either makes sure that the handler gets a value. */
+/** Either of these guarantees the handler a value. */
 interface Given<T> {
   readonly required?: true
   readonly default?: T
 }
 
-/** @param flags such as `--limit <number>` */
+/** Declares an option with a value. @param flags such as `--limit <number>` */
 export function option<T = string, G extends Given<T> = Given<T>>(
   flags: string,
   description: string,
@@ -85,7 +87,7 @@ export function option<T = string, G extends Given<T> = Given<T>>(
   return { declared, read: (given) => given as T }
 }
 
-/** An option without a value. @param conflicts the `attributeName` of a flag that excludes it */
+/** Declares an option without a value. @param conflicts the `attributeName` of flags that exclude it */
 export function flag(flags: string, description: string, conflicts: string[] = []): Parameter<boolean> {
   return { declared: new Option(flags, description).conflicts(conflicts), read: (given) => given === true }
 }

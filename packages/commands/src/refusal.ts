@@ -1,4 +1,4 @@
-/** Why a command did not do what it was asked to do, in one sentence for the person at the terminal. */
+/** The reason why a command was not carried out, in one sentence for the person at the terminal. */
 export class Refusal extends Error {
   override readonly name = 'Refusal'
   /** 1 refused or failed, 2 wrong usage or settings. */

@@ -1,6 +1,6 @@
 import { hostname, userInfo } from 'node:os'
 
-/** Whoever runs this process, as the operating system knows them: for audits and the log. */
+/** The operating-system user that runs this process, for the audit trail and the log. */
 export const thisActor = (): { user: string; host: string } => ({ user: userName(), host: hostname() })
 
 /** In a container the user may have no name. */

@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => database?.[Symbol.asyncDispose]())
 
-test('one holds a lock, others hold other locks, and giving it back lets the next one have it', async () => {
+test('gives a lock to one holder, other locks to others, and a released lock to the next', async () => {
   const first = await holdLock(database.appUrl, 'the data directory')
   expect(first).toBeDefined()
   expect(await holdLock(database.appUrl, 'the data directory')).toBeUndefined()
@@ -25,7 +25,7 @@ test('one holds a lock, others hold other locks, and giving it back lets the nex
   expect(second).toBeDefined()
 })
 
-test('a lock ends with its connection', async () => {
+test('releases a lock when its connection is lost', async () => {
   await using first = await holdLock(database.appUrl, 'lost')
   expect(first).toBeDefined()
   const admin = await connect(database.adminUrl, { applicationName: 'test' })
@@ -38,7 +38,7 @@ test('a lock ends with its connection', async () => {
   })
 })
 
-test('waiting for a lock is bounded', async () => {
+test('waits for a lock for a limited time', async () => {
   await using held = await holdLock(database.appUrl, 'busy')
   expect(held).toBeDefined()
   const client = await connect(database.appUrl, { applicationName: 'test' })

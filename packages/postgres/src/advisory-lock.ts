@@ -3,24 +3,24 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type pg from 'pg'
 import { connect } from './connection.ts'
 
-/** The 64-bit key under which a name is locked; advisory locks are per database. */
+/** Derives the 64-bit key of an advisory lock from its name. Advisory locks are per database. */
 export function lockKey(name: string): string {
   return createHash('sha256').update(name).digest().readBigInt64BE(0).toString()
 }
 
-/** How often a lock that somebody else holds is asked for. */
-const ASK_MS = 100
+/** How often a lock that another session holds is tried again. */
+const RETRY_MS = 100
 
 /**
- * Waits for the session's lock on `name`, which the connection then holds until it is closed. It asks again and again:
- * a statement that waits for a lock keeps a snapshot, for which `create index concurrently` of the holder would wait.
+ * Takes the session lock on `name`, which the connection then holds until it is closed. It polls, since a statement that
+ * waits for a lock holds a snapshot, and `create index concurrently` of the lock's holder would wait for that.
  *
- * @throws when another session holds the lock all that time.
+ * @throws if another session holds the lock all the time
  */
 export async function takeLock(client: pg.Client, name: string, withinSeconds: number): Promise<void> {
   for (const deadline = performance.now() + withinSeconds * 1_000; !(await tryLock(client, name)); ) {
     if (performance.now() > deadline) throw new Error(`waited ${withinSeconds} s for the lock "${name}"`)
-    await sleep(ASK_MS)
+    await sleep(RETRY_MS)
   }
 }
 
@@ -28,7 +28,7 @@ export async function setLockTimeout(client: pg.Client, seconds: number): Promis
   await client.query(`select set_config('lock_timeout', $1, false)`, [`${seconds}s`])
 }
 
-/** @returns whether the session has the lock on `name` now. */
+/** Tries to take the session lock on `name`. @returns true if the session holds it now */
 export async function tryLock(client: pg.Client, name: string): Promise<boolean> {
   const { rows } = await client.query<{ held: boolean }>('select pg_try_advisory_lock($1) as held', [
     lockKey(name),
@@ -37,10 +37,10 @@ export async function tryLock(client: pg.Client, name: string): Promise<boolean>
 }
 
 /**
- * Holds the lock on `name` in the database of `url` until disposed, over a connection of its own. A lost connection
- * loses the lock, as does the end of the process.
+ * Holds the lock on `name` in the database of `url` until disposed, over a connection of its own. The lock is lost with the
+ * connection and at the end of the process.
  *
- * @returns undefined when another session holds it.
+ * @returns undefined if another session holds it
  */
 export async function holdLock(url: string, name: string): Promise<AsyncDisposable | undefined> {
   await using opening = new AsyncDisposableStack()

@@ -4,9 +4,9 @@ export const APP_ROLE_SETTING = 'plainpath.app_role'
 export const MIGRATIONS_TABLE = 'schema_migrations'
 
 /**
- * Gives the app role exactly what it needs on the owner's tables in schema `public`: rows may be read, added, changed
- * and removed; in a table whose comment begins with `append-only` only read and added; in the migrations table and
- * in views only read. Does nothing when the owner is the app role.
+ * Grants the app role exactly these privileges on the owner's tables in schema `public`: select, insert, update and delete; in
+ * a table whose comment begins with `append-only` only select and insert; in the migrations table and in views only select.
+ * Does nothing if the owner is the app role.
  */
 export const APP_ROLE_GRANTS = `
 do $grants$

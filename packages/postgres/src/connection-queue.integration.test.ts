@@ -36,7 +36,7 @@ async function timed(work: () => Promise<unknown>): Promise<Outcome> {
 const ask = (pool: Pool) => timed(() => pool.query('select 1'))
 const askTimes = (pool: Pool, times: number) => Promise.all(Array.from({ length: times }, () => ask(pool)))
 
-/** Many come at once; few are left to wait, and whoever comes then is refused at once. */
+/** Many requests arrive at once. Few may wait, and later ones are refused at once. */
 async function expectNoPileUp(pool: Pool): Promise<void> {
   const many = askTimes(pool, 50)
   await vi.waitFor(() => expect(pool.usage()).toMatchObject({ inUse: PLACES, waiting: MOST_WAITING }), {
@@ -55,7 +55,7 @@ async function expectNoPileUp(pool: Pool): Promise<void> {
   for (const { error } of await many) expect(isUnavailable(error)).toBe(true)
 }
 
-test('F-02 before a server that says nothing two wait for each connection, and others are refused at once', async () => {
+test('F-02 lets two requests wait for each connection to a frozen server, and refuses others at once', async () => {
   await using proxy = await startTcpProxy(database.appUrl)
   await using pool = openPool(proxy.url, { max: PLACES })
   await pool.query('select 1')
@@ -66,7 +66,7 @@ test('F-02 before a server that says nothing two wait for each connection, and o
   for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
 })
 
-test('F-11 while all connections work for others two wait for each, and others are refused at once', async () => {
+test('F-11 lets two requests wait for each connection while all are in use, and refuses others at once', async () => {
   await using pool = openPool(database.appUrl, { max: PLACES })
   const busy = Promise.all(
     Array.from({ length: PLACES }, () => pool.query('select pg_sleep(1.6)').then(() => undefined)),
@@ -76,7 +76,7 @@ test('F-11 while all connections work for others two wait for each, and others a
   for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
 })
 
-test('a burst before a server that works is served to the end', async () => {
+test('serves a burst to the end while the server works', async () => {
   await using pool = openPool(database.appUrl, { max: PLACES })
   for (const { error } of await askTimes(pool, 60)) expect(error).toBeUndefined()
   expect(pool.usage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
@@ -85,7 +85,7 @@ test('a burst before a server that works is served to the end', async () => {
 const who = async (pool: Pick<Pool, 'query'>) =>
   (await pool.query<{ name: string }>(`select current_setting('application_name') as name`)).rows[0]?.name
 
-test('F-11 what is reserved does not wait for what fills the pool, and may use what is free of it', async () => {
+test('F-11 runs reserved work while other work fills the pool, and lets it use free connections of the pool', async () => {
   const open = (applicationName: string) => openPool(database.appUrl, { max: 1, applicationName })
   await using pool = reservedPool(open('common'), open('kept'))
   await pool.openReserved()
@@ -108,21 +108,21 @@ test('F-11 what is reserved does not wait for what fills the pool, and may use w
 
 const asAdmin = (sql: string) => withAdmin(database.adminUrl, (admin) => admin.query(sql))
 
-test('F-11 when the server has no connection left (53300), reserved work waits for those kept back', async () => {
+test('F-11 makes reserved work wait for the reserved connections when the server has none left (53300)', async () => {
   const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
   await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep)
   await pool.openReserved()
   await asAdmin(`alter database "${database.name}" connection limit 0`)
   try {
     const sleep = () => pool.query('select pg_sleep(0.02)')
-    const asked = await Promise.all(Array.from({ length: 6 }, () => pool.reserved(() => timed(sleep))))
-    expect(asked.map(({ error }) => error)).toEqual(asked.map(() => undefined))
+    const timings = await Promise.all(Array.from({ length: 6 }, () => pool.reserved(() => timed(sleep))))
+    expect(timings.map(({ error }) => error)).toEqual(timings.map(() => undefined))
   } finally {
     await asAdmin(`alter database "${database.name}" connection limit -1`)
   }
 })
 
-test('F-11 connections kept back that are lost are made again, although nobody needs them', async () => {
+test('F-11 reopens reserved connections that are lost before they are needed', async () => {
   const keep = openPool(database.appUrl, { max: 2, stay: true, applicationName: 'kept' })
   await using pool = reservedPool(openPool(database.appUrl, { max: 3 }), keep, { everyMs: 20 })
   await pool.openReserved()

@@ -4,9 +4,9 @@ import { ConnectionQueueFullError, connectionQueue } from './connection-queue.ts
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())
 
-/** One place, so two may wait. Whoever has the place keeps it until `serve`. */
+/** A queue for one connection, so two requests may wait. A request holds the connection until `serve` or `fail`. */
 function oneByOne() {
-  const line = connectionQueue(1, { waitMs: 60_000, isServed: () => false })
+  const queue = connectionQueue(1, { waitMs: 60_000, isServed: () => false })
   const outcomes: string[] = []
   const using: ((failed: boolean) => void)[] = []
   const end = async (failed: boolean) => {
@@ -14,70 +14,70 @@ function oneByOne() {
     await vi.advanceTimersByTimeAsync(0)
   }
   return {
-    line,
+    counts: () => queue.counts(),
     outcomes,
-    async come(...names: string[]) {
+    async arrive(...names: string[]) {
       for (const name of names) {
-        const passing = line.pass(async () => {
+        const running = queue.run(async () => {
           const { promise, resolve } = Promise.withResolvers<boolean>()
           using.push(resolve)
           if (await promise) throw new Error('failed')
         })
-        passing.then(
+        running.then(
           () => outcomes.push(`${name} served`),
           (error: unknown) =>
-            outcomes.push(`${name} ${error instanceof ConnectionQueueFullError ? 'turned away' : 'failed'}`),
+            outcomes.push(`${name} ${error instanceof ConnectionQueueFullError ? 'refused' : 'failed'}`),
         )
       }
       await vi.advanceTimersByTimeAsync(0)
     },
     serve: () => end(false),
     fail: () => end(true),
-    pass: (ms: number) => vi.advanceTimersByTimeAsync(ms),
+    advance: (ms: number) => vi.advanceTimersByTimeAsync(ms),
   }
 }
 
-/** 0.2 s in which nobody was served, with more in the line than may wait. */
+/** A queue after 0.2 s without a success, with more requests than may wait. */
 async function stalled() {
-  const place = oneByOne()
-  await place.come('a', 'b', 'c', 'd')
-  expect(place.outcomes).toEqual([])
-  await place.pass(201)
-  expect(place.outcomes.splice(0)).toEqual(['d turned away'])
-  await place.come('e')
-  expect(place.outcomes.splice(0)).toEqual(['e turned away'])
-  return place
+  const queue = oneByOne()
+  await queue.arrive('a', 'b', 'c', 'd')
+  expect(queue.outcomes).toEqual([])
+  await queue.advance(201)
+  expect(queue.outcomes.splice(0)).toEqual(['d refused'])
+  await queue.arrive('e')
+  expect(queue.outcomes.splice(0)).toEqual(['e refused'])
+  return queue
 }
 
-test('F-02 it is of any length again once as many as may wait were served without a pause', async () => {
-  const place = await stalled()
-  await place.serve()
-  await place.come('f', 'g')
-  expect(place.outcomes.splice(0)).toEqual(['a served', 'g turned away'])
-  await place.serve()
-  await place.come('h', 'i', 'j')
-  for (let left = 5; left > 0; left -= 1) await place.serve()
-  expect(place.outcomes).toEqual(['b served', 'c served', 'f served', 'h served', 'i served', 'j served'])
-  expect(place.line.counts()).toEqual({ inUse: 0, waiting: 0, shed: 3, failed: 0 })
+test('F-02 accepts any number again after as many successes as requests may wait', async () => {
+  const queue = await stalled()
+  await queue.serve()
+  await queue.arrive('f', 'g')
+  expect(queue.outcomes.splice(0)).toEqual(['a served', 'g refused'])
+  await queue.serve()
+  await queue.arrive('h', 'i', 'j')
+  for (let left = 5; left > 0; left -= 1) await queue.serve()
+  expect(queue.outcomes).toEqual(['b served', 'c served', 'f served', 'h served', 'i served', 'j served'])
+  expect(queue.counts()).toEqual({ inUse: 0, waiting: 0, shed: 3, failed: 0 })
 })
 
-test('F-02 nor do failures count, nor who was served before a pause', async () => {
-  const place = await stalled()
-  await place.fail()
-  await place.come('f')
-  await place.serve()
-  await place.come('g')
-  await place.pass(1_000)
-  await place.serve()
-  await place.come('h', 'i')
-  expect(place.outcomes).toEqual(['a failed', 'b served', 'c served', 'i turned away'])
-  expect(place.line.counts()).toMatchObject({ shed: 3, failed: 1 })
+test('F-02 stays stalled after failures, and after successes before a pause', async () => {
+  const queue = await stalled()
+  await queue.fail()
+  await queue.arrive('f')
+  await queue.serve()
+  await queue.arrive('g')
+  await queue.advance(1_000)
+  await queue.serve()
+  await queue.arrive('h', 'i')
+  expect(queue.outcomes).toEqual(['a failed', 'b served', 'c served', 'i refused'])
+  expect(queue.counts()).toMatchObject({ shed: 3, failed: 1 })
 })
 
-test('F-02 it is of any length again when nobody waits any more', async () => {
-  const place = await stalled()
-  for (let left = 3; left > 0; left -= 1) await place.fail()
-  await place.come('f', 'g', 'h', 'i', 'j')
-  for (let left = 5; left > 0; left -= 1) await place.serve()
-  expect(place.outcomes.filter((outcome) => outcome.endsWith('turned away'))).toEqual([])
+test('F-02 accepts any number again when nothing waits any more', async () => {
+  const queue = await stalled()
+  for (let left = 3; left > 0; left -= 1) await queue.fail()
+  await queue.arrive('f', 'g', 'h', 'i', 'j')
+  for (let left = 5; left > 0; left -= 1) await queue.serve()
+  expect(queue.outcomes.filter((outcome) => outcome.endsWith('refused'))).toEqual([])
 })

@@ -1,20 +1,22 @@
-/** Too many wait for a database that serves nobody; `isUnavailable` knows it. */
+/*
+ * Admission control in front of a connection pool: bounds how many requests wait for a database that serves none. It knows
+ * nothing of PostgreSQL; `database.ts` opens the pool and says which failures count.
+ */
+
+/** The connection queue is full and no query has completed recently. `isUnavailable` is true for it. */
 export class ConnectionQueueFullError extends Error {
   override readonly name = 'ConnectionQueueFullError'
 }
 
-/** Who may use one of some places, and who waits for one, in the order in which they came. */
+/** A first-in, first-out queue for a fixed number of connections. */
 interface ConnectionQueue {
   /**
-   * Runs `use` once a place is free.
+   * Runs `use` once a connection is free.
    *
-   * @throws what `use` throws; an Error after `waitMs` without a place; {@link ConnectionQueueFullError} at once
+   * @throws what `use` throws; an Error after `waitMs` without a connection; {@link ConnectionQueueFullError} at once
    */
-  pass<T>(use: () => Promise<T>): Promise<T>
-  /**
-   * How many use a place and wait for one now; how many were turned away at once, and how many were not served otherwise,
-   * since it was made.
-   */
+  run<T>(use: () => Promise<T>): Promise<T>
+  /** Returns how many use and await a connection now, and since its creation how many were refused and how many failed. */
   counts(): {
     readonly inUse: number
     readonly waiting: number
@@ -23,63 +25,65 @@ interface ConnectionQueue {
   }
 }
 
-/** So long without one success, while too many wait, and nobody is expected to be served soon. */
+/** After this long without a success, while too many wait, the database counts as stalled. */
 const STALL_MS = 200
-/** Of those who wait, for each place. */
-const WAIT_FOR_EACH = 2
+/** While stalled, this many may wait for each connection. */
+const WAITERS_PER_CONNECTION = 2
 
 interface Waiter {
   admit(): void
-  turnAway(error: Error): void
+  refuse(error: Error): void
 }
 
-const tooMany = () => new ConnectionQueueFullError('too many wait for a database connection')
+const queueFull = () =>
+  new ConnectionQueueFullError('the connection queue is full and no query has completed recently')
 
-function waitIn(line: Set<Waiter>, waitMs: number, onLate: () => void): Promise<void> {
+function waitIn(queue: Set<Waiter>, waitMs: number, onTimeout: () => void): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const late = () => {
-    onLate()
-    waiter.turnAway(new Error('timeout exceeded when trying to connect'))
+  const timeOut = () => {
+    onTimeout()
+    waiter.refuse(new Error('timeout exceeded when trying to connect'))
   }
-  const timer = setTimeout(late, waitMs)
-  const goOut = () => {
+  const timer = setTimeout(timeOut, waitMs)
+  const leaveQueue = () => {
     clearTimeout(timer)
-    line.delete(waiter)
+    queue.delete(waiter)
   }
   const waiter: Waiter = {
     admit() {
-      goOut()
+      leaveQueue()
       resolve()
     },
-    turnAway(error) {
-      goOut()
+    refuse(error) {
+      leaveQueue()
       reject(error)
     },
   }
-  line.add(waiter)
+  queue.add(waiter)
   return promise
 }
 
 /**
- * A line before `places`. As long as somebody is served it may be of any length, so a burst is served to the end, each
- * waiting `waitMs` at most. When nobody was for 0.2 s, all but the first two for each place are turned away, and so is at
- * once whoever comes, until as many as may wait were served without such a pause, or nobody waits any more.
+ * Creates a queue for `connections`. While queries complete, it may have any length, so a burst is served to the end; each
+ * request waits `waitMs` at most. After 0.2 s without a success the queue is stalled: all but the first two requests for each
+ * connection are refused, and so is every new one. The stall ends when as many requests as may wait have succeeded without
+ * such a pause, or when nothing waits.
  *
- * @param options.isServed whether a failure of `use` shows that the database works
+ * @param options.isServed true for a failure of `use` that shows that the database works
  */
 export function connectionQueue(
-  places: number,
+  connections: number,
   options: { waitMs: number; isServed(error: unknown): boolean },
 ): ConnectionQueue {
-  const most = WAIT_FOR_EACH * places
-  const line = new Set<Waiter>()
-  let free = places
+  const most = WAITERS_PER_CONNECTION * connections
+  const queue = new Set<Waiter>()
+  let free = connections
   let served = 0
   let shed = 0
   let failed = 0
   let stalled = false
-  /** What `served` must be for the line to be sound again. */
-  let soundAt = 0
+  /** The value of `served` at which the stall ends. */
+  let recoveredAt = 0
   let watched = false
 
   function enter(): Promise<void> | undefined {
@@ -87,12 +91,12 @@ export function connectionQueue(
       free -= 1
       return undefined
     }
-    if (stalled && line.size >= most) {
+    if (stalled && queue.size >= most) {
       shed += 1
-      throw tooMany()
+      throw queueFull()
     }
-    const waiting = waitIn(line, options.waitMs, fail)
-    if (stalled || line.size > most) watch()
+    const waiting = waitIn(queue, options.waitMs, countFailure)
+    if (stalled || queue.size > most) watch()
     return waiting
   }
 
@@ -100,57 +104,57 @@ export function connectionQueue(
     if (watched) return
     watched = true
     const before = served
-    // After the answers that came while this process did not get to run.
-    const look = () => setImmediate(decide, before)
-    setTimeout(look, STALL_MS).unref()
+    // Decided after I/O, in case responses arrived while this process was blocked.
+    const decideAfterIo = () => setImmediate(decide, before)
+    setTimeout(decideAfterIo, STALL_MS).unref()
   }
 
   function decide(before: number): void {
     watched = false
-    if (line.size === 0 || (!stalled && line.size <= most)) return
+    if (queue.size === 0 || (!stalled && queue.size <= most)) return
     if (served === before) stall()
     watch()
   }
 
   function stall(): void {
     stalled = true
-    soundAt = served + most
-    const beyond = [...line].slice(most)
-    shed += beyond.length
-    for (const waiter of beyond) waiter.turnAway(tooMany())
+    recoveredAt = served + most
+    const excess = [...queue].slice(most)
+    shed += excess.length
+    for (const waiter of excess) waiter.refuse(queueFull())
   }
 
-  function fail(): void {
+  function countFailure(): void {
     failed += 1
   }
 
-  function succeed(): void {
+  function countSuccess(): void {
     served += 1
-    if (served >= soundAt) stalled = false
+    if (served >= recoveredAt) stalled = false
   }
 
   function leave(): void {
-    const [next] = line
+    const [next] = queue
     if (next) return next.admit()
     free += 1
     stalled = false
   }
 
   return {
-    async pass(use) {
+    async run(use) {
       await enter()
       try {
         const result = await use()
-        succeed()
+        countSuccess()
         return result
       } catch (error) {
-        if (options.isServed(error)) succeed()
-        else fail()
+        if (options.isServed(error)) countSuccess()
+        else countFailure()
         throw error
       } finally {
         leave()
       }
     },
-    counts: () => ({ inUse: places - free, waiting: line.size, shed, failed }),
+    counts: () => ({ inUse: connections - free, waiting: queue.size, shed, failed }),
   }
 }

@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** What this package says of failures that nobody waits for. */
+/** The log of failures that reach no caller. */
 export interface ErrorLog {
   error(message: string, fields?: Record<string, unknown>): void
 }
@@ -9,9 +9,9 @@ export const CONNECT_TIMEOUT_MS = 1_000
 const CLOSE_TIMEOUT_MS = 1_000
 
 /**
- * Opens one connection outside any pool. A statement on it may take `statementMs` (2 s). Disposing is `disconnect`.
+ * Opens one connection outside any pool. A statement on it may take `statementMs` (2 s). Disposing calls `disconnect`.
  *
- * @throws what `isUnavailable` knows, and the server's refusal, such as a wrong password.
+ * @throws errors for which `isUnavailable` is true, and refusals of the server, such as a wrong password
  */
 export async function connect(
   url: string,
@@ -37,7 +37,7 @@ export async function connect(
   }
 }
 
-/** Closes a connection and waits until the server let go of it, at most 1 s; then the socket is cut. */
+/** Closes a connection and waits at most 1 s for the server to close it too; then destroys the socket. */
 export async function disconnect(client: pg.Client): Promise<void> {
   const cut = setTimeout(() => client.connection.stream.destroy(), CLOSE_TIMEOUT_MS)
   try {
@@ -47,14 +47,14 @@ export async function disconnect(client: pg.Client): Promise<void> {
   }
 }
 
-/** A lost connection also fails the statement in flight, or the next one; unheard, its event would end the process. */
+/** Ignores error events. A lost connection also fails the current or next statement; an unhandled event would end the process. */
 export function ignoreErrorEvents(client: pg.ClientBase): void {
   client.on('error', () => undefined)
 }
 
 type Parse = (value: string) => unknown
 
-/** Object identifiers of types, as pg_type has them. */
+/** Object identifiers of types, from pg_type. */
 const BYTEA = 17
 const BYTEA_ARRAY = 1001
 const INT8 = 20
@@ -65,10 +65,10 @@ const TEXT_ARRAY = 1009
 const builtIn = pg.types.getTypeParser as (oid: number, format: 'text' | 'binary') => Parse
 
 /**
- * How columns become values, for the connections that are given it (pg's own table stays as it is): `date` is its
- * `YYYY-MM-DD` text, since a Date would move it by the process's time zone; `bigint` is a number, and one past
- * 2^53-1 fails the statement instead of being rounded; `bytea` is a Buffer with memory of its own, since what pg makes of
- * a hash is a slice of 8 KiB, all of which stays for as long as the hash is kept. The rest is pg's: `timestamptz` a Date.
+ * Parses columns for the connections that use it; pg's global parsers stay unchanged. `date` stays `YYYY-MM-DD` text, since a
+ * Date would shift it by the time zone of the process. `bigint` becomes a number, and one beyond 2^53-1 fails the statement
+ * instead of being rounded. `bytea` becomes a Buffer with memory of its own, since pg returns a slice of an 8 KiB buffer that
+ * stays in memory as long as the slice. Other types are parsed by pg: `timestamptz` is a Date.
  */
 export const rowTypes = {
   getTypeParser(oid: number, format: 'text' | 'binary' = 'text'): Parse {
@@ -92,7 +92,7 @@ const ownBytes = (value: string) => copied(builtIn(BYTEA, 'text')(value) as Buff
 const ownBytesList = (value: string) =>
   (builtIn(BYTEA_ARRAY, 'text')(value) as (Buffer | null)[]).map((bytes) => bytes && copied(bytes))
 
-/** `Buffer.alloc` takes none of the memory that small buffers share. */
+/** Copies into `Buffer.alloc`, which does not use the shared pool of small buffers. */
 function copied(bytes: Buffer): Buffer {
   const own = Buffer.alloc(bytes.length)
   bytes.copy(own)

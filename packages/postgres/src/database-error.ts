@@ -1,7 +1,7 @@
 import pg from 'pg'
 import { ConnectionQueueFullError } from './connection-queue.ts'
 
-/** SQLSTATE classes and codes (PostgreSQL manual, appendix A) that say "not now", whatever was asked. */
+/** SQLSTATE classes and codes (PostgreSQL manual, appendix A) of failures that may go away by themselves, whatever the statement. */
 const UNAVAILABLE_STATES = /^(?:08...|53...|57P0[1-5]|57014|55P03|40001|40P01|25006|25P03)$/
 const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'ECONNREFUSED',
@@ -12,9 +12,9 @@ const UNAVAILABLE_CODES: ReadonlySet<unknown> = new Set([
   'EHOSTUNREACH',
   'ENETUNREACH',
 ])
-/** However these fail, no connection came of it: a name that is not resolved, a machine that can open nothing more. */
-const REACHING: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
-/** What pg and pg-pool say in errors that carry no code. */
+/** If one of these system calls fails, there is no connection, whatever the code: no DNS entry, no free file descriptor. */
+const CONNECT_CALLS: ReadonlySet<unknown> = new Set(['connect', 'getaddrinfo'])
+/** Messages of pg and pg-pool in errors without a code. */
 const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
   'Connection terminated',
   'Connection terminated unexpectedly',
@@ -27,9 +27,9 @@ const UNAVAILABLE_MESSAGES: ReadonlySet<string> = new Set([
 ])
 
 /**
- * True when the store did not answer, or not in time: refused or lost connections, every timeout, too many who wait, a
- * server that starts, stops, is full or read-only, or that gave another transaction precedence (a deadlock). Such a failure is answered with 503; it is no bug of ours.
- * A statement cut off by it may or may not have been kept.
+ * Returns true for a failure of the database rather than of our code: refused or lost connections, timeouts, a full connection
+ * queue, a deadlock, and a server that is starting, stopping, full or read-only. The response is then 503. A statement that
+ * was interrupted may or may not have been committed.
  */
 export function isUnavailable(error: unknown): boolean {
   for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth++) {
@@ -42,15 +42,15 @@ export function isUnavailable(error: unknown): boolean {
 const failedToReach = (error: Error) =>
   error instanceof ConnectionQueueFullError ||
   ('code' in error && UNAVAILABLE_CODES.has(error.code)) ||
-  ('syscall' in error && REACHING.has(error.syscall)) ||
+  ('syscall' in error && CONNECT_CALLS.has(error.syscall)) ||
   UNAVAILABLE_MESSAGES.has(error.message)
 
-/** True when the connection must not be used again: it is lost, or a statement on it may still be running. */
+/** Returns true if the connection must not be used again: it is lost, or a statement may still be running on it. */
 export function endsSession(error: unknown): boolean {
   return !(error instanceof pg.DatabaseError) || /^(?:08|57P|25P03)/.test(error.code ?? '')
 }
 
-/** Takes out of a server's error what it quotes of rows and parameters, so that it may be logged. */
+/** Removes the values of rows and parameters from an error of the server, so that it may be logged. */
 export function withoutValues(error: unknown): unknown {
   if (!(error instanceof pg.DatabaseError)) return error
   error.detail = undefined

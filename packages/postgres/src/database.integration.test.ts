@@ -41,7 +41,7 @@ const addNote = (db: Pick<Pool, 'query'>, slug: string, body = '') =>
 const noteCount = async (slug: string) =>
   (await pool.query<{ n: number }>('select count(*) as n from notes where slug = $1', [slug])).rows[0]?.n
 
-test('says how many connections work, and how many wait for one', async () => {
+test('counts connections in use and waiting requests', async () => {
   await using two = openPool(database.appUrl, { max: 1 })
   expect(two.usage()).toEqual({ inUse: 0, idle: 0, waiting: 0, shed: 0, failed: 0, max: 1, open: 0 })
   const busy = two.transaction(async (tx) => {
@@ -73,7 +73,7 @@ describe('rows', () => {
     })
   })
 
-  test('bytes that somebody keeps hold no memory but their own', async () => {
+  test('bytes have memory of their own', async () => {
     const { rows } = await pool.query<{ hash: Buffer; hashes: (Buffer | null)[] }>(
       'select sha256($1) as hash, array[sha256($1), null] as hashes',
       [Buffer.from('a')],
@@ -84,19 +84,19 @@ describe('rows', () => {
     expect(kept.map((bytes) => bytes.buffer.byteLength)).toEqual([32, 32])
   })
 
-  test('a bigint that no number can hold fails the statement, and the pool goes on', async () => {
+  test('a bigint beyond the safe range fails the statement, and the pool stays usable', async () => {
     await expect(pool.query('select 9007199254740993::bigint as big')).rejects.toThrow('2^53-1')
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 })
 
 describe('a transaction', () => {
-  test('is kept when its work returns', async () => {
+  test('is committed when its work returns', async () => {
     expect(await pool.transaction((tx) => addNote(tx, 'kept'))).toMatchObject({ rowCount: 1 })
     expect(await noteCount('kept')).toBe(1)
   })
 
-  test('is undone when its work throws', async () => {
+  test('is rolled back when its work throws', async () => {
     const work = pool.transaction(async (tx) => {
       await addNote(tx, 'undone')
       throw new Error('changed my mind')
@@ -105,7 +105,7 @@ describe('a transaction', () => {
     expect(await noteCount('undone')).toBe(0)
   })
 
-  test('does not pretend to have kept what a swallowed failure undid', async () => {
+  test('fails to commit when its work swallowed a failure', async () => {
     const work = pool.transaction(async (tx) => {
       await addNote(tx, 'swallowed')
       await failure(tx.query('select 1 / 0'))
@@ -121,7 +121,7 @@ describe('a transaction', () => {
 })
 
 describe('errors', () => {
-  test('a unique violation is known by its constraint and costs no connection', async () => {
+  test('a unique violation names its constraint and costs no connection', async () => {
     await addNote(pool, 'twice')
     const before = await pid(pool)
     const error = await failure(addNote(pool, 'twice'))
@@ -140,11 +140,11 @@ describe('errors', () => {
       run: () => pool.query(`insert into notes (slug, body) values ('canary-7f3a', null)`),
     },
     { why: 'a value of another type', run: () => pool.query('select $1::int', ['canary-7f3a "quoted"']) },
-  ])('$why carries no values', async ({ run }) => {
+  ])('$why contains no values', async ({ run }) => {
     expect(inspect(await failure(run()), { depth: 9, showHidden: true })).not.toContain('canary')
   })
 
-  test('a mistake in a statement is no outage', async () => {
+  test('a mistake in a statement does not count as unavailable', async () => {
     expect(isUnavailable(await failure(pool.query('select nothing from nowhere')))).toBe(false)
   })
 })
@@ -175,7 +175,7 @@ describe('unavailable', () => {
     expect(isUnavailable(Object.assign(error, { syscall: 'open' }))).toBe(false)
   })
 
-  test('F-35 a name that nobody knows', async () => {
+  test('F-35 a host name that does not resolve', async () => {
     await using nowhere = openPool('postgresql://user@plainpath.invalid/none')
     expect(isUnavailable(await failure(nowhere.query('select 1')))).toBe(true)
   })
@@ -186,7 +186,7 @@ describe('unavailable', () => {
     })
   })
 
-  test('a server that only reads', async () => {
+  test('a read-only server', async () => {
     const write = pool.transaction(async (tx) => {
       await tx.query('set transaction read only')
       await addNote(tx, 'read only')
@@ -194,7 +194,7 @@ describe('unavailable', () => {
     expect(isUnavailable(await failure(write))).toBe(true)
   })
 
-  test('a port where nobody listens', async () => {
+  test('a port without a listener', async () => {
     const probe = createServer().listen(0, '127.0.0.1')
     await once(probe, 'listening')
     const { port } = probe.address() as AddressInfo
@@ -203,7 +203,7 @@ describe('unavailable', () => {
     expect(isUnavailable(await failure(gone.query('select 1')))).toBe(true)
   })
 
-  test('a server that takes the connection and says nothing', async () => {
+  test('a server that accepts the connection and never responds', async () => {
     const silent = createServer((socket) => socket.on('error', () => undefined)).listen(0, '127.0.0.1')
     await once(silent, 'listening')
     await using mute = openPool(`postgresql://user@127.0.0.1:${(silent.address() as AddressInfo).port}/none`)
@@ -211,7 +211,7 @@ describe('unavailable', () => {
     silent.close()
   })
 
-  test('a server that falls silent: given up after 2.5 s, and its connection is not used again', async () => {
+  test('a server that falls silent: the statement fails after 2.5 s, and its connection is dropped', async () => {
     await using proxy = await startTcpProxy(database.appUrl)
     await using behind = openPool(proxy.url, { max: 1 })
     const before = await pid(behind)
@@ -222,7 +222,7 @@ describe('unavailable', () => {
   })
 })
 
-test('a statement with a name is prepared once for each connection, and one without is not', async () => {
+test('prepares a named statement once for each connection, and no other', async () => {
   const prepared = await pool.transaction(async (tx) => {
     for (const seconds of [0, 0.01]) await tx.query('select from pg_sleep($1)', [seconds], 'rest')
     await tx.query('select from pg_sleep($1)', [0])
@@ -231,7 +231,7 @@ test('a statement with a name is prepared once for each connection, and one with
   expect(prepared.rows).toEqual([{ name: 'rest', runs: 2 }])
 })
 
-test('a pool that keeps some connections back prepares statements, too', async () => {
+test('prepares named statements in a reserved pool too', async () => {
   await using one = openPool(database.appUrl, { max: 1 })
   const both = reservedPool(one, one)
   await both.query('select from pg_sleep($1)', [0], 'rest')
@@ -250,7 +250,7 @@ describe('a connection that the server ends', () => {
     expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
   })
 
-  test('inside a transaction undoes it, and the pool goes on', async () => {
+  test('inside a transaction rolls it back, and the pool stays usable', async () => {
     const work = pool.transaction(async (tx) => {
       await addNote(tx, 'cut off')
       await end(await pid(tx))
@@ -273,6 +273,6 @@ describe('a connection that the server ends', () => {
   })
 })
 
-test('the app role cannot make tables', async () => {
+test('does not let the app role create tables', async () => {
   await expect(pool.query('create table mine ()')).rejects.toMatchObject({ code: '42501' })
 })

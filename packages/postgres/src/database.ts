@@ -5,13 +5,18 @@ import { CONNECT_TIMEOUT_MS, type ErrorLog, ignoreErrorEvents, rowTypes } from '
 import { connectionQueue } from './connection-queue.ts'
 import { endsSession, isUnavailable, withoutValues } from './database-error.ts'
 
-/** What stores ask for; a pool is one, and an open transaction is one. */
+/*
+ * The connection pool of PostgreSQL: bounds, transactions, and which failures cost a connection. Queries belong to the
+ * stores; `connection-queue.ts` decides who waits, `database-error.ts` what a failure means.
+ */
+
+/** Runs queries, in a pool or in an open transaction. Stores take this as their database. */
 export interface Database {
   /**
-   * Rows come as the server gave them: the caller parses them.
+   * Runs a statement. Rows are not validated: the caller parses them.
    *
-   * @param name under which each connection prepares the statement, once: for one that runs often and returns no rows,
-   *   since a migration may change what a prepared one returns
+   * @param name prepares the statement once for each connection. Only for a frequent statement that returns no rows, since a
+   *   migration may change the columns that a prepared one returns.
    */
   query<Row extends object = Record<string, unknown>>(
     text: string,
@@ -22,17 +27,17 @@ export interface Database {
 
 export interface Pool extends Database, AsyncDisposable {
   /**
-   * Runs `work` in one transaction on one connection: kept when it returns, undone when it throws. `tx` is good
-   * until then. A transaction that the server undid in favour of another (40001, 40P01) runs again, twice at most, so what
-   * `work` does elsewhere must bear that.
+   * Runs `work` in one transaction on one connection: commits when it returns, rolls back when it throws. `tx` must not be
+   * used afterwards. After a serialization failure or a deadlock (40001, 40P01) `work` runs again, at most twice, so its
+   * other effects must be idempotent.
    *
-   * @throws what `work` throws; and an Error when `work` swallowed a failed statement, since the server then keeps
-   *   nothing although it was asked to.
+   * @throws what `work` throws; and an Error if `work` swallowed the failure of a statement, since the server then rolls back
+   *   in place of the commit
    */
   transaction<T>(work: (tx: Database) => Promise<T>): Promise<T>
   /**
-   * How many connections there are now, and how many wait for one; how many were turned away, and for how many the server
-   * was unavailable, since the pool was opened.
+   * Returns the connections in use, idle and open, and the requests that wait now; and since the pool was opened the requests
+   * that were refused (`shed`) and those that failed because the server was unavailable.
    */
   usage(): {
     inUse: number
@@ -48,13 +53,14 @@ export interface Pool extends Database, AsyncDisposable {
 const CLOSE_TIMEOUT_MS = 5_000
 
 /**
- * Opens a pool of at most `max` (10) connections, made when needed. Idle ones are closed after 10 s, unless they `stay`.
+ * Opens a pool of at most `max` (10) connections, opened on demand. Idle ones are closed after 10 s unless `stay` is set.
  * Disposing waits 5 s for those in use.
  *
- * Bounds: 1 s for a connection from the pool, and for one from the server; two waiting for each connection while the server
- * serves nobody, others are refused at once; 2 s for a statement, 0.5 s for a lock; 5 s between
- * two statements of a transaction; 2.5 s until a server that says nothing is given up and its connection dropped.
- * Errors thrown carry no row or parameter values. An idle connection that is lost is told to `log`.
+ * Bounds: 1 s for a connection from the pool, and for one from the server; two waiting requests for each connection while no
+ * query completes, others are refused at once; 2 s for a statement, 0.5 s for a lock; 5 s between two statements of a
+ * transaction; 2.5 s for a server that does not respond, after which the connection is dropped.
+ *
+ * Errors contain no row or parameter values. The loss of an idle connection is logged.
  */
 export function openPool(
   url: string,
@@ -63,7 +69,7 @@ export function openPool(
     stay?: boolean
     applicationName?: string
     log?: ErrorLog
-    /** How many times longer than in production everything may take: for tests on a busy machine. */
+    /** Multiplies the time limits, for tests on a busy machine. */
     patience?: number | undefined
   } = {},
 ): Pool {
@@ -86,22 +92,22 @@ export function openPool(
     options.log?.error('lost an idle database connection', { reason: error.message }),
   )
   const { max } = pool.options
-  const line = connectionQueue(max, {
+  const queue = connectionQueue(max, {
     waitMs: CONNECT_TIMEOUT_MS * patience,
     isServed: (error) => !isUnavailable(error),
   })
   const inSession = <T>(use: (session: Session) => Promise<T>): Promise<T> =>
-    line.pass(async () =>
+    queue.run(async () =>
       withSession(await pool.connect(), (session) => repeatRolledBack(() => use(session))),
     )
   return {
-    query: (...asked) => inSession((session) => session.query(...asked)),
+    query: (...statement) => inSession((session) => session.query(...statement)),
     transaction: (work) => inSession((session) => inTransaction(session, work)),
-    usage: () => ({ ...line.counts(), idle: pool.idleCount, max, open: pool.totalCount }),
+    usage: () => ({ ...queue.counts(), idle: pool.idleCount, max, open: pool.totalCount }),
     async [Symbol.asyncDispose]() {
       const ended = pool.end().then(() => true)
       if (!(await Promise.race([ended, sleep(CLOSE_TIMEOUT_MS, false, { ref: false })])))
-        options.log?.error('closed a pool while its connections were in use')
+        options.log?.error('the pool was closed while connections were in use')
     },
   }
 }
@@ -142,9 +148,9 @@ async function withSession<T>(client: pg.PoolClient, use: (session: Session) => 
 async function inTransaction<T>(session: Session, work: (tx: Database) => Promise<T>): Promise<T> {
   let open = true
   const tx: Database = {
-    async query(...asked) {
+    async query(...statement) {
       if (!open) throw new Error('the transaction has ended')
-      return session.query(...asked)
+      return session.query(...statement)
     },
   }
   await session.query('begin')
@@ -165,21 +171,21 @@ async function rollBack(session: Session): Promise<void> {
   try {
     await session.query('rollback')
   } catch (error) {
-    // A connection that is lost, and so dropped from the pool, is rolled back by the server.
+    // The server itself rolls back the transaction of a connection that is lost.
     if (!session.lost) throw error
   }
 }
 
-/** Serialization failure and deadlock (PostgreSQL manual, appendix A): all of it is undone, and the same may succeed now. */
+/** Serialization failure and deadlock (PostgreSQL manual, appendix A): all is rolled back, and a retry may succeed. */
 const ROLLED_BACK: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 const MOST_REPEATS = 2
 const LONGEST_PAUSE_MS = 20
 
 /**
- * Runs `work`, and again, twice at most, when the server undid all of it in favour of another transaction. Those two
- * would meet again, so it pauses before, for a random time below 20 ms, then 40 ms.
+ * Runs `work`, and repeats it at most twice if the server rolled it back in favour of another transaction. A random pause
+ * before each repetition, below 20 ms and then 40 ms, keeps the two from colliding again.
  *
- * @throws what `work` throws at last, and every other failure at once
+ * @throws the last failure of `work`, and any failure of another kind at once
  */
 async function repeatRolledBack<T>(work: () => Promise<T>): Promise<T> {
   for (let repeats = 0; ; repeats += 1) {
@@ -194,29 +200,29 @@ async function repeatRolledBack<T>(work: () => Promise<T>): Promise<T> {
 
 const wasRolledBack = (error: unknown) => error instanceof pg.DatabaseError && ROLLED_BACK.has(error.code)
 
-/** A statement as traces tell it: its text, in which values are placeholders, and never the values. */
+/** Describes a statement for traces: its text, in which values are placeholders, and never the values. */
 const statementCall = (text: string): TracedCall => ({
   name: /\w+/.exec(text)?.[0].toLowerCase() ?? 'statement',
   attributes: { 'db.system.name': 'postgresql', 'db.query.text': text },
 })
 
-/** The server's clock, not the beginning of a transaction. */
+/** Reads the clock of the server now, not at the start of a transaction. */
 export async function databaseTime(db: Database): Promise<Date> {
   const { rows } = await db.query<{ at: Date }>('select clock_timestamp() as at')
   const [row] = rows
-  if (!row) throw new Error('the database did not tell the time')
+  if (!row) throw new Error('the database returned no time')
   return row.at
 }
 
 const MOST_APART_MS = 30_000
 
 /**
- * False when the clock of this machine and the server's are more than half a minute apart: by it nothing is to be erased.
+ * Returns false if the clocks of this machine and of the server differ by more than 30 s. Nothing must then be erased by age.
  *
  * @param wall milliseconds, as `Date.now` gives them
  */
 // oxlint-disable-next-line no-restricted-properties -- the clock that is checked
 export async function clockAgrees(db: Database, wall: () => number = Date.now): Promise<boolean> {
-  const there = await databaseTime(db)
-  return Math.abs(wall() - there.getTime()) <= MOST_APART_MS
+  const serverTime = await databaseTime(db)
+  return Math.abs(wall() - serverTime.getTime()) <= MOST_APART_MS
 }

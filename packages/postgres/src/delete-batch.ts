@@ -3,11 +3,10 @@ import type { Database } from './database.ts'
 const BATCH = 1_000
 
 /**
- * Deletes at most 1 000 rows in one statement. Several processes may do it at once: rows that another has locked are left
- * to it.
+ * Deletes at most 1 000 rows in one statement. Concurrent calls are safe: each skips rows that another has locked.
  *
- * @param rows the table, its key, and the condition, which may say the order; in SQL
- * @returns how many went
+ * @param rows the table, its key, and the condition, which may include an order; in SQL
+ * @returns how many rows it deleted
  */
 export async function deleteBatch(
   db: Database,

@@ -58,7 +58,7 @@ async function listener(
 const notify = (payload: string) => pool.query('select pg_notify($1, $2)', ['Agents changed', payload])
 const LISTENERS = `from pg_stat_activity where application_name = 'plainpath listen' and datname = current_database()`
 
-test('hears notices of its channel, with and without a payload', async () => {
+test('receives notifications of its channel, with and without a payload', async () => {
   await using one = await listener()
   expect(one.connections()).toBe(1)
   await notify('agt_1')
@@ -67,7 +67,7 @@ test('hears notices of its channel, with and without a payload', async () => {
   await vi.waitFor(() => expect(one.heard).toEqual(['agt_1', '']))
 })
 
-test('a handler that throws is logged and hears the next notice', async () => {
+test('logs an error of a handler, and gives the handler the next notification', async () => {
   await using one = await listener(database.appUrl, {
     onNotice: () => {
       throw new Error('cannot')
@@ -76,19 +76,19 @@ test('a handler that throws is logged and hears the next notice', async () => {
   await notify('first')
   await notify('second')
   await vi.waitFor(() => expect(one.heard).toEqual(['first', 'second']))
-  expect(one.logged).toEqual(['a notice could not be handled', 'a notice could not be handled'])
+  expect(one.logged).toEqual(['a notification could not be handled', 'a notification could not be handled'])
 })
 
-test('a connection that the server ends is made anew, which is told', async () => {
+test('reconnects when the server ends the connection, and reports it', async () => {
   await using one = await listener()
   await admin.query(`select pg_terminate_backend(pid) ${LISTENERS}`)
   await vi.waitFor(() => expect(one.connections()).toBe(2), 5_000)
   await notify('after')
   await vi.waitFor(() => expect(one.heard).toEqual(['after']))
-  expect(one.logged).toEqual(['lost a standing database connection'])
+  expect(one.logged).toEqual(['a persistent database connection was lost'])
 })
 
-test('a connection that falls silent is found out and made anew', async () => {
+test('notices a connection that falls silent, and reconnects', async () => {
   await using proxy = await startTcpProxy(database.appUrl)
   await using one = await listener(proxy.url, { heartbeatMs: 50 })
   proxy.silence()
@@ -105,7 +105,7 @@ test('tries until the server is back, and stops trying when disposed', async () 
   await proxy[Symbol.asyncDispose]()
   await vi.waitFor(() =>
     expect(
-      one.logged.filter((line) => line === 'no standing database connection yet').length,
+      one.logged.filter((line) => line === 'a persistent database connection could not be opened').length,
     ).toBeGreaterThan(2),
   )
 })

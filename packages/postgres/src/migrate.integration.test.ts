@@ -35,14 +35,14 @@ describe('migrate', () => {
     expect(await migrate({ ...options, folder: more.path })).toEqual({ applied: ['0003-tags'] })
   })
 
-  test('F-31 called by several processes at once does the work once, and both succeed', async () => {
+  test('F-31 applies each migration once when two processes call it, and both succeed', async () => {
     await using database = await openEmptyDatabase()
     const options = { url: database.ownerUrl, folder, appRole: database.spec.app.name }
     const results = await Promise.all([migrate(options), migrate(options), migrate(options)])
     expect(results.flatMap(({ applied }) => applied)).toEqual(['0001-notes', '0002-audit'])
   })
 
-  test('F-31 waiting for another process does not hold up what that one builds beside the readers', async () => {
+  test('F-31 does not block `create index concurrently` of the process that it waits for', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     const held = await holdLock(database.ownerUrl, 'plainpath migrations')
@@ -59,7 +59,7 @@ describe('migrate', () => {
     expect(await waiting).toEqual({ applied: ['0003-tags'] })
   }, 60_000)
 
-  test('F-30 killed in the middle of a file leaves nothing of it, and another one carries on', async () => {
+  test('F-30 leaves nothing of a file when it is killed midway, and another process continues', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     const file = (middle: string) =>
@@ -95,7 +95,7 @@ describe('migrate', () => {
     })
   })
 
-  test('names the migration that fails, keeps those before it and nothing of it', async () => {
+  test('names the migration that fails, keeps the earlier ones and nothing of it', async () => {
     await using database = await openEmptyDatabase()
     await using broken = await folderWith({
       '0003-broken.sql': `create table half (n int); insert into notes (slug) values ('canary-7f3a'), ('canary-7f3a');`,
@@ -165,7 +165,7 @@ describe('the app role', () => {
     expect(await allowed(database.appUrl, table)).toBe(privileges)
   })
 
-  test('may use the sequences of its tables, and make no tables', async () => {
+  test('may use the sequences of its tables, and create no tables', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.app.name })
     await using app = openPool(database.appUrl)
@@ -175,7 +175,7 @@ describe('the app role', () => {
     await expect(app.query('truncate notes')).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('that is new has the same on tables that were there before it', async () => {
+  test('has the same privileges on tables that existed before the role', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder })
     expect(await allowed(database.appUrl, 'audit')).toBe(null)
@@ -183,7 +183,7 @@ describe('the app role', () => {
     expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
   })
 
-  test('may use a table from the moment its migration is kept', async () => {
+  test('may use a table from the moment its migration is committed', async () => {
     await using database = await openEmptyDatabase()
     await using broken = await folderWith({ '0003-broken.sql': 'select 1 / 0' })
     const options = { url: database.ownerUrl, folder: broken.path, appRole: database.spec.app.name }
@@ -191,7 +191,7 @@ describe('the app role', () => {
     expect(await allowed(database.appUrl, 'audit')).toBe('select insert')
   })
 
-  test('that owns the tables keeps what an owner has', async () => {
+  test('keeps the privileges of an owner if it owns the tables', async () => {
     await using database = await openEmptyDatabase()
     await migrate({ url: database.ownerUrl, folder, appRole: database.spec.owner.name })
     expect(await allowed(database.ownerUrl, 'audit')).toContain('references')
@@ -199,7 +199,7 @@ describe('the app role', () => {
 })
 
 describe('schemaIsCurrent', () => {
-  test('says so, asked by the app role', async () => {
+  test('works for the app role', async () => {
     await using database = await openEmptyDatabase()
     await using app = openPool(database.appUrl)
     expect(await schemaIsCurrent(app, folder)).toBe(false)
@@ -209,7 +209,7 @@ describe('schemaIsCurrent', () => {
     expect(await schemaIsCurrent(app, folder)).toBe(true)
   })
 
-  test('is false when a migration is missing, true when the database has more than we know', async () => {
+  test('is false when a migration is missing, and true when the database has newer ones', async () => {
     await using database = await openEmptyDatabase()
     await using more = await folderWith({ '0003-tags.sql': 'create table tags (name text)' })
     await using app = openPool(database.appUrl)
@@ -222,7 +222,7 @@ describe('schemaIsCurrent', () => {
 })
 
 describe('ensureRolesAndDatabases', () => {
-  test('by several at once, and again, makes everything once', async () => {
+  test('creates everything once when called concurrently and again', async () => {
     await using database = await openEmptyDatabase()
     const { adminUrl } = inject('testPostgres')
     const { owner, app } = database.spec
@@ -246,7 +246,7 @@ describe('ensureRolesAndDatabases', () => {
     await expect(connect(intruder.href, { applicationName: 'test' })).rejects.toMatchObject({ code: '42501' })
   })
 
-  test('works for an administrator who is no superuser', async () => {
+  test('works for an administrator without superuser rights', async () => {
     const { adminUrl, rolePassword } = inject('testPostgres')
     await using database = await openEmptyDatabase()
     const name = `${database.name}_second`

@@ -13,17 +13,17 @@ const STATEMENT_MS = 300_000
 const TABLE_LOCK_SECONDS = 2
 
 /**
- * Brings a database forward to the newest migration of `folder`: plain SQL files `NNNN-name.sql`, applied in the order
- * of their numbers, each in a transaction of its own with its line in `schema_migrations`. There is no way back.
- * Several processes may call it at once: one works, the others wait for it up to 30 s.
+ * Applies the migrations of `folder` that the database lacks: plain SQL files `NNNN-name.sql`, in the order of their numbers,
+ * each in a transaction of its own with its row in `schema_migrations`. There are no down migrations. Concurrent calls are
+ * safe: one applies the migrations, the others wait for it up to 30 s.
  *
- * A file names no role. With `appRole` each transaction also grants that role what it needs on the tables of schema
- * `public`, and takes back the rest: read, add, change and remove rows, but only read and add where
- * `comment on table … is 'append-only…'`. Tables of other schemas are the file's own business.
+ * Files name no role. With `appRole`, each transaction also sets that role's privileges on the tables of schema `public`:
+ * select, insert, update and delete, but only select and insert where `comment on table … is 'append-only…'`. Privileges in
+ * other schemas are left to the files.
  *
- * @param options.url connects as the role that owns the tables.
- * @returns the names of the migrations it applied, such as `0001-agents`.
- * @throws naming the migration that failed; those before it are kept.
+ * @param options.url connects as the role that owns the tables
+ * @returns the names of the migrations it applied, such as `0001-agents`
+ * @throws naming the migration that failed; earlier ones stay applied
  */
 export async function migrate(options: {
   url: string
@@ -37,7 +37,7 @@ export async function migrate(options: {
   })
   await takeLock(client, 'plainpath migrations', LOCK_SECONDS)
   await setLockTimeout(client, TABLE_LOCK_SECONDS)
-  // Of a process that was killed the server would carry out a long statement to its end, with its locks.
+  // Otherwise the server would finish a long statement, with its locks, even after this process was killed.
   await client.query(`set client_connection_check_interval = '1s'`)
   await client.query('select set_config($1, coalesce($2, current_user::text), false)', [
     APP_ROLE_SETTING,
@@ -48,13 +48,13 @@ export async function migrate(options: {
   return { applied }
 }
 
-/** @returns false when a migration of `folder` is missing in the database, or its tables may not be read yet. */
+/** Returns false if the database lacks a migration of `folder`, or does not yet let this role read its tables. */
 export const schemaIsCurrent = async (db: Database, folder: string) =>
   (await missingMigrations(db, folder)).length === 0
 
 /**
- * Those of `folder` that were not applied; all of them where the tables may not be read yet. What a newer release
- * applied is not its business: the schema grows in ways that this one can live with.
+ * Lists the migrations of `folder` that were not applied; all of them if this role cannot read the tables yet. Migrations of
+ * a newer release are ignored, since the previous release must run on the new schema.
  */
 export async function missingMigrations(db: Database, folder: string): Promise<string[]> {
   const expected = await migrationNames(folder)
@@ -72,7 +72,7 @@ export async function missingMigrations(db: Database, folder: string): Promise<s
 const UNDEFINED_TABLE = '42P01'
 const NOT_ALLOWED = '42501'
 
-/** @throws for a folder without migrations, a file not named `NNNN-name.sql`, a number used twice. */
+/** Lists the migrations of a folder. @throws for a folder without any, a file not named `NNNN-name.sql`, a number used twice */
 async function migrationNames(folder: string): Promise<string[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith('.sql')).sort()
   if (files.length === 0) throw new Error(`there are no migrations in ${folder}`)
@@ -87,7 +87,7 @@ async function migrationNames(folder: string): Promise<string[]> {
 
 async function applyNew(client: pg.Client, folder: string): Promise<string[]> {
   let current: string | undefined
-  /** Ours, since the library's own would cut a file at comments such as `-- down migration`. */
+  /** Replaces the library's loader, which would split a file at comments such as `-- down migration`. */
   const loader = (filePaths: string[]) =>
     Promise.all(
       filePaths.map(async (filePath) => {
@@ -100,7 +100,7 @@ async function applyNew(client: pg.Client, folder: string): Promise<string[]> {
       }),
     )
   try {
-    // Loaded by whoever migrates, and by no app that serves.
+    // Imported here, so that an app that only serves does not load it.
     const { runner } = await import('node-pg-migrate')
     const applied = await runner({
       dbClient: client,

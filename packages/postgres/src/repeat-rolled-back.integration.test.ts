@@ -34,7 +34,7 @@ const failure = (promise: Promise<unknown>) =>
     (error: unknown) => error as Error,
   )
 
-test('F-12 of two transactions in a deadlock one is undone and runs again: both are kept, once', async () => {
+test('F-12 repeats the transaction that a deadlock rolled back, so that both are committed once', async () => {
   let runs = 0
   const survivor = Promise.withResolvers<void>()
   const touch = async (slugs: readonly [string, string], locked: () => void, other: Promise<void>) => {
@@ -77,7 +77,7 @@ function counting(times: number) {
 const count = async () =>
   Number((await admin.query<{ body: string }>(`select body from notes where slug = 'count'`)).rows[0]?.body)
 
-test('F-12 what cannot be serialised runs again twice at most', async () => {
+test('F-12 repeats a transaction at most twice after serialization failures', async () => {
   const twice = counting(2)
   await twice.done
   expect(twice.runs.count).toBe(3)
@@ -90,7 +90,7 @@ test('F-12 what cannot be serialised runs again twice at most', async () => {
   expect(await count()).toBe(501)
 })
 
-test('F-12 a lock that is not free is refused, and nothing but a transaction undone for another runs again', async () => {
+test('F-12 refuses a lock that is not free, and repeats nothing else', async () => {
   const lost = [
     { code: '55P03', work: (tx: Database) => append(tx, 'left') },
     { code: '23505', work: (tx: Database) => tx.query(`insert into notes (slug, body) values ('left', '')`) },

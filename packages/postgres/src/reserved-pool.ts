@@ -1,40 +1,41 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Pool } from './database.ts'
 
-/** A pool that keeps some connections back for work that must not wait for other work. */
+/** A pool with reserved connections for work that must not wait for other work. */
 export interface ReservedPool extends Pool {
-  /** Runs `work`; whatever it asks for may use the connections kept back, wherever it asks. */
+  /** Runs `work`, whose queries may use the reserved connections, also those of the functions that it calls. */
   reserved<T>(work: () => Promise<T>): Promise<T>
   /**
-   * Makes the connections kept back, so that they are there when the server has none left; from then on those that are
-   * lost are made again, without waiting for work that needs them.
+   * Opens the reserved connections, so that they exist when the server has none left. From then on lost ones are reopened in
+   * the background.
    */
   openReserved(): Promise<void>
-  /** Whether this is asked from within such work. */
+  /** True within such work. */
   isReserved(): boolean
 }
 
-const REMADE_MS = 10_000
+const REOPENED_MS = 10_000
 
 /**
- * Work that is reserved uses a connection of `kept`; when all of these work, a free one of `common`; when none is free, it
- * waits for one of `kept`. Other work never uses `kept`. Disposing closes both.
+ * Combines two pools. Reserved work uses a connection of `reserve`; if all of those are in use, a free one of `common`; if
+ * none is free either, it waits for one of `reserve`. Other work never uses `reserve`. Disposing closes both.
  */
 export function reservedPool(
   common: Pool,
-  kept: Pool,
-  { everyMs = REMADE_MS }: { everyMs?: number } = {},
+  reserve: Pool,
+  { everyMs = REOPENED_MS }: { everyMs?: number } = {},
 ): ReservedPool {
-  const reserved = new AsyncLocalStorage<true>()
-  const isReserved = () => reserved.getStore() === true
-  const makeKept = () => Promise.all(Array.from({ length: kept.usage().max }, () => kept.query('select 1')))
-  let remaking: NodeJS.Timeout | undefined
-  const poolOf = () => (isReserved() && (hasRoom(kept) || !hasFree(common)) ? kept : common)
+  const reservedWork = new AsyncLocalStorage<true>()
+  const isReserved = () => reservedWork.getStore() === true
+  const openAll = () =>
+    Promise.all(Array.from({ length: reserve.usage().max }, () => reserve.query('select 1')))
+  let reopening: NodeJS.Timeout | undefined
+  const choosePool = () => (isReserved() && (hasRoom(reserve) || !hasFree(common)) ? reserve : common)
   return {
-    query: (...asked) => poolOf().query(...asked),
-    transaction: (work) => poolOf().transaction(work),
+    query: (...statement) => choosePool().query(...statement),
+    transaction: (work) => choosePool().transaction(work),
     usage() {
-      const [one, other] = [common.usage(), kept.usage()]
+      const [one, other] = [common.usage(), reserve.usage()]
       return {
         inUse: one.inUse + other.inUse,
         idle: one.idle + other.idle,
@@ -45,15 +46,15 @@ export function reservedPool(
         open: one.open + other.open,
       }
     },
-    reserved: (work) => reserved.run(true, work),
+    reserved: (work) => reservedWork.run(true, work),
     isReserved,
     async openReserved() {
-      await makeKept()
-      remaking ??= setInterval(() => void makeKept().catch(() => undefined), everyMs).unref()
+      await openAll()
+      reopening ??= setInterval(() => void openAll().catch(() => undefined), everyMs).unref()
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(remaking)
-      await Promise.all([common[Symbol.asyncDispose](), kept[Symbol.asyncDispose]()])
+      clearInterval(reopening)
+      await Promise.all([common[Symbol.asyncDispose](), reserve[Symbol.asyncDispose]()])
     },
   }
 }
@@ -63,7 +64,7 @@ const hasRoom = (pool: Pool) => {
   return inUse < max
 }
 
-/** Of those that are made: a server that has none left would refuse another. */
+/** Only counts open connections: a server that has none left would refuse a new one. */
 const hasFree = (pool: Pool) => {
   const { inUse, open } = pool.usage()
   return inUse < open

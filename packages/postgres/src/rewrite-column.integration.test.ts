@@ -40,7 +40,7 @@ test.for(['text', 'uuid'] as const)(
   },
 )
 
-test('a value that somebody writes meanwhile stays as they wrote it', async () => {
+test('keeps a value that changes in the meantime', async () => {
   const { count, column } = await table('written', 'text')
   let written = false
   const between: Database = {

@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { Database } from './database.ts'
 
-/** A column of bytes, each of which `rewrite` may put into another form. */
+/** A `bytea` column and the function that converts its values. */
 interface RewrittenColumn {
   readonly table: string
   readonly column: string
   /** The primary key. */
   readonly key: string
-  /** @returns undefined for one that stays as it is */
+  /** Converts a value. @returns undefined for a value that needs no change */
   rewrite(value: Buffer, key: string): Buffer | undefined
 }
 
@@ -15,18 +15,19 @@ const Row = z.object({ id: z.string(), value: z.instanceof(Buffer) })
 const BATCH = 500
 
 /**
- * Rewrites the values of a column, some at a time, while others read and write it: one that changes meanwhile is left
- * as they wrote it.
+ * Rewrites the values of a column in batches, while other processes read and write it. A value that changes in the meantime
+ * keeps its new content.
  *
- * @param options.trial counts, and changes nothing
- * @returns how many it rewrote @throws what `rewrite` throws; those before it stay rewritten
+ * @param options.trial only counts
+ * @returns how many values it rewrote
+ * @throws what `rewrite` throws; earlier values stay rewritten
  */
 export async function rewriteColumn(
   db: Database,
   { table, column, key, rewrite }: RewrittenColumn,
   { trial }: { trial: boolean },
 ): Promise<number> {
-  let moved = 0
+  let count = 0
   for (let after: string | undefined; ; ) {
     const { rows } = await db.query(
       `select ${key} as id, ${column} as value from ${table}
@@ -38,7 +39,7 @@ export async function rewriteColumn(
       after = id
       const rewritten = rewrite(value, id)
       if (!rewritten) continue
-      moved += 1
+      count += 1
       if (!trial)
         await db.query(`update ${table} set ${column} = $2 where ${key} = $1 and ${column} = $3`, [
           id,
@@ -46,6 +47,6 @@ export async function rewriteColumn(
           value,
         ])
     }
-    if (rows.length < BATCH) return moved
+    if (rows.length < BATCH) return count
   }
 }

@@ -4,7 +4,7 @@ import pg from 'pg'
 import { takeLock } from './advisory-lock.ts'
 import { connect } from './connection.ts'
 
-/** A database with two roles: the owner migrates it, the app may only connect until a migration grants it more. */
+/** A database with two roles: the owner migrates it; the app can only connect until a migration grants it more. */
 export interface DatabaseSpec {
   name: string
   owner: RoleSpec
@@ -20,11 +20,11 @@ const LOCK_SECONDS = 30
 const STATEMENT_MS = 40_000
 
 /**
- * Makes what is missing of the roles and databases and sets the passwords anew. Several processes may do it at once.
- * Nobody but the two roles and administrators may connect to the databases.
+ * Creates the roles and databases that are missing, and sets all passwords. Concurrent calls are safe. Only the two roles of
+ * a database and administrators can connect to it.
  *
- * @param adminUrl a role that may create roles and databases.
- * @returns the addresses of each database, in the order of `specs`.
+ * @param adminUrl connects as a role that may create roles and databases
+ * @returns the URLs of each database, in the order of `specs`
  */
 export async function ensureRolesAndDatabases(
   adminUrl: string,
@@ -49,7 +49,7 @@ export async function ensureRolesAndDatabases(
 }
 
 /**
- * Closes the databases that every server has to everybody but superusers. Only for a server that nobody else uses.
+ * Closes the databases that every server has to all roles but superusers. Only for a server without other users.
  *
  * @param adminUrl a superuser
  */
@@ -59,7 +59,7 @@ export async function closeServerDatabases(adminUrl: string): Promise<void> {
   await admin.query('revoke all on database postgres, template1 from public')
 }
 
-/** @returns `url` with another database, and another user if one is given. */
+/** Returns `url` with another database, and another user if one is given. */
 export function databaseUrl(url: string, database: string, user?: RoleSpec): string {
   const changed = new URL(url)
   changed.pathname = `/${encodeURIComponent(database)}`
@@ -70,7 +70,7 @@ export function databaseUrl(url: string, database: string, user?: RoleSpec): str
   return changed.href
 }
 
-/** Lets the owner, the app and administrators connect to a database, and nobody else. */
+/** Lets only the owner, the app and administrators connect to a database. */
 export async function closeDatabase(
   admin: Pick<pg.Client, 'query'>,
   database: string,
@@ -91,7 +91,7 @@ async function ensureRole(admin: pg.Client, role: RoleSpec): Promise<void> {
 }
 
 async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSpec): Promise<void> {
-  // An administrator who is no superuser may give a database only to a role he is a member of.
+  // An administrator without superuser rights can give a database only to a role that it is a member of.
   const { rows } = await admin.query<{ super: boolean }>(
     'select rolsuper as super from pg_roles where rolname = current_user',
   )
@@ -101,7 +101,7 @@ async function ensureDatabase(admin: pg.Client, { name, owner, app }: DatabaseSp
   await closeDatabase(admin, name, app.name)
 }
 
-/** Changes nothing where it is closed already: a migration may be granting rights to the same schema now. */
+/** Closes schema `public` unless it is closed already: a migration may be granting privileges on it at the same time. */
 async function closeSchema(ownerUrl: string, app: string): Promise<void> {
   await using owner = await connect(ownerUrl, { applicationName: 'plainpath roles' })
   const { rows } = await owner.query<{ closed: boolean }>(
@@ -117,10 +117,10 @@ async function closeSchema(ownerUrl: string, app: string): Promise<void> {
 const ITERATIONS = 4_096
 
 /**
- * What PostgreSQL stores of a password (RFC 5803 §2). Given in place of the password, the password itself reaches
- * neither the server nor its log.
+ * Computes the SCRAM verifier that PostgreSQL stores for a password (RFC 5803 §2). Sent in place of the password, it keeps the
+ * password from the server and its log.
  *
- * @param password printable ASCII, so that SASLprep (RFC 4013) has nothing to change.
+ * @param password printable ASCII, so that SASLprep (RFC 4013) changes nothing
  */
 export function scramVerifier(password: string): string {
   if (!/^[\x21-\x7e]+$/.test(password)) throw new Error('a database password must be printable ASCII')

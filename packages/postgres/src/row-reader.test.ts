@@ -7,7 +7,7 @@ const Token = rowReader(
 )
 const row = { id: 'one', issued_at: new Date(0), claim_id: null, uses: null }
 
-test('a row is read by the names of the type, and what is null is absent or the default', () => {
+test('reads columns by the names of the type, and null as absent or the default', () => {
   expect(Token.columns).toBe('id, issued_at, claim_id, uses')
   expect(Token.parse(row)).toStrictEqual({ id: 'one', issuedAt: new Date(0), uses: 0 })
   expect(Token.parse({ ...row, claim_id: 'clm', uses: 2, other: 1 })).toEqual({
@@ -15,6 +15,6 @@ test('a row is read by the names of the type, and what is null is absent or the 
   })
 })
 
-test.for([{ issued_at: null }, { id: 1 }, { claim_id: 3 }, { uses: 'two' }])('%o is refused', (change) => {
+test.for([{ issued_at: null }, { id: 1 }, { claim_id: 3 }, { uses: 'two' }])('refuses %o', (change) => {
   expect(() => Token.parse({ ...row, ...change })).toThrow(z.ZodError)
 })

@@ -1,9 +1,9 @@
 import type { z } from 'zod'
 
 /**
- * Reads rows as a type of ours: the column `issued_at` is the member `issuedAt`, and null is no member.
+ * Creates a parser of rows: the column `issued_at` becomes the member `issuedAt`, and a null column is left out.
  *
- * @returns `columns`, for a select list, and `parse`, which throws for a row that is not of the type
+ * @returns `columns`, for a select list, and `parse`, which throws for a row that does not fit the type
  */
 export function rowReader<Shape extends z.ZodRawShape>(type: z.ZodObject<Shape>) {
   const names = Object.keys(type.shape).map((member) => [member, snakeCased(member)] as const)

@@ -1,17 +1,17 @@
 import { createHmac, createSecretKey, hash, hkdfSync, type KeyObject, timingSafeEqual } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
-/** What a hash is for, and so under which derived key it is made. A table's own label is written `email-index/waitlist`. */
+/** The purpose of a hash, from which its key is derived. A label for one table is written `email-index/waitlist`. */
 type HashLabel = 'client-secret' | 'access-token' | 'email-index' | 'cursor'
 
 export interface HashKey {
-  /** Kept beside each stored hash, so that another key can follow. */
+  /** Stored beside each hash, so that the key can be replaced. */
   readonly id: string
   /**
-   * HMAC-SHA-256 (32 bytes) under HKDF-SHA-256(key, info = label) (RFC 5869): the same value under two labels gives
-   * hashes that have nothing in common. A string counts as its UTF-8.
+   * Computes HMAC-SHA-256 (32 bytes) under HKDF-SHA-256(key, info = label) (RFC 5869), so that hashes of the same value under
+   * two labels are unrelated. A string is hashed as UTF-8.
    *
-   * @throws {TypeError} for an empty label.
+   * @throws {TypeError} for an empty label
    */
   hash(label: HashLabel | (string & Record<never, never>), value: string | Uint8Array): Buffer
 }
@@ -19,21 +19,21 @@ export interface HashKey {
 /**
  * Reads a hash key file: one line `hash-<id>:<base64url of 32 bytes>`, and `#` comments.
  *
- * @throws {Error} for a malformed file, for none and for two keys; the text holds line numbers only.
+ * @throws {Error} for a malformed file, and unless it holds exactly one key. The message names line numbers only.
  */
 export function parseHashKey(fileText: string): HashKey {
   const [line, second] = parseKeyFile('hash', fileText)
   if (line === undefined || second !== undefined) throw new Error('bad hash file: it holds more than one key')
   const key = createSecretKey(line.bytes)
-  // Labels are words of the program, so there are few.
+  // Never evicted: labels are constants of the program, so there are few.
   const derived = new Map<string, KeyObject>()
   return {
     id: line.id,
     hash(label, value) {
       if (label === '') throw new TypeError('a hash needs a label')
-      const known = derived.get(label) ?? derive(key, label)
-      derived.set(label, known)
-      return createHmac('sha256', known).update(value).digest()
+      const labelKey = derived.get(label) ?? derive(key, label)
+      derived.set(label, labelKey)
+      return createHmac('sha256', labelKey).update(value).digest()
     },
   }
 }
@@ -41,12 +41,12 @@ export function parseHashKey(fileText: string): HashKey {
 const derive = (key: KeyObject, label: string) =>
   createSecretKey(new Uint8Array(hkdfSync('sha256', key, '', label, 32)))
 
-/** One line for a hash key file. */
+/** Generates a line for a hash key file. */
 export const newHashKey = (): string => newKeyLine('hash')
 
-/** SHA-256, 32 bytes; a string counts as its UTF-8. Only for values nobody can guess: others need a `HashKey`. */
+/** Computes SHA-256 (32 bytes); a string is hashed as UTF-8. Only for values that cannot be guessed: others need a `HashKey`. */
 export const sha256 = (value: string | Uint8Array): Buffer => hash('sha256', value, 'buffer')
 
-/** Compares in a time that depends on the lengths alone. */
+/** Compares bytes in a time that depends only on their lengths. */
 export const equalBytes = (a: Uint8Array, b: Uint8Array): boolean =>
   a.byteLength === b.byteLength && timingSafeEqual(a, b)

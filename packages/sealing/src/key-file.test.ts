@@ -48,7 +48,7 @@ describe('a key file', () => {
     expect(message(() => parseKeyEncryptionKeys(text))).toMatch(/line 1 .*line 3 repeats an id.*line 4 /)
   })
 
-  test('is refused without a word of what stands in it', () => {
+  test('is refused without quoting it', () => {
     const bad = fc.string({ minLength: 8 }).map((junk) => `kek-x1:${secret}${junk.replaceAll('\n', '')}!`)
     fc.assert(
       fc.property(bad, (line) => {
@@ -63,12 +63,12 @@ describe('a key file', () => {
     expect(message(() => parseHashKey(good))).not.toContain(secret)
   })
 
-  test('of the hash key holds one key', () => {
+  test('for the hash key must hold exactly one key', () => {
     expect(message(() => parseHashKey(`${newHashKey()}\n${newHashKey()}`))).toContain('more than one')
     expect(message(() => parseHashKey(newKeyEncryptionKey()))).toContain('line 1')
   })
 
-  test('line made here is accepted, and no two are alike', () => {
+  test('accepts generated lines, all of them different', () => {
     const lines = Array.from({ length: 50 }, newKeyEncryptionKey)
     expect(() => parseKeyEncryptionKeys(lines.join('\n'))).not.toThrow()
   })

@@ -10,9 +10,9 @@ const KEY_BYTES = 32
 const ID = '[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?'
 
 /**
- * Reads the keys of one kind in the order of the file. Blank lines and lines that begin with `#` are left out.
+ * Parses the keys of one kind, in the order of the file. Skips blank lines and lines that begin with `#`.
  *
- * @throws {Error} naming every bad line by its number, never by its text: a key may stand anywhere in a bad line.
+ * @throws {Error} naming every invalid line by its number, never by its text, which may contain a key
  */
 export function parseKeyFile(kind: string, fileText: string): KeyLine[] {
   const pattern = new RegExp(`^${kind}-(?<id>${ID}):(?<key>[A-Za-z0-9_-]{43})$`)
@@ -37,11 +37,11 @@ function parseKeyLine(pattern: RegExp, line: string): KeyLine | undefined {
   const { id, key } = pattern.exec(line)?.groups ?? {}
   if (id === undefined || key === undefined) return undefined
   const bytes = Buffer.from(key, 'base64url')
-  // The last of 43 characters carries two spare bits; only one spelling of a key is good.
+  // The last of 43 characters has two unused bits. Only one spelling of a key is valid.
   return bytes.toString('base64url') === key ? { id, bytes } : undefined
 }
 
-/** A line for a key file, with a random id and a random key. */
+/** Generates a line for a key file, with a random id and a random key. */
 export function newKeyLine(kind: string): string {
   return `${kind}-${randomBytes(4).toString('hex')}:${randomBytes(KEY_BYTES).toString('base64url')}`
 }

@@ -11,7 +11,7 @@ const context = 'agents/agt_0000000000000000000000/name'
 const bytes = fc.uint8Array({ maxLength: 300 })
 const place = fc.string({ minLength: 1, unit: 'binary' })
 
-const idOf = (line: string) => line.slice('kek-'.length, line.indexOf(':'))
+const keyId = (line: string) => line.slice('kek-'.length, line.indexOf(':'))
 
 function refusal(act: () => unknown): unknown {
   try {
@@ -21,8 +21,8 @@ function refusal(act: () => unknown): unknown {
   }
 }
 
-describe('a sealed value', () => {
-  test('opens to the bytes that were sealed, under the context it was sealed for', () => {
+describe('an encrypted value', () => {
+  test('decrypts to the same bytes under the same context', () => {
     fc.assert(
       fc.property(bytes, place, (plaintext, where) => {
         expect(keys.open(keys.seal(plaintext, where), where)).toEqual(Buffer.from(plaintext))
@@ -30,7 +30,7 @@ describe('a sealed value', () => {
     )
   })
 
-  test('of a string opens to its UTF-8', () => {
+  test('of a string decrypts to its UTF-8', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(keys.open(keys.seal(text, context), context).toString('utf8')).toBe(text)
@@ -65,11 +65,11 @@ describe('a sealed value', () => {
     )
   })
 
-  test('is refused by another key, also by one that bears the same id', () => {
+  test('is refused by another key, also by one with the same id', () => {
     fc.assert(
       fc.property(bytes, (plaintext) => {
         const sealed = keys.seal(plaintext, context)
-        const impostor = newKeyEncryptionKey().replace(/^kek-[^:]+/, `kek-${idOf(older)}`)
+        const impostor = newKeyEncryptionKey().replace(/^kek-[^:]+/, `kek-${keyId(older)}`)
         for (const line of [newKeyEncryptionKey(), impostor]) {
           expect(refusal(() => parseKeyEncryptionKeys(line).open(sealed, context))).toBeInstanceOf(SealError)
         }
@@ -77,14 +77,14 @@ describe('a sealed value', () => {
     )
   })
 
-  test('takes neither the data key nor the value of another sealed value', () => {
+  test('is refused with the data key or the ciphertext of another value', () => {
     const [one, two] = [keys.seal('Atlas', context), keys.seal('Borea', context)]
     const cut = one.length - (12 + 16 + 'Atlas'.length)
     const crossed = Buffer.concat([one.subarray(0, cut), two.subarray(cut)])
     expect(refusal(() => keys.open(crossed, context))).toBeInstanceOf(SealError)
   })
 
-  test('of bytes nobody sealed is refused', () => {
+  test('is refused when `seal` did not return its bytes', () => {
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), fc.boolean(), (noise, versioned) => {
         const sealed = versioned ? Buffer.concat([Buffer.of(1), noise]) : noise
@@ -93,13 +93,13 @@ describe('a sealed value', () => {
     )
   })
 
-  test('differs each time and shows nothing of the value', () => {
+  test('differs each time and contains nothing of the plaintext', () => {
     const [one, two] = [keys.seal('Atlas Atlas Atlas', context), keys.seal('Atlas Atlas Atlas', context)]
     expect(one.equals(two)).toBe(false)
     expect(one.includes('Atlas')).toBe(false)
   })
 
-  test('tells the operator that a key is missing, and tells a damaged value apart', () => {
+  test('is refused with a message that distinguishes a missing key from damage', () => {
     const sealed = keys.seal('Atlas', context)
     const stranger = parseKeyEncryptionKeys(newKeyEncryptionKey())
     expect(() => stranger.open(sealed, context)).toThrow('key-encryption key that is not in the list')
@@ -136,7 +136,7 @@ describe('reseal', () => {
 describe('sealing keys', () => {
   test('seal under the first line, and open what any line sealed', () => {
     const both = parseKeyEncryptionKeys(`# newest first\n${newer}\n\n${older}\n`)
-    expect(both.newestId).toBe(idOf(newer))
+    expect(both.newestId).toBe(keyId(newer))
     expect(both.open(keys.seal('Atlas', context), context).toString()).toBe('Atlas')
     expect(both.seal('Atlas', context).includes(both.newestId)).toBe(true)
   })

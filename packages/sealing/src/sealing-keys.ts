@@ -1,23 +1,28 @@
 import { createCipheriv, createDecipheriv, createSecretKey, type KeyObject, randomBytes } from 'node:crypto'
 import { newKeyLine, parseKeyFile } from './key-file.ts'
 
+/*
+ * Envelope encryption of stored values (AEAD; `seal` encrypts, `open` decrypts): AES-256-GCM under a fresh data key, which is
+ * itself encrypted under a key-encryption key. Callers decide which columns are encrypted and when keys are rotated.
+ */
+
 /**
- * Seals values for storage: AES-256-GCM under a fresh data key, which is itself encrypted under a key-encryption key.
+ * Encrypts and decrypts values with a list of key-encryption keys.
  *
- * `context` names the one place the value belongs to, such as `agents/agt_…/name`. It is not stored, and a value opens
- * only under the context it was sealed for, so a value copied to another row or column is refused.
+ * `context` names the one place that the value belongs to, such as `agents/agt_…/name`. It is not stored but authenticated
+ * (associated data): a value that was copied to another row or column does not decrypt there.
  */
 export interface SealingKeys {
-  /** The key that `seal` uses. */
+  /** The id of the key that `seal` uses. */
   readonly newestId: string
-  /** @throws {TypeError} for a context that is empty or not well-formed Unicode. */
+  /** Encrypts a value. @throws {TypeError} for a context that is empty or not well-formed Unicode */
   seal(plaintext: Uint8Array | string, context: string): Buffer
-  /** @throws {SealError} for a value that is damaged, of another context or under a key that is not in the list. */
+  /** Decrypts a value. @throws {SealError} for a value that is damaged, of another context, or under a key that is not in the list */
   open(sealed: Uint8Array, context: string): Buffer
   /**
-   * The same value under the newest key and a new data key, or undefined if it is under the newest key already.
+   * Encrypts a value again under the newest key and a new data key. Returns undefined if it is under the newest key already.
    *
-   * @throws {SealError} as `open` does, in both cases.
+   * @throws {SealError} as `open` does, in both cases
    */
   reseal(sealed: Uint8Array, context: string): Buffer | undefined
 }
@@ -35,7 +40,7 @@ export function parseKeyEncryptionKeys(fileText: string): SealingKeys {
   return sealingKeys(keys, newest)
 }
 
-/** One line for a file of key-encryption keys. */
+/** Generates a line for a file of key-encryption keys. */
 export const newKeyEncryptionKey = (): string => newKeyLine('kek')
 
 function sealingKeys(
@@ -75,7 +80,7 @@ function sealingKeys(
   return { newestId, seal, open, reseal }
 }
 
-/** What binds both layers to the format, the key-encryption key and the place; the words keep the layers apart. */
+/** The associated data that binds both layers to the format, the key-encryption key and the context, and tells them apart. */
 function associatedData(keyId: string, context: string) {
   if (context === '' || !context.isWellFormed()) throw new TypeError('a sealed value needs a context')
   const bound = (layer: string) => Buffer.from(`plainpath ${layer} ${VERSION} ${keyId} ${context}`)
@@ -83,7 +88,7 @@ function associatedData(keyId: string, context: string) {
 }
 
 /**
- * The bytes of a sealed value, version 1:
+ * The bytes of an encrypted value, version 1:
  *
  *     1 byte     version
  *     1 byte     length of the id
@@ -106,7 +111,7 @@ function writeEnvelope({ keyId, wrappedDataKey, encryptedValue }: Envelope): Buf
   return Buffer.concat([Buffer.of(VERSION, id.length), id, wrappedDataKey, encryptedValue])
 }
 
-/** @throws {SealError} for bytes that no `writeEnvelope` made. */
+/** Parses an envelope. @throws {SealError} for bytes that `writeEnvelope` did not write */
 function readEnvelope(sealed: Uint8Array): Envelope {
   const idEnd = 2 + (sealed[1] ?? 0)
   const wrappedEnd = idEnd + WRAPPED_BYTES
@@ -125,9 +130,9 @@ const TAG_BYTES = 16
 const OPTIONS = { authTagLength: TAG_BYTES }
 
 /**
- * AES-256-GCM (NIST SP 800-38D) with a random nonce: nonce, tag, ciphertext.
+ * Encrypts with AES-256-GCM (NIST SP 800-38D) and a random nonce. Returns nonce, tag and ciphertext.
  *
- * Random nonces allow one key 2^32 uses (§8.3); a key-encryption key is used once for each value sealed.
+ * With random nonces a key may be used 2^32 times (§8.3); a key-encryption key is used once for each value.
  */
 function encrypt(key: KeyObject, plaintext: Uint8Array, associated: Uint8Array): Buffer {
   const nonce = randomBytes(NONCE_BYTES)
@@ -136,7 +141,7 @@ function encrypt(key: KeyObject, plaintext: Uint8Array, associated: Uint8Array):
   return Buffer.concat([nonce, cipher.getAuthTag(), ciphertext])
 }
 
-/** @throws {SealError} unless `encrypt` made these bytes under this key with this associated data. */
+/** Decrypts. @throws {SealError} unless `encrypt` returned these bytes for this key and this associated data */
 function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array): Buffer {
   const nonce = encrypted.subarray(0, NONCE_BYTES)
   const tag = encrypted.subarray(NONCE_BYTES, NONCE_BYTES + TAG_BYTES)
@@ -150,9 +155,9 @@ function decrypt(key: KeyObject, encrypted: Uint8Array, associated: Uint8Array):
 }
 
 /**
- * A sealed value that cannot be opened: damaged, moved to another row, or sealed under a key that is not in the list.
+ * A value that cannot be decrypted: damaged, moved to another row, or encrypted under a key that is not in the list.
  *
- * The message tells an unknown key from the rest, which the operator can mend, and holds nothing of the value.
+ * The message names the last case, which an operator can fix by adding the key. It contains nothing of the value.
  */
 export class SealError extends Error {
   override readonly name = 'SealError'

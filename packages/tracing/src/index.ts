@@ -10,7 +10,7 @@ export {
   traceHeaders,
 } from './tracing.ts'
 
-/** @returns undefined without a URL; then nothing of OpenTelemetry is loaded. */
+/** Opens tracing. @returns undefined without a URL; OpenTelemetry is then not even imported */
 export async function openTracing(
   options: Omit<TracingOptions, 'url'> & { readonly url: string | undefined },
 ): Promise<Tracing | undefined> {

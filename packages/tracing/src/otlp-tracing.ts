@@ -29,12 +29,12 @@ import type { RequestSpan, RunningSpan, Tracing, TracingOptions } from './tracin
 const MOST_WAITING = 2_048
 const MOST_IN_A_BATCH = 512
 const BATCH_EVERY_MS = 1_000
-/** Calls of one request; of a longer one the first are told. */
+/** Further calls of a request get no span. */
 const MOST_CALLS = 200
 
 /**
- * Spans by hand, delivered in batches beside the requests. No provider or context of OpenTelemetry is set for the
- * process: two apps may run in one.
+ * Creates tracing that exports spans in batches, in the background. No global provider or context of OpenTelemetry is set,
+ * since two apps may run in one process.
  */
 export function otlpTracing(options: TracingOptions): Tracing {
   const provider = new TracerProvider({
@@ -50,7 +50,7 @@ export function otlpTracing(options: TracingOptions): Tracing {
         maxQueueSize: MOST_WAITING,
         maxExportBatchSize: MOST_IN_A_BATCH,
         scheduledDelayMillis: BATCH_EVERY_MS,
-        exportTimeoutMillis: DELIVERY_MS,
+        exportTimeoutMillis: EXPORT_MS,
       }),
     ],
   })
@@ -58,7 +58,7 @@ export function otlpTracing(options: TracingOptions): Tracing {
   return {
     request: (traceparent) => requestSpan(tracer, traceparent),
     async [Symbol.asyncDispose]() {
-      const late = sleep(DELIVERY_MS, undefined, { ref: false })
+      const late = sleep(EXPORT_MS, undefined, { ref: false })
       await Promise.race([provider.shutdown().catch(() => undefined), late])
     },
   }
@@ -86,14 +86,14 @@ function requestSpan(tracer: Tracer, traceparent: string | undefined): RequestSp
   }
 }
 
-interface Made {
+interface SpanParts {
   readonly span: Span
   readonly context: Context
   /** Shared by all spans of the request. */
   readonly request: { open: boolean; calls: number }
 }
 
-function runningSpan(tracer: Tracer, { span, context, request }: Made): RunningSpan {
+function runningSpan(tracer: Tracer, { span, context, request }: SpanParts): RunningSpan {
   const { traceId, spanId, traceFlags } = span.spanContext()
   return {
     traceId,
@@ -107,7 +107,7 @@ function runningSpan(tracer: Tracer, { span, context, request }: Made): RunningS
     },
     failed(error) {
       span.setStatus({ code: SpanStatusCode.ERROR })
-      span.setAttributes(kindOf(error))
+      span.setAttributes(errorAttributes(error))
     },
     end: () => span.end(),
   }
@@ -115,14 +115,14 @@ function runningSpan(tracer: Tracer, { span, context, request }: Made): RunningS
 
 const KIND = /^\w{1,40}$/
 
-function kindOf(error: unknown): Attributes {
+function errorAttributes(error: unknown): Attributes {
   if (!(error instanceof Error)) return { 'error.type': typeof error }
   const { code } = error as { code?: unknown }
   const kind = [code, error.name].filter((each) => typeof each === 'string').find((each) => KIND.test(each))
   return { 'error.type': kind ?? 'Error' }
 }
 
-/** W3C Trace Context §3.2, version 00; of a later version what 00 knows would be enough, but nobody here sends one. */
+/** W3C Trace Context §3.2, version 00. Later versions are ignored, since neither app sends them. */
 const TRACEPARENT = /^00-(?<traceId>[0-9a-f]{32})-(?<spanId>[0-9a-f]{16})-(?<flags>[0-9a-f]{2})$/
 
 function remoteSpan(traceparent: string | undefined): SpanContext | undefined {
@@ -132,31 +132,31 @@ function remoteSpan(traceparent: string | undefined): SpanContext | undefined {
   return isSpanContextValid(context) ? context : undefined
 }
 
-/** How long a batch may take to be delivered, tries and all, and how long the end of the process waits for the last. */
-const DELIVERY_MS = 2_000
-/** The whole queue goes out at once at the end: five batches. */
-const MOST_DELIVERIES_AT_ONCE = 8
+/** The time limit for exporting a batch, retries included, and for the last export when the process ends. */
+const EXPORT_MS = 2_000
+/** Enough for the whole queue, which is exported at once when the process ends: five batches. */
+const MOST_EXPORTS_AT_ONCE = 8
 
-/** Delivers to the collector, and says once that it cannot, and once that it can again. */
+/** Exports to the collector, and logs the first failure and the first success after it. */
 function boundedExporter({ url, log }: TracingOptions): SpanExporter {
   const exporter = new OTLPTraceExporter({
     url: `${url}/v1/traces`,
-    timeoutMillis: DELIVERY_MS,
-    concurrencyLimit: MOST_DELIVERIES_AT_ONCE,
+    timeoutMillis: EXPORT_MS,
+    concurrencyLimit: MOST_EXPORTS_AT_ONCE,
   })
-  // Batches are begun by whichever request came last; what is said of them is not said of it.
+  // A batch starts within the context of some request; its log lines must not carry that request's trace id.
   const outside = AsyncLocalStorage.snapshot()
-  let away = false
-  const tell = (error: Error | undefined, failed: boolean) => {
-    if (failed && !away) log.warn('traces cannot be delivered', { error })
-    if (!failed && away) log.info('traces are delivered again')
-    away = failed
+  let failing = false
+  const logChange = (error: Error | undefined, failed: boolean) => {
+    if (failed && !failing) log.warn('traces cannot be delivered', { error })
+    if (!failed && failing) log.info('traces are delivered again')
+    failing = failed
   }
   return {
     export(spans, onResult) {
       outside(() =>
         exporter.export(spans, (result) => {
-          tell(result.error, result.code !== DELIVERED)
+          logChange(result.error, result.code !== SUCCESS)
           onResult(result)
         }),
       )
@@ -166,5 +166,5 @@ function boundedExporter({ url, log }: TracingOptions): SpanExporter {
   }
 }
 
-/** `ExportResultCode.SUCCESS` of a package that is not ours to name. */
-const DELIVERED = 0
+/** `ExportResultCode.SUCCESS` of `@opentelemetry/core`, which is not a direct dependency. */
+const SUCCESS = 0

@@ -1,7 +1,12 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 
+/*
+ * Spans of requests and of the calls made for them, independent of OpenTelemetry: `otlp-tracing.ts` exports them. The current
+ * span is in an AsyncLocalStorage, so stores and clients need no parameter for it.
+ */
+
 export interface TracingOptions {
-  /** Where OTLP over HTTP is taken; `/v1/traces` is put behind it. */
+  /** The collector for OTLP over HTTP; `/v1/traces` is appended. */
   readonly url: string
   /** `plainpath-auth` or `plainpath-resource`. */
   readonly service: string
@@ -9,17 +14,17 @@ export interface TracingOptions {
   readonly log: TracingLog
 }
 
-/** What is said when spans cannot be delivered, and when they can again. */
+/** The log of failures to export spans, and of the end of such failures. */
 export interface TracingLog {
   info(message: string): void
   warn(message: string, fields?: Readonly<Record<string, unknown>>): void
 }
 
-/** How a request ended. */
+/** The outcome of a request. */
 export interface AnsweredRequest {
   /** One of a few. */
   readonly method: string
-  /** A pattern such as `/guides/{slug}`, never what was asked for. */
+  /** A pattern such as `/guides/{slug}`, never the path of the request. */
   readonly route: string
   readonly status: number
 }
@@ -29,48 +34,48 @@ export interface RequestSpan {
   answered(answer: AnsweredRequest): void
 }
 
-/** Disposing delivers what waits, for at most two seconds. */
+/** Creates spans. Disposing exports the remaining ones, for at most two seconds. */
 export interface Tracing extends AsyncDisposable {
-  /** @param traceparent of somebody whose word is taken; else, or when it is none, a trace begins */
+  /** Starts the span of a request. @param traceparent of a trusted sender; a new trace begins if it is absent or invalid */
   request(traceparent: string | undefined): RequestSpan
 }
 
 type SpanAttributes = Readonly<Record<string, string | number>>
 
-/** What is asked of somebody else: a store, the other app. */
+/** A call to a store or to the other app. */
 export interface TracedCall {
-  /** Of few: a statement's verb, a command, an endpoint. Never what was asked about. */
+  /** One of a small set: the verb of a statement, a command, an endpoint. Never a value. */
   readonly name: string
   readonly attributes: SpanAttributes
 }
 
-/** A span while its work runs. */
+/** A span that has not ended. */
 export interface RunningSpan {
   readonly traceId: string
-  /** For whoever is asked under it (W3C Trace Context §3.2). */
+  /** The header for calls made within this span (W3C Trace Context §3.2). */
   readonly traceparent: string
-  /** Whether the request is still answered; what it left behind belongs to nobody. */
+  /** False once the request has its response. Work that it left running is not traced. */
   isOpen(): boolean
-  /** @returns undefined when the request has had as many as it may have */
+  /** Starts the span of a call. @returns undefined when the request has reached its maximum of calls */
   call(call: TracedCall): RunningSpan | undefined
-  /** Says what kind of failure it was, and nothing of its text, which may quote somebody's data. */
+  /** Records the kind of a failure, but not its message, which may quote personal data. */
   failed(error: unknown): void
   end(): void
 }
 
 const running = new AsyncLocalStorage<RunningSpan>()
 
-/** Runs `work` as what `span` stands for. */
+/** Runs `work` with `span` as the current span. */
 export const runUnder = <T>(span: RunningSpan, work: () => T): T => running.run(span, work)
 
-/** A span around `work`, where a request is traced; else `work` alone. */
+/** Runs `work` in a span of its own if the current request is traced. */
 export function traced<T>(call: () => TracedCall, work: () => Promise<T>): Promise<T> {
-  const around = running.getStore()
-  const span = around?.isOpen() ? around.call(call()) : undefined
-  return span ? during(span, work) : work()
+  const parent = running.getStore()
+  const span = parent?.isOpen() ? parent.call(call()) : undefined
+  return span ? runInSpan(span, work) : work()
 }
 
-async function during<T>(span: RunningSpan, work: () => Promise<T>): Promise<T> {
+async function runInSpan<T>(span: RunningSpan, work: () => Promise<T>): Promise<T> {
   try {
     return await runUnder(span, work)
   } catch (error) {
@@ -81,13 +86,13 @@ async function during<T>(span: RunningSpan, work: () => Promise<T>): Promise<T> 
   }
 }
 
-/** The header by which whoever is asked goes on with the trace, where there is one. */
+/** Returns the header that continues the current trace in the called service; none outside a trace. */
 export function traceHeaders(): { traceparent?: string } {
   const span = running.getStore()
   return span?.isOpen() ? { traceparent: span.traceparent } : {}
 }
 
-/** What a log line says of the trace in which it is written. */
+/** Returns the fields that connect a log line with the current trace. */
 export function traceFields(): { trace_id?: string } {
   const span = running.getStore()
   return span?.isOpen() ? { trace_id: span.traceId } : {}

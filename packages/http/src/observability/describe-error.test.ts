@@ -5,7 +5,7 @@ import { createLog } from './log.ts'
 
 const messageOf = (message: string) => describeError(new Error(message)).message
 
-describe('what could be somebody’s data is cut out of a message:', () => {
+describe('redacts from a message', () => {
   test.for([
     { why: 'a quoted value', message: 'invalid input for uuid: "canary"' },
     { why: 'a value in single quotes', message: "no user 'canary'" },
@@ -30,13 +30,13 @@ describe('what could be somebody’s data is cut out of a message:', () => {
     expect(left).not.toContain('canary')
   })
 
-  test('and what helps to find the fault stays', () => {
+  test('nothing that helps to find the fault', () => {
     expect(messageOf('connect ECONNREFUSED 127.0.0.1:5432')).toBe('connect ECONNREFUSED 127.0.0.1:5432')
     expect(messageOf("can't reach what isn't there")).toBe("can't reach what isn't there")
   })
 })
 
-test('an error keeps its name, code, place and causes', () => {
+test('keeps the name, code, frames and causes of an error', () => {
   const cause = Object.assign(new TypeError('inner'), { code: 'ECONNRESET', query: 'select canary' })
   const { at, cause: described, ...rest } = describeError(new Error('outer', { cause }))
   expect(rest).toEqual({ name: 'Error', message: 'outer' })
@@ -46,21 +46,24 @@ test('an error keeps its name, code, place and causes', () => {
   expect(JSON.stringify(described)).not.toContain('canary')
 })
 
-test('a message that looks like a stack does not pass for one', () => {
+test('does not take a message that looks like a stack for one', () => {
   expect(JSON.stringify(describeError(new Error('x\n    at "canary" (somewhere)')))).not.toContain('canary')
 })
 
-test('a chain of causes ends, even when it is a circle', () => {
+test('ends a chain of causes, even a circular one', () => {
   const error = new Error('round')
   error.cause = error
   expect(JSON.stringify(describeError(error)).match(/round/g)).toHaveLength(5)
 })
 
-test.for(['canary', { canary: 1 }, undefined, null, 5])('what is no Error is not shown: %s', (thrown) => {
-  expect(describeError(thrown)).toEqual({ name: typeof thrown, message: 'not an Error' })
-})
+test.for(['canary', { canary: 1 }, undefined, null, 5])(
+  'does not show a thrown value that is not an Error: %s',
+  (thrown) => {
+    expect(describeError(thrown)).toEqual({ name: typeof thrown, message: 'not an Error' })
+  },
+)
 
-test('a long message is cut, and takes no time', async () => {
+test('cuts a long message without delay', async () => {
   const ms = await cpuTimeOf(() => {
     for (const unit of ['a', 'a ', '"', "'", '@', 'a@', 'ab://', '_-', ' '])
       expect(messageOf(unit.repeat(1_000_000 / unit.length)).length).toBeLessThanOrEqual(500)
@@ -68,7 +71,7 @@ test('a long message is cut, and takes no time', async () => {
   expect(ms).toBeLessThan(1_000)
 })
 
-test('a log line is one JSON object with a time in UTC, and describes errors so', () => {
+test('writes a log line as one JSON object with a time in UTC and described errors', () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', write: (line) => lines.push(line) })
   log.warn('it failed', { error: new Error('for canary@example.org'), count: 2 })
@@ -85,7 +88,7 @@ test('a log line is one JSON object with a time in UTC, and describes errors so'
   expect(second.trimEnd()).not.toContain('\n')
 })
 
-test('a log is silent below its level', () => {
+test('writes nothing below the level of the log', () => {
   const lines: string[] = []
   const log = createLog({ service: 'test', level: 'error', write: (line) => lines.push(line) })
   log.info('a')

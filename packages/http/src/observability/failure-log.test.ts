@@ -13,7 +13,7 @@ function start() {
   return { lines, fail }
 }
 
-test('logs a failure at once, and those that are the same within ten seconds as one line', () => {
+test('logs a failure at once, and its repetitions within ten seconds as one line', () => {
   const { lines, fail } = start()
   for (let index = 0; index < 1_000; index += 1) fail(new Error('no answer', { cause: new Error('timeout') }))
   expect(lines).toEqual([expect.objectContaining({ request_id: 'request-1' })])
@@ -24,7 +24,7 @@ test('logs a failure at once, and those that are the same within ten seconds as 
   expect(lines[2]).toMatchObject({ request_id: 'request-1001' })
 })
 
-test('says nothing more of a failure that stays alone', () => {
+test('logs nothing more about a failure without repetitions', () => {
   const { lines, fail } = start()
   fail(new Error('no answer'))
   vi.advanceTimersByTime(60_000)
@@ -37,14 +37,14 @@ test.for([
   ['another cause', new Error('no answer', { cause: new Error('refused') }), 'unavailable'],
   ['another code', new Error('no answer'), 'internal-error'],
   ['no error', undefined, 'unavailable'],
-] as const)('tells apart a failure with %s', ([, error, code]) => {
+] as const)('logs a failure with %s as another one', ([, error, code]) => {
   const { lines, fail } = start()
   fail(new Error('no answer'))
   fail(error, code)
   expect(lines).toHaveLength(2)
 })
 
-test('remembers 100 kinds at most, and logs the number of the one that it forgets', () => {
+test('groups at most 100 kinds of failure, and logs the count of the one that it evicts', () => {
   const { lines, fail } = start()
   fail(new Error('first'))
   fail(new Error('first'))

@@ -27,19 +27,19 @@ const linesOf = (output: string) =>
     .split('\n')
     .map((line) => JSON.parse(line) as { msg: string; line?: number; lines?: number })
 
-test('F-34 who logs does not wait for whoever reads; what nobody read in time is counted', async () => {
+test('F-34 logs without waiting for the reader, and counts dropped lines', async () => {
   const child = start()
   const [said] = (await once(child.stderr, 'data')) as [Buffer]
   expect(said.toString()).toContain('went on')
   const lines = linesOf(await text(child.stdout))
   const kept = lines.filter(({ msg }) => msg === 'a line')
-  const told = lines.filter(({ msg }) => msg.startsWith('log lines were dropped'))
-  expect(told.length).toBeGreaterThan(0)
+  const reports = lines.filter(({ msg }) => msg.startsWith('log lines were dropped'))
+  expect(reports.length).toBeGreaterThan(0)
   expect(kept.length).toBeLessThan(LINES)
-  expect(kept.length + told.reduce((sum, { lines: dropped = 0 }) => sum + dropped, 0)).toBe(LINES)
+  expect(kept.length + reports.reduce((sum, { lines: dropped = 0 }) => sum + dropped, 0)).toBe(LINES)
 }, 60_000)
 
-test('F-34 everything that is read is there, in order, to the last line', async () => {
+test('F-34 writes every line in order to a reader, to the last one', async () => {
   const child = start()
   child.stderr.resume()
   const lines = linesOf(await text(child.stdout))
@@ -56,11 +56,11 @@ log.info('the first line')
 ${rest}
 `
 
-test('a line is told while the process runs on and says nothing more', async () => {
+test('writes a line while the process stays idle', async () => {
   const child = start(logging('setInterval(() => undefined, 1_000)'))
   try {
-    const [told] = (await once(child.stdout, 'data')) as [Buffer]
-    expect(linesOf(told.toString())).toMatchObject([{ msg: 'the first line' }])
+    const [output] = (await once(child.stdout, 'data')) as [Buffer]
+    expect(linesOf(output.toString())).toMatchObject([{ msg: 'the first line' }])
   } finally {
     child.kill()
   }
@@ -68,21 +68,21 @@ test('a line is told while the process runs on and says nothing more', async () 
 
 test.for([
   ['comes to its end', ''],
-  ['is told to exit', 'process.exit(3)'],
+  ['calls exit', 'process.exit(3)'],
   ['fails', "throw new Error('nobody caught this')"],
-])('no line is lost of a process that %s', async ([, rest]) => {
+])('loses no line of a process that %s', async ([, rest]) => {
   const child = start(logging(`log.info('the last line')\n${rest}`))
   child.stderr.resume()
   const lines = linesOf(await text(child.stdout))
   expect(lines.map(({ msg }) => msg)).toEqual(['the first line', 'the last line'])
 })
 
-test('what was flushed is there, also of a process that is killed right after', async () => {
+test('loses no flushed line of a process that is killed right after', async () => {
   const child = start(logging("await log.flush()\nprocess.kill(process.pid, 'SIGKILL')"))
   expect(linesOf(await text(child.stdout))).toMatchObject([{ msg: 'the first line' }])
 })
 
-test('F-34 nor does who logs end, or stand still, where the disk of the log is full', async () => {
+test('F-34 neither exits nor blocks when the disk of the log is full', async () => {
   const full = openSync('/dev/full', 'w')
   const child = spawn(process.execPath, ['--input-type=module', '--eval', PROGRAM], {
     stdio: ['ignore', full, 'pipe'],
@@ -92,10 +92,10 @@ test('F-34 nor does who logs end, or stand still, where the disk of the log is f
   expect([code, said]).toEqual([0, 'went on'])
 })
 
-test('F-34 nor does a flush wait for good for whoever reads', async () => {
+test('F-34 ends a flush after a second when nobody reads', async () => {
   const rest = `for (let line = 0; line < ${LINES}; line += 1) log.info('a line')\nawait log.flush()\nprocess.stderr.write('went on')`
   const child = start(logging(rest))
-  const [told] = (await once(child.stderr, 'data')) as [Buffer]
-  expect(told.toString()).toBe('went on')
+  const [output] = (await once(child.stderr, 'data')) as [Buffer]
+  expect(output.toString()).toBe('went on')
   child.kill('SIGKILL')
 }, 60_000)

@@ -24,7 +24,7 @@ const refuse = () => {
   throw new Problem('guide-retired', { detail: 'Say "no" to §1.' })
 }
 
-describe('a failure is written', () => {
+describe('formats an error', () => {
   test('as a problem with all its members (RFC 9457)', async () => {
     await using service = await failing(() => {
       throw new Problem('invalid-request', {
@@ -48,14 +48,14 @@ describe('a failure is written', () => {
     })
   })
 
-  test('with the place as a URI, whatever bytes were sent', async () => {
+  test('with the path as a valid URI, whatever bytes were sent', async () => {
     await using service = await failing(refuse)
     const sent = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
     const { answers } = await converse(service.port, sent)
     expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
   })
 
-  test('for agents with error and error_description beside it', async () => {
+  test('for agents with additional error and error_description', async () => {
     await using service = await failing(refuse, 'agent')
     const response = await fetch(service.url)
     expect(response.headers.get('content-type')).toBe('application/problem+json')
@@ -67,7 +67,7 @@ describe('a failure is written', () => {
     })
   })
 
-  test('for OAuth as RFC 6749 §5.2, as JSON whatever is accepted', async () => {
+  test('for OAuth as RFC 6749 §5.2, as JSON whatever Accept says', async () => {
     await using service = await failing(refuse, 'oauth')
     const response = await fetch(service.url, { headers: { accept: 'text/html' } })
     expect(response.headers.get('content-type')).toBe('application/json; charset=utf-8')
@@ -88,7 +88,7 @@ describe('a failure is written', () => {
     { accept: 'image/png', html: false },
     { accept: 'nonsense', html: false },
     { accept: `text/html${',a/b'.repeat(2_000)}`, html: true },
-  ])('as a page only for who asks for HTML: $accept', async ({ accept, html }) => {
+  ])('as a page only for clients that accept HTML: $accept', async ({ accept, html }) => {
     await using service = await failing(refuse, 'page')
     const response = await fetch(service.url, { headers: { accept } })
     expect(response.status).toBe(410)
@@ -98,7 +98,7 @@ describe('a failure is written', () => {
     expect((await response.text()).startsWith('<h1>')).toBe(html)
   })
 
-  test('never as a page in the other forms', async () => {
+  test('never as a page in the other formats', async () => {
     for (const form of ['problem', 'agent', 'oauth'] as const) {
       await using service = await failing(refuse, form)
       const response = await fetch(service.url, { headers: { accept: 'text/html' } })
@@ -107,7 +107,7 @@ describe('a failure is written', () => {
   })
 })
 
-describe('what was thrown stays inside:', () => {
+describe('does not reveal what was thrown:', () => {
   class DriverError extends Error {
     override readonly name = 'DriverError'
     readonly detail = `Key (email)=(${SECRET}) already exists`
@@ -136,7 +136,7 @@ describe('what was thrown stays inside:', () => {
   })
 })
 
-test('a store that does not answer is 503 with Retry-After, and is logged with its cause', async () => {
+test('responds with 503 and Retry-After when a store fails, and logs the cause', async () => {
   await using service = await failing(() => {
     throw new RangeError('no connection')
   })
@@ -147,7 +147,7 @@ test('a store that does not answer is 503 with Retry-After, and is logged with i
   expect(service.logged[0]).toMatch(/"level":"error".*"no connection"/)
 })
 
-test('a store that fails many requests in the same way is one error in the log', async () => {
+test('logs one error when a store fails many requests in the same way', async () => {
   await using service = await failing(() => {
     throw new RangeError('no connection')
   })
@@ -156,13 +156,13 @@ test('a store that fails many requests in the same way is one error in the log',
   expect(service.logged.filter((line) => line.includes('"level":"error"'))).toHaveLength(1)
 })
 
-test('a mistake of a caller is no error in the log', async () => {
+test('logs no error for a mistake of the caller', async () => {
   await using service = await failing(refuse)
   await fetch(service.url)
   expect(service.logged.map((line) => JSON.parse(line).level)).toEqual(['info'])
 })
 
-test('an error is never cached, and says nothing about the answer that was begun', async () => {
+test('makes an error uncacheable, and removes headers of the response that it replaces', async () => {
   await using service = await failing((ctx) => {
     ctx.set({ etag: '"x"', 'cache-control': 'public', location: '/elsewhere', 'content-encoding': 'gzip' })
     ctx.status = 201
@@ -174,7 +174,7 @@ test('an error is never cached, and says nothing about the answer that was begun
   for (const name of ['etag', 'location', 'content-encoding']) expect(headers.get(name)).toBeNull()
 })
 
-test('the headers of the problem are sent, and HEAD has those of GET without a body', async () => {
+test('sends the headers of the problem, also to HEAD without a body', async () => {
   await using service = await failing(() => {
     throw new Problem('token-required', { headers: { 'www-authenticate': 'Bearer' } })
   })
@@ -187,7 +187,7 @@ test('the headers of the problem are sent, and HEAD has those of GET without a b
   expect(headed.headers.get('content-length')).toMatch(/^\d+$/)
 })
 
-test('an answer that breaks off in the middle is cut, so that nobody takes it for whole', async () => {
+test('closes the connection of a response that fails midway, so that it is visibly incomplete', async () => {
   await using service = await failing(async (ctx) => {
     ctx.res.writeHead(200, { 'content-length': '100' })
     ctx.res.write('half')
@@ -199,7 +199,7 @@ test('an answer that breaks off in the middle is cut, so that nobody takes it fo
   expect(service.logged.join('')).toContain('internal-error')
 })
 
-test('an answer that somebody wrote directly is left alone, though it is 404', async () => {
+test('leaves a 404 alone that a library wrote directly', async () => {
   const mine = 'mine'.repeat(1_000_000)
   await using service = await failing((ctx) => {
     ctx.respond = false
@@ -208,7 +208,7 @@ test('an answer that somebody wrote directly is left alone, though it is 404', a
   expect((await (await fetch(service.url)).text()).length).toBe(mine.length)
 })
 
-test('a failure after somebody announced to write directly is answered all the same', async () => {
+test('responds to an error of a library that set ctx.respond to false', async () => {
   await using service = await failing((ctx) => {
     ctx.respond = false
     refuse()
@@ -216,7 +216,7 @@ test('a failure after somebody announced to write directly is answered all the s
   expect((await fetch(service.url, { signal: AbortSignal.timeout(2_000) })).status).toBe(410)
 })
 
-describe('a path that is nobody’s is 404:', () => {
+describe('responds with 404 to the unknown path', () => {
   test.for(['/', '//', '//x', '/%zz', '/%00', '/a%2fb', '/./a', '/a;x=1', '/?a=1'])('%s', async (path) => {
     await using service = await startService()
     const bytes = Buffer.from(head(`GET ${path} HTTP/1.1`, 'Host: h'), 'utf8')
@@ -236,7 +236,7 @@ test.for([
   '//u@[\fx',
   'http://h:99999999/',
   '*',
-])('the target %s, which Koa cannot parse, is answered with a 4xx of ours', async (target) => {
+])('responds with a 4xx to the target %s, which Koa cannot parse', async (target) => {
   await using service = await startService()
   const bytes = Buffer.from(head(`OPTIONS ${target} HTTP/1.1`, 'Host: h'), 'latin1')
   const { answers } = await converse(service.port, bytes, { answers: 1 })
@@ -246,7 +246,7 @@ test.for([
   expect(service.logged.join('')).not.toContain('"level":"error"')
 })
 
-test('every problem has a status, texts that say what to do, and a legal OAuth code', () => {
+test('gives every problem a status, texts that say what to do, and a valid OAuth code', () => {
   for (const code of PROBLEM_CODES) {
     const { status, title, meaning, remedy, oauth } = problemKind(code)
     expect(code).toMatch(/^[a-z]+(-[a-z]+)*$/)

@@ -14,7 +14,7 @@ const PROXIES = parseTrustedProxies('10.0.0.0/8, 2001:db8:ffff::/48')
 const NOBODY = parseTrustedProxies('')
 const behind = (forwarded: string, peer = '10.0.0.1') => clientAddress(request(peer, forwarded), PROXIES)
 
-describe('the address is the socket’s', () => {
+describe('clientAddress returns the address of the socket', () => {
   test.for([
     { peer: '192.0.2.1', address: '192.0.2.1' },
     { peer: '::ffff:192.0.2.1', address: '192.0.2.1' },
@@ -25,16 +25,16 @@ describe('the address is the socket’s', () => {
     expect(clientAddress(request(peer, '203.0.113.9'), NOBODY)).toBe(address)
   })
 
-  test('when it is no trusted proxy, whatever it claims', () => {
+  test('if it is not a trusted proxy, whatever headers it sends', () => {
     expect(behind('203.0.113.9', '192.0.2.1')).toBe('192.0.2.1')
   })
 
-  test('when the proxy says nothing', () => {
+  test('if the proxy sends no X-Forwarded-For', () => {
     expect(clientAddress(request('10.0.0.1'), PROXIES)).toBe('10.0.0.1')
     expect(behind('')).toBe('10.0.0.1')
   })
 
-  test('and no other header is read', () => {
+  test('whatever other forwarding headers say', () => {
     const forged = {
       socket: { remoteAddress: '10.0.0.1' },
       headers: { 'x-real-ip': '203.0.113.9', forwarded: 'for=203.0.113.9', 'true-client-ip': '203.0.113.9' },
@@ -43,7 +43,7 @@ describe('the address is the socket’s', () => {
   })
 })
 
-describe('behind a trusted proxy it is', () => {
+describe('behind a trusted proxy, clientAddress returns', () => {
   test.for([
     { why: 'the hop the proxy added', forwarded: '203.0.113.9', address: '203.0.113.9' },
     {
@@ -87,7 +87,7 @@ describe('behind a trusted proxy it is', () => {
     expect(behind(forwarded)).toBe(address)
   })
 
-  test('found in two thousand entries without delay', async () => {
+  test('the address among two thousand entries without delay', async () => {
     const ms = await cpuTimeOf(() => {
       expect(behind(`${'1.2.3.4,'.repeat(2_000)}203.0.113.9`)).toBe('203.0.113.9')
       expect(behind('10.1.1.1,'.repeat(2_000).slice(0, -1))).toBe('10.1.1.1')
@@ -127,13 +127,13 @@ describe('a list of trusted proxies', () => {
     '10.0.0.1:80',
     '[::1]',
     '*',
-  ])('names the entry %s that is neither', (entry) => {
+  ])('refuses the entry %s by name', (entry) => {
     expect(() => parseTrustedProxies(`10.0.0.0/8, ${entry}`)).toThrow(`not an address or network: ${entry}`)
   })
 })
 
-describe('requests are counted under', () => {
-  test('one IPv4 address, however it is written', () => {
+describe('addressNetworks returns', () => {
+  test('one IPv4 address for all of its spellings', () => {
     const expected = [{ network: '1.2.3.4', allowance: 1 }]
     for (const address of ['1.2.3.4', '::ffff:1.2.3.4', '::ffff:102:304', '0:0:0:0:0:FFFF:0102:0304']) {
       expect(addressNetworks(address)).toEqual(expected)
@@ -168,7 +168,7 @@ describe('requests are counted under', () => {
     expect(networks('2001:db8:1::1')[1]).not.toBe(networks('2001:db8:2::1')[1])
   })
 
-  test('nothing that is no address', () => {
+  test('no networks for text that is not an address, but throws', () => {
     expect(() => addressNetworks('unknown')).toThrow(TypeError)
   })
 })

@@ -44,7 +44,7 @@ describe('a public GET', () => {
     }
   })
 
-  test('may be read when it fails, too, and when it is 404', async () => {
+  test('may be read when it fails or is 404', async () => {
     for (const path of ['/public/fails', '/public-404/fails']) {
       const response = await ask(path, 'GET', { origin: EVIL })
       expect(response.status).toBe(429)
@@ -52,7 +52,7 @@ describe('a public GET', () => {
     }
   })
 
-  test('may be asked for with Authorization, after a preflight', async () => {
+  test('may be sent with Authorization after a preflight', async () => {
     const response = await ask('/public', 'OPTIONS', {
       origin: EVIL,
       'access-control-request-method': 'GET',
@@ -68,13 +68,13 @@ describe('a public GET', () => {
   })
 })
 
-test('a GET that is not public grants nothing', async () => {
+test('grants nothing for a GET that is not public', async () => {
   const response = await ask('/private', 'GET', { origin: EVIL })
   expect(response.status).toBe(200)
   expect(grants(response)).toEqual({})
 })
 
-test('credentials are never granted', async () => {
+test('never grants credentials', async () => {
   for (const method of ['GET', 'POST', 'OPTIONS']) {
     const headers = { origin: GOOD, 'access-control-request-method': 'POST' }
     const response = await ask('/public', method, headers, [GOOD])
@@ -91,7 +91,7 @@ describe('a public POST', () => {
     expect(response.headers.get('access-control-allow-credentials')).toBeNull()
   })
 
-  test('is granted by a preflight; other methods on its path are not', async () => {
+  test('is granted by a preflight, unlike other methods on its path', async () => {
     const preflight = async (method: string) =>
       grants(
         await ask('/public/question', 'OPTIONS', { origin: EVIL, 'access-control-request-method': method }),
@@ -114,7 +114,7 @@ describe('a POST', () => {
     expect(response.headers.get('vary')).toBe('Origin')
   })
 
-  test('that fails still grants, so that the origin can read why', async () => {
+  test('that fails grants access too, so that the origin can read why', async () => {
     const response = await ask('/write/fails', 'POST', { origin: GOOD }, [GOOD])
     expect(response.status).toBe(429)
     expect(response.headers.get('access-control-allow-origin')).toBe(GOOD)
@@ -137,7 +137,7 @@ describe('a POST', () => {
     }
   })
 
-  test('is refused by its Sec-Fetch-Site, on paths with public GETs too, without any Origin', async () => {
+  test('is refused by Sec-Fetch-Site alone, also on paths with public GETs', async () => {
     expect((await ask('/public', 'POST', { 'sec-fetch-site': 'cross-site' })).status).toBe(403)
   })
 
@@ -172,7 +172,7 @@ describe('a preflight', () => {
     expect(grants(response)).toEqual({})
   })
 
-  test('of a configured origin names what it may send', async () => {
+  test('of a configured origin lists what it may send', async () => {
     const headers = { origin: GOOD, 'access-control-request-method': 'POST' }
     expect(grants(await ask('/write', 'OPTIONS', headers, [GOOD]))).toMatchObject({
       'access-control-allow-origin': GOOD,
@@ -181,7 +181,7 @@ describe('a preflight', () => {
     })
   })
 
-  test('never reaches a handler; OPTIONS of another kind does', async () => {
+  test('never reaches a handler, unlike other OPTIONS requests', async () => {
     const preflight = await ask('/write/fails', 'OPTIONS', {
       origin: EVIL,
       'access-control-request-method': 'GET',
@@ -190,7 +190,7 @@ describe('a preflight', () => {
     expect((await ask('/write/fails', 'OPTIONS', { origin: EVIL })).status).toBe(429)
   })
 
-  test('repeats nothing that was sent', async () => {
+  test('echoes nothing from the request', async () => {
     const headers = {
       origin: EVIL,
       'access-control-request-method': 'GET',

@@ -4,7 +4,7 @@ import { JsonError, parseJson } from './parse-json.ts'
 
 const nested = (levels: number) => `${'['.repeat(levels)}${']'.repeat(levels)}`
 
-describe('a JSON text is refused that', () => {
+describe('parseJson refuses text that', () => {
   test.for([
     { why: 'is empty', text: '' },
     { why: 'names a member twice', text: '{"email":"a","email":"b"}' },
@@ -59,11 +59,11 @@ test.for([
   '"😀"',
   String.raw`"\ud83d\ude00"`,
   ' \t\r\n[ 1 , 2 ] ',
-])('the JSON text %s is accepted', (text) => {
+])('parseJson accepts %s', (text) => {
   expect(parseJson(text)).toEqual(JSON.parse(text))
 })
 
-test('no refusal quotes the text', () => {
+test('never quotes the text in a refusal', () => {
   const texts = ['{"secret-canary"', '{"secret-canary":1,"secret-canary":2}', '["secret-canary\\u0000"]']
   for (const text of texts) {
     const refused = (() => {
@@ -77,7 +77,7 @@ test('no refusal quotes the text', () => {
   }
 })
 
-test('what was parsed changes no prototype', () => {
+test('changes no prototype', () => {
   expect(() => parseJson('{"__proto__":{"polluted":true}}')).toThrow(JsonError)
   expect(({} as Record<string, unknown>)['polluted']).toBeUndefined()
 })
@@ -105,7 +105,7 @@ function allStorable(value: unknown, depth: number): boolean {
   )
 }
 
-test('every JSON value without these faults survives', () => {
+test('preserves every valid JSON value', () => {
   fc.assert(
     fc.property(fc.jsonValue({ stringUnit: 'binary', maxDepth: 6 }).filter(faultless), (value) => {
       expect(parseJson(JSON.stringify(value))).toEqual(JSON.parse(JSON.stringify(value)))
@@ -114,7 +114,7 @@ test('every JSON value without these faults survives', () => {
   )
 })
 
-test('any text is parsed as JSON.parse does, or refused', () => {
+test('parses any text as JSON.parse does, or refuses it', () => {
   const jsonish = fc.string({ unit: fc.constantFrom(...'{}[]:,"\\ae01.- \n\u0000é😀') })
   fc.assert(
     fc.property(jsonish, (text) => {
@@ -131,7 +131,7 @@ test('any text is parsed as JSON.parse does, or refused', () => {
   )
 })
 
-describe('time grows with the length and not with its square:', () => {
+describe('takes linear time for', () => {
   const LENGTH = 64 * 1024
   const members = (count: number) => Array.from({ length: count }, (_, index) => `"${index}":1`).join(',')
   test.for([

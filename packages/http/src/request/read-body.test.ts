@@ -55,7 +55,7 @@ const post = (
 /** A JSON object of exactly so many bytes. */
 const objectOf = (bytes: number) => `{"a":"${'x'.repeat(bytes - 8)}"}`
 
-describe('a media type is accepted:', () => {
+describe('accepts the media type', () => {
   test.for([
     json,
     'Application/JSON',
@@ -71,7 +71,7 @@ describe('a media type is accepted:', () => {
   })
 })
 
-describe('a media type is refused with 415:', () => {
+describe('refuses with 415 the media type', () => {
   test.for([
     { type: undefined },
     { type: 'text/plain' },
@@ -120,7 +120,7 @@ test.for(['gzip', 'br', 'deflate', 'gzip, gzip', 'identity'])(
 )
 
 describe('a body', () => {
-  test('of 16 KiB is read, one byte more is 413', async () => {
+  test('of 16 KiB is read, and one byte more is 413', async () => {
     await using service = await start()
     expect((await post(service, '/echo', json, objectOf(16_384))).status).toBe(200)
     const refused = await post(service, '/echo', json, objectOf(16_385))
@@ -128,7 +128,7 @@ describe('a body', () => {
     expect(refused.headers.get('connection')).toBe('close')
   })
 
-  test('that is far too large is 413, and a client that sends before it reads can send it', async () => {
+  test('that is far too large is 413, also for a client that sends all before it reads', async () => {
     await using service = await start()
     const body = objectOf(5_000_000)
     const socket = connect(service.port, '127.0.0.1')
@@ -144,7 +144,7 @@ describe('a body', () => {
     expect(answer.join('')).toMatch(/^HTTP\/1\.1 413 /)
   })
 
-  test('in chunks is counted as it comes', async () => {
+  test('in chunks is measured while it arrives', async () => {
     await using service = await start()
     const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`
     const start16 = head(
@@ -209,7 +209,7 @@ describe('a body', () => {
     expect(closed).toBe(true)
   })
 
-  test('of the wrong type is passed over, and the next request on the connection gets its own answer', async () => {
+  test('of the wrong type is skipped, and the next request on the connection gets its own response', async () => {
     await using service = await start()
     const { answers } = await converse(
       service.port,
@@ -223,7 +223,7 @@ describe('a body', () => {
     ])
   })
 
-  test('of a GET is passed over, and the next request gets its own answer', async () => {
+  test('of a GET is skipped, and the next request gets its own response', async () => {
     await using service = await start()
     const { answers } = await converse(
       service.port,
@@ -233,7 +233,7 @@ describe('a body', () => {
     expect(answers.map(({ status }) => status)).toEqual([405, 405])
   })
 
-  test('that ends too early is nobody else’s', async () => {
+  test('that ends too early does not affect other requests', async () => {
     await using service = await start()
     const { answers } = await converse(
       service.port,
@@ -244,7 +244,7 @@ describe('a body', () => {
   })
 })
 
-describe('bytes are refused with 400 that are', () => {
+describe('refuses with 400 bytes that are', () => {
   /** An object with these bytes in a text. */
   const around = (bytes: number[]) => Buffer.from([...Buffer.from('{"a":"'), ...bytes, ...Buffer.from('"}')])
   test.for([
@@ -263,7 +263,7 @@ describe('bytes are refused with 400 that are', () => {
 })
 
 describe('no body', () => {
-  test('is the empty object where the body is optional', async () => {
+  test('is the empty object if the body is optional', async () => {
     await using service = await start()
     const sent = await fetch(`${service.url}/optional`, { method: 'POST' })
     expect(await sent.json()).toEqual({ given: {} })
@@ -280,7 +280,7 @@ describe('no body', () => {
     expect(JSON.parse(empty.answers[0]?.body ?? '')).toEqual({ given: {} })
   })
 
-  test('is 400 where one is needed, in words that say what to send', async () => {
+  test('is 400 if a body is required, with a detail that says what to send', async () => {
     await using service = await start()
     const response = await fetch(`${service.url}/echo`, { method: 'POST', headers: { 'content-type': json } })
     expect(await response.json()).toMatchObject({
@@ -292,7 +292,7 @@ describe('no body', () => {
 
 describe('a form', () => {
   const form = 'application/x-www-form-urlencoded'
-  test('keeps every field, in order and twice', async () => {
+  test('keeps every field in order, and duplicates', async () => {
     await using service = await start()
     const response = await post(service, '/form', form, 'a=1&b=%C3%A9+x&a=2&c')
     expect(await response.json()).toEqual([
@@ -303,7 +303,7 @@ describe('a form', () => {
     ])
   })
 
-  test('has at most 32 fields, and more take no time', async () => {
+  test('has at most 32 fields, and refuses more without delay', async () => {
     await using service = await start()
     expect((await post(service, '/form', form, 'a=1&'.repeat(32))).status).toBe(200)
     expect((await post(service, '/form', form, 'a=1&'.repeat(33))).status).toBe(400)
@@ -313,7 +313,7 @@ describe('a form', () => {
     expect(ms).toBeLessThan(500)
   })
 
-  test('sent as JSON is refused with the line to send instead', async () => {
+  test('sent as JSON is refused with the header to send instead', async () => {
     await using service = await start()
     const response = await post(service, '/form', json, '{"grant_type":"client_credentials"}')
     expect(await response.json()).toMatchObject({

@@ -9,7 +9,7 @@ const idOf = async (sent?: string) => {
   return (await fetch(service.url, { headers })).headers.get('x-request-id')
 }
 
-test.for(['12345678', 'a'.repeat(64), 'Trace_1.2-3'])('the request id %s is kept', async (id) => {
+test.for(['12345678', 'a'.repeat(64), 'Trace_1.2-3'])('keeps the request id %s', async (id) => {
   expect(await idOf(id)).toBe(id)
 })
 
@@ -23,11 +23,11 @@ test.for([
   'a@example.org',
   '<script>',
   'a,b,c,d,e',
-])('the request id %s is replaced', async (id) => {
+])('replaces the request id %s', async (id) => {
   expect(await idOf(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
-test('two request ids in one request are replaced', async () => {
+test('replaces two request ids in one request', async () => {
   await using service = await startService()
   const { answers } = await converse(
     service.port,
@@ -37,7 +37,7 @@ test('two request ids in one request are replaced', async () => {
   expect(answers[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
-test('a request leaves one line, without its path, query, address, headers or body', async () => {
+test('logs one line for a request, without its path, query, address, headers or body', async () => {
   await using service = await startService({ trustedProxies: '127.0.0.1' })
   await fetch(`${service.url}/canary-path/x?canary-query=1#canary`, {
     method: 'POST',
@@ -68,7 +68,7 @@ test('a request leaves one line, without its path, query, address, headers or bo
   ])
 })
 
-test('a method that nobody knows is counted as "other", so that labels stay few', async () => {
+test('counts an unknown method as "other", so that labels stay few', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
     await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { answers: 1 })
@@ -76,7 +76,7 @@ test('a method that nobody knows is counted as "other", so that labels stay few'
   expect(service.answered.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
 })
 
-describe('every answer', () => {
+describe('every response', () => {
   test('has nosniff and no-store, and names no software', async () => {
     await using service = await startService()
     const { headers } = await fetch(service.url)
@@ -96,7 +96,7 @@ describe('every answer', () => {
   })
 })
 
-test('headers named like members of Object do no harm', async () => {
+test('copes with headers named like members of Object', async () => {
   await using service = await startService()
   const { answers } = await converse(
     service.port,
@@ -106,7 +106,7 @@ test('headers named like members of Object do no harm', async () => {
   expect(answers[0]?.status).toBe(404)
 })
 
-describe('of reads', () => {
+describe('the request log', () => {
   const logged = async (count: number, ask: (url: string) => Promise<unknown>, use: Middleware[] = []) => {
     await using service = await startService({ use })
     for (let index = 0; index < count; index += 1) await ask(service.url)
@@ -116,15 +116,15 @@ describe('of reads', () => {
     ctx.body = 'fine'
   }
 
-  test('one in a hundred is logged, the first of them, and each is counted', async () => {
+  test('has one in a hundred reads, beginning with the first, while all are counted', async () => {
     expect(await logged(101, (url) => fetch(url), [fine])).toEqual({ lines: 2, answered: 101 })
   })
 
-  test('every one that failed is logged', async () => {
+  test('has every read that failed', async () => {
     expect(await logged(10, (url) => fetch(url))).toEqual({ lines: 10, answered: 10 })
   })
 
-  test('every one that was slow is logged', async () => {
+  test('has every slow read', async () => {
     const slow: Middleware = async (ctx) => {
       for (const until = performance.now() + 510; performance.now() < until; );
       ctx.body = 'slow'
@@ -135,7 +135,7 @@ describe('of reads', () => {
     })
   })
 
-  test('of writes every one is logged', async () => {
+  test('has every write', async () => {
     const post = (url: string) => fetch(url, { method: 'POST' })
     expect(await logged(10, post, [fine])).toEqual({ lines: 10, answered: 10 })
   })

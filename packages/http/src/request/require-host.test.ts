@@ -30,7 +30,7 @@ test.for([
   { origin: 'http://localhost:8080', host: 'localhost:8080' },
   { origin: 'http://localhost', host: 'localhost:80' },
   { origin: 'http://[::1]:8080', host: '[::1]:8080' },
-])('$origin answers for Host: $host', async ({ origin, host }) => {
+])('$origin accepts Host: $host', async ({ origin, host }) => {
   expect((await ask(origin, ['GET /a HTTP/1.1', `Host: ${host}`])).body).toEqual({ path: '/a' })
 })
 
@@ -70,7 +70,7 @@ test.for([
   { why: 'a list', lines: ['GET / HTTP/1.1', 'Host: plainpath.example, evil.example'.replace(',', '/')] },
   { why: 'a path', lines: ['GET / HTTP/1.1', 'Host: plainpath.example/'] },
   { why: 'a scheme', lines: ['GET / HTTP/1.1', 'Host: https://plainpath.example'] },
-])('a request with $why is 400', async ({ lines }) => {
+])('refuses a request with $why with 400', async ({ lines }) => {
   const { status, body } = await ask(HTTPS, lines)
   expect(status).toBe(400)
   expect(body.code).toBe('invalid-request')
@@ -85,7 +85,7 @@ test.for([
   'http:///a',
   'ftp://evil.example/a',
   'HTTP://EVIL.example/a',
-])('the target %s is refused though Host is right', async (target) => {
+])('refuses the target %s despite a valid Host', async (target) => {
   const { status } = await ask(HTTPS, [`GET ${target} HTTP/1.1`, 'Host: plainpath.example'])
   expect([400, 421]).toContain(status)
 })
@@ -95,16 +95,16 @@ test.for([
   { target: 'http://PLAINPATH.example', path: '/' },
   { target: 'http://plainpath.example?x', path: '/' },
   { target: '//evil.example/a', path: '//evil.example/a' },
-])('the target $target is the path $path', async ({ target, path }) => {
+])('reads the target $target as the path $path', async ({ target, path }) => {
   expect((await ask(HTTPS, [`GET ${target} HTTP/1.1`, 'Host: plainpath.example'])).body).toEqual({ path })
 })
 
-test('a target of ours does not help against a Host of others', async () => {
+test('refuses a foreign Host despite a valid target', async () => {
   const { status } = await ask(HTTPS, ['GET https://plainpath.example/ HTTP/1.1', 'Host: evil.example'])
   expect(status).toBe(421)
 })
 
-test('further authorities are accepted as they are named, and documents still name the origin', async () => {
+test('accepts further authorities, while documents still name the origin', async () => {
   const also = ['127.0.0.1:8080', '[::1]:8080']
   for (const host of also) {
     expect((await ask('http://localhost:8080', ['GET / HTTP/1.1', `Host: ${host}`], also)).status).toBe(200)
@@ -114,7 +114,7 @@ test('further authorities are accepted as they are named, and documents still na
   expect(body.detail).toContain('http://localhost:8080')
 })
 
-test('what proxies say about the host changes nothing', async () => {
+test('ignores what proxies say about the host', async () => {
   const forged = ['X-Forwarded-Host: evil.example', 'Forwarded: host=evil.example', 'X-Original-URL: /b']
   expect((await ask(HTTPS, ['GET /a HTTP/1.1', 'Host: plainpath.example', ...forged])).body).toEqual({
     path: '/a',

@@ -45,12 +45,12 @@ test.for<Record<string, string>>([
   { 'sec-fetch-site': 'same-origin', origin: 'null' },
   { 'sec-fetch-site': 'none' },
   {},
-])('a form of our own page is taken: %j', async (headers) => {
+])('accepts a form of our own page: %j', async (headers) => {
   expect((await send(headers)).status).toBe(200)
   expect(taken).toEqual([{ email: 'ana@example.org' }])
 })
 
-test('and one of a browser that says only its origin', async () => {
+test('accepts a form of a browser that sends only its origin', async () => {
   expect((await send({ origin: service.url })).status).toBe(200)
 })
 
@@ -62,7 +62,7 @@ test.for<Record<string, string>>([
   { origin: EVIL },
   { origin: 'null' },
   { origin: 'nonsense' },
-])('a form of another page is refused before it is read: %j', async (headers) => {
+])('refuses a form of another page before it is read: %j', async (headers) => {
   const { status, problem } = await send(headers)
   expect({ status, code: problem.code }).toEqual({ status: 403, code: 'cross-site-request' })
   expect(taken).toEqual([])
@@ -72,11 +72,11 @@ test.for<[Record<string, string>, number]>([
   [{ origin: 'null' }, 200],
   [{ origin: EVIL }, 403],
   [{ origin: 'null', 'sec-fetch-site': 'cross-site' }, 403],
-])('a form with a secret, of a page that sends no referrer: %j is %i', async ([headers, status]) => {
+])('responds to a form with a secret from a page without referrer: %j is %i', async ([headers, status]) => {
   expect((await send(headers, 'secret=x', '/secret')).status).toBe(status)
 })
 
-test('a name that comes twice keeps both values, and a body that is no form is refused', async () => {
+test('keeps both values of a duplicate field, and refuses a body that is not a form', async () => {
   await send({}, 'a=1&a=2&b=3')
   expect(taken).toEqual([{ a: ['1', '2'], b: '3' }])
   expect((await send({ 'content-type': 'application/json' }, '{}')).status).toBe(415)

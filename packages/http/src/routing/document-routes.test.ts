@@ -15,7 +15,7 @@ beforeAll(async () => {
           content: '{"linkset":[]}',
           headers: { link: '</catalog>; rel="api-catalog"' },
         },
-        { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `asked ${counted}` },
+        { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `read ${counted}` },
       ],
       {},
     ),
@@ -36,7 +36,7 @@ test.for([
   ['application/json', 'application/json'],
   ['application/linkset+json;q=0.5, application/json', 'application/json'],
   ['text/html', 'application/linkset+json; profile="https://profile.example"'],
-] as const)('Accept: %s is answered with the same bytes as %s', async ([accept, type]) => {
+] as const)('responds to Accept: %s with the same bytes as %s', async ([accept, type]) => {
   const answer = await get('/catalog', accept === undefined ? {} : { accept })
   expect(answer.status).toBe(200)
   expect(answer.headers.get('content-type')).toBe(type)
@@ -44,19 +44,19 @@ test.for([
   expect(await answer.text()).toBe('{"linkset":[]}')
 })
 
-test('HEAD has the headers and no body', async () => {
+test('responds to HEAD with the headers and no body', async () => {
   const answer = await fetch(`${service.url}/catalog`, { method: 'HEAD' })
   expect(answer.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
   expect(answer.headers.get('content-length')).toBe('14')
   expect(await answer.text()).toBe('')
 })
 
-test('what can change is asked for each time, and its tag changes with it', async () => {
+test('reads content that can change for each request, with a new tag when it has changed', async () => {
   const first = await get('/list.txt')
-  expect(await first.text()).toBe('asked 0')
+  expect(await first.text()).toBe('read 0')
   expect((await get('/list.txt')).headers.get('etag')).toBe(first.headers.get('etag'))
   counted = 1
   const second = await get('/list.txt')
-  expect(await second.text()).toBe('asked 1')
+  expect(await second.text()).toBe('read 1')
   expect(second.headers.get('etag')).not.toBe(first.headers.get('etag'))
 })

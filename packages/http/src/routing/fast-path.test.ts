@@ -127,7 +127,7 @@ async function get(port: number, { method = 'GET', path = '/guides', headers = {
   return { status: response.statusCode, headers: fields, body: (await buffer(response)).toString('base64') }
 }
 
-describe('the very answer of the app', () => {
+describe('responds exactly as the app does to', () => {
   test.for<[string, Asked]>([
     ['to a plain request', {}],
     ['compressed', { headers: { 'accept-encoding': 'gzip, br' } }],
@@ -149,7 +149,7 @@ describe('the very answer of the app', () => {
   })
 })
 
-describe('is left to the app', () => {
+describe('leaves to the app', () => {
   test.for<[string, Asked]>([
     ['another method', { method: 'HEAD' }],
     ['a write', { method: 'POST' }],
@@ -176,7 +176,7 @@ describe('limits', () => {
   test.for<[string, Record<string, string>, number]>([
     ['of an address without a token', {}, 30],
     ['of a client', GOOD, 60],
-  ])('%s are the same, and what is refused takes nothing', async ([_why, headers, quota]) => {
+  ])('%s are the same, and a refused request is not counted', async ([_why, headers, quota]) => {
     await using service = await start({ now: () => NOON })
     await get(service.ports.usual, { headers })
     for (let count = 0; count < quota; count += 1)
@@ -187,7 +187,7 @@ describe('limits', () => {
     expect(service.passed).toHaveLength(3)
   })
 
-  test('are left to the app where a store would have to be asked, or a window began the day before', async () => {
+  test('are left to the app if the store is needed, or a window began the day before', async () => {
     const now = () => NOON
     const { local: _local, ...shared } = memoryLimitStore(now)
     await using asking = await start({ store: shared, now })

@@ -32,8 +32,8 @@ const join = defineRoute({
 const post = (url: string, body: unknown) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-describe('input is parsed', () => {
-  test('by its schemas, in all its parts', async () => {
+describe('input', () => {
+  test('is parsed by its schemas, in all its parts', async () => {
     await using service = await start(join)
     const response = await post(`${service.url}/join/abc?limit=5&unknown=1&q=%F0%9F%98%80`, {
       email: 'a',
@@ -46,7 +46,7 @@ describe('input is parsed', () => {
     })
   })
 
-  test('and all mistakes are named at once, unknown members by name', async () => {
+  test('is refused with all mistakes at once, unknown members by name', async () => {
     await using service = await start(join)
     const response = await post(`${service.url}/join/abc`, {
       age: 3,
@@ -80,13 +80,13 @@ describe('input is parsed', () => {
     { body: { email: 'a', age: 20.5 }, detail: '#/age: must be an int.' },
     { body: { email: 'a', age: null }, detail: '#/age: must be a number.' },
     { body: { email: 'a', age: 3, x: 1 }, detail: expect.stringMatching(/ There is 1 more mistake\.$/) },
-  ])('and refused when it is of another type: $body', async ({ body, detail }) => {
+  ])('is refused if it has another type: $body', async ({ body, detail }) => {
     await using service = await start(join)
     const response = await post(`${service.url}/join/abc`, body)
     expect(await response.json()).toMatchObject({ status: 400, code: 'invalid-request', detail })
   })
 
-  test('and no more than fifty mistakes are listed, each with a short name', async () => {
+  test('is refused with at most fifty mistakes, each with a short name', async () => {
     await using service = await start(join)
     const many = Object.fromEntries(
       Array.from({ length: 400 }, (_, index) => [`${'😀'.repeat(5)}${index}`, 1]),
@@ -102,7 +102,7 @@ describe('input is parsed', () => {
     expect(decodeURIComponent(mistake?.pointer ?? '')).toBe(`#/a${'😀'.repeat(29)}\uFFFD`)
   })
 
-  test('and a wrong query parameter is named', async () => {
+  test('is refused with the name of a wrong query parameter', async () => {
     await using service = await start(join)
     for (const query of ['limit=101', 'limit=x', 'limit=1&limit=2', 'limit=1.5']) {
       const response = await post(`${service.url}/join/abc?${query}`, { email: 'a', age: 20 })
@@ -110,7 +110,7 @@ describe('input is parsed', () => {
     }
   })
 
-  test('and a path that no parameter fits is 404', async () => {
+  test('is 404 if a path parameter does not fit', async () => {
     await using service = await start(join)
     for (const slug of ['ABC', 'a1', '%zz', '%E0%A4%A', '%00', 'a%2fb', 'a%20b']) {
       const response = await post(`${service.url}/join/${slug}`, { email: 'a', age: 20 })
@@ -118,7 +118,7 @@ describe('input is parsed', () => {
     }
   })
 
-  test('and thousands of query parameters take no time', async () => {
+  test('is parsed without delay from thousands of query parameters', async () => {
     await using service = await start(join)
     const ms = await cpuTimeOf(async () => {
       const response = await post(`${service.url}/join/abc?${'q&'.repeat(7_000)}`, { email: 'a', age: 20 })
@@ -127,7 +127,7 @@ describe('input is parsed', () => {
     expect(ms).toBeLessThan(400)
   })
 
-  test('and members of Object in the query are parameters like others', async () => {
+  test('may have query parameters named like members of Object', async () => {
     await using service = await start(join)
     const response = await post(`${service.url}/join/abc?__proto__=1&constructor=2&__proto__[q]=3`, {
       email: 'a',
@@ -137,14 +137,14 @@ describe('input is parsed', () => {
   })
 })
 
-test('a route says under which code its body is refused', async () => {
+test('refuses a body with the problem code of its route', async () => {
   await using service = await start({ ...join, bodyProblem: 'invalid-client-metadata' })
   expect(await (await post(`${service.url}/join/abc`, {})).json()).toMatchObject({
     code: 'invalid-client-metadata',
   })
 })
 
-describe('a reply', () => {
+describe('a response', () => {
   const replying = (reply: () => unknown, responses: Record<number, z.ZodType | null>) =>
     start({
       method: 'get',
@@ -158,7 +158,7 @@ describe('a reply', () => {
     })
   const Person = z.object({ name: z.string() })
 
-  test('loses the members that its schema does not list', async () => {
+  test('omits the members that its schema does not list', async () => {
     await using service = await replying(() => ({ status: 200, body: { name: 'a', secret: 'canary' } }), {
       200: Person,
     })
@@ -183,7 +183,7 @@ describe('a reply', () => {
       reply: { status: 201, body: { name: 'canary' } },
       schema: Person,
     },
-  ])('$why is a 500 that tells nothing', async ({ reply, schema }) => {
+  ])('$why is a 500 that reveals nothing', async ({ reply, schema }) => {
     await using service = await replying(
       () => ({ ...reply, headers: { location: '/canary', 'x-canary': '1' } }),
       { 200: schema },
@@ -194,13 +194,13 @@ describe('a reply', () => {
     expect(service.logged.join('')).not.toContain('canary')
   })
 
-  test('without a body has none', async () => {
+  test('without a schema has no body', async () => {
     await using service = await replying(() => ({ status: 204 }), { 204: null })
     const response = await fetch(service.url)
     expect([response.status, await response.text()]).toEqual([204, ''])
   })
 
-  test('of 202 without a body has none either', async () => {
+  test('of 202 without a schema has no body', async () => {
     await using service = await replying(() => ({ status: 202 }), { 202: null })
     const response = await fetch(service.url)
     expect([response.status, response.headers.get('content-length'), await response.text()]).toEqual([
@@ -210,7 +210,7 @@ describe('a reply', () => {
     ])
   })
 
-  test('of text is sent as it is', async () => {
+  test('of text is sent unchanged', async () => {
     const text = { type: 'text/markdown; charset=utf-8', content: '# <Título>' }
     await using service = await replying(() => ({ status: 200, text }), { 200: z.string() })
     const response = await fetch(service.url)
@@ -266,7 +266,7 @@ describe('methods and paths:', () => {
     expect(status).toBe(404)
   })
 
-  test('the log and the metrics know a request by its pattern', async () => {
+  test('logs and counts a request under its path pattern', async () => {
     await using service = await start(...routes)
     await fetch(`${service.url}/b/canary`)
     expect(service.answered).toMatchObject([{ route: '/b/{id}', status: 200 }])
@@ -302,7 +302,7 @@ describe('a route that reads its request and writes its response itself', () => 
     ])
   })
 
-  test('is found by its exact path, and says which methods it has', async () => {
+  test('matches its exact path only, and lists its methods', async () => {
     await using service = await startService({ routes: [raw] })
     const response = await fetch(`${service.url}/raw`, { method: 'POST' })
     expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])

@@ -47,7 +47,7 @@ test.for([
   ['gzip, deflate, br', 'br'],
   ['br;q=0, *', 'gzip'],
   ['*', 'br'],
-] as const)('Accept-Encoding %j is answered with %s', async ([accepted, coding]) => {
+] as const)('responds to Accept-Encoding %j with %s', async ([accepted, coding]) => {
   const { status, headers, bytes } = await get(
     '/long',
     accepted === undefined ? {} : { 'accept-encoding': accepted },
@@ -64,7 +64,7 @@ test.for([
   expect(headers.vary).toBe('Accept, Accept-Encoding, Authorization')
 })
 
-test('each coding has its own strong tag, and who has it is told 304', async () => {
+test('gives each coding its own strong tag, and responds with 304 to that tag', async () => {
   const tags = await Promise.all(
     ['identity', 'gzip', 'br'].map(
       async (coding) => (await get('/long', { 'accept-encoding': coding })).headers.etag,
@@ -78,7 +78,7 @@ test('each coding has its own strong tag, and who has it is told 304', async () 
   expect((await get('/long', { 'if-none-match': String(tags[2]) })).status).toBe(200)
 })
 
-test('HEAD has the headers of GET', async () => {
+test('responds to HEAD with the headers of GET', async () => {
   const head = await get('/long', { 'accept-encoding': 'br' }, 'HEAD')
   const got = await get('/long', { 'accept-encoding': 'br' })
   expect(head.bytes.length).toBe(0)
@@ -86,11 +86,11 @@ test('HEAD has the headers of GET', async () => {
     expect(head.headers[name]).toBe(got.headers[name])
 })
 
-test('what does not get smaller is sent plain', async () => {
+test('sends content uncompressed that would not get smaller', async () => {
   expect((await get('/short', { 'accept-encoding': 'br, gzip' })).headers['content-encoding']).toBeUndefined()
 })
 
-test('is made once for a key', () => {
+test('prepares a response once for each key', () => {
   let made = 0
   const prepared = prepareOnce<{ text: string }>(({ text }) => {
     made += 1

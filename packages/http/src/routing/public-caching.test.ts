@@ -48,7 +48,7 @@ async function get(path: string, headers: Record<string, string> = {}, method = 
   return { status: answer.statusCode, headers: answer.headers, body: chunks.join('') }
 }
 
-test('a public answer may be kept for 300 s, under a strong tag of its content', async () => {
+test('makes a public response cacheable for 300 s, with a strong tag of its content', async () => {
   const { status, headers } = await get('/guide')
   expect(status).toBe(200)
   expect(headers['cache-control']).toBe('public, max-age=300')
@@ -58,7 +58,7 @@ test('a public answer may be kept for 300 s, under a strong tag of its content',
   expect((await get('/guide?text=other')).headers.etag).not.toBe(headers.etag)
 })
 
-describe('who has the content is told 304:', () => {
+describe('responds with 304 to If-None-Match', () => {
   test.for([
     { why: 'by its tag', ifNoneMatch: (etag: string) => etag },
     { why: 'by its tag made weak', ifNoneMatch: (etag: string) => `W/${etag}` },
@@ -74,12 +74,12 @@ describe('who has the content is told 304:', () => {
     }
   })
 
-  test('and who has other content is not', async () => {
+  test('but with 200 if no tag matches', async () => {
     expect((await get('/guide', { 'if-none-match': '"other"' })).status).toBe(200)
   })
 })
 
-test('HEAD has the headers of GET and no body', async () => {
+test('responds to HEAD with the headers of GET and no body', async () => {
   const [got, headed] = [await get('/guide'), await get('/guide', {}, 'HEAD')]
   expect([headed.status, headed.body]).toEqual([200, ''])
   for (const name of ['etag', 'vary', 'cache-control', 'content-type', 'content-length']) {
@@ -87,20 +87,20 @@ test('HEAD has the headers of GET and no body', async () => {
   }
 })
 
-test('Range is ignored', async () => {
+test('ignores Range', async () => {
   expect(await get('/guide', { range: 'bytes=0-1' })).toMatchObject({
     status: 200,
     body: '{"title":"Title"}',
   })
 })
 
-test('another form of it has another tag', async () => {
+test('gives another form of the content another tag', async () => {
   const markdown = await get('/guide', { accept: 'text/markdown' })
   expect(markdown).toMatchObject({ status: 200, body: '# Title' })
   expect(markdown.headers.etag).not.toBe((await get('/guide')).headers.etag)
 })
 
-test('an answer to a request with Authorization is nobody else’s', async () => {
+test('keeps a response to a request with Authorization private', async () => {
   const { headers } = await get('/guide', { authorization: 'Bearer good' })
   expect(headers['cache-control']).toBe('private, no-store')
   expect(headers.vary).toContain('Authorization')
@@ -115,7 +115,7 @@ test.for(['/guide?fail=gone', '/guide?fail=later', '/uncached', '/nothing'])(
   },
 )
 
-test('headers that are no part of the key change nothing in the answer', async () => {
+test('does not vary the response by headers outside the cache key', async () => {
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'accept-language': 'es' }
   const [plain, other] = [await get('/guide'), await get('/guide', forged)]
   expect(other.body).toBe(plain.body)

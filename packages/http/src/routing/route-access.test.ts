@@ -10,7 +10,7 @@ const start = (...routes: Route[]) => startService({ routes, authenticators })
 const post = (url: string, body: unknown) =>
   fetch(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) })
 
-describe('who may call:', () => {
+describe('access:', () => {
   const routes = [
     who('/open', 'open'),
     who('/public', 'public'),
@@ -38,7 +38,7 @@ describe('who may call:', () => {
     if (status === 200) expect(await response.json()).toEqual({ caller })
   })
 
-  test('a route whose authenticator is missing lets nobody in', async () => {
+  test('refuses everybody on a route whose authenticator is missing', async () => {
     await using service = await startService({ routes })
     for (const path of ['/scoped', '/client']) {
       expect(
@@ -48,7 +48,7 @@ describe('who may call:', () => {
   })
 })
 
-describe('limits:', () => {
+describe('limits', () => {
   const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
   const statuses = async (url: string, count: number, headers: Record<string, string> = {}) => {
     const found = []
@@ -56,7 +56,7 @@ describe('limits:', () => {
     return found
   }
 
-  test('an address is counted before anything is authenticated', async () => {
+  test('count an address before authentication', async () => {
     await using service = await start(who('/a', { scopes: [] }, { address: [policy('address', 2)] }))
     expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer bad' })).toEqual([401, 401, 429])
     const refused = await fetch(`${service.url}/a`, { headers: { authorization: 'Bearer good' } })
@@ -64,7 +64,7 @@ describe('limits:', () => {
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
   })
 
-  test('a client is counted once it is known, wherever it comes from', async () => {
+  test('count an authenticated client from any address', async () => {
     const limits = { address: [policy('address', 100)], client: [policy('client', 2)] }
     await using service = await start(who('/a', 'public', limits))
     expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer good' })).toEqual([200, 200, 429])
@@ -73,18 +73,18 @@ describe('limits:', () => {
     expect(headers.get('ratelimit-policy')).toBe('"address";q=100;w=60, "client";q=2;w=60')
   })
 
-  test('anonymous policies count requests without Authorization', async () => {
+  test('count requests without Authorization under anonymous policies', async () => {
     await using service = await start(who('/a', 'public', { anonymous: [policy('anonymous', 2)] }))
     expect(await statuses(`${service.url}/a`, 3)).toEqual([200, 200, 429])
     expect(await statuses(`${service.url}/a`, 3, { authorization: 'Bearer good' })).toEqual([200, 200, 200])
   })
 
-  test('on an open route no header gets around them', async () => {
+  test('cannot be avoided by a header on an open route', async () => {
     await using service = await start(who('/a', 'open', { anonymous: [policy('anonymous', 2)] }))
     expect(await statuses(`${service.url}/a`, 3, { authorization: 'x' })).toEqual([200, 200, 429])
   })
 
-  test('a handler can take from one whose subject only it knows', async () => {
+  test('can be counted by a handler, for a subject that only it knows', async () => {
     const email = policy('email', 1)
     const route = defineRoute({
       ...{ method: 'post', path: '/mail', operationId: 'mail', summary: '', access: 'open', limits: {} },
@@ -100,7 +100,7 @@ describe('limits:', () => {
     expect([await send('a'), await send('a'), await send('b')]).toEqual([204, 429, 204])
   })
 
-  test('what is refused reaches no handler, and its body is not looked at', async () => {
+  test('keep a refused request from the handler, and its body unread', async () => {
     let handled = 0
     const counting: Route = {
       ...{ method: 'post', path: '/a', operationId: 'a', summary: '', access: 'open' },
