@@ -58,7 +58,7 @@ const COMMAND = new Command('npm run bench --')
     '',
   )
 
-interface Surroundings {
+interface BenchRuntime {
   readonly folder: string
   readonly say: (line: string) => void
   /** Ends the run after the measurement under way. */
@@ -68,8 +68,8 @@ interface Surroundings {
 const AGENTS = 1_000
 
 /** Starts everything, measures, prints, and writes what counts to `bench/results`. */
-async function runBench(options: Options, surroundings: Surroundings): Promise<void> {
-  const { folder, say, signal } = surroundings
+async function runBench(options: Options, runtime: BenchRuntime): Promise<void> {
+  const { folder, say, signal } = runtime
   const profileFolder = options.profile && path.resolve(options.profile)
   const nodeOptions = options.node.split(' ').filter(Boolean)
   const startedAt = new Date()
@@ -106,7 +106,7 @@ async function runBench(options: Options, surroundings: Surroundings): Promise<v
     : undefined
   const apis = another ? [api, another] : [api]
   const fromMemory = await answersFromMemory(auth, apis, agents)
-  const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, surroundings) : []
+  const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
   const verdicts = [
     ...verdictsOf(series, fromMemory),
     ...(wanted('revoke') ? [revocationVerdict(revocations, fromMemory)] : []),
@@ -121,7 +121,7 @@ async function runBench(options: Options, surroundings: Surroundings): Promise<v
 async function revokeInRounds(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   { rounds, seconds }: Options,
-  { say, signal }: Surroundings,
+  { say, signal }: BenchRuntime,
 ): Promise<Revocations[]> {
   const all: Revocations[] = []
   for (let round = 1; round <= rounds; round += 1) {

@@ -5,7 +5,7 @@ import { durationIn } from './in-words.ts'
 import { AgentKey, ASSERTION_ALGORITHMS, SentJwks } from './public-jwk.ts'
 import { RULES } from './rules.ts'
 
-/** The body of `POST /agent/register`, RFC 7591 in form. What it does not know is ignored. */
+/** The body of `POST /agent/register`, in the form of RFC 7591. Unknown members are ignored. */
 export const RegisterAgentRequest = z.object({
   client_name: AgentName.nullish().meta({
     maxLength: RULES.nameCharacters,
@@ -25,7 +25,7 @@ export const RegisterAgentRequest = z.object({
     .meta({ description: 'Not offered: keys are sent as `jwks`.' }),
 })
 
-/** The longest proof of a key that is read; an honest one has about 600 characters. */
+/** The longest accepted proof of a key; a valid one has about 600 characters. */
 const KeyProof = z.string().max(4096)
 
 /** The body of `PUT /agent/jwks`: the set itself (RFC 7517 §5), and proof that the client can sign with its new keys. */
@@ -44,7 +44,7 @@ export const ReplaceAgentKeysRequest = SentJwks.extend({
 
 const Seconds = z.int().min(0)
 
-/** What a client may know of itself, in the words of RFC 7591 where that has them. */
+/** The registration as its client sees it, with the member names of RFC 7591 where it has them. */
 const AgentMembers = z.object({
   client_id: AgentId,
   client_name: z.string().optional().meta({ description: 'Present when the agent gave one.' }),

@@ -4,11 +4,11 @@ import { EmailAddress } from './email-address.ts'
 import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
-/** The id of a claim from its first attempt on. */
+/** The id of a claim, assigned with its first attempt. */
 export const RegistrationId = z.string().regex(/^clm_[A-Za-z0-9_-]{22}$/)
 export type RegistrationId = z.infer<typeof RegistrationId>
 
-/** That a person confirmed an agent, and until when. */
+/** The confirmation of an agent by a person, and when it expires. */
 export interface StandingClaim {
   readonly id: RegistrationId
   readonly expiresAt: Date
@@ -16,7 +16,7 @@ export interface StandingClaim {
 
 const ClaimAttemptId = z.string().regex(/^cla_[A-Za-z0-9_-]{22}$/)
 
-/** The body of `POST /agent/claim`. What it does not know is ignored, `claim_token` of other dialects too. */
+/** The body of `POST /agent/claim`. Unknown members are ignored, such as `claim_token` of similar protocols. */
 export const BeginClaimRequest = z
   .object({
     email: EmailAddress.nullish().meta({
@@ -33,7 +33,7 @@ export const BeginClaimRequest = z
 
 const Time = z.iso.datetime()
 
-/** The answer of `POST /agent/claim`: the same for every address. */
+/** The response of `POST /agent/claim`: the same for every address. */
 export const BegunClaim = z.object({
   registration_id: RegistrationId.meta({ description: 'The id that the claim will have.' }),
   claim_attempt_id: ClaimAttemptId,
@@ -55,7 +55,7 @@ export const BegunClaim = z.object({
 
 const EnteredCode = z.string().min(1).max(64)
 
-/** The body of `POST /agent/claim/complete`. What it does not know is ignored. */
+/** The body of `POST /agent/claim/complete`. Unknown members are ignored. */
 export const CompleteClaimRequest = z
   .object({
     otp: EnteredCode.nullish().meta({
@@ -70,7 +70,7 @@ export const CompleteClaimRequest = z
     error: 'must be left out, or be the same as otp',
   })
 
-/** The answer of `POST /agent/claim/complete`. */
+/** The response of `POST /agent/claim/complete`. */
 export const CompletedClaim = z.object({
   registration_id: RegistrationId,
   claim_attempt_id: ClaimAttemptId,
@@ -85,5 +85,5 @@ export const CompletedClaim = z.object({
   token_endpoint: z.url(),
 })
 
-/** The answer of `POST /agent/assertion`. */
+/** The response of `POST /agent/assertion`. */
 export const RenewedAssertion = CompletedClaim.omit({ claim_attempt_id: true, status: true })

@@ -7,7 +7,7 @@ import { orderTriggers, TriggerId } from './trigger.ts'
 export const ContactTopic = z.enum(['question', 'attorney', 'correction', 'other'])
 export type ContactTopic = z.infer<typeof ContactTopic>
 
-/** Line ends become `\n`; the length counts code points. */
+/** Line ends become `\n`. The length is measured in code points. */
 export const ContactText = z
   .string()
   .transform((text) => text.replaceAll(/\r\n?/g, '\n').trim())
@@ -19,7 +19,7 @@ export const ContactText = z
   .refine((text) => text.isWellFormed(), 'must be well-formed Unicode')
   .refine((text) => !/[^\P{Cc}\n\t]/u.test(text), 'must have no control characters but line ends and tabs')
 
-/** Why the person was told to talk to a lawyer. Each trigger counts once. */
+/** The hand-off triggers, which are the reasons to talk to a lawyer. Duplicates count once. */
 export const HandOff = z.strictObject({
   triggers: z
     .array(TriggerId)
@@ -47,7 +47,7 @@ export const ContactRequest = z.strictObject({
 })
 export type ContactRequest = z.output<typeof ContactRequest>
 
-/** `erased`: nothing of the message is kept but that it was there. */
+/** `erased`: only the fact that there was a message is stored. */
 export const ContactStatus = z.enum(['received', 'delivered', 'erased'])
 export type ContactStatus = z.infer<typeof ContactStatus>
 

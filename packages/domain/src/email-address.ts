@@ -2,10 +2,10 @@ import { domainToUnicode } from 'node:url'
 import { z } from 'zod'
 
 /**
- * The form under which two spellings of one mailbox are equal: trimmed, NFC, lower-cased, the domain in its
- * IDNA (UTS 46) ASCII form. Plus-tags stay, since some providers tell them apart.
+ * Normalises an address so that two spellings of one mailbox are equal: trimmed, NFC, lower-cased, the domain in its IDNA
+ * (UTS 46) ASCII form. Plus-tags stay, since some providers treat them as different mailboxes.
  *
- * @returns undefined for what is no address we accept: quoted local parts, IP literals, control or invisible
+ * @returns undefined for an address that we do not accept: quoted local parts, IP literals, control or invisible
  *   characters, a domain without a dot, more than 254 octets in all or 64 before the `@` (RFC 5321 §4.5.3.1).
  */
 export function canonicalEmail(typed: string): string | undefined {
@@ -34,14 +34,14 @@ function asciiDomain(typed: string): string | undefined {
   if (!TYPED_DOMAIN.test(typed)) return undefined
   const url = URL.parse(`http://${typed}/`)
   if (url === null || !ASCII_DOMAIN.test(url.hostname)) return undefined
-  // The URL parser lets through labels such as `xn--a`, which stand for nothing.
+  // The URL parser accepts labels such as `xn--a`, which decode to nothing.
   const undecodable = domainToUnicode(url.hostname)
     .split('.')
     .some((label) => label.startsWith('xn--'))
   return undecodable ? undefined : url.hostname
 }
 
-/** An address as a person typed it, without the blanks around it; mail goes to this spelling. */
+/** An address as a person typed it, trimmed. Mail is sent to this spelling. */
 export const EmailAddress = z
   .string()
   .trim()

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 
-/** Names a guide in addresses: lower-case words joined by hyphens. */
+/** The name of a guide in URLs: lower-case words joined by hyphens. */
 export const GuideSlug = z
   .string()
   .max(80)
@@ -12,7 +12,7 @@ const Reviewed = Day.nullable().meta({
   description: 'The day an attorney reviewed the guide; null until then.',
 })
 
-/** What a source is. Each kind has its own limit of age. */
+/** The kind of a source. Each kind has its own age limit. */
 export const SourceKind = z
   .enum(['statute', 'regulation', 'form-instructions', 'agency-page', 'contact'])
   .meta({ description: 'What the source is; decides how many days a reading of it counts.' })
@@ -42,7 +42,7 @@ export const GuideHistoryLine = z.object({
 })
 export type GuideHistoryLine = z.infer<typeof GuideHistoryLine>
 
-/** A published guide as `GET /guides/{slug}` answers it. */
+/** A published guide, as `GET /guides/{slug}` returns it. */
 export const Guide = z.object({
   slug: GuideSlug,
   title: z.string().min(1).max(120),
@@ -74,7 +74,7 @@ export const Guide = z.object({
 })
 export type Guide = z.infer<typeof Guide>
 
-/** A guide as `GET /guides` lists it. `url` is the page for people. */
+/** A guide, as `GET /guides` lists it. `url` is the page for people. */
 export const GuideListing = z.object({
   slug: GuideSlug,
   title: z.string(),
@@ -95,7 +95,7 @@ export const GuideListing = z.object({
 })
 export type GuideListing = z.infer<typeof GuideListing>
 
-/** The answer of `GET /guides`. */
+/** The response of `GET /guides`. */
 export const GuideList = z.object({
   guides: z
     .array(GuideListing)

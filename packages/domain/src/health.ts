@@ -2,7 +2,7 @@ import { z } from 'zod'
 
 const Check = z.enum(['ok', 'failed'])
 
-/** The answer of `GET /health`. */
+/** The response of `GET /health`. */
 export const Health = z.object({
   status: z.enum(['ok', 'degraded']).meta({
     description: '`degraded`: guides are answered, but a part below does not work.',

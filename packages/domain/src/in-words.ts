@@ -22,13 +22,13 @@ const NUMBERS = [
   'twelve',
 ]
 
-/** Spells a number as prose does: `five`, but `13`. */
+/** Writes a number as in prose: `five`, but `13`. */
 export const numberInWords = (count: number): string => NUMBERS[count] ?? String(count)
 
 /**
  * Writes a duration as `24 hours`, `a day` or `an hour`.
  *
- * @throws when it is no whole number of the unit, which would state a wrong figure
+ * @throws if it is not a whole number of the unit, which would state a wrong figure
  */
 export function durationIn(unit: Unit, ms: number): string {
   const count = countOf(unit, ms)
@@ -36,7 +36,7 @@ export function durationIn(unit: Unit, ms: number): string {
   return unit === 'hour' ? 'an hour' : `a ${unit}`
 }
 
-/** The same with the number spelled: `two days`, `one hour`. */
+/** Writes a duration with the number in words: `two days`, `one hour`. */
 export function durationInWords(unit: Unit, ms: number): string {
   const count = countOf(unit, ms)
   return `${numberInWords(count)} ${unit}${count === 1 ? '' : 's'}`
@@ -48,5 +48,5 @@ function countOf(unit: Unit, ms: number): number {
   return count
 }
 
-/** For the start of a sentence. */
+/** Capitalises text for the start of a sentence. */
 export const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1)

@@ -4,22 +4,22 @@ import { z } from 'zod'
 import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
-/** Names by which an assertion is signed (RFC 7518 §3.1, RFC 8037, RFC 9864); the last two are the same. */
+/** The signature algorithms of assertions (RFC 7518 §3.1, RFC 8037, RFC 9864). The last two are the same algorithm. */
 export const ASSERTION_ALGORITHMS = ['ES256', 'EdDSA', 'Ed25519'] as const
 
 const COUNT = `must hold 1 to ${RULES.agentKeys} public keys`
 
-/** Names a key (RFC 7517 §4.5): 1 to 128 printable ASCII characters. */
+/** The id of a key (RFC 7517 §4.5): 1 to 128 printable ASCII characters. */
 const KeyId = z.string().regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printable ASCII characters')
 
 const SEND = 'Send {"kty":"EC","crv":"P-256","x","y"} or {"kty":"OKP","crv":"Ed25519","x"}'
 
-/** Members of RFC 7518 §6 and RFC 8037 that only who may sign knows. */
+/** The private members of a key (RFC 7518 §6, RFC 8037). */
 const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
-/** What would have us fetch or believe something else than the key (RFC 7517 §4.6 to §4.9). */
+/** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set: we neither fetch nor trust those. */
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
-/** A public key as it is sent (RFC 7517); what it does not know, such as `ext`, is ignored. */
+/** A public key in a request (RFC 7517). Unknown members, such as `ext`, are ignored. */
 const SentJwk = z
   .looseObject({
     kty: z.string().meta({ description: '`EC` or `OKP`.' }),
@@ -36,7 +36,7 @@ const SentJwk = z
   })
 type SentJwk = z.infer<typeof SentJwk>
 
-/** A set of keys as it is sent (RFC 7517 §5): inline only. */
+/** A set of keys in a request (RFC 7517 §5): inline only. */
 export const SentJwks = z.object({
   keys: z
     .array(SentJwk)
@@ -46,7 +46,7 @@ export const SentJwks = z.object({
 })
 
 const algorithm = z.enum(ASSERTION_ALGORITHMS)
-/** A key of an agent, as it is kept and shown. */
+/** A key of an agent, as it is stored and returned. */
 export const AgentKey = z.object({
   kty: z.enum(['EC', 'OKP']),
   crv: z.enum(['P-256', 'Ed25519']),
@@ -58,7 +58,7 @@ export const AgentKey = z.object({
 })
 export type AgentKey = Readonly<z.infer<typeof AgentKey>>
 
-/** @param kid the one that was sent, or the key's thumbprint */
+/** @param kid the id that was sent, or the thumbprint of the key */
 export const agentKey = (sent: SentJwk, kid: string): AgentKey =>
   AgentKey.parse({
     kty: sent.kty,
@@ -120,20 +120,20 @@ const CURVES = [
   },
 ]
 
-/** 32 bytes in the one way in which base64url writes them. */
+/** 32 bytes in the canonical base64url encoding. */
 function coordinate(text: string | null | undefined): Buffer | undefined {
   if (!text || !/^[A-Za-z0-9_-]{43}$/.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
   return bytes.toString('base64url') === text ? bytes : undefined
 }
 
-/** @param x and y 32 bytes each, the greatest first (RFC 7518 §6.2.1) */
+/** @param x and y 32 bytes each, big-endian (RFC 7518 §6.2.1) */
 export const isOnP256 = (x: Uint8Array, y: Uint8Array): boolean =>
   p256.utils.isValidPublicKey(Uint8Array.of(0x04, ...x, ...y), false)
 
 /**
- * @param encoded 32 bytes as RFC 8032 §5.1.2 writes a point
- * @returns false also for the eight points of small order, under which anybody can sign
+ * @param encoded a point as 32 bytes (RFC 8032 §5.1.2)
+ * @returns false also for the eight points of small order, for which anybody can forge signatures
  */
 export const isOnEd25519 = (encoded: Uint8Array): boolean =>
   ed25519.utils.isValidPublicKey(encoded, false) && !ed25519.Point.fromBytes(encoded).isSmallOrder()

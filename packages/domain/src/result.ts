@@ -1,7 +1,7 @@
 /**
  * The outcome of an operation whose failure the caller must handle.
  *
- * Use it for answers ("the address is known already"). Throw for surprises ("the database is gone").
+ * Use it for expected outcomes ("the address is registered already"). Throw for unexpected ones ("the database is down").
  */
 export type Result<T, E> =
   | { readonly ok: true; readonly value: T }

@@ -1,27 +1,27 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from './in-words.ts'
 
 /**
- * Figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every
- * text that states it take it from here. Times are in milliseconds.
+ * The figures that documents, pages and mails promise to people and agents. The code that enforces a figure and every text
+ * that states it import it from here. Times are in milliseconds.
  */
 export const RULES = {
-  /** How long an access token lasts. */
+  /** The lifetime of an access token. */
   tokenMs: HOUR_MS,
-  /** When a registration expires that never got a token. */
+  /** When a registration without any token expires. */
   neverUsedMs: 7 * DAY_MS,
-  /** When another registration expires, counted from its last token. */
+  /** When any other registration expires, counted from its last token. */
   idleMs: 90 * DAY_MS,
-  /** How coarsely the time of the last token is stored: longer than a token lasts, so that no use is missed. */
+  /** The granularity of the stored time of the last token. It is longer than the lifetime of a token, so that no use is missed. */
   useRecordedMs: DAY_MS,
-  /** How long a flood of registrations cannot expire a new one. */
+  /** How long a new registration is safe from being expired by a flood of others. */
   floodMs: HOUR_MS,
-  /** How long the owner of an expired registration learns that it expired. */
+  /** How long an expired registration is reported as expired to its owner. */
   tombstoneMs: 90 * DAY_MS,
   /** How long the old secret works beside a new one. */
   oldSecretMs: 7 * DAY_MS,
   nameCharacters: 200,
   agentKeys: 3,
-  /** How long the token endpoint may still know the keys of before. */
+  /** How long the token endpoint may still accept the previous keys. */
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
@@ -38,11 +38,11 @@ export const RULES = {
   /** Codes that the page shows for one link, and codes that the agent may send. */
   claimCodes: 3,
   claimTries: 5,
-  /** How long wrong codes count for a mailbox, over all agents and attempts. */
+  /** How long wrong codes count against a mailbox, across all agents and attempts. */
   mailboxTriesMs: DAY_MS,
-  /** How long a claim attempt can be told apart from an unknown one. */
+  /** How long a claim attempt can be distinguished from an unknown one. */
   claimAttemptKeptMs: 2 * DAY_MS,
-  /** How long a no keeps further agents from the mailbox. */
+  /** How long a refusal keeps further agents from sending to the mailbox. */
   claimBlockMs: 30 * DAY_MS,
   claimMs: 30 * DAY_MS,
   endedClaimKeptMs: 30 * DAY_MS,
@@ -64,16 +64,16 @@ export const RULES = {
   /** How long a requested link to leave the waitlist works. */
   forgetLinkMs: 7 * DAY_MS,
   referralSlugCharacters: 16,
-  /** How long the random key lasts that hides who was counted for a limit. */
+  /** The lifetime of the random key under which limits hash their subjects. */
   limitKeyMs: 2 * DAY_MS,
-  /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, for clocks that differ. */
+  /** Mails that one mailbox gets within a day, and how long each counts: an hour longer, to allow for clock skew. */
   mailsToMailbox: 5,
   mailCountedMs: DAY_MS + HOUR_MS,
   /** How long a mail waits, at most, for room under the cap of its domain or of all. */
   mailWaitsMs: 2 * DAY_MS,
   /** The same for a mail about something that expires after a day: an hour less. */
   dayMailWaitsMs: DAY_MS - HOUR_MS,
-  /** How long the address and the text of a mail are kept that no server took, and how long that there was a mail. */
+  /** How long address and text of an undeliverable mail are stored, and how long the record that it existed. */
   undeliveredMailMs: 8 * DAY_MS,
   mailKeptMs: 30 * DAY_MS,
 } as const

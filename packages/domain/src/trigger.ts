@@ -40,13 +40,13 @@ const IDS = Object.keys(URGENCY_OF) as [keyof typeof URGENCY_OF, ...(keyof typeo
 export const TriggerId = z.enum(IDS)
 export type TriggerId = z.infer<typeof TriggerId>
 
-/** @returns each once, the most pressing first */
+/** Sorts triggers by urgency. @returns each once, the most pressing first */
 export const orderTriggers = (triggers: readonly TriggerId[]): TriggerId[] =>
   IDS.filter((id) => triggers.includes(id))
 
-/** @param trigger an id; one that this release does not know counts as normal */
+/** Finds the urgency of a trigger. @param trigger an id; one unknown to this release counts as normal */
 export const findUrgency = (trigger: string): Urgency => URGENCY_BY_ID.get(trigger) ?? 'normal'
 
-/** @returns the highest urgency of the triggers; undefined where there are none */
+/** Finds the highest urgency of several triggers; undefined without any. */
 export const highestUrgency = (triggers: readonly string[]): Urgency | undefined =>
   URGENCIES.find((urgency) => triggers.some((trigger) => findUrgency(trigger) === urgency))

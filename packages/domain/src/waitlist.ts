@@ -25,7 +25,7 @@ export const JoinedWaitlist = z.object({
   referralUrl: z.url().meta({ description: 'The link to give to others.' }),
 })
 
-/** Says nothing about the entry: whoever asks may not be the person. */
+/** Reveals nothing about the entry, since the caller may not be the person. */
 export const AlreadyOnWaitlist = z.object({ status: z.literal('already_joined') })
 
 /** The body of `POST /waitlist/forget`. */

@@ -6,7 +6,7 @@ import { requestContext } from '../src/request/request-context.ts'
 import { exitOnUncaughtErrors } from '../src/server/run-app.ts'
 import { serve } from '../src/server/server.ts'
 
-/** A process that fails in the way that its argument names, with an error that quotes what is nobody’s business. */
+/** A process that fails in the way that the path of a request names, with an error that quotes personal data. */
 const log = createLog({ service: 'failing' })
 exitOnUncaughtErrors(log)
 const failure = () =>

@@ -2,7 +2,7 @@ import { expect } from 'vitest'
 import type { ErrorForm } from '../src/problems/handle-errors.ts'
 import { PROBLEM_CODES, type ProblemCode, problemKind } from '../src/problems/problems.ts'
 
-/** What came back, whoever sent the request. */
+/** The response to check, from any client. */
 interface AnswerFacts {
   readonly status: number
   readonly headers: Headers
@@ -20,7 +20,7 @@ export interface SoundnessOptions {
   readonly failure?: number | undefined
 }
 
-/** What would tell somebody how we are made, or is no JSON at all. */
+/** Text that reveals internals, or is not JSON. */
 const INTERNALS =
   /<\/?[a-z!]|\bat .*:\d+:\d+|node_modules|\/apps\/|\.ts\b|\bselect \b|\binsert into\b|ECONN|\bSQL|postgres|redis|oidc|koa|undefined|\[object/i
 
@@ -40,7 +40,7 @@ const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>
   problem: ['code', 'detail', 'instance', 'request_id', 'status', 'title', 'type'],
 }
 
-/** What holds after every request, whatever it was and whatever came of it. */
+/** Checks what must hold for every response to any request. */
 export function expectSoundAnswer(answer: AnswerFacts, options: SoundnessOptions): void {
   const { status, headers, text } = answer
   if (status >= 500) expect(status, text.slice(0, 500)).toBe(options.failure)

@@ -26,11 +26,11 @@ export interface ServiceOptions {
 export interface Service extends RunningServer {
   /** Every line of the log. */
   readonly logged: string[]
-  /** What `onAnswer` was told. */
+  /** The arguments of each call of `onAnswer`. */
   readonly answered: { method: string; route: string; status: number; seconds: number }[]
 }
 
-/** An app built of this package alone, on a free port. */
+/** Starts an app built from this package alone, on a free port. */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const logged: string[] = []
   const answered: Service['answered'] = []

@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import { contactMailHandlers } from '../contact/contact-store.ts'
 import { followGuides } from '../guides/follow-guides.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
-import { keepRetention } from '../retention/keep-retention.ts'
+import { startRetention } from '../retention/start-retention.ts'
 import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
 import type { Stores } from './wire-stores.ts'
@@ -76,7 +76,7 @@ export async function startBackgroundWork(
   )
   const erasing = [(at: Date) => waitlist.eraseOldLinks(at), (at: Date) => contact.eraseOld(at)]
   const retention = opening.use(
-    keepRetention(erasing, { metrics, clockAgrees: () => clockAgrees(db), log, now }),
+    startRetention(erasing, { metrics, clockAgrees: () => clockAgrees(db), log, now }),
   )
   return { clock, clientSecret, guides, mailer, retention }
 }

@@ -2,7 +2,7 @@ import { durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { CLAIM_PROBLEMS } from './claim-problems.ts'
 import { CONTACT_PROBLEMS } from './contact-problems.ts'
 
-/** What one kind of failure means. `oauth` is its code in RFC 6749 bodies, where it is not `invalid_request`. */
+/** One kind of problem. `oauth` is its error code in RFC 6749 bodies; `invalid_request` when absent. */
 interface ProblemKind {
   readonly status: number
   readonly title: string
@@ -16,7 +16,7 @@ interface ProblemKind {
 const TO_CONTACT =
   'For contact:write a person has to confirm you first: begin with POST /api/agent/claim; /auth.md leads through it.'
 
-/** Every problem this system answers with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
+/** Every problem that the apps respond with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 const PROBLEMS = {
   'invalid-request': {
     status: 400,

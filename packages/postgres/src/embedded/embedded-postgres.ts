@@ -7,12 +7,12 @@ import { type Binaries, EmbeddedPostgresError, locateBinaries } from './binaries
 import { type Cluster, openCluster } from './cluster.ts'
 import { POLL_MS, runningServer, type StartingServer, startServer, stopServer } from './postmaster.ts'
 
-/** A server in use. Disposing gives it back; the last one to do so stops it, no matter who started it. */
+/** A server in use. Disposing releases it; the last process to do so stops the server, whichever started it. */
 export interface EmbeddedPostgres extends AsyncDisposable {
   /** Superuser, database `postgres`; holds the password. */
   readonly url: string
   readonly port: number
-  /** The folder really used, which differs from the one asked for where the server's user cannot reach that. */
+  /** The folder really used, which differs from the requested one if the server's user cannot access that. */
   readonly dir: string
   /** False when a running server was adopted. */
   readonly started: boolean
@@ -50,7 +50,7 @@ export async function useEmbeddedPostgres(options: {
   }
 }
 
-/** Stops the server on `dir` if one runs and nobody uses it. @returns false when somebody does. */
+/** Stops the server on `dir` if it runs and is not in use. @returns false if it is in use */
 export async function stopAbandonedServer(dir: string): Promise<boolean> {
   const server = runningServer(dir)
   if (!server) return true
@@ -61,7 +61,7 @@ export async function stopAbandonedServer(dir: string): Promise<boolean> {
 const serverUrl = (cluster: Cluster, port: number) =>
   `postgresql://postgres:${cluster.password}@127.0.0.1:${port}/postgres`
 
-/** The server may start, recover, stop or vanish between any two looks at it, so it looks until it holds a lease. */
+/** The server may start, recover, stop or vanish between any two checks, so this repeats until it holds a lease. */
 async function joinServer(
   binaries: Binaries,
   cluster: Cluster,
@@ -99,8 +99,9 @@ function lastWords(server: StartingServer): string {
 }
 
 /**
- * Everybody who uses the server holds this lock shared, on a connection of his own. Who can have it alone is the last
- * one out, and keeps it until the server he stops cuts his connection. A killed user's connection dies with him.
+ * Every process that uses the server holds this lock in shared mode, on a connection of its own. A process that gets it in
+ * exclusive mode is the last user, and holds it until the server that it stops closes the connection. The connection of a
+ * killed process is closed, and its lock released with it.
  */
 export const IN_USE = 'plainpath embedded server in use'
 const WAIT_SECONDS = 2
@@ -108,7 +109,7 @@ const WAIT_SECONDS = 2
 /**
  * Keeps the server running until disposed.
  *
- * @returns undefined when the server is going away, not there yet or full: look again.
+ * @returns undefined if the server is stopping, not yet running or full: try again.
  */
 async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
   try {
@@ -131,9 +132,9 @@ async function takeLease(url: string): Promise<AsyncDisposable | undefined> {
 }
 
 /**
- * Stops the server on `dir` unless somebody uses it.
+ * Stops the server on `dir` unless it is in use.
  *
- * @returns false when somebody does; true also when it did not run, or somebody else is stopping it.
+ * @returns false if it is in use; true also if it did not run, or another process is stopping it.
  */
 async function stopUnlessUsed(dir: string, url: string): Promise<boolean> {
   await using last = new AsyncDisposableStack()

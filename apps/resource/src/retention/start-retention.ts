@@ -10,7 +10,7 @@ const EVERY_MS = 600_000
 const MOST_ROUNDS = 1_000
 
 /** Enforces the table of `docs/retention.md` until disposed. Several instances may: each erasing is one statement. */
-export function keepRetention(
+export function startRetention(
   erasing: readonly Erase[],
   deps: {
     now: () => Date
@@ -49,4 +49,4 @@ async function eraseAll(erase: Erase, now: Date): Promise<void> {
   throw new Error('more is over than could be erased at a time')
 }
 
-export type Retention = ReturnType<typeof keepRetention>
+export type Retention = ReturnType<typeof startRetention>
