@@ -1,6 +1,5 @@
 import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { DAY_MS } from '@plainpath/domain'
-import type { Context } from 'koa'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
@@ -15,9 +14,9 @@ import {
 } from './limit-store.ts'
 
 /*
- * Rate limits of both apps: turns a policy and a subject into a keyed hash, counts it in a store, and reports the result in
- * response headers. How a store counts is its own matter (`limit-store.ts`, `redis-limit-store.ts`), and which policies a
- * route has is decided by the app.
+ * Rate limits of both apps: turns a policy and a subject into a keyed hash and counts it in a store. How a store counts is its
+ * own matter (`limit-store.ts`, `redis-limit-store.ts`), which policies a route has is decided by the app, and
+ * `spend-limits.ts` reports the result to the caller.
  */
 
 export interface Limiter {
@@ -261,42 +260,4 @@ function formatDay(ms: number): string {
   const number = Math.floor(ms / DAY_MS)
   if (lastDay.number !== number) lastDay = { number, text: new Date(ms).toISOString().slice(0, 10) }
   return lastDay.text
-}
-
-/**
- * Adds the states to the response headers `RateLimit-Policy` and `RateLimit` (draft-ietf-httpapi-ratelimit-headers), after
- * those of earlier calls for the same request.
- *
- * @throws {Problem} `rate-limited` when one of the states refuses
- */
-export function spendLimits(ctx: Context, ...states: readonly LimitState[]): void {
-  const spent: LimitState[] = [...((ctx.state['limits'] as LimitState[] | undefined) ?? []), ...states]
-  ctx.state['limits'] = spent
-  if (spent.length === 0) return
-  ctx.set(limitFields(spent))
-  const refusing = states.find((state) => !state.allowed)
-  if (!refusing) return
-  throw rateLimited(refusing)
-}
-
-/** Creates the problem of a refused request. @param detail a further sentence for the caller */
-export function rateLimited({ policy, resetSeconds }: LimitState, detail = ''): Problem {
-  const limit = `The limit "${policy.name}" allows ${policy.quota} in ${policy.windowSeconds} seconds.`
-  return new Problem('rate-limited', {
-    detail: [limit, `Try again in ${resetSeconds} seconds.`, detail].filter(Boolean).join(' '),
-    headers: { 'retry-after': String(resetSeconds) },
-    extensions: { policy: policy.name },
-  })
-}
-
-/** Formats the response headers `RateLimit-Policy` and `RateLimit`. */
-export function limitFields(spent: readonly LimitState[]) {
-  let policies = ''
-  let left = ''
-  for (const { policy, remaining, resetSeconds } of spent) {
-    const before = policies === '' ? '' : ', '
-    policies += `${before}"${policy.name}";q=${policy.quota};w=${policy.windowSeconds}`
-    left += `${before}"${policy.name}";r=${remaining};t=${resetSeconds}`
-  }
-  return { 'ratelimit-policy': policies, ratelimit: left }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { startService } from '../../test/start-service.ts'
 import type { LimitState } from './limit-store.ts'
-import { spendLimits } from './limiter.ts'
+import { spendLimits } from './spend-limits.ts'
 
 const state = (name: string, changes: Partial<LimitState> = {}): LimitState => ({
   policy: { name, quota: 10, windowSeconds: 60 },

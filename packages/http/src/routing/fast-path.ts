@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Limiter } from '../limits/limiter.ts'
-import { limitFields } from '../limits/limiter.ts'
+import { limitFields } from '../limits/spend-limits.ts'
 import { type TraceRequestsOptions, traceResponse } from '../observability/trace-requests.ts'
 import { clientAddress } from '../request/client-address.ts'
 import { READABLE_BY_ALL } from '../request/cross-origin.ts'
