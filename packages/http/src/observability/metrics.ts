@@ -5,7 +5,7 @@ export interface Metrics {
   readonly registry: Registry
   answered(answer: { method: string; route: string; status: number; seconds: number }): void
   limited(policy: string, decision: Decision): void
-  /** How far the clock of this machine is ahead of the database's, in seconds. */
+  /** Sets the clock skew: how far the clock of this machine is ahead of the database's, in seconds. */
   clockSkew(seconds: number): void
   /** Records a successful run of `sweep`. Called once at the start too, so that the first run can be overdue. */
   swept(sweep: string): void
@@ -162,7 +162,7 @@ export function poolMetrics(
 ): void {
   metrics.sampled(
     'database_pool',
-    'Connections to PostgreSQL by state, and who waits for one',
+    'Connections to PostgreSQL by state, and requests that wait for one',
     'state',
     () => {
       const { inUse, idle, waiting, max } = pool.usage()

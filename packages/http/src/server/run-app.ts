@@ -107,7 +107,7 @@ export async function runApp<App extends OpenedApp>(options: RunAppOptions<App>)
 /** The registry served until the app is open. It holds one gauge; the app has a registry of its own. */
 function registryWhileWaiting(): Registry {
   const registry = new Registry()
-  const help = '1 while the app waits for what it cannot start without'
+  const help = '1 while the app waits for its startup dependencies'
   new Gauge({ name: 'waiting_to_start', help, registers: [registry] }).set(1)
   return registry
 }
