@@ -69,7 +69,12 @@ export function redisRevoker(
 
   return {
     async publishRevocation(revoked) {
-      const [mark, number] = await run(PUBLISH, randomUUID(), revocationChannel(name), formatRevocation(revoked))
+      const [mark, number] = await run(
+        PUBLISH,
+        randomUUID(),
+        revocationChannel(name),
+        formatRevocation(revoked),
+      )
       const raised = { mark, number, at: performance.now() }
       known = knowMark(known, mark, raised.at)
       let seen: Seen | undefined
