@@ -126,8 +126,8 @@ const JUDGE_WAITING_MAILS = `
   with counted as (select kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash from mails where counted_at > $1),
   waiting as (
     select id, kind, coalesce(sender_hash, '') as sender, domain_hash, mailbox_hash, asked_for, deferred_by, created_at,
-      case when asked_for then $2::int else $3::int end as domain_share,
-      case when asked_for then $4::int else $5::int end as all_share
+      case when asked_for then $2::bigint else $3::bigint end as domain_share,
+      case when asked_for then $4::bigint else $5::bigint end as all_share
     from mails where ${WAITING}),
   turns as (
     select waiting.*, coalesce(sent.count, 0)
@@ -142,7 +142,7 @@ const JUDGE_WAITING_MAILS = `
       + row_number() over (partition by domain_has_room order by asked_for desc, turn, created_at, id) as all_have_room
     from in_domain),
   in_mailbox as (
-    select in_all.*, domain_has_room and all_have_room as has_room, $6::int >= coalesce(sent.count, 0)
+    select in_all.*, domain_has_room and all_have_room as has_room, $6::bigint >= coalesce(sent.count, 0)
       + row_number() over (partition by mailbox_hash, domain_has_room and all_have_room
                            order by asked_for desc, turn, created_at, id) as mailbox_has_room
     from in_all left join (select mailbox_hash, count(*) from counted group by 1) as sent using (mailbox_hash)),

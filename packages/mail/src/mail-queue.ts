@@ -75,8 +75,8 @@ export function mayWait({ first }: { first: number }): string {
   const bound = first + NAMES.length
   return `(${parameter('sender_hash')}::bytea is null or (
     (select count(*) from mails where ${WAITING} and kind = ${parameter('kind')}
-     and sender_hash = ${parameter('sender_hash')}) < $${bound}::int
-    and (select count(*) from mails where ${WAITING}) < $${bound + 1}::int))`
+     and sender_hash = ${parameter('sender_hash')}) < $${bound}::bigint
+    and (select count(*) from mails where ${WAITING}) < $${bound + 1}::bigint))`
 }
 
 const RETRY_SECONDS = 600

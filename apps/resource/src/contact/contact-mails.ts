@@ -19,7 +19,10 @@ const receiptText = readTemplate(
   {
     expected: REPLY.expected,
     ifYouCannotWait: REPLY.ifYouCannotWait,
-    help: REPLY.findHelp.map((help) => `- ${Object.values(help).join(': ')}`).join('\n'),
+    // The address last: nothing that follows it can be taken for a part of it.
+    help: REPLY.findHelp
+      .map(({ title, phone, url }) => `- ${[title, phone, url].filter(Boolean).join(': ')}`)
+      .join('\n'),
   },
 )
 const confirmText = readTemplate(
