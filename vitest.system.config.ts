@@ -15,15 +15,7 @@ try {
 }
 
 /** Files that take a minute or more. They start first, so that none runs alone at the end. */
-const SLOWEST = [
-  'faults',
-  'whole-stack',
-  'mail-kills',
-  'lifecycle',
-  'pages',
-  'cached-answers',
-  'resource-servers',
-]
+const SLOWEST = ['whole-stack', 'mail-kills', 'lifecycle', 'pages', 'cached-answers', 'resource-servers']
 
 class SlowestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -35,14 +27,15 @@ class SlowestFirst extends BaseSequencer {
   }
 }
 
+const FAULTS = 'e2e/system/faults.test.ts'
+
 /**
  * The whole topology: both apps twice, a gateway, PostgreSQL, Redis and a browser; and the tests of production intervals.
- * A file mostly waits, so three run at a time on two cores.
+ * Faults run by themselves, since they judge how soon each request is answered. A file of the others mostly waits, so three
+ * run at a time on two cores.
  */
 export default defineConfig({
   test: {
-    name: 'system',
-    include: ['e2e/system/**/*.test.ts', '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts'],
     globalSetup: './packages/postgres/test/vitest-embedded.ts',
     maxWorkers: availableParallelism() + 1,
     sequence: { sequencer: SlowestFirst },
@@ -54,6 +47,21 @@ export default defineConfig({
       'default',
       './scripts/vitest/slow-files-reporter.ts',
       './scripts/vitest/closing-lines-reporter.ts',
+    ],
+    projects: [
+      { extends: true, test: { name: 'faults', include: [FAULTS], sequence: { groupOrder: 0 } } },
+      {
+        extends: true,
+        test: {
+          name: 'system',
+          include: [
+            'e2e/system/**/*.test.ts',
+            '{apps,bench,e2e,infra,packages,scripts}/**/*.production.test.ts',
+          ],
+          exclude: ['**/node_modules/**', FAULTS],
+          sequence: { groupOrder: 1 },
+        },
+      },
     ],
   },
 })

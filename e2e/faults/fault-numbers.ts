@@ -34,7 +34,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...by(
         'apps/auth/test/durability.test.ts',
-        'a revocation, a deletion and the use of an assertion are on disk before they are answered',
+        'flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding',
       ),
     ],
   },
@@ -66,7 +66,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...by(
         'packages/http/src/readiness/watch-clock.test.ts',
-        'F-17 a step shows also while the store is down',
+        'F-17 notices a step of the clock while the store is down',
       ),
     ],
   },
@@ -145,13 +145,15 @@ export const FAULT_NUMBERS = {
     tests: [
       ...by(
         'packages/http/src/observability/log.process.test.ts',
-        'F-34 who logs does not wait for whoever reads',
+        'F-34 logs without waiting for the reader',
       ),
     ],
   },
   'F-35': {
     fault: 'names are not resolved',
-    tests: [...by('packages/postgres/src/database.integration.test.ts', 'F-35 a name that nobody knows')],
+    tests: [
+      ...by('packages/postgres/src/database.integration.test.ts', 'F-35 a host name that does not resolve'),
+    ],
   },
   'F-36': { fault: 'a start with everything down', tests: [] },
   'F-37': { fault: 'many ask for one token when its answer is forgotten', tests: [] },

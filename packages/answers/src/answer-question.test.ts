@@ -262,3 +262,21 @@ describe('every answer', () => {
     expect(Math.min(...times)).toBeLessThan(250)
   })
 })
+
+test.each([
+  ['criminal-history', 'I was arrested last year. Can I renew my green card?'],
+  ['criminal-history', 'my husband was arrested, can he renew his green card'],
+  ['long-absence', 'I was outside the US for two years with my green card, can I come back?'],
+  ['status-violation', 'I worked without permission. Can I change my status?'],
+  ['unlawful-presence', 'I overstayed my visa. Can I get a green card through my wife?'],
+  ['relationship-changed', 'I got divorced. Can I still remove conditions?'],
+  ['false-citizenship-or-voting', 'I voted in an election, can I become a citizen?'],
+  ['denial-or-appeal', 'USCIS denied my form. What can I do?'],
+  ['removal-order', 'I was deported in 2010. Can my wife petition for me?'],
+  ['misrepresentation-fraud', 'I used a fake social security number to work. Can I get a green card?'],
+  ['missed-hearing', 'I missed my court hearing last week'],
+  ['abuse-victim', 'My husband hits me and says he will cancel my papers'],
+  ['asylum-deadline', 'I want to apply for asylum, I came 14 months ago'],
+])('hands off by %s, and by it first, what says it plainly: %s', (trigger, question) => {
+  expect(ask(question).handOff?.reasons[0]?.trigger).toBe(trigger)
+})

@@ -48,11 +48,13 @@ const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-
  * Chosen on the questions of authors whom neither patterns nor model had seen. Urgent triggers are missed at a higher
  * price.
  */
-const LEAST_EVIDENCE = { urgent: -2.75, other: -1.25 }
+const LEAST_EVIDENCE = { urgent: -2.75, other: -3.25 }
 const PATTERN_EVIDENCE = 2
 const MOST_PATTERNS = 3
 /** From here a trigger that no pattern states is reported. */
 const LIKELY_ENOUGH = 0.1
+/** The same where a pattern states another trigger, so that a guess does not stand beside what was said. */
+const LIKELY_BESIDE_PATTERNS = 0.4
 /** How much a pattern, or a weaker sign, counts beside the model where nothing is certain. */
 const SIGN_WEIGHT = 0.4
 const LEAST_SUGGESTED = 0.02
@@ -70,15 +72,19 @@ export function readTriggers(
 ): TriggerReading {
   const reading = readQuestion(question, compileTriggers(triggers), today)
   const { stated, signs } = readEvents(triggers, reading)
-  const { triggers: likely, other } = likelySubject(loadTriggerModel(), featuresOf(reading, signs))
+  const subject = likelySubject(loadTriggerModel(), featuresOf(reading, signs))
+  // The model knows every trigger, those that operators disabled too.
+  const enabled = new Set(triggers.map(({ id }) => id))
+  const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
   const isHandOff = handsOff(triggers, stated, likely)
+  const leastLikely = stated.size > 0 ? LIKELY_BESIDE_PATTERNS : LIKELY_ENOUGH
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
   for (const { id } of triggers) {
     const own = stated.get(id)
     const guess = likely.find(({ trigger }) => trigger === id)
     if (isHandOff && own) matches.push(matchOf(id, own, reading))
-    else if (isHandOff && guess && guess.probability >= LIKELY_ENOUGH)
+    else if (isHandOff && guess && guess.probability >= leastLikely)
       matches.push(guessedMatch(guess, reading))
     else {
       const check = checkOf(id, own ?? signs.get(id), guess)
@@ -90,7 +96,7 @@ export function readTriggers(
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
     clauses: clausesOf(reading.text, reading.tokens, reading.places),
-    otherSubject: other,
+    otherSubject: subject.other,
     dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
   }
 }
