@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { basic, form, json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-const JOINS = 200
+const JOINS = 100
 
 /** Requests that arrive at once, at two processes of each app. */
 export function describeRace(running: () => System): void {
