@@ -56,7 +56,7 @@ describe.for(TOKEN_PLACES)('assertions at two instances on one database, tokens 
     expect(await using(other, 'the-same\n')).toBe(200)
   })
 
-  test('rejects a used assertion as long as it would be valid, whatever is swept', async () => {
+  test('rejects a used assertion while it would be valid, even after a sweep', async () => {
     const clock = { now: new Date() }
     await using timed = await startInstance(stores, { now: () => clock.now })
     const agent = await registerKeys(timed)

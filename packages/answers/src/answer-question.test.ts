@@ -1,17 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { Answer, AnswerRequest } from '@plainpath/domain'
 import { loadGuides } from '@plainpath/guides'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge, prepareKnowledge } from './knowledge.ts'
+import { readLabelledQuestions } from './labelled-question.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
 const knowledge = packagedKnowledge('https://plainpath.example')
-const examples = readFileSync(new URL('../examples/given.jsonl', import.meta.url), 'utf8')
-  .split('\n')
-  .filter(Boolean)
-  .map((line) => JSON.parse(line) as { id: string; question: string })
+const examples = readLabelledQuestions(new URL('../examples/given.jsonl', import.meta.url))
 
 const ask = (question: string, facts?: Record<string, boolean>) =>
   answerQuestion({ question, facts }, knowledge, TODAY)

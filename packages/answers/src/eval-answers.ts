@@ -134,20 +134,9 @@ function report(judged: readonly Judged[], urgencies: ReadonlyMap<string, string
   if (located.length > 0) {
     console.log('\nanswerable, with named sections')
     console.log(`  ${rate('a right section among the passages', located, rightSection)}`)
-    console.log(
-      `  ${rate(
-        'a right section, of those not handed off',
-        located.filter(({ answer }) => answer.outcome !== 'hand_off'),
-        rightSection,
-      )}`,
-    )
-    console.log(
-      `  ${rate(
-        'a right guide, of those not handed off',
-        located.filter(({ answer }) => answer.outcome !== 'hand_off'),
-        rightGuide,
-      )}`,
-    )
+    const shown = located.filter(({ answer }) => answer.outcome !== 'hand_off')
+    console.log(`  ${rate('a right section, of those not handed off', shown, rightSection)}`)
+    console.log(`  ${rate('a right guide, of those not handed off', shown, rightGuide)}`)
   }
   const times = judged.map(({ us }) => us).toSorted((a, b) => a - b)
   const at = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)

@@ -6,7 +6,7 @@ import { otherSubject } from './scope/scope-gate.ts'
 import { choosePassages } from './sections/choose-passages.ts'
 
 /** Shares that the questions of each set must reach. Sections are measured as if no trigger handed the question off. */
-const FLOORS = { guideAmongPassages: 0.9, guideFirst: 0.75, refusedOutOfScope: 0.75 }
+const FLOORS = { guideAmongPassages: 0.93, guideFirst: 0.78, refusedOutOfScope: 0.75 }
 const MOST_REFUSED = 0.05
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
@@ -17,16 +17,14 @@ const isOutOfScope = ({ expected }: LabelledQuestion) => expected === 'out_of_sc
 
 const read = (name: string) => readLabelledQuestions(new URL(`../examples/${name}.jsonl`, import.meta.url))
 
-/** Of the authors whose questions also train the model, those that do not, and all that are about other subjects. */
+/** Each author's questions; of those that are newest, the ones that do not train the model, and all about other subjects. */
 const SETS = [
-  ['given', read('given')],
+  ...['given', 'f', 'g', 'h'].map((name) => [name, read(name)] as const),
   [
-    'six more authors',
-    ['f', 'g', 'h', 'i', 'j', 'k']
-      .flatMap(read)
-      .filter((one) => one.split === 'held-out' || isOutOfScope(one)),
-  ],
-] as const
+    'i, j and k',
+    ['i', 'j', 'k'].flatMap(read).filter((one) => one.split === 'held-out' || isOutOfScope(one)),
+  ] as const,
+]
 
 const share = <T>(of: readonly T[], holds: (one: T) => boolean) => of.filter(holds).length / of.length
 

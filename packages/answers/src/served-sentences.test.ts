@@ -1,10 +1,10 @@
-import { readFileSync } from 'node:fs'
 import { ALL_HELP, Answer, EMERGENCY_LINES } from '@plainpath/domain'
 import { type GuideSection, guideSections, isOfficial, loadGuides } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
 import { loadFixedTexts, loadOfficialLinks } from './fixed-texts.ts'
 import { packagedKnowledge } from './knowledge.ts'
+import { readLabelledQuestions } from './labelled-question.ts'
 import { loadTriggers } from './triggers/trigger-file.ts'
 
 const TODAY = new Date('2026-11-23T00:00:00Z')
@@ -71,10 +71,9 @@ function strangersIn(answer: Answer): string[] {
 }
 
 describe('answers to the examples', () => {
-  const examples = readFileSync(new URL('../examples/given.jsonl', import.meta.url), 'utf8')
-    .split('\n')
-    .filter(Boolean)
-    .map((line) => (JSON.parse(line) as { question: string }).question)
+  const examples = readLabelledQuestions(new URL('../examples/given.jsonl', import.meta.url)).map(
+    ({ question }) => question,
+  )
 
   test('have the promised shape, and each sentence is one of a guide, a trigger file or a fixed text', () => {
     const questions = [

@@ -8,6 +8,10 @@ export const Help = z.object({
 })
 export type Help = Readonly<z.infer<typeof Help>>
 
+/** A line of plain text. The address is last: nothing that follows can be taken for a part of it. */
+export const helpLine = ({ title, phone, url }: Help): string =>
+  [title, phone, url].filter((part) => part !== undefined).join(': ')
+
 /** The Justice Department's own lists (EOIR: the Executive Office for Immigration Review, the immigration courts). */
 export const ATTORNEY_LISTS = [
   {

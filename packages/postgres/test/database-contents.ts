@@ -1,6 +1,6 @@
 import pg from 'pg'
 
-/** What a template holds: what its schema is, the rows of each table, and where its sequences stand. */
+/** What a database holds: what its schema is, the rows of each table, and where its sequences stand. */
 export interface DatabaseContents {
   readonly schema: string
   readonly tables: readonly { readonly name: string; readonly rows: string }[]
@@ -43,7 +43,7 @@ const SCHEMA = `
       where relkind = 'r') as bytes
   from lines`
 
-/** @param db connected as a superuser to a database that nobody used yet */
+/** @param db connected as a superuser to a database that nobody uses */
 export async function readContents(db: pg.Client): Promise<DatabaseContents> {
   const tables: { name: string; rows: string }[] = []
   for (const name of await namesOf(

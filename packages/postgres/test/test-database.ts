@@ -198,8 +198,6 @@ export async function withAdmin<T>(adminUrl: string, work: (admin: pg.Client) =>
   return await work(admin)
 }
 
-const COPIES = 'backup'
-
 /**
  * Remembers what every table of a database holds, as a backup does.
  *
@@ -207,23 +205,9 @@ const COPIES = 'backup'
  * @returns brings it back, as a restore does
  */
 export async function backUp(adminUrl: string): Promise<() => Promise<void>> {
-  const tables = await withAdmin(adminUrl, async (admin) => {
-    const { rows } = await admin.query<{ name: string }>(
-      `select tablename as name from pg_tables where schemaname = 'public' order by 1`,
-    )
-    const names = rows.map(({ name }) => pg.escapeIdentifier(name))
-    await admin.query(`create schema ${COPIES}`)
-    for (const name of names) await admin.query(`create table ${COPIES}.${name} as table public.${name}`)
-    return names
-  })
-  return () =>
-    withAdmin(adminUrl, async (admin) => {
-      await admin.query('begin')
-      // Neither references nor what guards an audit stand in the way, nor do they of pg_restore.
-      await admin.query(`set local session_replication_role = replica`)
-      for (const name of tables) await admin.query(`delete from public.${name}`)
-      for (const name of tables)
-        await admin.query(`insert into public.${name} overriding system value table ${COPIES}.${name}`)
-      await admin.query('commit')
-    })
+  const contents = await withAdmin(adminUrl, readContents)
+  return async () => {
+    if (!(await withAdmin(adminUrl, (db) => restoreContents(db, contents))))
+      throw new Error('the schema was changed after the backup')
+  }
 }

@@ -1,4 +1,4 @@
-import type { Answer } from '@plainpath/domain'
+import { type Answer, type Help, helpLine } from '@plainpath/domain'
 
 /** An answer as Markdown, for a model that reads text. It adds no statement to the answer: only headings and labels. */
 export function answerAsText(answer: Answer): string {
@@ -40,12 +40,8 @@ const outOfScopeParts = ({
   findHelp.length > 0 && helpPart(findHelp),
 ]
 
-const helpPart = (help: readonly { title: string; url?: string | undefined; phone?: string | undefined }[]) =>
-  `## Find help\n\n${help
-    .map(
-      ({ title, url, phone }) => `- ${[title, phone, url].filter((part) => part !== undefined).join(': ')}`,
-    )
-    .join('\n')}`
+const helpPart = (help: readonly Help[]) =>
+  `## Find help\n\n${help.map((each) => `- ${helpLine(each)}`).join('\n')}`
 
 function passagePart({ heading, markdown, url, answers, sources }: Answer['passages'][number]): string {
   const listed = sources.map(

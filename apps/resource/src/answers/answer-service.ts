@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util'
 import {
   type AnswerOptions,
   answerQuestion,
@@ -37,14 +36,11 @@ export function answerService(deps: {
   const { origin, metrics, now, log } = deps
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
-  let preparedFrom: GuideCatalog | undefined
 
   /** @returns undefined where it is not known what operators turned off, and where there is nothing to answer from */
   function knowledgeOf(catalog: GuideCatalog): Knowledge | undefined {
     const { switches, published: guides } = catalog
     if (switches === undefined || guides.length === 0) return undefined
-    if (knowledge !== undefined && preparedFrom !== undefined && answersAlike(preparedFrom, catalog))
-      return knowledge
     try {
       const prepared = prepareKnowledge({ guides, triggers: TRIGGERS, switches, origin })
       warmUp(prepared, now())
@@ -58,7 +54,6 @@ export function answerService(deps: {
   return {
     prepare(catalog) {
       knowledge = knowledgeOf(catalog)
-      preparedFrom = catalog
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
       const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
@@ -76,12 +71,6 @@ export function answerService(deps: {
     ),
   }
 }
-
-/** Whether answers are made from the same: pausing them changes nothing else, and has to be quick. */
-const answersAlike = (before: GuideCatalog, now: GuideCatalog): boolean =>
-  before.published.length === now.published.length &&
-  before.published.every((guide, index) => guide === now.published[index]) &&
-  isDeepStrictEqual({ ...before.switches, paused: false }, { ...now.switches, paused: false })
 
 /** Answers one question, since the first one compiles the triggers, which would make a request wait. */
 const warmUp = (knowledge: Knowledge, today: Date) =>

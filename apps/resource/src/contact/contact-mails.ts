@@ -1,4 +1,4 @@
-import { durationIn, findUrgency, highestUrgency, RULES } from '@plainpath/domain'
+import { durationIn, findUrgency, helpLine, highestUrgency, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
 import { longDate, REPLY } from '@plainpath/pages'
@@ -19,10 +19,7 @@ const receiptText = readTemplate(
   {
     expected: REPLY.expected,
     ifYouCannotWait: REPLY.ifYouCannotWait,
-    // The address last: nothing that follows it can be taken for a part of it.
-    help: REPLY.findHelp
-      .map(({ title, phone, url }) => `- ${[title, phone, url].filter(Boolean).join(': ')}`)
-      .join('\n'),
+    help: REPLY.findHelp.map((help) => `- ${helpLine(help)}`).join('\n'),
   },
 )
 const confirmText = readTemplate(

@@ -44,14 +44,13 @@ const LONGEST_QUESTION = 1000
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
 /**
- * From here a question is handed off: the log-odds of the model that it states any trigger, and what its patterns add.
- * Chosen on the questions of authors whom neither patterns nor model had seen. Urgent triggers are missed at a higher
- * price.
+ * From here a question in which patterns state triggers that are not urgent is handed off: the log-odds of the model that it
+ * states any trigger, and what its patterns add.
  */
-const LEAST_EVIDENCE = { urgent: -2.75, other: -3.25 }
+const LEAST_EVIDENCE = -3.25
 const PATTERN_EVIDENCE = 2
 const MOST_PATTERNS = 3
-/** From here a trigger that no pattern states is reported. */
+/** From here the model alone hands off, and reports a trigger. */
 const LIKELY_ENOUGH = 0.1
 /** The same where a pattern states another trigger, so that a guess does not stand beside what was said. */
 const LIKELY_BESIDE_PATTERNS = 0.4
@@ -111,22 +110,17 @@ export function readPatterns(
   return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
 }
 
-/** Whether patterns and model together speak for a trigger clearly enough. */
+/** Whether patterns, the model, or both together speak for a trigger clearly enough. The model holds back no urgent pattern. */
 function handsOff(
   triggers: readonly TriggerFile[],
   stated: ReadonlyMap<string, readonly FoundEvent[]>,
   likely: readonly LikelyTrigger[],
 ): boolean {
+  if (stated.size === 0) return (likely[0]?.probability ?? 0) >= LIKELY_ENOUGH
+  if (triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))) return true
   const any = likely.reduce((sum, { probability }) => sum + probability, 0)
   const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)
-  const [likeliest] = likely
-  const isLikely = ({ id }: TriggerFile) => id === likeliest?.trigger && likeliest.probability > any / 2
-  const isUrgent = triggers.some((trigger) => trigger.urgency === 'urgent' && isLikely(trigger))
-  // The model never holds back an urgent trigger that a pattern states.
-  if (triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))) return true
-  if (patterns === 0 && (likeliest?.probability ?? 0) < LIKELY_ENOUGH) return false
-  const evidence = logOdds(any) + PATTERN_EVIDENCE * Math.min(patterns, MOST_PATTERNS)
-  return evidence >= LEAST_EVIDENCE[isUrgent ? 'urgent' : 'other']
+  return logOdds(any) + PATTERN_EVIDENCE * Math.min(patterns, MOST_PATTERNS) >= LEAST_EVIDENCE
 }
 
 const logOdds = (probability: number) => {
