@@ -1,25 +1,29 @@
+/**
+ * Caps: how many mails are sent to a mailbox, to a domain and in all within 24 hours. This module counts mails, lets mails
+ * over the shared caps (domain, all) wait, and releases them when there is room. The reasons are in decision 31.
+ */
 import { canonicalEmail, DAY_MS, RULES } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 
-/** How many mails may go within any 24 hours. */
+/** The most mails that are sent within any 24 hours. */
 export interface MailCaps {
   readonly mailbox: number
   readonly domain: number
   readonly all: number
 }
 
-/** How many mails may wait for room under the cap of their domain, or of all. */
+/** The most mails that may wait for room under the shared caps. */
 export interface WaitingBounds {
-  /** Mails of one kind that one network requested. */
+  /** Of one kind, requested by one network. */
   readonly sender: number
   readonly all: number
 }
 
 const scaledBy = (factor: number) => (figure: number) => Math.max(1, Math.floor(figure * factor))
 
-/** @param factor multiplies each cap, as it does other limits; none falls below one */
+/** @param factor multiplies each cap, as it multiplies rate limits; no cap falls below one */
 export function scaledMailCaps(factor: number): MailCaps {
   const scaled = scaledBy(factor)
   return {
@@ -29,20 +33,20 @@ export function scaledMailCaps(factor: number): MailCaps {
   }
 }
 
-/** @param factor multiplies each bound; none falls below one */
+/** @param factor multiplies each bound; no bound falls below one */
 export function scaledWaitingBounds(factor: number): WaitingBounds {
   const scaled = scaledBy(factor)
   return { sender: scaled(40), all: scaled(8_000) }
 }
 
-/** How much of a cap a mail may use: a fifth is reserved for mails that a person asked for. */
+/** Returns how much of a cap a mail may use: a fifth is reserved for mails that a person asked for. */
 export const usableShare = (cap: number, askedFor: boolean): number =>
   askedFor ? cap : Math.max(1, Math.floor((cap * 4) / 5))
 
-/** SQL condition on a row of `mails`: it waits for room under a cap. */
+/** SQL condition on a row of `mails`: the mail waits for room under a cap. */
 export const WAITING = `state = 'queued' and deferred_by is not null and counted_at is null`
 
-/** `counted`: the mail may go. `deferred`: it waits for room. `mailbox-full`: its mailbox has had enough. */
+/** `counted`: the mail may be sent. `deferred`: it waits for room. `mailbox-full`: the cap of its mailbox is used up. */
 type CountResult = 'counted' | 'deferred' | 'mailbox-full'
 
 interface CapDeps {
@@ -50,7 +54,7 @@ interface CapDeps {
   readonly caps: MailCaps
 }
 
-/** Lets one worker count at a time, so that two cannot both use the last room; `lock_timeout` bounds the wait. */
+/** Lets one worker count at a time, so that two cannot both use the last room. `lock_timeout` bounds the wait. */
 const LOCK = `select pg_advisory_xact_lock(hashtextextended('plainpath mail caps', 0))`
 
 const Counts = z.object({
@@ -62,9 +66,9 @@ const Counts = z.object({
 })
 
 /**
- * Counts a mail under the caps. It waits instead if the cap of its domain, or of all, is used up, or if other mails wait for
- * that room already. Waiting costs no attempt. The cap of the mailbox is checked last, so that which mails wait reveals
- * nothing about a mailbox.
+ * Counts a mail under the caps. If a shared cap is used up, or if other mails already wait for room under it, the mail waits
+ * instead, which costs no attempt. The cap of the mailbox is checked last, so that nobody can infer from the mails that wait
+ * how many a mailbox received.
  *
  * @param tx holds the lock of the caps until it ends
  * @param mail.waitUntil when the mail is given up, if it has to wait
@@ -112,13 +116,14 @@ export async function countMail(
 const Verdict = z.enum(['counted', 'mailbox', 'domain', 'all'])
 const JudgedMail = z.object({ id: z.uuid(), verdict: Verdict })
 
-/** Released mails are older than new ones, so they are sent first: a bound keeps new mails from waiting behind thousands. */
+/** Released mails are older than new ones, so they are sent first. Without a bound new mails could wait behind thousands. */
 const RELEASED_AT_ONCE = 100
 
 /**
- * Judges the waiting mails in the order in which they get room: those that a person asked for, then those of the network that
- * got the fewest of the kind within 24 hours, then the oldest. A verdict of `domain` or `all` names the cap that the mail still
- * waits for, and `mailbox` a mail for which only its mailbox has no room. Returns the mails for which something changes.
+ * Decides for each waiting mail whether it gets room. Mails that a person asked for come first, then mails of the network with
+ * the fewest mails of the kind within 24 hours, then the oldest. The verdict is `counted` for a mail that gets room, `domain`
+ * or `all` for the cap that it waits for, and `mailbox` if only the cap of its mailbox is used up. Returns the mails whose
+ * state changes.
  *
  * `turn` numbers the mails of a kind that a network requested, counted ones first.
  */
@@ -152,9 +157,9 @@ const JUDGE_WAITING_MAILS = `
   select id, verdict from judged where verdict <> deferred_by order by has_room desc, asked_for desc, turn, created_at, id`
 
 /**
- * Releases waiting mails for which there is room by now, at most 100 at once: they are counted, and due.
+ * Releases waiting mails for which there now is room, at most 100 in one call: they are counted, and due.
  *
- * @returns the ids of mails that could be released, but whose mailbox has had enough
+ * @returns the ids of mails that have room under the shared caps, but not under the cap of their mailbox
  */
 export async function releaseWaitingMails(
   tx: Database,
@@ -172,7 +177,7 @@ export async function releaseWaitingMails(
   const judged = z.array(JudgedMail).parse(rows)
   const idsWith = (verdict: z.infer<typeof Verdict>) =>
     judged.filter((mail) => mail.verdict === verdict).map(({ id }) => id)
-  // Another mailer may be giving up a mail whose time is over.
+  // Another mailer may be giving up a mail that waited too long: `overdue_at` excludes it.
   await tx.query(
     `update mails set counted_at = $2, overdue_at = $2 where id = any ($1) and ${WAITING} and overdue_at > $2`,
     [idsWith('counted').slice(0, RELEASED_AT_ONCE), now],
@@ -188,17 +193,19 @@ export async function releaseWaitingMails(
 const GMAIL = new Set(['gmail.com', 'googlemail.com'])
 
 /**
- * The mailbox that an address reaches, for counting only: without the plus-tag, and for Gmail without the dots. Mail
- * itself goes to the address as typed.
+ * Normalises an address to its mailbox, for counting only: without the plus-tag, and for Gmail without the dots. Mail is sent
+ * to the address as typed.
+ *
+ * @throws {Error} if the text is not an address
  */
 export function mailboxOf(address: string): { mailbox: string; domain: string } {
   const canonical = canonicalEmail(address)
-  if (canonical === undefined) throw new Error('a mail is stored for what is no address')
+  if (canonical === undefined) throw new Error('the addressee of a stored mail is not an e-mail address')
   const at = canonical.lastIndexOf('@')
   const typedDomain = canonical.slice(at + 1)
   const domain = GMAIL.has(typedDomain) ? 'gmail.com' : typedDomain
   const local = canonical.slice(0, at)
-  // A local part that begins with its plus is all tag.
+  // A local part that begins with a plus would be empty without its tag.
   const untagged = local.replace(/(?<=.)\+.*$/u, '')
   return { mailbox: `${domain === 'gmail.com' ? untagged.replaceAll('.', '') : untagged}@${domain}`, domain }
 }

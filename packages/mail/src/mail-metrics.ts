@@ -10,7 +10,7 @@ const Rows = z.array(
   z.object({ kind: z.string(), cap: z.enum(CAPS).nullable(), count: z.int(), oldest: z.date() }),
 )
 
-/** Why a mail was dropped or given up. */
+/** Why a mail was settled: the label `reason` of `mails_settled_total`. */
 export type SettledReason = 'accepted' | 'unwanted' | 'cap-mailbox' | 'waited' | 'refused' | 'spent'
 
 export interface MailMetrics {
@@ -19,9 +19,10 @@ export interface MailMetrics {
 }
 
 /**
- * Numbers of waiting mails are read once for each scrape; while the database is away the last ones stand.
+ * Registers the metrics of mail. The numbers of waiting mails are read from the database once per scrape; while the database
+ * is unavailable, a scrape shows the numbers that were read last.
  *
- * @param options.kinds that are shown as 0 while there are none, so that the first one is a change
+ * @param options.kinds the kinds that are exported as 0 until there is a mail, so that the first mail is an increase
  */
 export function mailMetrics(
   registry: Registry,

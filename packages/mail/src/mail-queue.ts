@@ -6,13 +6,13 @@ import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { contentPlace, type Mail, MailContent } from './mail.ts'
 import { scaledWaitingBounds, usableShare, WAITING, type WaitingBounds } from './mail-caps.ts'
 
-/** Mailers listen on it, and look for mails that are due when they are notified. */
+/** The PostgreSQL channel on which mailers learn that a mail was stored. They poll the table, too. */
 export const MAILS_CHANNEL = 'mails'
 const NOTIFY_MAILERS = `select pg_notify('${MAILS_CHANNEL}', '')`
 
 export interface MailQueue {
   /**
-   * Keeps a mail in the caller's transaction and notifies the mailers when that commits.
+   * Stores a mail in the caller's transaction. PostgreSQL notifies the mailers when the transaction commits.
    *
    * @param dueAt when the mail is to be sent, at the earliest; its age and its `Date` count from then. `now` when absent
    * @returns the mail's id, a UUID.
@@ -22,15 +22,15 @@ export interface MailQueue {
    */
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
-   * A mail for a statement of the caller's own, of which `insertMail` is a part. It is due once that commits; `tellMails`
-   * notifies the mailers.
+   * Seals a mail for a statement of the caller's own that contains `insertMail`. The mail is due once that statement commits;
+   * the caller then notifies the mailers with `tellMails`.
    *
-   * @throws {z.ZodError} as `add` does.
+   * @throws {z.ZodError} as `add` does
    */
   seal(mail: Mail, now: Date): SealedMail
 }
 
-/** A mail that is ready to be kept. */
+/** A mail that is ready to be stored. */
 interface SealedMail {
   /** A UUID. */
   readonly id: string
@@ -52,10 +52,10 @@ const COLUMNS = {
 const NAMES = Object.keys(COLUMNS)
 
 /**
- * SQL that keeps a mail: a statement, or a part of one.
+ * Returns SQL that stores a mail: a statement of its own, or a part of one.
  *
- * @param options.first the number of the first of its parameters, which follow each other
- * @param options.from a table of the statement: the mail is kept once for each of its rows; once when absent
+ * @param options.first the number of its first parameter; the others follow
+ * @param options.from a table of the statement: the mail is stored once for each of its rows; once when absent
  */
 export function insertMail({ first, from }: { first: number; from?: string }): string {
   const values = Object.values(COLUMNS).map((type, index) => `$${first + index}::${type}`)
@@ -64,9 +64,9 @@ export function insertMail({ first, from }: { first: number; from?: string }): s
 }
 
 /**
- * SQL condition for the statement that keeps a mail: so few mails wait that this one may wait, too, if it has to. The bound
- * is approximate: simultaneous statements do not see each other's mails, and a mail counts as waiting only once a worker
- * found no room for it.
+ * Returns the SQL condition under which a statement may store a mail: the number of waiting mails is below its bounds. The
+ * bounds are approximate: simultaneous statements do not see each other's mails, and a mail counts as waiting only after a
+ * worker found no room for it.
  *
  * @param options.first as for `insertMail`
  */
@@ -81,7 +81,7 @@ export function mayWait({ first }: { first: number }): string {
 
 const RETRY_SECONDS = 600
 
-/** What to throw when `mayWait` kept a mail from being stored. */
+/** Creates the problem to throw when no mail was stored because of `mayWait`. */
 export const tooManyMailsWaiting = (): Problem =>
   new Problem('rate-limited', {
     detail: `Too many mails are waiting to be sent. Nothing was stored. Try again in ${RETRY_SECONDS} seconds.`,
@@ -92,6 +92,7 @@ export const tooManyMailsWaiting = (): Problem =>
 const ADD = `with mail as (${insertMail({ first: 1 })} where ${mayWait({ first: 1 })} returning id)
   ${NOTIFY_MAILERS} from mail`
 
+/** Creates the queue through which an app stores mails. `openMailer` sends them. */
 export function mailQueue(deps: {
   sealingKeys: SealingKeys
   /** For the hashes of senders. */
@@ -120,18 +121,19 @@ export function mailQueue(deps: {
 }
 
 export interface MailTeller extends AsyncDisposable {
-  /** Notifies the mailers a moment later. To be called once a mail is committed. */
+  /** Notifies the mailers within 25 ms. Call it after the transaction that stored the mail has committed. */
   tell(): void
 }
 
-/** Mailers are notified no more often than this. */
-const TOGETHER_MS = 25
+/** The shortest time between two notifications. */
+const BATCH_MS = 25
 
 /**
- * Notifies mailers of mails that are committed already, once for all mails of a moment: PostgreSQL commits transactions
- * that notify one after the other, each waiting for the disk alone, so a notification in each transaction bounds them all.
+ * Notifies mailers of mails that are already committed, once for all mails of the last 25 ms. PostgreSQL serialises commits
+ * of transactions that notify, and each waits for its own write to disk: a notification in every transaction would limit
+ * the rate of all of them.
  *
- * A failed notification only makes mails late: mailers poll, too. Disposing sends a notification that is pending.
+ * A notification that fails only delays mails, since mailers also poll. Disposing sends the pending notification.
  */
 export function tellMails({
   db,
@@ -141,16 +143,16 @@ export function tellMails({
   log: { warn(message: string, fields?: Record<string, unknown>): void }
 }): MailTeller {
   let isPending = false
-  let last: Promise<void> = Promise.resolve()
+  let lastNotification: Promise<void> = Promise.resolve()
 
-  async function notifyAfter(before: Promise<void>): Promise<void> {
-    await before
-    await sleep(TOGETHER_MS)
+  async function notifyAfter(previous: Promise<void>): Promise<void> {
+    await previous
+    await sleep(BATCH_MS)
     isPending = false
     try {
       await db.query(NOTIFY_MAILERS)
     } catch (error) {
-      log.warn('mails were not told to the workers, and are found later', { error })
+      log.warn('the mail workers could not be notified, and will find new mails when they poll', { error })
     }
   }
 
@@ -158,8 +160,8 @@ export function tellMails({
     tell() {
       if (isPending) return
       isPending = true
-      last = notifyAfter(last)
+      lastNotification = notifyAfter(lastNotification)
     },
-    [Symbol.asyncDispose]: () => last,
+    [Symbol.asyncDispose]: () => lastNotification,
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { type MailTransport, outboxTransport, smtpTransport } from './mail-transport.ts'
 
-/** `smtp://user:password@host:587` or `smtps://host:465`; its mistakes quote nothing. */
+/** `smtp://user:password@host:587` or `smtps://host:465`. Its error message never quotes the value, which has a password. */
 export const SmtpUrl = z.string().refine((text) => {
   const url = URL.parse(text)
   return (
@@ -15,7 +15,7 @@ export const SmtpUrl = z.string().refine((text) => {
   )
 }, 'must be a URL such as smtp://user:password@mail.example.org:587')
 
-/** The one address that an app's mails come from. */
+/** The address that all mails of an app come from. */
 export const MailFrom = z
   .string()
   .max(254)
@@ -24,15 +24,15 @@ export const MailFrom = z
     'must be an address such as no-reply@plainpath.example',
   )
 
-/** Where mail of an app goes. */
+/** How an app sends mail. */
 export interface MailSettings {
-  /** Without it mail becomes files, which an origin may only want that nobody else can reach. */
+  /** When undefined, mails are written to `outboxDirectory`: only for an origin that no other machine can reach. */
   readonly smtpUrl: string | undefined
   readonly from: string
   readonly outboxDirectory: string
 }
 
-/** @param given.from an address; `no-reply@` the host of the origin when absent */
+/** @param given.from an address; `no-reply@<host of the origin>` when absent */
 export const mailSettings = (given: {
   origin: string
   smtpUrl: string | undefined
@@ -44,13 +44,13 @@ export const mailSettings = (given: {
   outboxDirectory: given.outboxDirectory,
 })
 
-/** What an `https` origin without a mail server is told, or undefined. */
+/** Returns the error message for an `https` origin without a mail server; undefined when the settings are valid. */
 export const smtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
   smtpUrl === undefined && origin.startsWith('https:')
     ? 'is missing: mail of an https origin needs a server, such as smtp://user:password@mail.example.org:587'
     : undefined
 
-/** @param announce gets a line with the link of each mail that becomes a file */
+/** @param announce receives a line with the link of each mail that is written to a file */
 export const mailTransport = (settings: MailSettings, announce: (line: string) => void): MailTransport =>
   settings.smtpUrl === undefined
     ? outboxTransport({ directory: settings.outboxDirectory, announce })

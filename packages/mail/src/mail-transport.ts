@@ -6,9 +6,9 @@ import { createTransport } from 'nodemailer'
 import { z } from 'zod'
 import type { MailContent } from './mail.ts'
 
-/** A mail as every delivery of it goes out. */
+/** A mail with all that is the same in each delivery of it. */
 export interface OutgoingMail extends MailContent {
-  /** Without the angle brackets. */
+  /** Without angle brackets. */
   readonly messageId: string
   readonly from: string
   readonly date: Date
@@ -16,19 +16,19 @@ export interface OutgoingMail extends MailContent {
 
 export interface MailTransport extends Disposable {
   /**
-   * Returns when the mail was accepted.
+   * Delivers a mail; resolves when it was accepted.
    *
    * @throws {DeliveryError}
    */
   send(mail: OutgoingMail): Promise<void>
-  /** Takes away what it kept for too long. */
+  /** Deletes what the transport stored, after 24 hours. */
   sweep?(now: Date): Promise<void>
 }
 
-/** A delivery that failed, without a word of what the server or the mail said: such words hold addresses. */
+/** A failed delivery. It carries codes but no text of the server or the mail, because such text contains addresses. */
 export class DeliveryError extends Error {
   override readonly name = 'DeliveryError'
-  /** The server refused the addressee for good (RFC 5321 §4.2.1, 5yz to RCPT): trying again is of no use. */
+  /** Whether the server refused the addressee permanently (RFC 5321 §4.2.1, 5yz to RCPT), so that no retry helps. */
   readonly refused: boolean
 
   constructor(reason: { code: string; responseCode?: number | undefined; refused?: boolean }) {
@@ -37,8 +37,8 @@ export class DeliveryError extends Error {
   }
 }
 
-/** The one way in which a mail becomes a message (RFC 5322), for every transport. */
-const messageOf = (mail: OutgoingMail) => ({
+/** Builds the message (RFC 5322) that every transport sends. */
+const buildMessage = (mail: OutgoingMail) => ({
   from: { name: 'Plainpath', address: mail.from },
   to: { name: '', address: mail.to },
   ...(mail.replyTo !== undefined && { replyTo: { name: '', address: mail.replyTo } }),
@@ -46,7 +46,7 @@ const messageOf = (mail: OutgoingMail) => ({
   text: mail.text,
   messageId: `<${mail.messageId}>`,
   date: mail.date,
-  // RFC 3834 §5: keeps holiday notices and other robots from answering.
+  // RFC 3834 §5: keeps holiday notices and other auto-responders from replying.
   headers: { 'Auto-Submitted': 'auto-generated' },
   envelope: { from: mail.from, to: [mail.to] },
   disableFileAccess: true,
@@ -55,7 +55,7 @@ const messageOf = (mail: OutgoingMail) => ({
 
 const CONNECT_MS = 5_000
 const SOCKET_MS = 20_000
-/** For a whole delivery, whatever a slow server does. */
+/** Bounds a whole delivery, even if a slow server keeps sending. */
 const DELIVERY_MS = 60_000
 
 const Failure = z.object({
@@ -94,7 +94,7 @@ export function smtpTransport(
   return {
     async send(mail) {
       try {
-        await within(transporter.sendMail(messageOf(mail)), bounds.deliveryMs ?? DELIVERY_MS)
+        await withTimeout(transporter.sendMail(buildMessage(mail)), bounds.deliveryMs ?? DELIVERY_MS)
       } catch (error) {
         throw describeFailure(error)
       }
@@ -112,19 +112,19 @@ function describeFailure(error: unknown): DeliveryError {
   return new DeliveryError({ code, responseCode, refused })
 }
 
-/** The connection itself ends by its own bounds a little later. */
-async function within<T>(work: Promise<T>, ms: number): Promise<T> {
-  const late = sleep(ms, undefined, { ref: false }).then(() => {
+/** Rejects after `ms`. It does not close the connection, which has timeouts of its own. */
+async function withTimeout<T>(work: Promise<T>, ms: number): Promise<T> {
+  const timeout = sleep(ms, undefined, { ref: false }).then(() => {
     throw new DeliveryError({ code: 'ETIMEDOUT' })
   })
-  return Promise.race([work, late])
+  return Promise.race([work, timeout])
 }
 
 /**
- * Writes each mail to `<Message-ID>.eml` in a directory (0700, files 0600) and tells its link, for a service that only
- * this machine can reach. Files go after 24 hours.
+ * Writes each mail to `<Message-ID>.eml` in a directory (0700, files 0600) and announces its link, for a service that only
+ * this machine can reach. Files are deleted after 24 hours.
  *
- * @param options.announce gets one line: `Mail for ana@example.org: http://localhost:8080/…`
+ * @param options.announce receives one line: `Mail for ana@example.org: http://localhost:8080/…`
  */
 export function outboxTransport(options: {
   directory: string
@@ -134,7 +134,7 @@ export function outboxTransport(options: {
   const composer = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
   return {
     async send(mail) {
-      const { message } = await composer.sendMail(messageOf(mail))
+      const { message } = await composer.sendMail(buildMessage(mail))
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
       await writeFile(path.join(directory, name), message, { mode: 0o600 })
@@ -142,7 +142,7 @@ export function outboxTransport(options: {
       options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
     },
     async sweep(now) {
-      for (const name of await mailsIn(directory)) {
+      for (const name of await listMailFiles(directory)) {
         const file = path.join(directory, name)
         const { mtimeMs } = await stat(file)
         if (mtimeMs < now.getTime() - DAY_MS) await rm(file, { force: true })
@@ -152,7 +152,7 @@ export function outboxTransport(options: {
   }
 }
 
-async function mailsIn(directory: string): Promise<string[]> {
+async function listMailFiles(directory: string): Promise<string[]> {
   try {
     return (await readdir(directory)).filter((name) => name.endsWith('.eml'))
   } catch (error) {

@@ -4,7 +4,7 @@ import { mailboxOf } from './mail-caps.ts'
 
 const good: MailContent = { to: 'ana@example.org', subject: 'Hello', text: 'One line.\n' }
 
-describe('a mail is refused', () => {
+describe('rejects a mail', () => {
   test.for<{ why: string; change: Partial<MailContent> }>([
     {
       why: 'with a line end in the address',
@@ -36,7 +36,7 @@ describe('a mail is refused', () => {
   })
 })
 
-test('what looks like a template stays what it is', () => {
+test('leaves template syntax in the text as it is', () => {
   const text = 'Hello {{7*7}} ${1+1} <%= 1 %>'
   expect(MailContent.parse({ ...good, text }).text).toBe(text)
 })
@@ -48,6 +48,6 @@ test.for([
   ['a.n.a@example.org', 'a.n.a@example.org'],
   ['+tag@example.org', '+tag@example.org'],
   ['ana+a+b@b\u00fccher.example', 'ana@xn--bcher-kva.example'],
-])('for counting, %s is the mailbox %s', ([address, mailbox]) => {
+])('counts %s as the mailbox %s', ([address, mailbox]) => {
   expect(mailboxOf(address ?? '').mailbox).toBe(mailbox)
 })

@@ -5,7 +5,7 @@ const Address = z.string().refine((text) => canonicalEmail(text) !== undefined &
   message: 'is not one e-mail address',
 })
 
-/** Whatever ends or hides a header line (RFC 5322 §2.2): control characters and Unicode's line ends. */
+/** A header line (RFC 5322 §2.2) without the characters that could end or hide it: control characters, Unicode line ends. */
 const Line = z
   .string()
   .min(1)
@@ -22,9 +22,9 @@ const Text = z
     message: 'must have no control characters but line ends and tabs',
   })
 
-/** What is said to whom, in plain text; the part of a mail that is stored sealed. */
+/** The addressee and the plain text of a mail: the part that is stored sealed. */
 export const MailContent = z.strictObject({
-  /** Mail goes to this spelling. */
+  /** In the spelling that the person typed. */
   to: Address,
   subject: Line,
   /** Lines end in `\n`. */
@@ -38,16 +38,18 @@ export interface Mail extends MailContent {
   readonly kind: string
   /** The id of what it is about, for the handlers of its kind. Never an address. */
   readonly about: string
-  /** The network that requested it, as `RequestFacts.network` returns it. Absent for a mail that no cap applies to. */
+  /** The network that requested it, as `RequestFacts.network` returns it. Absent for a mail without a cap. */
   readonly sender?: string
   /** Whether a person is known to have asked for it: part of each cap is reserved for such mails. */
   readonly askedFor?: boolean
 }
 
 /**
- * What becomes of a mail. `sent`: the server accepted it. `dropped`: nobody wants it any more, its mailbox has had enough, or
- * it waited too long for room under a cap. `dead`: the server refused it for good, or every attempt failed.
+ * How a mail was settled. `sent`: the server accepted it. `dropped`: its handler no longer wants it, the cap of its mailbox is
+ * used up, or it waited too long for room under a shared cap. `dead`: the server refused it permanently, or every attempt
+ * failed.
  */
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
+/** The sealing context of a mail's content, which binds the ciphertext to its row. */
 export const contentPlace = (id: string) => `mails/${id}/mail`

@@ -12,7 +12,7 @@ const SECOND = '0002-one-mail-queue.sql'
 const THIRD = '0003-deferred-mails.sql'
 const ROOT = path.resolve(import.meta.dirname, '../../..')
 
-/** What the migration reads of graphile-worker 0.18.0, which keeps its tables from everybody but their owner. */
+/** The parts of graphile-worker 0.18.0 that the migration reads. Only their owner may read the tables. */
 const GRAPHILE_WORKER = `
   create schema graphile_worker;
   create table graphile_worker._private_jobs (
@@ -23,8 +23,8 @@ const GRAPHILE_WORKER = `
 
 const seconds = (mailing: Mailing, count: number) => new Date(mailing.clock.now.getTime() + count * 1000)
 
-/** Keeps a mail in the columns of the first migration. */
-async function addAsBefore({ db, sealingKeys, clock }: Mailing): Promise<string> {
+/** Stores a mail in the columns of the first migration. */
+async function storeInFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<string> {
   const id = randomUUID()
   const content = { to: 'ana@example.org', subject: 'A note', text: 'Canary text.\n' }
   await db.query(
@@ -35,12 +35,12 @@ async function addAsBefore({ db, sealingKeys, clock }: Mailing): Promise<string>
   return id
 }
 
-/** Keeps a mail as the release before did. */
-async function keepAsBefore(
+/** Stores a mail as the release before the migration did, with a job of graphile-worker if `mail.job` is given. */
+async function storeAsPreviousRelease(
   mailing: Mailing,
   mail: { attempts?: number; overdue_at: Date; leased_until?: Date; job?: Date },
 ): Promise<string> {
-  const id = await addAsBefore(mailing)
+  const id = await storeInFirstSchema(mailing)
   await mailing.db.query('update mails set attempts = $2, overdue_at = $3, leased_until = $4 where id = $1', [
     ...[id, mail.attempts ?? 0, mail.overdue_at, mail.leased_until ?? null],
   ])
@@ -53,7 +53,7 @@ async function keepAsBefore(
   return id
 }
 
-test('mails that waited in jobs of graphile-worker are sent when their jobs were due', async () => {
+test('sends mails that were jobs of graphile-worker at the times of their jobs', async () => {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mails-'))
   await using cleanup = new AsyncDisposableStack()
   cleanup.defer(() => rm(folder, { recursive: true }))
@@ -66,23 +66,23 @@ test('mails that waited in jobs of graphile-worker are sent when their jobs were
   }
   const at = (count: number) => seconds(mailing, count)
   const ids = {
-    waiting: await keepAsBefore(mailing, { overdue_at: at(75), job: at(0) }),
-    triedAgain: await keepAsBefore(mailing, { attempts: 3, overdue_at: at(80), job: at(20) }),
-    beingSent: await keepAsBefore(mailing, {
+    waiting: await storeAsPreviousRelease(mailing, { overdue_at: at(75), job: at(0) }),
+    triedAgain: await storeAsPreviousRelease(mailing, { attempts: 3, overdue_at: at(80), job: at(20) }),
+    beingSent: await storeAsPreviousRelease(mailing, {
       attempts: 1,
       overdue_at: at(70),
       leased_until: at(65),
       job: at(-10),
     }),
-    withoutJob: await keepAsBefore(mailing, { overdue_at: at(75) }),
+    withoutJob: await storeAsPreviousRelease(mailing, { overdue_at: at(75) }),
   }
 
   const appRole = new URL(mailing.database.appUrl).username
   expect(await migrate({ url, folder: MIGRATIONS, appRole })).toEqual({
     applied: [SECOND, THIRD].map((file) => path.parse(file).name),
   })
-  const due = async (id: string) => (await mailing.state(id))['overdue_at']
-  expect(await Promise.all(Object.values(ids).map(due))).toEqual([at(0), at(20), at(70), at(75)])
+  const dueAt = async (id: string) => (await mailing.state(id))['overdue_at']
+  expect(await Promise.all(Object.values(ids).map(dueAt))).toEqual([at(0), at(20), at(70), at(75)])
 
   mailing.start()
   await mailing.becomes(ids.waiting, 'sent')
@@ -96,12 +96,12 @@ test('mails that waited in jobs of graphile-worker are sent when their jobs were
   expect(mailing.server.received).toHaveLength(4)
 })
 
-test('both apps have these migrations', async () => {
+test('equals the migrations of both apps', async () => {
   const apps = { auth: ['0008', '0011', '0012'], resource: ['0003', '0006', '0009'] }
   for (const [app, numbers] of Object.entries(apps)) {
     for (const [index, file] of [FIRST, SECOND, THIRD].entries()) {
-      const theirs = path.join(ROOT, `apps/${app}/migrations`, `${numbers[index]}-${file.slice(5)}`)
-      expect(await readFile(theirs, 'utf8')).toBe(await readFile(path.join(MIGRATIONS, file), 'utf8'))
+      const copy = path.join(ROOT, `apps/${app}/migrations`, `${numbers[index]}-${file.slice(5)}`)
+      expect(await readFile(copy, 'utf8')).toBe(await readFile(path.join(MIGRATIONS, file), 'utf8'))
     }
   }
 })

@@ -10,16 +10,16 @@ import { mailQueue } from './mail-queue.ts'
 
 const later = (from: Date, minutes: number) => new Date(from.getTime() + minutes * 60_000)
 
-test('a mail goes out once, its kind is told, and its content is gone', async () => {
+test('sends a mail once, calls the handler of its kind, and erases its content', async () => {
   await using mailing = await startMailing()
-  const told: unknown[] = []
+  const settledMails: unknown[] = []
   mailing.start({
     handlers: {
       note: {
         wanted: async (about) => about === 'note-1',
         settled: async (tx, about, outcome) => {
           const { rows } = await tx.query('select state from mails where about = $1', [about])
-          told.push([about, outcome, rows])
+          settledMails.push([about, outcome, rows])
         },
       },
     },
@@ -30,13 +30,13 @@ test('a mail goes out once, its kind is told, and its content is gone', async ()
   const row = await mailing.becomes(id, 'sent')
   expect(mail?.messageId).toBe(`<${String(row['message_id'])}>`)
   expect(row).toMatchObject({ mail_sealed: null, attempts: 1, settled_at: mailing.clock.now })
-  expect(told).toEqual([['note-1', 'sent', [{ state: 'sent' }]]])
+  expect(settledMails).toEqual([['note-1', 'sent', [{ state: 'sent' }]]])
   expect(await mailing.registry.metrics()).toContain(
     'mails_settled_total{kind="note",outcome="sent",reason="accepted"} 1',
   )
 })
 
-test('what is rolled back is neither kept nor sent', async () => {
+test('neither stores nor sends a mail whose transaction is rolled back', async () => {
   await using mailing = await startMailing()
   const queue = mailQueue(mailing)
   const mail = { kind: 'note', about: 'x', to: 'eve@example.org', subject: 'No', text: 'No.' }
@@ -50,7 +50,7 @@ test('what is rolled back is neither kept nor sent', async () => {
   expect(rows).toEqual([{ kept: 0 }])
 })
 
-test('several instances share the work, and send each mail once', async () => {
+test('sends each mail once when several instances share the work', async () => {
   await using mailing = await startMailing()
   const caps = { mailbox: 100, domain: 100, all: 100 }
   const [first, second] = [mailing.start({ caps }), mailing.start({ caps })]
@@ -61,7 +61,7 @@ test('several instances share the work, and send each mail once', async () => {
   expect(new Set(mailing.server.received.map(({ messageId }) => messageId)).size).toBe(20)
 })
 
-test('a mail that the server takes later is tried again under the same Message-ID, and nothing tells of whom', async () => {
+test('retries a temporarily refused mail under the same Message-ID, and logs nothing about its addressee', async () => {
   await using mailing = await startMailing()
   mailing.server.refuseNext({ at: 'data', code: 451 })
   const before = mailing.start()
@@ -75,7 +75,7 @@ test('a mail that the server takes later is tried again under the same Message-I
   expect(mailing.logged.join()).not.toMatch(/ana@|canary/i)
 })
 
-test('a mail whose settling fails is sent again, under the same Message-ID', async () => {
+test('sends a mail again under the same Message-ID when it could not be settled', async () => {
   await using mailing = await startMailing()
   let failures = 1
   const settled = async () => {
@@ -92,7 +92,7 @@ test('a mail whose settling fails is sent again, under the same Message-ID', asy
   expect(JSON.stringify(rows)).not.toMatch(/ana@|canary/)
 })
 
-test('a worker killed between acceptance and settling leaves a mail that repeats only its Message-ID', async () => {
+test('sends a mail again under the same Message-ID when its worker was killed before settling it', async () => {
   await using mailing = await startMailing()
   const [kek, hash] = [newKeyEncryptionKey(), newHashKey()]
   const child = spawn(
@@ -133,20 +133,21 @@ test('a worker killed between acceptance and settling leaves a mail that repeats
 })
 
 test.for([
-  { why: 'is refused for good', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
-  { why: 'fails for the last time', refusal: { at: 'data', code: 451 }, attempts: 12 },
-] as const)('a mail that $why is dead, and its content goes after 7 days', async ({ refusal, attempts }) => {
+  { why: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
+  { why: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
+] as const)('settles a mail that $why as dead, and erases its content after 7 days', async (row) => {
+  const { refusal, attempts } = row
   await using mailing = await startMailing()
   mailing.server.refuseNext(refusal)
-  const told: string[] = []
+  const settledMails: string[] = []
   const id = await mailing.add()
   await mailing.db.query('update mails set attempts = $1', [attempts - 1])
   const mailer = mailing.start({
-    handlers: { note: { settled: async (_tx, _about, outcome) => void told.push(outcome) } },
+    handlers: { note: { settled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
   })
   const row = await mailing.becomes(id, 'dead')
   expect(row['mail_sealed']).toBeInstanceOf(Buffer)
-  expect(told).toEqual(['dead'])
+  expect(settledMails).toEqual(['dead'])
   expect(mailing.server.received).toEqual([])
   const settled = mailing.clock.now
   mailing.clock.now = later(settled, 7 * 24 * 60 - 1)
@@ -160,7 +161,7 @@ test.for([
   expect(await mailing.state(id)).toEqual({})
 })
 
-test('a mail that had all its attempts from killed workers is dead', async () => {
+test('settles a mail as dead when workers were killed in all its attempts', async () => {
   await using mailing = await startMailing()
   const id = await mailing.add()
   await mailing.db.query(`update mails set attempts = 12, leased_until = $1`, [later(mailing.clock.now, 2)])
@@ -173,7 +174,7 @@ test('a mail that had all its attempts from killed workers is dead', async () =>
   expect((await mailing.becomes(id, 'dead'))['attempts']).toBe(12)
 })
 
-test('a mail that cannot be settled keeps no other from being settled', async () => {
+test('settles the other mails when one cannot be settled', async () => {
   await using mailing = await startMailing()
   const stuck = await mailing.add({ about: 'stuck' })
   const other = await mailing.add({ about: 'other' })
@@ -192,7 +193,7 @@ test('a mail that cannot be settled keeps no other from being settled', async ()
   expect(await mailing.state(stuck)).toMatchObject({ state: 'queued' })
 })
 
-test('a mail that nobody waits for any more is dropped', async () => {
+test('drops a mail that its handler no longer wants', async () => {
   await using mailing = await startMailing()
   mailing.start({ handlers: { note: { wanted: async () => false } } })
   const id = await mailing.add()
@@ -200,7 +201,7 @@ test('a mail that nobody waits for any more is dropped', async () => {
   expect(mailing.server.received).toEqual([])
 })
 
-test('a mail of a kind that only a newer release knows waits for it', async () => {
+test('leaves a mail of an unknown kind to an instance of a newer release', async () => {
   await using mailing = await startMailing()
   const id = await mailing.add({ kind: 'newer' })
   {
@@ -212,14 +213,14 @@ test('a mail of a kind that only a newer release knows waits for it', async () =
   await mailing.becomes(id, 'sent')
 })
 
-test('a mailer starts without its database, stops, and errs only in its log', async () => {
+test('starts and stops while its database is unreachable, and only logs the errors', async () => {
   await using mailing = await startMailing()
-  await using away = openPool('postgres://nobody:x@127.0.0.1:9/none')
-  const mailer = mailing.start({ db: away, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
+  await using unreachable = openPool('postgres://nobody:x@127.0.0.1:9/none')
+  const mailer = mailing.start({ db: unreachable, databaseUrl: 'postgres://nobody:x@127.0.0.1:9/none' })
   await expect(mailer.upkeep()).rejects.toThrow('ECONNREFUSED')
 })
 
-test('a mailer tells that it begins, and of each upkeep that succeeded', async () => {
+test('reports a sweep when it starts and after each upkeep that succeeded', async () => {
   await using mailing = await startMailing()
   const swept: string[] = []
   const metrics = { registry: new Registry(), swept: (sweep: string) => void swept.push(sweep) }
@@ -234,7 +235,7 @@ test('a mailer tells that it begins, and of each upkeep that succeeded', async (
   expect(swept).toEqual(['mails', 'mails'])
 })
 
-test('a database that goes away while a mail is sent ends nothing, and the mail goes out again', async () => {
+test('keeps running when the database fails during a delivery, and sends the mail again', async () => {
   await using mailing = await startMailing()
   const { name, adminUrl } = mailing.database
   await using admin = openPool(adminUrl.replace(/\/[^/]*$/, '/postgres'), { max: 1 })

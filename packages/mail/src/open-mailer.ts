@@ -19,9 +19,9 @@ const CONCURRENCY = 2
 const DRAIN_MS = 10_000
 
 export interface MailerIntervals {
-  /** How often a mailer looks for mails that it was not notified of, such as those whose pause is over. */
+  /** How often a mailer polls for mails of which it was not notified, such as those whose pause is over. */
   readonly pollMs: number
-  /** How long to wait before another try when the database is away. */
+  /** The pause before another try while the database is unavailable. */
   readonly restartMs: number
 }
 
@@ -30,7 +30,7 @@ export const MAILER_INTERVALS: MailerIntervals = { pollMs: 2_000, restartMs: 2_0
 type LogLine = (message: string, fields?: Record<string, unknown>) => void
 
 export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
-  /** As the app's role; the mailer listens over one connection of its own. */
+  /** With the app's role. The mailer opens one connection of its own to receive notifications. */
   readonly databaseUrl: string
   readonly caps?: MailCaps
   /** `MAILER_INTERVALS` when absent. */
@@ -41,16 +41,16 @@ export interface MailerOptions extends Omit<SendMailDeps, 'caps' | 'metrics'> {
 
 export interface Mailer extends AsyncDisposable {
   /**
-   * What it also does every 10 s: releases waiting mails for which the caps have room, settles mails that have no attempt left
-   * or waited too long, and erases what was kept long enough.
+   * Releases waiting mails for which the caps have room, settles mails that have no attempt left or waited too long, and
+   * erases what is past its retention. The mailer also does this every 10 s.
    */
   upkeep(): Promise<void>
 }
 
 /**
- * Sends mails that are due, beside the mailers of other processes, until disposed. A database that is away, now or later,
- * is tried again every `restartMs`. Disposing takes no further mail and waits 10 s for those being sent; what is cut off
- * then is sent again.
+ * Sends due mails until it is disposed; mailers of several processes share the work. While the database is unavailable, it
+ * tries again every `restartMs`. Disposing leases no further mail and waits at most 10 s for deliveries in progress; a mail
+ * whose delivery is interrupted is sent again after its lease.
  */
 export function openMailer(options: MailerOptions): Mailer {
   const { db, transport, log, now, intervals = MAILER_INTERVALS } = options
@@ -64,7 +64,7 @@ export function openMailer(options: MailerOptions): Mailer {
   async function sendUntilStopped(): Promise<void> {
     const sending = new Set<Promise<void>>()
     while (!stopping.signal.aborted) {
-      // Made before the query, so that a notification during the query is not missed.
+      // Created before the query, so that a notification during the query is not missed.
       wakeUp = Promise.withResolvers<void>()
       try {
         const mail = await leaseNextMail(db, domain, now())
@@ -91,7 +91,7 @@ export function openMailer(options: MailerOptions): Mailer {
       log.warn('a mail was not sent, and is tried again', { mail: mail.id, error }),
     )
 
-  /** Drops a mail that waited too long, and reports it unless nobody wants it any more. */
+  /** Drops a mail that waited too long, and reports it unless its handler no longer wants it. */
   async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
     const wanted = options.handlers[kind]?.wanted
     const isWanted = wanted === undefined || (await wanted(about))
@@ -100,7 +100,7 @@ export function openMailer(options: MailerOptions): Mailer {
       log.error('a mail found no room under the caps in time, and is not sent', { mail: id })
   }
 
-  /** A mail that cannot be settled is left for the next upkeep, and holds up no other. */
+  /** Settles mails one after the other. A failure is logged, and does not prevent the others from being settled. */
   async function settleEach<T>(mails: readonly T[], settleOne: (mail: T) => Promise<unknown>): Promise<void> {
     for (const mail of mails)
       await settleOne(mail).catch((error: unknown) =>
@@ -127,12 +127,12 @@ export function openMailer(options: MailerOptions): Mailer {
     retryMs: intervals.restartMs,
     signal: stopping.signal,
   })
-  let tending: Promise<void> | undefined
+  let runningUpkeep: Promise<void> | undefined
   const timer = setInterval(() => {
-    tending ??= upkeep()
+    runningUpkeep ??= upkeep()
       .catch((error: unknown) => log.error('the upkeep of mails failed', { error }))
       .finally(() => {
-        tending = undefined
+        runningUpkeep = undefined
       })
   }, UPKEEP_MS)
   return {
@@ -144,13 +144,13 @@ export function openMailer(options: MailerOptions): Mailer {
       const inTime = worker.then(() => true)
       if (!(await Promise.race([inTime, sleep(DRAIN_MS, false, { ref: false })])))
         log.warn('a mail was being sent when the process stopped, and will be sent again')
-      await Promise.all([listening, tending])
+      await Promise.all([listening, runningUpkeep])
       transport[Symbol.dispose]()
     },
   }
 }
 
-/** Calls `wake` when a mail is kept, and when notifications may have been lost; resolves after `signal`. */
+/** Calls `wake` when a mail is stored, and when notifications may have been lost; resolves after `signal`. */
 async function listenUntilStopped(
   databaseUrl: string,
   options: { wake: () => void; log: MailerOptions['log']; retryMs: number; signal: AbortSignal },
@@ -165,7 +165,7 @@ async function listenUntilStopped(
       )
       await aborted(signal)
     } catch {
-      // The worker reports a database that is away.
+      // The worker, which uses the same database, logs that it is unavailable.
       await pause(retryMs, signal)
     }
   }

@@ -13,7 +13,7 @@ const mail = {
   date: new Date('2026-11-20T12:00:00Z'),
 }
 
-test('mail is a file for its owner alone, tells its link, and goes after 24 hours', async () => {
+test('writes a mail to a file that only its owner can read, announces its link, and deletes it after 24 hours', async () => {
   await using cleanup = new AsyncDisposableStack()
   const parent = await mkdtemp(path.join(tmpdir(), 'outbox-'))
   cleanup.defer(() => rm(parent, { recursive: true }))

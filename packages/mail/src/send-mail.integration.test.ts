@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
 
-test('a mail that went is settled although the store is away for a moment, and does not go again', async () => {
+test('settles a sent mail after a short failure of the database, and does not send it again', async () => {
   await using mailing = await startMailing()
   let refused = 0
   const transaction: typeof mailing.db.transaction = (work) => {

@@ -10,17 +10,20 @@ import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-
 
 /** What an app decides about the mails of one kind. `about` is what the mail was added with. */
 export interface MailHandler {
-  /** Asked before each delivery: a mail that nobody waits for any more is dropped. Without it: always. */
+  /** Decides before each delivery whether the mail is still wanted; otherwise it is dropped. When absent, it is wanted. */
   wanted?(about: string): Promise<boolean>
-  /** Told once, in the transaction that settles the mail; what it throws undoes that, and the mail is tried again. */
+  /**
+   * Called once, in the transaction that settles the mail. If it throws, that transaction is rolled back, and the mail is tried
+   * again.
+   */
   settled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
-  /** False for mail to ourselves, which no cap holds back. */
+  /** False for mail to our own staff, which has no cap. */
   readonly capped?: boolean
-  /** How long after it was added a mail may wait for room under a cap, in milliseconds; two days when absent. */
+  /** The longest time from its addition that a mail may wait for room under a cap, in milliseconds; two days when absent. */
   readonly maxWaitMs?: number
   /**
-   * Called before each attempt to send a mail that had to wait: its links then work from `now` for as long as the mail says.
-   * They need no new secrets, because nobody has seen the mail.
+   * Called before each attempt to send a mail that had to wait. It extends the lifetime of the mail's links, so that they work
+   * from `now` for the time that the mail states. They need no new secrets, because nobody has seen the mail.
    */
   renew?(about: string, now: Date): Promise<void>
 }
@@ -28,7 +31,7 @@ export interface MailHandler {
 export interface SendMailDeps {
   readonly db: Pool
   readonly sealingKeys: SealingKeys
-  /** For the hashes of the caps. */
+  /** Hashes mailboxes and domains, for counting. */
   readonly hashKey: HashKey
   /** Disposed with the mailer. */
   readonly transport: MailTransport
@@ -42,9 +45,9 @@ export interface SendMailDeps {
 }
 
 /**
- * Delivers one mail, at least once and always under the same Message-ID, and settles it.
+ * Delivers one mail and settles it. A mail may be delivered more than once, always under the same Message-ID.
  *
- * @throws {DeliveryError} when it is to be tried again, and what the store throws
+ * @throws {DeliveryError} when it is to be tried again, and errors of the database
  */
 export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   try {
@@ -62,7 +65,7 @@ export async function sendMail(deps: SendMailDeps, mail: LeasedMail): Promise<vo
 
 async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   const handler = deps.handlers[mail.kind]
-  // A newer release may know the kind: the mail waits for it.
+  // A newer release may know the kind: the mail is tried again until an instance of that release leases it.
   if (handler === undefined) throw new DeliveryError({ code: 'EKIND' })
   const content = openContent(deps.sealingKeys, mail)
   if (handler.capped !== false && !mail.isCounted) {
@@ -77,7 +80,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     }
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
-  // After the caps, so that which mails wait does not reveal which of them are wanted.
+  // After the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
   if (handler.wanted && !(await handler.wanted(mail.about))) {
     await settle(deps, mail.id, 'dropped', 'unwanted')
     return
@@ -86,7 +89,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
     ...content,
     messageId: mail.messageId,
     from: deps.from,
-    // A link that works for a day would look expired under the date of yesterday.
+    // Dated by its release: a link that works for a day would look expired in a mail dated yesterday.
     date: mail.releasedAt ?? mail.createdAt,
   })
   await settleSent(deps, mail.id)
@@ -96,13 +99,13 @@ function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): Mail
   return MailContent.parse(JSON.parse(sealingKeys.open(sealed, contentPlace(id)).toString('utf8')))
 }
 
-/** Much less than what is left of the lease. */
-const SETTLED_WITHIN_MS = 8_000
+/** Much shorter than the rest of the lease. */
+const SETTLE_RETRY_MS = 8_000
 const PAUSE_MS = 250
 
-/** What went and is not settled goes again, so a store that is away for a moment is asked again. */
+/** Settles a sent mail, and retries while the database is unavailable: a mail that is not settled is sent a second time. */
 async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
-  const until = performance.now() + SETTLED_WITHIN_MS
+  const until = performance.now() + SETTLE_RETRY_MS
   for (;;) {
     try {
       await settle(deps, id, 'sent', 'accepted')
@@ -115,7 +118,7 @@ async function settleSent(deps: SendMailDeps, id: string): Promise<void> {
 }
 
 /**
- * Settles a mail together with what its kind does then.
+ * Settles a mail and calls `settled` of its handler, in one transaction.
  *
  * @returns false when it was settled before
  */

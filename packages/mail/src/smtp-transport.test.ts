@@ -15,14 +15,14 @@ const mail: OutgoingMail = {
   date: new Date('2026-11-20T12:00:00Z'),
 }
 
-async function failure(sending: Promise<void>): Promise<unknown> {
+async function catchFailure(sending: Promise<void>): Promise<unknown> {
   return await sending.then(
     () => 'sent',
     (error: unknown) => error,
   )
 }
 
-test('a mail arrives as plain text, for exactly one address, as typed', async () => {
+test('sends a mail as plain text to exactly one address, as typed', async () => {
   await using server = await startMailServer()
   using transport = smtpTransport(server.url)
   await transport.send(mail)
@@ -39,19 +39,19 @@ test('a mail arrives as plain text, for exactly one address, as typed', async ()
   expect(got?.parsed.headers.find(({ key }) => key === 'auto-submitted')?.value).toBe('auto-generated')
 })
 
-test('an address with UTF-8 before its @ goes out as it is (SMTPUTF8)', async () => {
+test('sends to an address with UTF-8 before its @ without changing it (SMTPUTF8)', async () => {
   await using server = await startMailServer()
   using transport = smtpTransport(server.url)
   await transport.send({ ...mail, to: 'jos\u00e9@example.org' })
   expect(server.received[0]?.to).toEqual(['jos\u00e9@example.org'])
 })
 
-test('a server that refuses says why in a number alone, and whether for good', async () => {
+test('reports a refusal with the status code only, and whether it is permanent', async () => {
   await using server = await startMailServer()
   using transport = smtpTransport(server.url)
   server.refuseNext({ at: 'rcpt', code: 550 }, { at: 'rcpt', code: 450 }, { at: 'data', code: 552 })
   for (const refused of [true, false, false]) {
-    const error = await failure(transport.send(mail))
+    const error = await catchFailure(transport.send(mail))
     expect(error).toBeInstanceOf(DeliveryError)
     expect(error).toMatchObject({
       refused,
@@ -62,19 +62,23 @@ test('a server that refuses says why in a number alone, and whether for good', a
 })
 
 test.for([
-  { why: 'says nothing', answer: '', bounds: { connectMs: 100 } },
-  { why: 'stops after its greeting', answer: '220 slow\r\n', bounds: { connectMs: 1000, socketMs: 100 } },
-  { why: 'takes too long in all', answer: '220 slow\r\n', bounds: { deliveryMs: 100 } },
-])('a server that $why is given up', async ({ answer, bounds }) => {
-  const silent = createServer((socket) => void socket.on('error', () => undefined).write(answer))
+  { why: 'sends nothing', greeting: '', bounds: { connectMs: 100 } },
+  {
+    why: 'sends nothing after its greeting',
+    greeting: '220 slow\r\n',
+    bounds: { connectMs: 1000, socketMs: 100 },
+  },
+  { why: 'exceeds the time for a whole delivery', greeting: '220 slow\r\n', bounds: { deliveryMs: 100 } },
+])('fails when the server $why', async ({ greeting, bounds }) => {
+  const silent = createServer((socket) => void socket.on('error', () => undefined).write(greeting))
   silent.listen(0, '127.0.0.1')
   await once(silent, 'listening')
   using transport = smtpTransport(`smtp://127.0.0.1:${(silent.address() as AddressInfo).port}`, bounds)
-  expect(await failure(transport.send(mail))).toBeInstanceOf(DeliveryError)
+  expect(await catchFailure(transport.send(mail))).toBeInstanceOf(DeliveryError)
   silent.close()
 })
 
-test('a password never goes to another machine without TLS', async () => {
+test('never sends a password to another machine without TLS', async () => {
   const users: unknown[] = []
   await using server = await startMailServer({
     authOptional: false,
@@ -84,9 +88,9 @@ test('a password never goes to another machine without TLS', async () => {
       done(null, { user: auth.username })
     },
   })
-  // 0.0.0.0 reaches this machine by an address that is not known as its own.
+  // 0.0.0.0 reaches this machine, but the transport does not recognise it as this machine's address.
   using elsewhere = smtpTransport(server.url.replace('127.0.0.1', 'ana:secret@0.0.0.0'))
-  const error = await failure(elsewhere.send(mail))
+  const error = await catchFailure(elsewhere.send(mail))
   expect(error).toBeInstanceOf(DeliveryError)
   expect((error as Error).message).not.toContain('secret')
   expect([users, server.received]).toEqual([[], []])

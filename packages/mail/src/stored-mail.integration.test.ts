@@ -2,12 +2,12 @@ import { expect, test } from 'vitest'
 import { startMailing } from '../test/start-mailing.ts'
 import { eraseMails, isBeingSent, leaseNextMail } from './stored-mail.ts'
 
-test('what waits about something is dropped and says nothing any more, and what was given up neither', async () => {
+test('erases queued and dead mails about one subject, and leaves the mails about another', async () => {
   await using mailing = await startMailing()
-  const given = { refused: await mailing.add(), sent: await mailing.add({ to: 'ben@example.org' }) }
+  const added = { refused: await mailing.add(), sent: await mailing.add({ to: 'ben@example.org' }) }
   mailing.server.refuseNext({ at: 'rcpt', code: 550 })
   await using mailer = mailing.start()
-  const states = async () => [await mailing.state(given.refused), await mailing.state(given.sent)]
+  const states = async () => [await mailing.state(added.refused), await mailing.state(added.sent)]
   await expect
     .poll(async () => (await states()).map((row) => row['state']).toSorted(), { timeout: 10_000 })
     .toEqual(['dead', 'sent'])
@@ -22,19 +22,19 @@ test('what waits about something is dropped and says nothing any more, and what 
   expect(await mailing.state(other)).toMatchObject({ state: 'queued', mail_sealed: expect.any(Buffer) })
 })
 
-test('a mail that is to be sent later has no age until then, and is not sent before', async () => {
+test('does not send a mail before its time, and reports its age as 0 until then', async () => {
   await using mailing = await startMailing()
   const dueAt = new Date(mailing.clock.now.getTime() + 600_000)
   const held = await mailing.add({}, dueAt)
   await using _mailer = mailing.start()
   const age = async () => {
-    // The age is what the reading before found.
+    // A scrape starts the query and shows the result of the scrape before.
     await mailing.registry.metrics()
     const metrics = await mailing.registry.metrics()
     return Number(/^mails_oldest_queued_seconds\{kind="note"\} (\S+)$/m.exec(metrics)?.[1])
   }
   mailing.clock.now = new Date(dueAt.getTime() - 1)
-  // The mailer that sends this one found no other.
+  // When this mail has been sent, the mailer has looked for due mails and did not find the held one.
   await mailing.becomes(await mailing.add({ to: 'ben@example.org' }), 'sent')
   expect(await mailing.state(held)).toMatchObject({ state: 'queued', attempts: 0 })
   expect(await age()).toBe(0)
@@ -42,7 +42,7 @@ test('a mail that is to be sent later has no age until then, and is not sent bef
   await mailing.becomes(held, 'sent')
 })
 
-test('a mail is being sent while a worker has its lease, and nobody can lease it while that is asked', async () => {
+test('reports a mail as being sent during its lease, and prevents a lease until the transaction ends', async () => {
   await using mailing = await startMailing()
   const { db, clock } = mailing
   const held = { kind: 'note', about: 'note-1' }

@@ -5,20 +5,20 @@ import type { MailOutcome } from './mail.ts'
 import { WAITING } from './mail-caps.ts'
 
 /**
- * The queue: a row of `mails` is both the mail and the work. A mail is due when it is `queued` and its `overdue_at` is past.
- * Leasing it moves that time to the end of the lease, so a mail whose worker is killed falls due by itself. A mail that waits
- * for room under a cap (`WAITING`) is not due: its `overdue_at` is when it is given up.
+ * The statements on the table `mails`, whose rows are the queue. A mail is due when it is `queued` and its `overdue_at` is
+ * past. Leasing it moves `overdue_at` to the end of the lease, so a mail whose worker is killed becomes due again without
+ * further work. A mail that waits for room under a cap (`WAITING`) is not due: its `overdue_at` is when it is given up.
  */
 
-/** The pauses are e^n seconds: 3 s, 7 s, 20 s, … 6 h; eleven of them take about 16 hours. */
+/** Attempts are separated by pauses of e^n seconds: 3 s, 7 s, 20 s, … 6 h. Eleven pauses take about 16 hours. */
 export const MAX_ATTEMPTS = 12
 const pauseMs = (attempts: number) => Math.exp(Math.min(10, attempts)) * 1_000
 
-/** Longer than any delivery, by more than clocks differ. */
+/** Exceeds the longest delivery by more than the clocks of two machines may differ. */
 const LEASE_MS = 80_000
 
 const BATCH = 500
-/** Counted from the last attempt, which comes within a day. */
+/** Counted from the last attempt, which is within a day of the first. */
 const DEAD_CONTENT_MS = RULES.undeliveredMailMs - DAY_MS
 
 const LeasedMail = z
@@ -44,16 +44,16 @@ const LeasedMail = z
     messageId,
     createdAt,
     isCounted: mail.counted_at !== null,
-    /** When it got room under the caps, if it had to wait for that. */
+    /** When it got room under the caps; null if it did not have to wait. */
     releasedAt: mail.deferred_by === null ? null : mail.counted_at,
   }))
 
-/** A mail that this worker alone may send until its lease ends. `attempts` counts this one. */
+/** A mail that only this worker may send until the lease ends. `attempts` includes the attempt that now begins. */
 export type LeasedMail = z.output<typeof LeasedMail>
 
 /**
- * Leases the mail that has been due the longest, those that a person asked for before all others. Workers skip rows that
- * others are leasing at this moment.
+ * Leases the mail that has been due the longest; mails that a person asked for come before all others. Workers skip rows
+ * that another worker is leasing at the same moment.
  *
  * @param domain completes the Message-ID before the first attempt
  * @returns undefined when no mail is due
@@ -76,7 +76,7 @@ export async function leaseNextMail(
   return LeasedMail.optional().parse(rows[0])
 }
 
-/** Ends the lease of a mail that is to be tried again after a pause, unless another worker has leased it since. */
+/** Ends the lease of a mail and schedules its next attempt, unless another worker has leased it since. */
 export async function returnMail(db: Database, { id, attempts }: LeasedMail, now: Date): Promise<void> {
   await db.query(
     `update mails set leased_until = null, overdue_at = $3 where id = $1 and state = 'queued' and attempts = $2`,
@@ -85,8 +85,10 @@ export async function returnMail(db: Database, { id, attempts }: LeasedMail, now
 }
 
 /**
- * Settles a mail once. Its content goes at once, or for a dead one with `forgetMails`. A mail that was dropped at its first
- * attempt never went to a server, and no longer counts under the caps.
+ * Settles a mail once. Its content is erased at once; the content of a dead mail is erased later by `forgetMails`. A mail that
+ * is dropped at its first attempt never reached a server, and no longer counts under the caps.
+ *
+ * @returns undefined when the mail was settled before
  */
 export async function settleMail(
   tx: Database,
@@ -104,7 +106,7 @@ export async function settleMail(
   return rows[0]
 }
 
-/** @returns the ids of mails whose last worker was killed during the last attempt */
+/** Finds mails whose worker was killed during their last attempt, and returns their ids. */
 export async function findSpentMails(db: Database, now: Date): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `select id from mails where state = 'queued' and overdue_at <= $1 and attempts >= ${MAX_ATTEMPTS}
@@ -114,7 +116,7 @@ export async function findSpentMails(db: Database, now: Date): Promise<string[]>
   return rows.map(({ id }) => id)
 }
 
-/** @returns mails that have waited for room under a cap for as long as they may */
+/** Finds mails that have waited for room under a cap for the longest time that they may. */
 export async function findMailsToGiveUp(
   db: Database,
   now: Date,
@@ -126,7 +128,10 @@ export async function findMailsToGiveUp(
   return rows
 }
 
-/** Erases what was kept long enough: contents of dead mails, hashes of the caps and of networks, and settled rows. */
+/**
+ * Erases what is past its retention: contents of dead mails, hashes for caps and of networks, and settled rows. At most 500
+ * rows of each in one call.
+ */
 export async function forgetMails(db: Database, now: Date): Promise<void> {
   const ago = (ms: number) => new Date(now.getTime() - ms)
   await db.query(
@@ -134,7 +139,7 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
        (select id from mails where state = 'dead' and mail_sealed is not null and settled_at <= $1 limit ${BATCH})`,
     [ago(DEAD_CONTENT_MS)],
   )
-  // A mail that is still to be sent is counted anew. With `deferred_by` it would wait instead, and soon be given up.
+  // A mail that is still to be sent is counted again later. If it kept `deferred_by`, it would wait and soon be given up.
   await db.query(
     `update mails set mailbox_hash = null, domain_hash = null, hash_key = null, counted_at = null, deferred_by = null where id in
        (select id from mails where counted_at <= $1 limit ${BATCH})`,
@@ -152,10 +157,11 @@ export async function forgetMails(db: Database, now: Date): Promise<void> {
 }
 
 /**
- * Drops every mail about something that was not sent, and erases what it says, also of one that was given up. What a worker
- * hands to the mail server at this moment goes out.
+ * Drops all queued mails about something and erases their contents, and those of dead mails about it. A mail that a worker is
+ * handing to the mail server at this moment is still sent.
  *
- * @param tx in which the thing itself is erased
+ * @param about what the mails were added with
+ * @param tx the transaction that erases the thing itself
  */
 export async function eraseMails(tx: Database, about: string, now: Date): Promise<void> {
   await tx.query(
@@ -167,8 +173,8 @@ export async function eraseMails(tx: Database, about: string, now: Date): Promis
 }
 
 /**
- * Whether a worker holds the lease of such a mail, and may have handed it to the mail server. Until `tx` ends, no worker can
- * lease it.
+ * Tells whether a worker holds the lease of a mail, and may have handed it to the mail server. Locks the mail: no worker can
+ * lease it until `tx` ends.
  */
 export async function isBeingSent(
   tx: Database,

@@ -3,7 +3,7 @@ import type { AddressInfo } from 'node:net'
 import PostalMime, { type Email } from 'postal-mime'
 import { SMTPServer, type SMTPServerOptions, type SMTPServerSession } from 'smtp-server'
 
-/** A mail as an SMTP server took it. */
+/** A mail as the SMTP server received it. */
 export interface ReceivedMail {
   /** Of the envelope. */
   readonly from: string
@@ -21,21 +21,25 @@ export interface MailServer extends AsyncDisposable {
   /** For `*_SMTP_URL`. */
   readonly url: string
   readonly received: readonly ReceivedMail[]
-  /** Waits until `count` mails were received, for one addressee in any case if `to` is given, and returns those; at most 10 s. */
+  /**
+   * Waits, at most 10 s, until `count` mails were received, and returns them.
+   *
+   * @param to counts only mails to this addressee, compared without case
+   */
   mails(count: number, to?: string): Promise<ReceivedMail[]>
-  /** What the next deliveries are answered before they are taken, in order; then mails are taken again. */
+  /** Refuses the next deliveries with these codes, in order. */
   refuseNext(...refusals: { at: 'rcpt' | 'data'; code: number }[]): void
-  /** Called with each mail after it was read and before the client hears that it was accepted. */
+  /** Called with each mail after it was read and before the server accepts it. */
   beforeAccept: ((mail: ReceivedMail) => Promise<void>) | undefined
 }
 
 type Envelope = SMTPServerSession['envelope']
 
 const WAIT_MS = 10_000
-/** For a server that runs for days. */
-const MOST_KEPT = 100_000
+/** Bounds the memory of a server that runs for days. */
+const MAX_RECEIVED = 100_000
 
-/** A real SMTP server on a free port of this machine that keeps what it takes in memory, the newest when there are many. */
+/** Starts a real SMTP server on a free port of this machine. It keeps the newest 100 000 mails in memory. */
 export async function startMailServer(options: SMTPServerOptions = {}): Promise<MailServer> {
   const received: ReceivedMail[] = []
   const refusals: { at: 'rcpt' | 'data'; code: number }[] = []
@@ -45,13 +49,13 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     const code = refusals.shift()?.code
     return Object.assign(new Error('canary-refusal <ana@example.org>'), { responseCode: code })
   }
-  async function take(raw: Buffer, envelope: Envelope, accept: () => void): Promise<void> {
+  async function receive(raw: Buffer, envelope: Envelope, accept: () => void): Promise<void> {
     const mail = await readMail(raw, envelope)
     received.push(mail)
-    if (received.length > MOST_KEPT) received.shift()
+    if (received.length > MAX_RECEIVED) received.shift()
     await handle.beforeAccept?.(mail)
     accept()
-    for (const look of waiting) look()
+    for (const check of waiting) check()
   }
   const server = new SMTPServer({
     authOptional: true,
@@ -65,7 +69,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
       stream.on('end', () => {
         const refused = refusal('data')
         if (refused) done(refused)
-        else void take(Buffer.concat(chunks), session.envelope, done)
+        else void receive(Buffer.concat(chunks), session.envelope, done)
       })
     },
   })
@@ -78,21 +82,21 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
     beforeAccept: undefined,
     refuseNext: (...more) => void refusals.push(...more),
     async mails(count, to) {
-      const theirs = () =>
-        received.filter((mail) => to === undefined || mail.to.some((each) => sameAddress(each, to)))
+      const matching = () =>
+        received.filter((mail) => to === undefined || mail.to.some((each) => isSameAddress(each, to)))
       const { promise, resolve, reject } = Promise.withResolvers<void>()
-      const look = () => theirs().length >= count && resolve()
+      const check = () => matching().length >= count && resolve()
       const timer = setTimeout(
-        () => reject(new Error(`waited for ${count} mails, ${theirs().length} came`)),
+        () => reject(new Error(`waited for ${count} mails, received ${matching().length}`)),
         WAIT_MS,
       )
-      waiting.add(look)
-      look()
+      waiting.add(check)
+      check()
       await promise.finally(() => {
         clearTimeout(timer)
-        waiting.delete(look)
+        waiting.delete(check)
       })
-      return theirs()
+      return matching()
     },
     async [Symbol.asyncDispose]() {
       const { promise, resolve } = Promise.withResolvers<void>()
@@ -103,7 +107,7 @@ export async function startMailServer(options: SMTPServerOptions = {}): Promise<
   return handle
 }
 
-const sameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
+const isSameAddress = (a: string, b: string) => a.toLowerCase() === b.toLowerCase()
 
 async function readMail(raw: Buffer, envelope: Envelope): Promise<ReceivedMail> {
   const parsed = await PostalMime.parse(raw)

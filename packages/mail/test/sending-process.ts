@@ -5,21 +5,21 @@ import { Registry } from 'prom-client'
 import { smtpTransport } from '../src/mail-transport.ts'
 import { openMailer } from '../src/open-mailer.ts'
 
-/** A mailer in a process of its own, to be killed. Standard input: its database, server and keys as JSON. */
-const given = JSON.parse(readFileSync(0, 'utf8')) as Record<
+/** Runs a mailer in a process that a test kills. Reads its database, mail server and keys as JSON from standard input. */
+const options = JSON.parse(readFileSync(0, 'utf8')) as Record<
   'databaseUrl' | 'smtpUrl' | 'kek' | 'hash',
   string
 >
-const quiet = () => undefined
+const ignore = () => undefined
 openMailer({
-  databaseUrl: given.databaseUrl,
-  db: openPool(given.databaseUrl),
-  sealingKeys: parseKeyEncryptionKeys(given.kek),
-  hashKey: parseHashKey(given.hash),
-  transport: smtpTransport(given.smtpUrl),
+  databaseUrl: options.databaseUrl,
+  db: openPool(options.databaseUrl),
+  sealingKeys: parseKeyEncryptionKeys(options.kek),
+  hashKey: parseHashKey(options.hash),
+  transport: smtpTransport(options.smtpUrl),
   from: 'no-reply@plainpath.example',
   handlers: { note: {} },
-  log: { warn: quiet, error: quiet },
-  metrics: { registry: new Registry(), swept: quiet },
+  log: { warn: ignore, error: ignore },
+  metrics: { registry: new Registry(), swept: ignore },
   now: () => new Date(),
 })

@@ -27,22 +27,24 @@ export interface Mailing extends AsyncDisposable {
   readonly hashKey: HashKey
   readonly logged: string[]
   readonly registry: Registry
-  /** May be moved. */
+  /** The time that mailers see. A test may change it. */
   clock: { now: Date }
+  /** Adds a mail to Ana with the changes, and returns its id. */
   add(change?: Partial<Mail>, dueAt?: Date): Promise<string>
-  /** The first one counts in `registry`. */
+  /** Starts a mailer. Only the first one of a test writes its metrics to `registry`. */
   start(change?: Partial<MailerOptions>): Mailer
+  /** Reads the row of a mail; an empty object when there is none. */
   state(id: string): Promise<Record<string, unknown>>
-  /** Waits, at most 10 s, until the mail is in that state. */
+  /** Waits, at most 40 s, until the mail is in that state, and returns its row. */
   becomes(id: string, state: string): Promise<Record<string, unknown>>
-  /** Waits, at most 10 s, for a mail that waits for its next attempt, which would be after 3 s and longer, and makes it due. */
+  /** Waits, at most 10 s, until one mail has failed an attempt, and makes it due now instead of after its pause of 3 s or more. */
   retryNow(): Promise<void>
 }
 
-/** The mailer polls often, so that no test waits for it. */
+/** Polls often, so that tests are fast. */
 const SHORT_INTERVALS = { pollMs: 50, restartMs: 50 }
 
-/** A queue on a database of its own and an SMTP server, and mailers as the test wants them, as the lesser role. */
+/** Opens a mail queue in a database of its own and an SMTP server. Mailers connect with the app's role. */
 export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder, name: 'mail' }))
@@ -56,7 +58,7 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   const write = (message: string, fields?: object) => void logged.push(`${message} ${JSON.stringify(fields)}`)
   const clock = { now: new Date() }
   const resources = new AsyncDisposableStack()
-  let started = 0
+  let mailerCount = 0
   const mailing: Mailing = {
     ...{ database, db, server, sealingKeys, hashKey, logged, registry, clock },
     add: (change, dueAt) =>
@@ -82,12 +84,12 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
         transport: smtpTransport(server.url),
         from: 'no-reply@plainpath.example',
         log: { warn: write, error: write },
-        metrics: { registry: started++ === 0 ? registry : new Registry(), swept: () => undefined },
+        metrics: { registry: mailerCount++ === 0 ? registry : new Registry(), swept: () => undefined },
         now: () => mailing.clock.now,
         intervals: SHORT_INTERVALS,
         ...change,
       })
-      return resources.use({ upkeep: mailer.upkeep, [Symbol.asyncDispose]: once(mailer) })
+      return resources.use({ upkeep: mailer.upkeep, [Symbol.asyncDispose]: disposeOnce(mailer) })
     },
     async state(id) {
       const { rows } = await db.query('select * from mails where id = $1', [id])
@@ -112,17 +114,17 @@ export async function startMailing(folder = MIGRATIONS): Promise<Mailing> {
   return mailing
 }
 
-/** A test may stop a mailer before its end. */
-function once(mailer: Mailer): () => Promise<void> {
+/** Lets a test dispose a mailer before the test ends, which disposes it again. */
+function disposeOnce(mailer: Mailer): () => Promise<void> {
   let stopped: Promise<void> | undefined
   return () => (stopped ??= Promise.resolve(mailer[Symbol.asyncDispose]()))
 }
 
 async function retryFailedMail(db: Pool, clock: { now: Date }): Promise<void> {
-  const failed = () =>
+  const makeFailedMailDue = () =>
     db.query(
       `update mails set overdue_at = $1 where state = 'queued' and attempts > 0 and leased_until is null`,
       [clock.now],
     )
-  await expect.poll(async () => (await failed()).rowCount, { timeout: 10_000 }).toBe(1)
+  await expect.poll(async () => (await makeFailedMailDue()).rowCount, { timeout: 10_000 }).toBe(1)
 }
