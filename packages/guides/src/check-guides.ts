@@ -1,16 +1,20 @@
+/**
+ * The checks that every guide must pass before it is published: sources, links, markup, reading grade, fixed sections and days.
+ * `npm test` runs them over the guides of this package.
+ */
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import {
   ATTORNEY_HEADING,
   type Block,
-  bodyBlocks,
+  parseBlocks,
   CHANGES_HEADING,
   DISCLAIMER,
   SOURCE_MARKER,
 } from './guide-body.ts'
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
-import { readingGrade, sentencesOf } from './reading-grade.ts'
-import { factBlocks, sourceIdsIn } from './statements.ts'
+import { readingGrade, splitSentences } from './reading-grade.ts'
+import { listFactBlocks, findSourceIds } from './statements.ts'
 
 interface CheckContext {
   /** All guides that are published together. */
@@ -18,59 +22,59 @@ interface CheckContext {
   readonly now: Date
 }
 
-/** Looks for one mistake in one guide; each answer says where it is. */
+/** Looks for one kind of mistake in a guide, and returns a description of each place where it occurs. */
 type GuideCheck = (guide: PackagedGuide, context: CheckContext) => readonly string[]
 
 const ENDS_IN_MARKERS = /(?:\[\^[a-z0-9-]+\])+$/
 
-/** Every paragraph and list item ends in a marker, but for a line that introduces a list. */
+/** Every paragraph and list item must end in a marker, except a line that introduces a list. */
 const paragraphsWithoutSource: GuideCheck = ({ body }) =>
-  factBlocks(body)
+  listFactBlocks(body)
     .filter(({ text }) => !ENDS_IN_MARKERS.test(text))
     .map(({ text }) => text)
 
-/** The sources of a paragraph support all of it, so one that is named earlier would seem to support what it does not. */
+/** The sources of a paragraph support all of it: a marker inside the text would look as if it supported only a part. */
 const markersInsideText: GuideCheck = ({ body }) =>
-  bodyBlocks(body)
+  parseBlocks(body)
     .filter(({ text }) => /\[\^[a-z0-9-]+\](?!\s*(?:\[\^|$))/.test(text))
     .map(({ text }) => text)
 
 const unknownSources: GuideCheck = ({ body, sources }) =>
-  sourceIdsIn(body)
+  findSourceIds(body)
     .filter((id) => !sources.some((source) => source.id === id))
     .map((id) => `[^${id}]`)
 
 const unusedSources: GuideCheck = ({ body, sources }) => {
-  const used = new Set(sourceIdsIn(body))
+  const used = new Set(findSourceIds(body))
   return sources.map(({ id }) => id).filter((id) => !used.has(id))
 }
 
 const unofficialSources: GuideCheck = ({ sources }) =>
   sources.map(({ url }) => url).filter((url) => !isOfficial(url))
 
-const sentencesOfGuide = ({ summary, talkToAnAttorneyWhen, body }: PackagedGuide) =>
-  [summary, ...talkToAnAttorneyWhen, ...bodyBlocks(body).map(({ text }) => text)].flatMap(sentencesOf)
+const listSentences = ({ summary, talkToAnAttorneyWhen, body }: PackagedGuide) =>
+  [summary, ...talkToAnAttorneyWhen, ...parseBlocks(body).map(({ text }) => text)].flatMap(splitSentences)
 
-const sentencesThat =
+const sentencesMatching =
   (...patterns: readonly RegExp[]): GuideCheck =>
   (guide) =>
-    sentencesOfGuide(guide).filter((sentence) => patterns.every((pattern) => pattern.test(sentence)))
+    listSentences(guide).filter((sentence) => patterns.every((pattern) => pattern.test(sentence)))
 
 /** `$710`, `710 dollars`, `USD 710`. */
-const statedFees = sentencesThat(/\$\s?\d|\bUSD\b|\b\d[\d,.]*\s+(?:US\s+)?dollars?\b/i)
+const statedFees = sentencesMatching(/\$\s?\d|\bUSD\b|\b\d[\d,.]*\s+(?:US\s+)?dollars?\b/i)
 
 const MONTH =
   '(?:Jan(?:uary)?|Feb(?:ruary)?|Mar(?:ch)?|Apr(?:il)?|May|June?|July?|Aug(?:ust)?|Sept?(?:ember)?|Oct(?:ober)?|Nov(?:ember)?|Dec(?:ember)?)'
 
-/** Days and years of the calendar, also as a Visa Bulletin writes them (`22JUL19`): they go out of date with the page they came from. */
-const statedDates = sentencesThat(
+/** Calendar days and years, also in the form of the Visa Bulletin (`22JUL19`). They become outdated when the official page changes. */
+const statedDates = sentencesMatching(
   new RegExp(
     String.raw`\b${MONTH}\.? \d|\b\d{1,2} ${MONTH}\b|\b\d{1,2}[A-Z]{3}\d{2}\b|\b\d{1,4}[/-]\d{1,2}[/-]\d{1,4}\b|\b(?:19|20)\d\d\b`,
   ),
 )
 
-/** A length of time next to a word about how long the government takes; lengths that the law fixes pass. */
-const statedProcessingTimes = sentencesThat(
+/** A length of time in a sentence with a word about processing. Lengths of time that the law fixes pass. */
+const statedProcessingTimes = sentencesMatching(
   /\b(?:\d+|an?|one|two|three|four|five|six|seven|eight|nine|ten|twelve|few|several|many)\b[ -](?:business |working )?(?:day|week|month|year)s?\b/i,
   /\b(?:process\w*|takes?|took|usual(?:ly)?|typical(?:ly)?|average|normal(?:ly)?|current(?:ly)?|wait(?:s|ing)?|about how long|(?:answers?|decides?|approves?|arrives?) (?:in|within))\b/i,
 )
@@ -78,29 +82,29 @@ const statedProcessingTimes = sentencesThat(
 const LINK = /\[(?<text>[^[\]]+)\]\((?<target>[^()\s]+)\)/g
 const INTERNAL = /^\/guides\/(?<slug>[a-z0-9-]+)$/
 
-const linksOf = (markdown: string): string[] =>
+const findLinks = (markdown: string): string[] =>
   [...markdown.matchAll(LINK)].flatMap(({ groups }) => groups?.['target'] ?? [])
 
 const linksIn = (markdown: string, kind: 'internal' | 'external') =>
-  linksOf(markdown).filter((target) => target.startsWith('/') === (kind === 'internal'))
+  findLinks(markdown).filter((target) => target.startsWith('/') === (kind === 'internal'))
 
-/** Brackets, parentheses and addresses that are left once links and markers are taken out belong to a broken link. */
+/** Brackets, parentheses and addresses that remain after links and markers are removed belong to a malformed link. */
 const malformedLinks: GuideCheck = ({ body }) =>
-  bodyBlocks(body)
+  parseBlocks(body)
     .filter(({ text }) => /[[\]]|:\/\/|www\./.test(text.replace(LINK, '').replace(SOURCE_MARKER, '')))
     .map(({ text }) => text)
 
 const linksToUnofficialHosts: GuideCheck = ({ body }) =>
   linksIn(body, 'external').filter((target) => !isOfficial(target))
 
-/** The only pages of our own that a guide may link are published guides. */
+/** Of our own pages, a guide may link only published guides. */
 const linksToUnknownGuides: GuideCheck = ({ body }, { guides }) =>
   linksIn(body, 'internal').filter((target) => {
     const slug = INTERNAL.exec(target)?.groups?.['slug']
     return !guides.some((guide) => guide.slug === slug && guide.status === 'published')
   })
 
-/** We write for grade 8; up to 9 is let pass, for the words that have no plainer twin. */
+/** The aim is grade 8. Grades up to 9 pass, because some terms have no plainer word. */
 const HIGHEST_GRADE = 9
 
 const gradeTooHigh: GuideCheck = ({ body }) => {
@@ -108,41 +112,41 @@ const gradeTooHigh: GuideCheck = ({ body }) => {
   return grade > HIGHEST_GRADE ? [`grade ${grade.toFixed(1)}, at most ${HIGHEST_GRADE}`] : []
 }
 
-const inOneForm = (summary: string) =>
+const normalizeSummary = (summary: string) =>
   summary
     .toLowerCase()
     .replace(/[^a-z0-9]+/g, ' ')
     .trim()
 
-/** Names the guides before this one that have its summary, so that a pair is reported once. */
+/** Finds the guides before this one with the same summary, so that each pair is reported once. */
 const repeatedSummary: GuideCheck = (guide, { guides }) =>
   guides
     .slice(0, guides.indexOf(guide))
-    .filter(({ summary }) => inOneForm(summary) === inOneForm(guide.summary))
+    .filter(({ summary }) => normalizeSummary(summary) === normalizeSummary(guide.summary))
     .map(({ slug }) => `the same as ${slug}`)
 
-/** Headings of level 2 and 3, paragraphs, flat lists, bold and links are all that a guide uses. */
+/** A guide may use headings of level 2 and 3, paragraphs, flat lists, bold and links only. */
 const otherMarkup: GuideCheck = ({ body }) => {
   const lines = body.split('\n').filter((line) => /^(?:# |#{4,}|\s+\S|>|\||```|===|---)|<|!\[|`/.test(line))
   const levels =
-    bodyBlocks(body)[0]?.kind === 'heading' && body.startsWith('### ')
+    parseBlocks(body)[0]?.kind === 'heading' && body.startsWith('### ')
       ? ['begins with a level-3 heading']
       : []
   return [...levels, ...lines]
 }
 
-const inSection = (body: string, heading: string): readonly Block[] =>
-  bodyBlocks(body).filter(({ kind, section }) => kind !== 'heading' && section === heading)
+const blocksInSection = (body: string, heading: string): readonly Block[] =>
+  parseBlocks(body).filter(({ kind, section }) => kind !== 'heading' && section === heading)
 
-const sectionsOf = (body: string) => [...new Set(bodyBlocks(body).flatMap(({ section }) => section ?? []))]
+const listSections = (body: string) => [...new Set(parseBlocks(body).flatMap(({ section }) => section ?? []))]
 
 const missingAttorneySection: GuideCheck = ({ body }) =>
-  sectionsOf(body).at(-1) === ATTORNEY_HEADING ? [] : [`the last section is not "${ATTORNEY_HEADING}"`]
+  listSections(body).at(-1) === ATTORNEY_HEADING ? [] : [`the last section is not "${ATTORNEY_HEADING}"`]
 
-/** The section lists exactly the triggers of the front matter; the other items there are links. */
+/** The section must list exactly the triggers of the front matter; its other items are links. */
 const differingTriggers: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
-  const listed = inSection(body, ATTORNEY_HEADING).filter(
-    ({ kind, text }) => kind === 'item' && linksOf(text).length === 0,
+  const listed = blocksInSection(body, ATTORNEY_HEADING).filter(
+    ({ kind, text }) => kind === 'item' && findLinks(text).length === 0,
   )
   const texts = listed.map(({ text }) => text)
   return [
@@ -156,25 +160,25 @@ const differingTriggers: GuideCheck = ({ body, talkToAnAttorneyWhen }) => {
 }
 
 const missingAttorneyLists: GuideCheck = ({ body }) => {
-  const linked = inSection(body, ATTORNEY_HEADING).flatMap(({ text }) => linksOf(text))
+  const linked = blocksInSection(body, ATTORNEY_HEADING).flatMap(({ text }) => findLinks(text))
   return ATTORNEY_LISTS.map(({ url }) => url).filter((list) => !linked.includes(list))
 }
 
 const missingDisclaimer: GuideCheck = ({ body }) =>
-  bodyBlocks(body).at(-1)?.text === DISCLAIMER ? [] : ['the body does not end with the disclaimer']
+  parseBlocks(body).at(-1)?.text === DISCLAIMER ? [] : ['the body does not end with the disclaimer']
 
-/** What changes often is never stated: the section before the last one links the official page of each such thing. */
+/** A guide never states what changes often: the section before the last one links the official page for each such fact. */
 const missingChangesSection: GuideCheck = ({ body }) => {
-  if (sectionsOf(body).at(-2) !== CHANGES_HEADING)
+  if (listSections(body).at(-2) !== CHANGES_HEADING)
     return [`the last section but one is not "${CHANGES_HEADING}"`]
-  const items = inSection(body, CHANGES_HEADING).filter(({ kind }) => kind === 'item')
+  const items = blocksInSection(body, CHANGES_HEADING).filter(({ kind }) => kind === 'item')
   if (items.length === 0) return [`"${CHANGES_HEADING}" lists nothing`]
   return items
-    .filter(({ text }) => !linksOf(text).some(isOfficial))
+    .filter(({ text }) => !findLinks(text).some(isOfficial))
     .map(({ text }) => `links no official page: ${text}`)
 }
 
-/** The day of the newest copy that was read for any guide. Raise it when somebody opens the cited pages again. */
+/** The day of the newest copy that was read for any guide. Raise it when the cited pages are read again. */
 const NEWEST_COPY = '2026-09-22'
 
 const checkedAfterUpdated: GuideCheck = ({ sources, updated }) =>
@@ -182,20 +186,20 @@ const checkedAfterUpdated: GuideCheck = ({ sources, updated }) =>
     .filter(({ checked }) => checked > updated)
     .map(({ id, checked }) => `${id} was checked ${checked}, the text is of ${updated}`)
 
-/** Days that no copy can have are invented. */
+/** A day after the newest copy cannot be the day of any copy, so it must be invented. */
 const datesAfterNewestCopy: GuideCheck = ({ sources, updated }) =>
   [{ id: 'updated', checked: updated }, ...sources]
     .filter(({ checked }) => checked > NEWEST_COPY)
     .map(({ id, checked }) => `${id}: ${checked} is after ${NEWEST_COPY}`)
 
-/** A review is of the text as it stands, and has happened. */
+/** A review must be of the current text, and cannot be in the future. */
 const impossibleReview: GuideCheck = ({ reviewed, updated }, { now }) => {
   if (reviewed === null) return []
   if (reviewed < updated) return [`reviewed ${reviewed}, before the text of ${updated}`]
   return Date.parse(reviewed) > now.getTime() ? [`reviewed ${reviewed} is yet to come`] : []
 }
 
-/** Each check by the mistake it finds. */
+/** The checks, by the mistake that each finds. */
 export const GUIDE_CHECKS = {
   'paragraph-without-source': paragraphsWithoutSource,
   'marker-inside-text': markersInsideText,
@@ -229,7 +233,7 @@ interface GuideFinding {
   readonly detail: string
 }
 
-/** Runs every check over guides that are to be published together. An empty answer means that none has a mistake. */
+/** Runs every check over guides that are published together. Returns an empty list when no guide has a mistake. */
 export function checkGuides(guides: readonly PackagedGuide[], now: Date): readonly GuideFinding[] {
   const context: CheckContext = { guides, now }
   const checks = Object.entries(GUIDE_CHECKS) as [GuideCheckName, GuideCheck][]

@@ -9,13 +9,15 @@ const TARGETS = { first: 0.7, 'in the first three': 0.9 }
 
 interface Question {
   readonly question: string
-  /** `answer:<slug>` when a guide is the answer. */
+  /** `answer:<slug>` when a guide answers the question. */
   readonly expected: string
 }
 
 /**
- * Asks search each question that a guide answers, in the question's own words. Prints where that guide came when it
- * was not the first, and how often it led.
+ * Searches with the words of each question that a guide answers. Prints each question whose guide was not the first hit, with
+ * its rank, and how often the guide was first.
+ *
+ * @returns whether both targets were reached
  */
 function evaluate(file: string): boolean {
   const questions = readFileSync(file, 'utf8')
@@ -24,25 +26,25 @@ function evaluate(file: string): boolean {
     .map((line) => JSON.parse(line) as Question)
     .filter(({ expected }) => expected.startsWith('answer:'))
   const index = guideIndex(loadGuides().filter(({ status }) => status === 'published'))
-  const places = questions.map(({ question, expected }) => {
+  const ranks = questions.map(({ question, expected }) => {
     const found = index.search(question, 100).map(({ slug }) => slug)
-    const place = found.indexOf(expected.slice('answer:'.length))
-    if (place !== 0) console.log(`${place < 0 ? 'none' : place + 1}\t${expected}\t${found[0]}\t${question}`)
-    return place
+    const rank = found.indexOf(expected.slice('answer:'.length))
+    if (rank !== 0) console.log(`${rank < 0 ? 'none' : rank + 1}\t${expected}\t${found[0]}\t${question}`)
+    return rank
   })
   const rates = {
-    first: rate(places, 1),
-    'in the first three': rate(places, 3),
+    first: rateWithin(ranks, 1),
+    'in the first three': rateWithin(ranks, 3),
   }
-  for (const [name, reached] of Object.entries(rates)) {
+  for (const [name, rate] of Object.entries(rates)) {
     const target = TARGETS[name as keyof typeof TARGETS]
-    console.log(`${name}: ${(reached * 100).toFixed(1)} % of ${places.length} (target ${target * 100} %)`)
+    console.log(`${name}: ${(rate * 100).toFixed(1)} % of ${ranks.length} (target ${target * 100} %)`)
   }
   return rates.first >= TARGETS.first && rates['in the first three'] >= TARGETS['in the first three']
 }
 
-const rate = (places: readonly number[], within: number) =>
-  places.filter((place) => place >= 0 && place < within).length / places.length
+const rateWithin = (ranks: readonly number[], within: number) =>
+  ranks.filter((rank) => rank >= 0 && rank < within).length / ranks.length
 
 const file = path.resolve(process.argv[2] ?? QUESTIONS)
 if (existsSync(file)) process.exitCode = evaluate(file) ? 0 : 1

@@ -7,7 +7,7 @@ const guide = {
   ...EXAMPLE_GUIDE,
   body: 'Send **Form I-90** within ten days. You have one year. One of you signs. [^form]\n\n- H-1B status, 221(g). [^form]',
 }
-const line = (change: Partial<Evidence> = {}): Evidence => ({
+const evidenceWith = (change: Partial<Evidence> = {}): Evidence => ({
   guide: 'example',
   sentence: 'Send Form I-90 within ten days.',
   source: 'form',
@@ -16,8 +16,8 @@ const line = (change: Partial<Evidence> = {}): Evidence => ({
   date: '2026-06-26',
   ...change,
 })
-const found = (change: Partial<Evidence>, exceptions: Exception[] = []) =>
-  checkEvidence([guide], [line(change)], exceptions)
+const check = (change: Partial<Evidence>, exceptions: Exception[] = []) =>
+  checkEvidence([guide], [evidenceWith(change)], exceptions)
 
 test.for([
   ['a number in words and in digits', {}],
@@ -25,7 +25,7 @@ test.for([
   ['"one" that is no count', { sentence: 'One of you signs.', quote: 'the applicant shall sign' }],
   ['names of visas and sections', { sentence: 'H-1B status, 221(g).', quote: 'that status' }],
   ['a newer copy than the source needs', { date: '2026-09-01' }],
-] as const)('nothing is found in %s', ([, change]) => expect(found(change)).toEqual([]))
+] as const)('finds nothing in %s', ([, change]) => expect(check(change)).toEqual([]))
 
 test.for([
   ['a guide that is not there', { guide: 'nothing' }, 'there is no guide nothing'],
@@ -36,23 +36,23 @@ test.for([
   ['a form name', { quote: 'within ten days' }, 'no quote has "I-90"'],
   ['a number', { quote: 'the I-90 within 100 days' }, 'no quote has "10"'],
   ['a period of one year', { sentence: 'You have one year.', quote: 'within a time' }, 'no quote has "1"'],
-] as const)('%s is found', ([, change, mistake]) => {
-  expect(found(change)).toEqual([expect.stringContaining(mistake)])
+] as const)('finds %s', ([, change, mistake]) => {
+  expect(check(change)).toEqual([expect.stringContaining(mistake)])
 })
 
-test('quotes of one sentence count together', () => {
-  const quotes = ['the I-90', 'within ten days'].map((quote) => line({ quote }))
+test('combines all quotes of one sentence', () => {
+  const quotes = ['the I-90', 'within ten days'].map((quote) => evidenceWith({ quote }))
   expect(checkEvidence([guide], quotes, [])).toEqual([])
 })
 
-test('an exception excuses what it names, and has to be needed', () => {
-  const { sentence } = line()
+test('accepts what an exception names, and reports an exception that is not needed', () => {
+  const { sentence } = evidenceWith()
   const exception = { guide: 'example', sentence, missing: '10', reason: 'counted from two rules' }
-  expect(found({ quote: 'the I-90' }, [exception])).toEqual([])
-  expect(found({}, [exception])).toEqual([expect.stringContaining('no such exception is needed')])
+  expect(check({ quote: 'the I-90' }, [exception])).toEqual([])
+  expect(check({}, [exception])).toEqual([expect.stringContaining('no such exception is needed')])
 })
 
-test('each sentence that has evidence in this package is carried by it', () => {
+test('finds nothing in the evidence of this package', () => {
   const { evidence, exceptions } = loadEvidence()
   expect(checkEvidence(loadGuides(), evidence, exceptions)).toEqual([])
 })

@@ -1,7 +1,7 @@
 import { DAY_MS, type SourceKind } from '@plainpath/domain'
-import { type Statement, statementsOf } from './statements.ts'
+import { type Statement, listStatements } from './statements.ts'
 
-/** For how many days a reading of a source counts; docs/decisions/0030-freshness-is-judged-by-statement.md says why. */
+/** The days after which a source that was read is stale, by kind. The reasons are in decision 30. */
 export const LIMIT_DAYS = {
   statute: 400,
   regulation: 400,
@@ -16,14 +16,14 @@ interface ReadSource {
   readonly checked: string
 }
 
-/** The last moment at which a source is not stale, in milliseconds since 1970. */
-export const freshUntil = ({ kind, checked }: ReadSource): number =>
+/** Returns the last moment at which a source is fresh, in milliseconds since 1970. */
+export const getFreshUntil = ({ kind, checked }: ReadSource): number =>
   Date.parse(checked) + LIMIT_DAYS[kind] * DAY_MS
 
-export const isStale = (source: ReadSource, now: Date): boolean => now.getTime() > freshUntil(source)
+export const isStale = (source: ReadSource, now: Date): boolean => now.getTime() > getFreshUntil(source)
 
-/** True when all sources that support a statement are stale, and so when it has none: a citation that is taken away cannot help. */
-const isStaleStatement = (statement: Statement, staleSources: ReadonlySet<string>): boolean =>
+/** A statement is stale when all its sources are. One without sources is stale, too: removing a citation must not help. */
+const isStatementStale = (statement: Statement, staleSources: ReadonlySet<string>): boolean =>
   statement.sources.every((id) => staleSources.has(id))
 
 interface CitedText {
@@ -34,18 +34,21 @@ interface CitedText {
 const staleSourceIds = ({ sources }: Pick<CitedText, 'sources'>, now: Date): ReadonlySet<string> =>
   new Set(sources.filter((source) => isStale(source, now)).map(({ id }) => id))
 
-/** The statements of a text that are stale at `now`. */
+/** Lists the statements of a text that are stale at `now`. */
 export function staleStatements(text: CitedText, now: Date): readonly Statement[] {
   const stale = staleSourceIds(text, now)
-  return statementsOf(text.body).filter((statement) => isStaleStatement(statement, stale))
+  return listStatements(text.body).filter((statement) => isStatementStale(statement, stale))
 }
 
-/** While what is said of the freshness of these sources stays as it is at `now`: after `after`, up to and with `until`, in ms since 1970. */
+/**
+ * Returns the period around `now` in which none of the sources becomes stale: after `after`, up to and including `until`, in
+ * milliseconds since 1970. What was computed from their freshness may be cached for this period.
+ */
 export function freshnessPeriod(
   sources: readonly ReadSource[],
   now: Date,
 ): { readonly after: number; readonly until: number } {
-  const ends = sources.map(freshUntil)
+  const ends = sources.map(getFreshUntil)
   const at = now.getTime()
   return {
     after: Math.max(...ends.filter((end) => end < at)),

@@ -21,12 +21,12 @@ const NOW = new Date('2026-06-30T00:00:00Z')
 const [LAST_FRESH, FIRST_STALE] = ['2026-03-22', '2026-03-21']
 
 test.for(Object.entries(LIMIT_DAYS) as [Source['kind'], number][])(
-  'a reading of a %s counts for %i days, to the last moment',
+  'counts a reading of a %s for %i days, up to and including the last millisecond',
   ([kind, days]) => {
-    const one = guide('It is so. [^a]', source('a', '2025-01-01', kind))
+    const cited = guide('It is so. [^a]', source('a', '2025-01-01', kind))
     const end = Date.parse('2025-01-01') + days * DAY_MS
-    expect(guideAsOf(one, new Date(end))).toMatchObject({ stale: false, staleStatements: 0 })
-    const late = guideAsOf(one, new Date(end + 1))
+    expect(guideAsOf(cited, new Date(end))).toMatchObject({ stale: false, staleStatements: 0 })
+    const late = guideAsOf(cited, new Date(end + 1))
     expect(late).toMatchObject({ stale: true, staleStatements: 1 })
     expect(late.sources[0]).toMatchObject({ kind, limitDays: days, stale: true })
   },
@@ -39,12 +39,12 @@ test.for([
   ['of a list: one for each item', 'Look:\n\n- It is so. It is not. [^old]\n- Yes. [^new]', [2, 1]],
   ['without any source', 'It is so.', [1, 1]],
   ['in the sections that state no facts', '## What changes often: check here\n\n- It is so.', [0, 0]],
-] as const)('statements %s', ([, body, [statements, staleStatements]]) => {
+] as const)('counts statements and stale statements %s', ([, body, [statements, staleStatements]]) => {
   const dated = guideAsOf(guide(body, source('old', FIRST_STALE), source('new', LAST_FRESH)), NOW)
   expect(dated).toMatchObject({ statements, staleStatements, stale: staleStatements > 0 })
 })
 
-test('links and phone numbers that no source supports are named', () => {
+test('lists links and phone numbers that no source supports', () => {
   const body = `Call 1-800-898-7180. [^a]
 
 ## What changes often: check here
@@ -65,12 +65,12 @@ const block = fc.record({
   }),
   cited: fc.subarray(['a', 'b', 'c']),
 })
-const written = (blocks: readonly { lead: string; sentences: string[]; cited: string[] }[]) =>
+const formatBlocks = (blocks: readonly { lead: string; sentences: string[]; cited: string[] }[]) =>
   blocks
     .map(({ lead, sentences, cited }) => lead + [...sentences, ...cited.map((id) => `[^${id}]`)].join(' '))
     .join('\n\n')
 
-test('a citation that is taken away never makes anything fresher', () => {
+test('never makes a guide fresher when a citation is removed', () => {
   const days = fc.constantFrom(LAST_FRESH, FIRST_STALE, '2026-06-01')
   fc.assert(
     fc.property(
@@ -80,13 +80,13 @@ test('a citation that is taken away never makes anything fresher', () => {
       (blocks, [a, b, c], pick) => {
         const cited = blocks.flatMap((each, at) => each.cited.map((id) => ({ at, id })))
         fc.pre(cited.length > 0)
-        const taken = cited[pick % cited.length]
+        const removed = cited[pick % cited.length]
         const fewer = blocks.map((each, at) =>
-          at === taken?.at ? { ...each, cited: each.cited.filter((id) => id !== taken.id) } : each,
+          at === removed?.at ? { ...each, cited: each.cited.filter((id) => id !== removed.id) } : each,
         )
         const sources = [source('a', a), source('b', b), source('c', c)]
-        const before = guideAsOf(guide(written(blocks), ...sources), NOW)
-        const after = guideAsOf(guide(written(fewer), ...sources), NOW)
+        const before = guideAsOf(guide(formatBlocks(blocks), ...sources), NOW)
+        const after = guideAsOf(guide(formatBlocks(fewer), ...sources), NOW)
         expect(after.statements).toBe(before.statements)
         expect(after.staleStatements).toBeGreaterThanOrEqual(before.staleStatements)
         expect(after.notChecked).toEqual(expect.arrayContaining(before.notChecked))
@@ -95,15 +95,15 @@ test('a citation that is taken away never makes anything fresher', () => {
   )
 })
 
-test('what is said of freshness stays for its period, and changes at its ends', () => {
-  const one = guide('It is so. [^a] [^b]', source('a', '2026-01-01'), source('b', '2026-02-01', 'statute'))
-  const said = (now: number) => guideAsOf(one, new Date(now)).sources.map(({ stale }) => stale)
-  const { after, until } = freshnessPeriod(one.sources, NOW)
+test('returns the period in which no source becomes stale', () => {
+  const cited = guide('It is so. [^a] [^b]', source('a', '2026-01-01'), source('b', '2026-02-01', 'statute'))
+  const readStale = (now: number) => guideAsOf(cited, new Date(now)).sources.map(({ stale }) => stale)
+  const { after, until } = freshnessPeriod(cited.sources, NOW)
   expect([after, until].map((end) => new Date(end).toISOString().slice(0, 10))).toEqual([
     '2026-04-11',
     '2027-03-08',
   ])
-  expect([after, after + 1, until, until + 1].map(said)).toEqual([
+  expect([after, after + 1, until, until + 1].map(readStale)).toEqual([
     [false, false],
     [true, false],
     [true, false],
@@ -111,24 +111,24 @@ test('what is said of freshness stays for its period, and changes at its ends', 
   ])
 })
 
-test('a guide that release 0.1.0 published gets kinds by the hosts of its sources', () => {
+test('derives the kinds of sources from their hosts in a guide that release 0.1.0 published', () => {
   const urls = [
     ['https://uscode.house.gov/view.xhtml?req=x', 'statute'],
     ['https://www.ecfr.gov/current/title-8/section-103.2', 'regulation'],
     ['https://www.uscis.gov/i-90', 'agency-page'],
   ] as const
   const { kind: _, ...plain } = form
-  const kept = {
+  const stored = {
     ...EXAMPLE_GUIDE,
     maxAgeDays: 365,
     sources: urls.map(([url], at) => ({ ...plain, id: `s${at}`, url })),
   }
-  const read = KeptGuide.parse(kept)
+  const read = KeptGuide.parse(stored)
   expect(read.sources.map(({ kind }) => kind)).toEqual(urls.map(([, kind]) => kind))
   expect(read).not.toHaveProperty('maxAgeDays')
 })
 
-test('the guides of this package are guides of the API', () => {
+test('turns each guide of this package into a valid guide of the API', () => {
   for (const each of loadGuides()) {
     const dated = guideAsOf(each, new Date())
     expect(Guide.parse(dated)).toMatchObject({ slug: each.slug, body: each.body })

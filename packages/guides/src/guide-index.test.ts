@@ -3,7 +3,7 @@ import { guideIndex } from './guide-index.ts'
 import { loadGuides } from './load-guides.ts'
 
 const index = guideIndex(loadGuides())
-const first = (text: string) => index.search(text, 1)[0]?.slug
+const findBest = (text: string) => index.search(text, 1)[0]?.slug
 
 describe('search', () => {
   test.for([
@@ -14,7 +14,7 @@ describe('search', () => {
     ['i-751', 'remove-conditions'],
     ['AR-11', 'change-of-address'],
     ['I-912', 'request-fee-waiver'],
-  ] as const)('knows the form %s', ([text, slug]) => expect(first(text)).toBe(slug))
+  ] as const)('finds the form %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
 
   test.for([
     ['permanent resident card renewal', 'renew-green-card'],
@@ -25,7 +25,7 @@ describe('search', () => {
     ['become a US citizen', 'apply-for-citizenship'],
     ['is this a swindle', 'avoid-scams'],
     ['abogado', 'find-legal-help'],
-  ] as const)('takes %s for what it is called here', ([text, slug]) => expect(first(text)).toBe(slug))
+  ] as const)('finds the guide for the synonym %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
 
   test.for([
     ['natralization test', 'naturalization-test'],
@@ -33,19 +33,19 @@ describe('search', () => {
     ['WORK PERMITT', 'work-permit'],
     ['fiancé visa', 'fiance-visa'],
     ['assylum', 'asylum-basics'],
-  ] as const)('forgives %s', ([text, slug]) => expect(first(text)).toBe(slug))
+  ] as const)('corrects the spelling of %s', ([text, slug]) => expect(findBest(text)).toBe(slug))
 
-  test('has nothing for no words, and for words that say nothing', () => {
+  test('finds nothing for a text without words, or with stop words and unknown words only', () => {
     for (const text of ['', '   ', '?!', 'what is the', 'qqqqqq']) expect(index.search(text, 5)).toEqual([])
   })
 
-  test('gives at most as many as asked for, in falling order of score', () => {
+  test('returns at most `limit` guides, by descending score', () => {
     const scores = index.search('visa', 5).map(({ score }) => score)
     expect(scores).toHaveLength(5)
     expect(scores).toEqual(scores.toSorted((a, b) => b - a))
   })
 
-  test('looks at the first forty words only', () => {
+  test('ignores words after the first forty', () => {
     expect(index.search(`${'zzzz '.repeat(39)} asylum`, 1)).toHaveLength(1)
     expect(index.search(`${'zzzz '.repeat(40)} asylum`, 1)).toEqual([])
   })

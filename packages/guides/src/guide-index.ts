@@ -1,17 +1,17 @@
 import MiniSearch from 'minisearch'
-import { type Block, bodyBlocks, withoutAttorneySection } from './guide-body.ts'
+import { type Block, parseBlocks, withoutAttorneySection } from './guide-body.ts'
 import { anchorOf } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
-import { sentencesOf } from './reading-grade.ts'
-import { SYNONYM_WORDS, spellingOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+import { splitSentences } from './reading-grade.ts'
+import { SYNONYM_WORDS, createSpelling, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
 
 interface GuideHit {
   readonly slug: string
-  /** Higher is better; only to be compared with others of one search. */
+  /** Higher is better. Comparable only within one search. */
   readonly score: number
-  /** The part of the text that answers best, as plain text. */
+  /** The sentence with the most terms of the search, and what follows it, as plain text. */
   readonly snippet: string
-  /** The section that the snippet is of; none if it stands before the first heading. */
+  /** The section of the snippet; undefined before the first heading. */
   readonly section: MatchedSection | undefined
 }
 
@@ -22,21 +22,21 @@ interface MatchedSection {
 }
 
 export interface GuideIndex {
-  /** Guides with any of the words, best first. Only the first words of a long text count. */
+  /** Finds guides with any of the words, best first. Words after the first 40 are ignored. */
   search(text: string, limit: number): readonly GuideHit[]
 }
 
-/** How much a word counts by where it stands. */
+/** The weight of a word by the field in which it occurs. */
 const BOOST = { title: 3, summary: 2, headings: 2, audience: 1, body: 1.5, triggers: 0.3 }
-const MOST_WORDS = 40
+const MAX_WORDS = 40
 
 const FIELDS = Object.keys(BOOST) as (keyof typeof BOOST)[]
 
-/** An index of these guides in memory. It knows synonyms and forgives spelling. */
+/** Creates a search index of guides in memory, with synonyms and spelling correction. */
 export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
-  const texts = guides.map(textsOf)
+  const texts = guides.map(extractFields)
   const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => wordsOf(text[field])))
-  const spelling = spellingOf([...vocabulary, ...SYNONYM_WORDS])
+  const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
   const index = new MiniSearch({
     idField: 'slug',
     fields: FIELDS,
@@ -50,10 +50,10 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
       ...Object.fromEntries(FIELDS.map((field) => [field, termsOf(wordsOf(text[field])).join(' ')])),
     })),
   )
-  const snippets = new Map(texts.map(({ slug, blocks }) => [slug, snippetsOf(blocks)]))
+  const snippets = new Map(texts.map(({ slug, blocks }) => [slug, snippetFinder(blocks)]))
   return {
     search(text, limit) {
-      const words = wordsOf(text).slice(0, MOST_WORDS).map(spelling.correct)
+      const words = wordsOf(text).slice(0, MAX_WORDS).map(spelling.correct)
       const terms = termsOfQuestion(words)
       if (terms.length === 0) return []
       const hits = index.search(terms.join(' ')).slice(0, limit)
@@ -65,26 +65,26 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   }
 }
 
-function textsOf(guide: PackagedGuide) {
-  const blocks = bodyBlocks(withoutAttorneySection(guide.body))
-  const joined = (chosen: readonly Block[]) => chosen.map(({ text }) => text).join('\n')
+function extractFields(guide: PackagedGuide) {
+  const blocks = parseBlocks(withoutAttorneySection(guide.body))
+  const join = (selected: readonly Block[]) => selected.map(({ text }) => text).join('\n')
   return {
     slug: guide.slug,
     title: guide.title,
     summary: guide.summary,
     audience: guide.audience,
-    headings: joined(blocks.filter(({ kind }) => kind === 'heading')),
-    body: joined(blocks.filter(({ kind }) => kind !== 'heading')),
+    headings: join(blocks.filter(({ kind }) => kind === 'heading')),
+    body: join(blocks.filter(({ kind }) => kind !== 'heading')),
     triggers: guide.talkToAnAttorneyWhen.join('\n'),
     blocks: blocks.filter(({ kind }) => kind !== 'heading'),
   }
 }
 
-const LONGEST = 240
+const MAX_SNIPPET_LENGTH = 240
 
 interface Sentence {
   readonly terms: ReadonlySet<string>
-  /** It, and what follows it in its paragraph while there is room; plain text. */
+  /** The sentence and those that follow in its paragraph, up to 240 characters, as plain text. */
   readonly text: string
   /** The level-2 heading above it. */
   readonly heading: string | undefined
@@ -94,11 +94,11 @@ type Snippet = Pick<GuideHit, 'snippet' | 'section'>
 
 const NO_SNIPPET: Snippet = { snippet: '', section: undefined }
 
-/** Chooses from a text the sentence that holds the most of the terms it is given, the first of equals. */
-function snippetsOf(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
+/** Returns a function that finds the sentence with the most of the given terms; of equal ones, the first. */
+function snippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => Snippet {
   let sentences: readonly Sentence[] | undefined
   return (terms) => {
-    sentences ??= blocks.flatMap(sentencesIn)
+    sentences ??= blocks.flatMap(indexSentences)
     let best: { sentence: Sentence | undefined; found: number } = { sentence: undefined, found: -1 }
     for (const sentence of sentences) {
       const found = terms.filter((term) => sentence.terms.has(term)).length
@@ -113,20 +113,20 @@ function snippetsOf(blocks: readonly Block[]): (terms: readonly string[]) => Sni
   }
 }
 
-function sentencesIn({ text, section }: Block): Sentence[] {
-  const sentences = sentencesOf(text)
+function indexSentences({ text, section }: Block): Sentence[] {
+  const sentences = splitSentences(text)
   return sentences.map((sentence, at) => ({
     terms: new Set(termsOf(wordsOf(sentence))),
-    text: shortened(sentences.slice(at)),
+    text: limitLength(sentences.slice(at)),
     heading: section,
   }))
 }
 
-function shortened([first = '', ...others]: readonly string[]): string {
+function limitLength([first = '', ...others]: readonly string[]): string {
   let text = first
   for (const next of others) {
-    if (text.length + next.length + 1 > LONGEST) break
+    if (text.length + next.length + 1 > MAX_SNIPPET_LENGTH) break
     text += ` ${next}`
   }
-  return text.length <= LONGEST ? text : `${text.slice(0, text.lastIndexOf(' ', LONGEST - 2))} …`
+  return text.length <= MAX_SNIPPET_LENGTH ? text : `${text.slice(0, text.lastIndexOf(' ', MAX_SNIPPET_LENGTH - 2))} …`
 }

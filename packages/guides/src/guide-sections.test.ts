@@ -11,11 +11,11 @@ describe('sections of a guide', () => {
     ['What changes often: check here', 'what-changes-often-check-here'],
     ['If your green card case is open (Form I-485)', 'if-your-green-card-case-is-open-form-i-485'],
     ['If it says "delivered", but no card came', 'if-it-says-delivered-but-no-card-came'],
-  ])('%s has the anchor that GitHub gives it', (heading, anchor) => {
+  ])('gives %s the anchor that GitHub gives it', (heading, anchor) => {
     expect(anchorOf(heading)).toBe(anchor)
   })
 
-  test('text before the first heading is the introduction, headings that repeat are numbered', () => {
+  test('makes the text before the first heading the introduction, and numbers repeated headings', () => {
     const body =
       'First. [^a]\n\n## Steps\n\n1. See [the **form**](https://www.uscis.gov/i-90). [^a]\n\n## Steps\n\nLast.'
     expect(guideSections({ slug: 'a-guide', title: 'A guide', body })).toEqual([
@@ -46,7 +46,7 @@ describe('sections of a guide', () => {
     ])
   })
 
-  test('the section that sends people to an attorney is none', () => {
+  test('omits the section that refers people to an attorney', () => {
     const headings = loadGuides().flatMap((guide) => guideSections(guide).map(({ heading }) => heading))
     expect(headings).not.toContain(ATTORNEY_HEADING)
   })
@@ -56,18 +56,18 @@ describe('asks', () => {
   const asks = new Map(loadSectionAsks().map((file) => [file.guide, file]))
 
   test.each(loadGuides().map((guide) => [guide.slug, guide] as const))(
-    '%s has asks for each section, and for no other',
+    'exist in %s for each section, and for no other',
     (slug, guide) => {
       const keys = guideSections(guide).map(({ key }) => key)
       expect(Object.keys(asks.get(slug)?.sections ?? {}).toSorted()).toEqual(keys.toSorted())
     },
   )
 
-  test('each file belongs to a guide', () => {
+  test('exist in one file for each guide', () => {
     expect([...asks.keys()]).toEqual(loadGuides().map(({ slug }) => slug))
   })
 
-  test('no ask is given twice', () => {
+  test('are all different', () => {
     const all = [...asks.values()].flatMap((file) =>
       Object.values(file.sections).flatMap((section) => [...section.asks, ...section.near]),
     )

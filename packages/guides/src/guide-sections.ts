@@ -1,7 +1,7 @@
-import { ATTORNEY_HEADING, bodyBlocks, SOURCE_MARKER } from './guide-body.ts'
+import { ATTORNEY_HEADING, parseBlocks, SOURCE_MARKER } from './guide-body.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 
-/** What stands before the first level-2 heading is the section of this key. It has no anchor: its address is the guide's. */
+/** The key of the section before the first level-2 heading. It has no anchor: its address is that of the guide. */
 export const INTRO = 'intro'
 
 /** A part of a guide between two level-2 headings. */
@@ -9,17 +9,17 @@ export interface GuideSection {
   readonly guide: string
   /** The anchor of its heading on the guide's page, or `intro`. */
   readonly key: string
-  /** `slug#anchor`; of the introduction, the slug alone. */
+  /** `slug#anchor`; for the introduction, the slug alone. */
   readonly id: string
-  /** Its heading; of the introduction, the guide's title. */
+  /** Its heading; for the introduction, the title of the guide. */
   readonly heading: string
-  /** Without the heading; paragraphs end in source markers `[^id]`. */
+  /** Without the heading. Paragraphs end in source markers `[^id]`. */
   readonly markdown: string
-  /** Without the heading, markers, links' addresses and emphasis; one block a line. */
+  /** Without heading, markers, addresses of links and emphasis. One block per line. */
   readonly text: string
 }
 
-/** The anchor of a heading as GitHub makes it: lower case, no punctuation, hyphens for spaces. */
+/** Returns the anchor that GitHub gives a heading: lower case, no punctuation, hyphens for spaces. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()
@@ -27,26 +27,26 @@ export const anchorOf = (heading: string): string =>
     .trim()
     .replace(/\s/g, '-')
 
-/** The sections of a guide in its order, without the closing one that sends people to an attorney. */
+/** Splits a guide into its sections, in order, without the last one, which refers people to an attorney. */
 export function guideSections(
   guide: Pick<PackagedGuide, 'slug' | 'title' | 'body'>,
 ): readonly GuideSection[] {
   const [intro = '', ...rest] = guide.body.split(/^## +/m)
-  const taken = new Map<string, number>()
+  const anchorCounts = new Map<string, number>()
   const sections = rest.map((part) => {
     const end = part.indexOf('\n')
     const heading = part.slice(0, end === -1 ? undefined : end).trim()
     const anchor = anchorOf(heading)
-    const before = taken.get(anchor) ?? 0
-    taken.set(anchor, before + 1)
+    const before = anchorCounts.get(anchor) ?? 0
+    anchorCounts.set(anchor, before + 1)
     const key = before === 0 ? anchor : `${anchor}-${before}`
-    return section(guide.slug, key, heading, end === -1 ? '' : part.slice(end))
+    return buildSection(guide.slug, key, heading, end === -1 ? '' : part.slice(end))
   })
-  const first = intro.trim() === '' ? [] : [section(guide.slug, INTRO, guide.title, intro)]
-  return [...first, ...sections.filter(({ heading }) => heading !== ATTORNEY_HEADING)]
+  const introduction = intro.trim() === '' ? [] : [buildSection(guide.slug, INTRO, guide.title, intro)]
+  return [...introduction, ...sections.filter(({ heading }) => heading !== ATTORNEY_HEADING)]
 }
 
-function section(guide: string, key: string, heading: string, part: string): GuideSection {
+function buildSection(guide: string, key: string, heading: string, part: string): GuideSection {
   const markdown = part.trim()
   return {
     guide,
@@ -54,13 +54,13 @@ function section(guide: string, key: string, heading: string, part: string): Gui
     id: key === INTRO ? guide : `${guide}#${key}`,
     heading,
     markdown,
-    text: bodyBlocks(markdown)
+    text: parseBlocks(markdown)
       .map(({ text }) => plainText(text))
       .join('\n'),
   }
 }
 
-/** A block without markers, links' addresses and emphasis. */
+/** Removes markers, addresses of links and emphasis from a block. */
 const plainText = (block: string): string =>
   block
     .replace(SOURCE_MARKER, '')

@@ -7,19 +7,19 @@ import { FrontMatter, type PackagedGuide } from './packaged-guide.ts'
 /** The folder of the guides' files. */
 export const CONTENT = new URL('../content/', import.meta.url)
 
-let packaged: readonly PackagedGuide[] | undefined
+let cached: readonly PackagedGuide[] | undefined
 
-/** The guides of this package, by slug; read once, since they do not change while a process runs. */
+/** Loads the guides of this package, sorted by slug. Reads the files once per process. */
 export function loadGuides(): readonly PackagedGuide[] {
-  packaged ??= readGuides(CONTENT)
-  return packaged
+  cached ??= readGuides(CONTENT)
+  return cached
 }
 
 /**
- * The guides of a folder, by slug.
+ * Reads the guides of a folder, sorted by slug.
  *
- * @param folder has `<slug>.md` files; its URL ends in a slash.
- * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
+ * @param folder has `<slug>.md` files; its URL ends in a slash
+ * @throws {Error} that lists every mistake of every file as `file: member: what is wrong`
  */
 export function readGuides(folder: URL): readonly PackagedGuide[] {
   const guides: PackagedGuide[] = []
@@ -38,9 +38,9 @@ export function readGuides(folder: URL): readonly PackagedGuide[] {
 const FILE = /^---\n(?<front>[\s\S]*?)\n---\n(?<body>[\s\S]*)$/
 
 /**
- * Reads one guide's file: YAML front matter between `---` lines, then Markdown.
+ * Parses the file of a guide: YAML front matter between `---` lines, then Markdown.
  *
- * @returns all mistakes at once, each as `member: what is wrong`.
+ * @returns the guide, or all mistakes, each as `member: what is wrong`
  */
 function parseGuide(text: string): Result<PackagedGuide, readonly string[]> {
   const { front, body } = FILE.exec(text)?.groups ?? {}

@@ -9,7 +9,7 @@ const sources = [
   { ...form!, id: 'older', checked: '2019-01-01' },
   { ...form!, id: 'new', checked: '2026-06-26' },
 ]
-const noted = (body: string) =>
+const addNotes = (body: string) =>
   noteFreshness(guideAsOf({ ...EXAMPLE_GUIDE, sources, body }, new Date('2026-06-30')), {
     stale: (support) => `(${support.map(({ checked }) => checked).join(', ') || 'never'})`,
     unchecked: 'Nobody checked these.',
@@ -29,9 +29,9 @@ test.for([
   ],
   ['a statement without a source', 'It is so.', 'It is so. (never)'],
   ['nothing, where one source is fresh', 'It is so. [^old] [^new]', 'It is so. [^old] [^new]'],
-] as const)('a note stands after %s', ([, body, expected]) => expect(noted(body)).toBe(expected))
+] as const)('adds a note after %s', ([, body, expected]) => expect(addNotes(body)).toBe(expected))
 
-test('links without a source get one note, after the last of their section', () => {
+test('adds one note for links without a source, after the last of their section', () => {
   const body = `Open [it](https://www.uscis.gov/i-90). [^new]
 
 ## What changes often: check here
@@ -44,5 +44,5 @@ End.
 ## When to talk to an attorney
 
 - You have [a hearing](/guides/example).`
-  expect(noted(body)).toBe(body.replace('5283.', '5283.\n\nNobody checked these.'))
+  expect(addNotes(body)).toBe(body.replace('5283.', '5283.\n\nNobody checked these.'))
 })

@@ -1,23 +1,23 @@
-import { bodyBlocks } from './guide-body.ts'
+import { parseBlocks } from './guide-body.ts'
 import type { DatedGuide } from './packaged-guide.ts'
-import { factBlocks, isUnchecked, sourceIdsIn } from './statements.ts'
+import { listFactBlocks, isUnchecked, findSourceIds } from './statements.ts'
 
-/** What is said in the text of a guide about what was checked, each as Markdown in one line. */
+/** The notes on freshness that are added to the text of a guide, each one line of Markdown. */
 export interface FreshnessNotes {
-  /** Said after a paragraph or list item that is stale. @param sources those that support it, all stale; perhaps none */
+  /** The note after a stale paragraph or list item. @param sources the sources that support it, all stale; may be empty */
   stale(sources: DatedGuide['sources']): string
-  /** Said once in each section where a link or phone number has no source. */
+  /** The note in each section with a link or phone number that has no source. */
   readonly unchecked: string
 }
 
-/** The body of a guide with a note wherever what it says is stale or was never checked. */
+/** Returns the body of a guide with a note after each block that is stale or was never checked. */
 export function noteFreshness(
   { body, sources }: Pick<DatedGuide, 'body' | 'sources'>,
   notes: FreshnessNotes,
 ): string {
   const lines = body.split('\n')
-  for (const { text, lastLine } of factBlocks(body)) {
-    const ids = sourceIdsIn(text)
+  for (const { text, lastLine } of listFactBlocks(body)) {
+    const ids = findSourceIds(text)
     const support = sources.filter(({ id }) => ids.includes(id))
     if (support.every(({ stale }) => stale)) lines[lastLine] += ` ${notes.stale(support)}`
   }
@@ -25,8 +25,8 @@ export function noteFreshness(
   return lines.join('\n')
 }
 
-/** By section, the line after which its links and phone numbers all have a source, or there are none. */
+/** Finds in each section the last line with a link or phone number that has no source. */
 function lastUncheckedLines(body: string): Iterable<number> {
-  const unchecked = bodyBlocks(body).filter(isUnchecked)
+  const unchecked = parseBlocks(body).filter(isUnchecked)
   return new Map(unchecked.map(({ section, lastLine }) => [section, lastLine])).values()
 }

@@ -4,26 +4,26 @@ import { loadGuides } from './load-guides.ts'
 
 const SOURCES = [{ id: 'a' }, { id: 'b' }, { id: 'c' }]
 
-test('markers become numbers in the order in which they are met, and the sources follow', () => {
+test('numbers markers and sources in the order of their first occurrence', () => {
   const numbered = withNumberedSources('One. [^b]\n\nTwo. [^a] [^b]', SOURCES)
   expect(numbered.body).toBe('One. [1]\n\nTwo. [2] [1]')
   expect(numbered.sources.map(({ id }) => id)).toEqual(['b', 'a', 'c'])
 })
 
-test('numbers side by side are kept apart, since [1][2] would be one link in Markdown', () => {
+test('separates adjacent numbers, since [1][2] would be one link in Markdown', () => {
   expect(withNumberedSources('One. [^a][^b]', SOURCES).body).toBe('One. [1] [2]')
 })
 
-test('a page writes them as it likes', () => {
+test('formats numbers with the function of a page', () => {
   const mark = (number: number, { id }: { id: string }) => `[${number}](#${id})`
   expect(withNumberedSources('One. [^b]', SOURCES, mark).body).toBe('One. [1](#b)')
 })
 
-test('a marker that names no source is refused', () => {
+test('rejects a marker that names no source', () => {
   expect(() => withNumberedSources('One. [^z]', SOURCES)).toThrow('"z"')
 })
 
-test('no marker is left in the guides of this package, and no source is lost', () => {
+test('leaves no marker in the guides of this package, and keeps every source', () => {
   for (const guide of loadGuides()) {
     const numbered = withNumberedSources(guide.body, guide.sources)
     expect(numbered.body).not.toContain('[^')

@@ -1,6 +1,6 @@
 /**
- * Hosts a guide may cite or link, compared exactly: a look-alike (`myuscis.com`, `www.uscis.gov.example.com`) is none of them.
- * Federal sites only; copies of official text that others keep are never cited.
+ * The hosts that a guide may cite or link: federal sites only, never a copy of official text on another site. They are
+ * compared exactly, so look-alikes (`myuscis.com`, `www.uscis.gov.example.com`) do not match.
  */
 const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'acis.eoir.justice.gov',
@@ -27,7 +27,7 @@ const OFFICIAL_HOSTS: ReadonlySet<string> = new Set([
   'www.uscis.gov',
 ])
 
-/** True for an https address on an official host, without a user name, password or port. */
+/** Tells whether an address is https on an official host, without user name, password or port. */
 export function isOfficial(address: string): boolean {
   const url = URL.parse(address)
   return (

@@ -1,9 +1,9 @@
 import { Guide, GuideHistoryLine, GuideSource, type SourceKind } from '@plainpath/domain'
 import { z } from 'zod'
 import { isStale, LIMIT_DAYS, staleStatements } from './freshness.ts'
-import { statementsOf, uncheckedContacts } from './statements.ts'
+import { listStatements, findUncheckedContacts } from './statements.ts'
 
-/** A source with the short name by which paragraphs point at it: `[^uscis-n400]`. */
+/** A source with the id by which paragraphs cite it: `[^uscis-n400]`. */
 const PackagedSource = z.strictObject({
   id: z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens'),
   ...GuideSource.pick({ title: true, url: true, agency: true, kind: true, checked: true, checkedBy: true })
@@ -12,7 +12,7 @@ const PackagedSource = z.strictObject({
 
 const { slug, title, summary, updated, reviewed, version, language, talkToAnAttorneyWhen } = Guide.shape
 
-/** The YAML at the head of a guide's file. */
+/** The YAML at the beginning of a guide's file. */
 export const FrontMatter = z
   .strictObject({
     slug,
@@ -24,7 +24,7 @@ export const FrontMatter = z
     version,
     updated,
     reviewed,
-    /** The attorney who read this version; goes with `reviewed`. */
+    /** The attorney who read this version. Set together with `reviewed`. */
     reviewedBy: z.string().min(1).nullable().default(null),
     talkToAnAttorneyWhen,
     sources: z.array(PackagedSource).min(1),
@@ -42,21 +42,21 @@ export const FrontMatter = z
     }
   })
 
-/** A guide as it is kept once it was published: the file's front matter, its body and the disclaimer of that day. */
+/** A published guide as it is stored: the front matter and body of its file, and the disclaimer at the time. */
 export const KeptGuide = z.preprocess(
-  fromEarlierRelease,
+  convertEarlierGuide,
   FrontMatter.safeExtend({ body: z.string().min(1), disclaimer: z.string().min(1) }),
 )
 
 /**
- * Guides that release 0.1.0 published have one limit of age for all sources, `maxAgeDays`, and no kinds. The limit goes; the
- * host of a source says whether it is law, and whatever else it is counts as a page of an agency.
+ * Converts a guide that release 0.1.0 published. It has one limit of age for all sources, `maxAgeDays`, and no kinds. The limit
+ * is dropped. The kind follows from the host of a source: statute, regulation, or else a page of an agency.
  */
-function fromEarlierRelease(kept: unknown): unknown {
-  const { success, data } = EarlierGuide.safeParse(kept)
-  if (!success) return kept
+function convertEarlierGuide(stored: unknown): unknown {
+  const { success, data } = EarlierGuide.safeParse(stored)
+  if (!success) return stored
   const { maxAgeDays: _, ...guide } = data
-  return { ...guide, sources: data.sources.map((source) => ({ kind: kindByHost(source.url), ...source })) }
+  return { ...guide, sources: data.sources.map((source) => ({ kind: classifyHost(source.url), ...source })) }
 }
 
 const EarlierGuide = z.looseObject({
@@ -64,16 +64,16 @@ const EarlierGuide = z.looseObject({
   sources: z.array(z.looseObject({ url: z.url() })),
 })
 
-const LAW: Readonly<Record<string, SourceKind>> = {
+const KIND_OF_LAW_HOST: Readonly<Record<string, SourceKind>> = {
   'uscode.house.gov': 'statute',
   'www.ecfr.gov': 'regulation',
 }
 
-const kindByHost = (url: string): SourceKind => LAW[new URL(url).host] ?? 'agency-page'
+const classifyHost = (url: string): SourceKind => KIND_OF_LAW_HOST[new URL(url).host] ?? 'agency-page'
 
 /**
- * A guide as its file tells it: no clock has judged yet what is stale (`guideAsOf` does).
- * The body's paragraphs end in markers `[^id]`; `withNumberedSources` turns them into numbers.
+ * A guide as its file has it, without what depends on the current day; `guideAsOf` adds that. Its paragraphs end in markers
+ * `[^id]`, which `withNumberedSources` replaces by numbers.
  */
 export type PackagedGuide = Readonly<z.infer<typeof KeptGuide>>
 
@@ -85,7 +85,7 @@ export type DatedGuide = Omit<PackagedGuide, 'sources'> &
     readonly sources: readonly DatedSource[]
   }
 
-/** The guide as it is to be served at `now`, with what is stale then. */
+/** Returns the guide as it is served at `now`, with the sources and statements that are stale then. */
 export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
   const stale = staleStatements(guide, now).length
   return {
@@ -96,8 +96,8 @@ export function guideAsOf(guide: PackagedGuide, now: Date): DatedGuide {
       stale: isStale(source, now),
     })),
     stale: stale > 0,
-    statements: statementsOf(guide.body).length,
+    statements: listStatements(guide.body).length,
     staleStatements: stale,
-    notChecked: [...uncheckedContacts(guide.body)],
+    notChecked: [...findUncheckedContacts(guide.body)],
   }
 }

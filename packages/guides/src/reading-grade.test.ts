@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadGuides } from './load-guides.ts'
-import { readingGrade, sentencesOf, syllablesOf } from './reading-grade.ts'
+import { readingGrade, splitSentences, countSyllables } from './reading-grade.ts'
 
 test.for([
   ['I', 1],
@@ -32,17 +32,17 @@ test.for([
   ['WS', 4],
   ["don't", 1],
   ['público', 3],
-] satisfies [string, number][])('%s has %i syllables', ([word, count]) => {
-  expect(syllablesOf(word)).toBe(count)
+] satisfies [string, number][])('counts the syllables of %s as %i', ([word, count]) => {
+  expect(countSyllables(word)).toBe(count)
 })
 
-test('the grade follows the published formula', () => {
+test('computes the grade by the published formula', () => {
   // 6 words, 6 syllables, 1 sentence; then 3 words, 14 syllables, 1 sentence
   expect(readingGrade('The cat sat on the mat.')).toBeCloseTo(0.39 * 6 + 11.8 * 1 - 15.59)
   expect(readingGrade('Naturalization immigration attorney.')).toBeCloseTo(0.39 * 3 + 11.8 * (13 / 3) - 15.59)
 })
 
-test('headings, markers, emphasis and addresses of links do not count', () => {
+test('ignores headings, markers, emphasis and addresses of links', () => {
   const grade = readingGrade('The cat sat on the mat.')
   expect(
     readingGrade(
@@ -51,17 +51,17 @@ test('headings, markers, emphasis and addresses of links do not count', () => {
   ).toBe(grade)
 })
 
-test('an item of a list ends a sentence', () => {
+test('ends a sentence at the end of a list item', () => {
   expect(readingGrade('- The cat sat\n- The dog ran')).toBeCloseTo(0.39 * 3 + 11.8 - 15.59)
-  expect(sentencesOf('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
+  expect(splitSentences('Is it so? "Yes." It is')).toEqual(['Is it so?', '"Yes."', 'It is'])
 })
 
-test('nothing to read has grade 0', () => {
+test('gives a body without sentences grade 0', () => {
   expect(readingGrade('## Only a heading')).toBe(0)
 })
 
 test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))(
-  '%s is written for grade 8 or below',
+  'grades %s 8 or below',
   ([, body]) => {
     expect(readingGrade(body)).toBeLessThanOrEqual(8)
   },

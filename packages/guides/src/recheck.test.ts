@@ -60,7 +60,7 @@ function folderWith(text: string) {
   return { folder: pathToFileURL(`${path}/`), read: () => readFileSync(join(path, 'a.md'), 'utf8') }
 }
 
-test('a reading writes the day, how it is known and the next version, and leaves every other line', () => {
+test('writes the day, how it is known and the next version, and changes no other line', () => {
   const { folder, read } = folderWith(FILE)
   const plan = planRecheck(readGuides(folder), [reading()], NOW)
   expect(plan).toMatchObject({ changes: [{ before: { checked: '2022-01-01' } }], left: [] })
@@ -85,10 +85,10 @@ test.for([
   ],
   ['a day that is yet to come', { newest_copy_date: '2026-11-21', how_dated: '' }, 'yet to come'],
   ['two days, of which one is not newer', { how_dated: 'published 2021-12-31' }, 'the copy of 2021-12-31'],
-  ['a copy that others keep', { url: 'https://usciss.us/i-90' }, 'no official address'],
-  ['an item that nobody looked for', { verdicts: reading().verdicts.slice(0, 1) }, 'Send the form.'],
+  ['a copy from an unofficial host', { url: 'https://usciss.us/i-90' }, 'no official address'],
+  ['an item without a verdict', { verdicts: reading().verdicts.slice(0, 1) }, 'Send the form.'],
   [
-    'a paragraph of which the copy carries only a part',
+    'a paragraph that the copy supports only in part',
     {
       verdicts: [
         ...reading().verdicts,
@@ -102,14 +102,14 @@ test.for([
     { verdicts: reading().verdicts.map((verdict) => ({ ...verdict, verdict: 'changed' })) },
     'not found in the copy: You have ten days.',
   ],
-] satisfies [string, Partial<Reading>, string][])('a source keeps its day for %s', ([, change, why]) => {
+] satisfies [string, Partial<Reading>, string][])('keeps the day of a source for %s', ([, change, why]) => {
   const { folder } = folderWith(FILE)
   const plan = planRecheck(readGuides(folder), [reading(change)], NOW)
   expect(plan.changes).toEqual([])
   expect(plan.left[0]?.why).toContain(why)
 })
 
-test('a file of readings is parsed as a whole, or every mistake is named', () => {
+test('parses a file of readings, or reports every mistake in it', () => {
   const line = JSON.stringify({ ...reading(), more: 'for people' })
   expect(parseReadings(`${line}\n\n${line}\n`)).toMatchObject({ ok: true, value: [reading(), reading()] })
   expect(parseReadings(`${line}\n{\n{"guide": "a"}`)).toMatchObject({

@@ -5,18 +5,18 @@ import { z } from 'zod'
 import { CONTENT } from './load-guides.ts'
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
-import { sentencesOf } from './reading-grade.ts'
-import { factBlocks, sourceIdsIn } from './statements.ts'
+import { splitSentences } from './reading-grade.ts'
+import { listFactBlocks, findSourceIds } from './statements.ts'
 
-/** What somebody found who read one source of one guide again. Members that are not named here are for people. */
+/** The result of reading one source of one guide again. Members that are not listed here are notes for people. */
 const Reading = z.object({
   guide: z.string(),
   source: z.string(),
   url: z.url(),
   newest_copy_date: z.iso.date(),
-  /** How the day of the copy is known. Every day that the copy gives stands here as `YYYY-MM-DD`. */
+  /** How the day of the copy is known, with every day that the copy gives as `YYYY-MM-DD`. */
   how_dated: z.string(),
-  /** The `checkedBy` of the source from now on. */
+  /** The new `checkedBy` of the source. */
   checked_by: z.string().min(1),
   verdicts: z.array(
     z.object({ sentence_starts: z.string().min(1), verdict: z.string(), quote: z.string().default('') }),
@@ -24,20 +24,20 @@ const Reading = z.object({
 })
 export type Reading = z.infer<typeof Reading>
 
-/** A line of a file of readings, or what is wrong with it. */
+/** Parses a file of readings, one JSON object per line. Returns the readings, or all mistakes with their lines. */
 export function parseReadings(jsonLines: string): Result<readonly Reading[], readonly string[]> {
   const readings: Reading[] = []
   const mistakes: string[] = []
   for (const [index, line] of jsonLines.split('\n').entries()) {
     if (line.trim() === '') continue
-    const parsed = Reading.safeParse(jsonOrUndefined(line))
+    const parsed = Reading.safeParse(parseJson(line))
     if (parsed.success) readings.push(parsed.data)
     else mistakes.push(`line ${index + 1}: ${z.prettifyError(parsed.error)}`)
   }
   return mistakes.length > 0 ? err(mistakes) : ok(readings)
 }
 
-function jsonOrUndefined(line: string): unknown {
+function parseJson(line: string): unknown {
   try {
     return JSON.parse(line)
   } catch {
@@ -45,25 +45,25 @@ function jsonOrUndefined(line: string): unknown {
   }
 }
 
-type Read = Pick<PackagedGuide['sources'][number], 'checked' | 'checkedBy' | 'url'>
+type SourceReading = Pick<PackagedGuide['sources'][number], 'checked' | 'checkedBy' | 'url'>
 
-/** What a reading does to one source of one guide. */
+/** The change of one source of one guide by a reading. */
 export interface RecheckedSource {
   readonly guide: string
   readonly source: string
-  readonly before: Read
-  readonly after: Read
+  readonly before: SourceReading
+  readonly after: SourceReading
 }
 
 export interface RecheckPlan {
   readonly changes: readonly RecheckedSource[]
-  /** Readings that change no day, each with the reason. */
+  /** Readings that change nothing, each with the reason. */
   readonly left: readonly { readonly guide: string; readonly source: string; readonly why: string }[]
 }
 
 /**
- * Decides which sources get a new day. A copy that gives several days counts from the earliest. A source keeps its day unless the
- * copy is newer and each paragraph and list item that cites it was found in that copy.
+ * Decides which sources get a new day. A copy that gives several days counts from the earliest. A source gets the day of the copy
+ * only if the copy is newer and supports each paragraph and list item that cites the source.
  */
 export function planRecheck(
   guides: readonly PackagedGuide[],
@@ -77,48 +77,48 @@ export function planRecheck(
     const before = guide?.sources.find(({ id }) => id === reading.source)
     const { source } = reading
     const after = { checked: earliestDay(reading), checkedBy: reading.checked_by, url: reading.url }
-    const why = guide && before ? whyLeft(guide, before, reading, now) : 'no such source'
+    const why = guide && before ? findReasonToKeep(guide, before, reading, now) : 'no such source'
     if (why !== undefined || !before) left.push({ guide: reading.guide, source, why: why ?? '' })
-    else changes.push({ guide: reading.guide, source, before: readOf(before), after })
+    else changes.push({ guide: reading.guide, source, before: pickReadMembers(before), after })
   }
   return { changes, left }
 }
 
-const readOf = ({ checked, checkedBy, url }: Read): Read => ({ checked, checkedBy, url })
+const pickReadMembers = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({ checked, checkedBy, url })
 
 const earliestDay = ({ newest_copy_date, how_dated }: Reading): string =>
   [newest_copy_date, ...(how_dated.match(/\b\d{4}-\d\d-\d\d\b/g) ?? [])].toSorted()[0] ?? newest_copy_date
 
-function whyLeft(guide: PackagedGuide, before: Read, reading: Reading, now: Date): string | undefined {
+function findReasonToKeep(guide: PackagedGuide, before: SourceReading, reading: Reading, now: Date): string | undefined {
   const day = earliestDay(reading)
   if (Date.parse(day) > now.getTime()) return `${day} is yet to come`
   if (day <= before.checked) return `the copy of ${day} is not newer than ${before.checked}`
   if (!isOfficial(reading.url)) return `${reading.url} is no official address`
-  const missing = factBlocks(guide.body)
-    .filter(({ text }) => sourceIdsIn(text).includes(reading.source))
-    .map(({ text }) => sentencesOf(text).join(' '))
-    .find((text) => !isCarried(text, reading.verdicts))
+  const missing = listFactBlocks(guide.body)
+    .filter(({ text }) => findSourceIds(text).includes(reading.source))
+    .map(({ text }) => splitSentences(text).join(' '))
+    .find((text) => !isSupported(text, reading.verdicts))
   return missing === undefined ? undefined : `not found in the copy: ${missing.slice(0, 70)}`
 }
 
-/** True when somebody looked for it, and all that they looked for was there. */
-function isCarried(text: string, verdicts: Reading['verdicts']): boolean {
-  const own = verdicts.filter(({ sentence_starts }) => text.includes(sentence_starts))
-  return own.length > 0 && own.every(({ verdict }) => verdict === 'supported')
+/** Tells whether the text has verdicts, and all of them are `supported`. */
+function isSupported(text: string, verdicts: Reading['verdicts']): boolean {
+  const matching = verdicts.filter(({ sentence_starts }) => text.includes(sentence_starts))
+  return matching.length > 0 && matching.every(({ verdict }) => verdict === 'supported')
 }
 
-/** Writes days, `updated` and the next version into the files of the guides that a plan changes. @returns their slugs */
+/** Writes days, `updated` and the next version into the files of the guides that a plan changes. Returns their slugs. */
 export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT): readonly string[] {
   const slugs = [...new Set(changes.map(({ guide }) => guide))]
   for (const slug of slugs) {
     const file = new URL(`${slug}.md`, folder)
-    const own = changes.filter(({ guide }) => guide === slug)
-    const text = own.reduce(withRead, readFileSync(file, 'utf8'))
+    const matching = changes.filter(({ guide }) => guide === slug)
+    const text = matching.reduce(replaceSource, readFileSync(file, 'utf8'))
     writeFileSync(
       file,
-      withNextVersion(
+      raiseVersion(
         text,
-        own
+        matching
           .map(({ after }) => after.checked)
           .toSorted()
           .at(-1) ?? '',
@@ -128,8 +128,8 @@ export function writeRecheck({ changes }: RecheckPlan, folder: URL = CONTENT): r
   return slugs
 }
 
-/** The file with the members of one source replaced; all other lines stay as they are. */
-function withRead(text: string, { source, after }: RecheckedSource): string {
+/** Replaces the members of one source in the text of a file. All other lines stay as they are. */
+function replaceSource(text: string, { source, after }: RecheckedSource): string {
   const lines = text.split('\n')
   const start = lines.indexOf(`  - id: ${source}`)
   const next = lines.findIndex((line, at) => at > start && !line.startsWith('    '))
@@ -145,7 +145,7 @@ function withRead(text: string, { source, after }: RecheckedSource): string {
 const yamlScalar = (text: string) =>
   /^\d{4}-\d\d-\d\d$/.test(text) ? text : stringify(text, { lineWidth: 0 }).trimEnd()
 
-const withNextVersion = (text: string, newest: string) =>
+const raiseVersion = (text: string, newest: string) =>
   text
     .replace(/^version: (\d+)$/m, (_, version: string) => `version: ${Number(version) + 1}`)
     .replace(/^updated: (.*)$/m, (_, updated: string) => `updated: ${updated > newest ? updated : newest}`)

@@ -1,6 +1,6 @@
 /**
- * Names for one thing each, the one that guides use first: what officials call it, what people call it, the number of
- * its form. Words of law and of everyday life alone. A comma parts names, a line that is not indented begins a thing.
+ * Groups of names for one thing: first the name that guides use, then what officials and people call it, and the number of its
+ * form. Only general words of law and everyday life. Commas separate names; a line without indentation begins a group.
  */
 const NAMES = `
 green card, permanent resident card, resident card, I-551, mica, lpr card, permanent residence,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editDistance, spellingOf, stemOf, termsOf, wordsOf } from './search-terms.ts'
+import { editDistance, createSpelling, stemOf, termsOf, wordsOf } from './search-terms.ts'
 
 describe('words', () => {
   test.for([
@@ -8,7 +8,7 @@ describe('words', () => {
     ['Fiancé(e)', ['fiance', 'e']],
     ['i 765', ['i765']],
     ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],
-  ] as const)('of %j', ([text, words]) => expect(wordsOf(text)).toEqual(words))
+  ] as const)('of %j are split', ([text, words]) => expect(wordsOf(text)).toEqual(words))
 })
 
 test.for([
@@ -19,11 +19,11 @@ test.for([
   ['translate', 'translation', 'translations'],
   ['citizen', 'citizens', 'citizenship'],
   ['company', 'companies'],
-])('%j share a stem', ([first, ...others]) => {
+])('gives %j one stem', ([first, ...others]) => {
   for (const other of others) expect(stemOf(other)).toBe(stemOf(first ?? ''))
 })
 
-test('names of one thing share a term, and stop words are none', () => {
+test('gives synonyms a common term, and drops stop words', () => {
   const [card, resident, form] = ['green card', 'permanent resident card', 'I-551'].map((name) =>
     termsOf(wordsOf(name)),
   )
@@ -34,7 +34,7 @@ test('names of one thing share a term, and stop words are none', () => {
 })
 
 describe('spelling', () => {
-  const { correct } = spellingOf(['green', 'green', 'greet', 'immigration', 'card', 'biometrics'])
+  const { correct } = createSpelling(['green', 'green', 'greet', 'immigration', 'card', 'biometrics'])
   test.for([
     ['grean', 'green'],
     ['gren', 'green'],
@@ -45,7 +45,7 @@ describe('spelling', () => {
     ['cad', 'cad'],
     ['i131', 'i131'],
     ['zebra', 'zebra'],
-  ] as const)('%s is taken for %s', ([word, right]) => expect(correct(word)).toBe(right))
+  ] as const)('corrects %s to %s', ([word, right]) => expect(correct(word)).toBe(right))
 
   test.for([
     ['', '', 0],
@@ -53,7 +53,7 @@ describe('spelling', () => {
     ['abc', 'abd', 1],
     ['abc', 'acb', 1],
     ['kitten', 'sitting', 3],
-  ] as const)('%j and %j are %i apart', ([a, b, distance]) => {
+  ] as const)('measures the distance of %j and %j as %i', ([a, b, distance]) => {
     expect(editDistance(a, b)).toBe(distance)
     expect(editDistance(b, a)).toBe(distance)
   })

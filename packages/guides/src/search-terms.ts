@@ -1,6 +1,6 @@
 import { SYNONYMS } from './search-synonyms.ts'
 
-/** Words that say nothing about what is looked for. */
+/** Words that are too frequent to identify a subject. */
 const STOP_WORDS = new Set(
   `a about after all also am an and any anybody are as at be because been before being but by can cant could did do does
   doesnt doing dont else for from get got had has have having he her here him his how i id if ill im in into is isnt it
@@ -12,7 +12,7 @@ const STOP_WORDS = new Set(
 
 const FORM_NUMBER = /\b([a-z]{1,4})-(\d{1,4}[a-z]?)\b/g
 
-/** Words in lower case, without accents and apostrophes; a form's number is one word: `i90`. */
+/** Splits a text into words: lower case, without accents and apostrophes. The number of a form is one word: `i90`. */
 export function wordsOf(text: string): string[] {
   const plain = text
     .normalize('NFKD')
@@ -23,14 +23,14 @@ export function wordsOf(text: string): string[] {
   return plain.match(/[\p{L}\p{N}]+/gu) ?? []
 }
 
-/** What words are looked up by: their stems without stop words, and a mark for each group of synonyms they hold. */
+/** Turns words into search terms: their stems without stop words, and a mark for each group of synonyms among them. */
 export function termsOf(words: readonly string[]): string[] {
   const stems = words.map(stemOf)
   const meaning = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
-  return [...meaning, ...groupsIn(stems)]
+  return [...meaning, ...findGroupMarks(stems)]
 }
 
-/** The same for a question: what it names by another name is looked up by the name that guides use, too. */
+/** Turns the words of a question into search terms, and adds for each synonym the name that guides use. */
 export function termsOfQuestion(words: readonly string[]): string[] {
   const terms = termsOf(words)
   const named = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
@@ -50,7 +50,7 @@ const ENDINGS: readonly [ending: RegExp, instead: string][] = [
   [/(?<=.{3})e$/, ''],
 ]
 
-/** A rough stem: forms of one word share it, and few other words do. */
+/** Returns a rough stem, which the forms of a word share and few other words have. */
 export function stemOf(word: string): string {
   if (/\d/.test(word)) return word
   return ENDINGS.reduce((stem, [ending, instead]) => stem.replace(ending, instead), word)
@@ -61,7 +61,7 @@ interface Phrase {
   readonly mark: string
 }
 
-/** People leave the letter of a form out: I-864 is also 864. Shorter numbers mean too much else. */
+/** Adds the number without its letter, since people write 864 for I-864. Shorter numbers have too many other meanings. */
 const withBareNumbers = (names: readonly string[]) =>
   names.flatMap((name) => [name, ...(/^[IN]-(\d{3}[A-Z]?)$/.exec(name)?.slice(1) ?? [])])
 
@@ -69,18 +69,18 @@ const PHRASES = new Map<string, Phrase[]>()
 for (const [group, names] of SYNONYMS.entries()) {
   for (const name of withBareNumbers(names)) {
     const stems = wordsOf(name).map(stemOf)
-    const known = PHRASES.get(stems[0] ?? '') ?? []
-    PHRASES.set(stems[0] ?? '', [...known, { stems, mark: `=${group}` }])
+    const phrases = PHRASES.get(stems[0] ?? '') ?? []
+    PHRASES.set(stems[0] ?? '', [...phrases, { stems, mark: `=${group}` }])
   }
 }
 
-/** The marks of the groups that are named, once for each place. */
-function groupsIn(stems: readonly string[]): string[] {
+/** Finds the marks of the synonym groups that are named, once for each position. */
+function findGroupMarks(stems: readonly string[]): string[] {
   return stems.flatMap((first, at) => {
-    const here = (PHRASES.get(first) ?? []).filter((phrase) =>
+    const matches = (PHRASES.get(first) ?? []).filter((phrase) =>
       phrase.stems.every((stem, offset) => stems[at + offset] === stem),
     )
-    return [...new Set(here.map(({ mark }) => mark))]
+    return [...new Set(matches.map(({ mark }) => mark))]
   })
 }
 
@@ -89,45 +89,45 @@ const MAIN_NAMES: ReadonlyMap<string, readonly string[]> = new Map(
   SYNONYMS.map(([first = ''], group) => [`=${group}`, wordsOf(first).map(stemOf)] as const),
 )
 
-/** The words that synonyms are made of, which are spelled right. */
+/** The words of all synonyms, for the vocabulary of spelling correction. */
 export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(wordsOf)
 
-/** Corrects words against a vocabulary. Short words and numbers are left alone: too many others are near them. */
+/** Corrects words against a vocabulary. Short words and numbers stay as they are: too many other words are similar. */
 interface Spelling {
   correct(word: string): string
 }
 
-const SHORTEST = 4
-const TWO_MISTAKES_FROM = 8
+const MIN_LENGTH = 4
+const TWO_MISTAKES_MIN_LENGTH = 8
 
-/** @param vocabulary words that are right, each as often as it is used: of equally near ones the more frequent wins */
-export function spellingOf(vocabulary: readonly string[]): Spelling {
+/** @param vocabulary correct words, each as often as it occurs: of two equally similar words the more frequent one wins */
+export function createSpelling(vocabulary: readonly string[]): Spelling {
   const counts = new Map<string, number>()
   for (const word of vocabulary) counts.set(word, (counts.get(word) ?? 0) + 1)
   const byFirstLetter = Map.groupBy(
-    [...counts.keys()].filter((word) => word.length >= SHORTEST),
+    [...counts.keys()].filter((word) => word.length >= MIN_LENGTH),
     ([letter]) => letter,
   )
   return {
     correct(word) {
-      if (counts.has(word) || word.length < SHORTEST || /\d/.test(word)) return word
-      const most = word.length >= TWO_MISTAKES_FROM ? 2 : 1
-      let best = { word, distance: most + 1, count: 0 }
-      // A word that begins with neither of the first two letters would be too much to look through.
+      if (counts.has(word) || word.length < MIN_LENGTH || /\d/.test(word)) return word
+      const maxDistance = word.length >= TWO_MISTAKES_MIN_LENGTH ? 2 : 1
+      let best = { word, distance: maxDistance + 1, count: 0 }
+      // Only words that begin with one of the first two letters are compared, which bounds the work.
       const candidates = [...new Set(word.slice(0, 2))].flatMap((letter) => byFirstLetter.get(letter) ?? [])
       for (const candidate of candidates) {
-        if (Math.abs(candidate.length - word.length) > most) continue
+        if (Math.abs(candidate.length - word.length) > maxDistance) continue
         const distance = editDistance(word, candidate)
         const count = counts.get(candidate) ?? 0
         const nearer = distance < best.distance || (distance === best.distance && count > best.count)
-        if (distance <= most && nearer) best = { word: candidate, distance, count }
+        if (distance <= maxDistance && nearer) best = { word: candidate, distance, count }
       }
       return best.word
     },
   }
 }
 
-/** Letters added, left out, changed, or swapped with the next (optimal string alignment). */
+/** Counts the letters added, omitted, changed, or swapped with the next one (optimal string alignment distance). */
 export function editDistance(a: string, b: string): number {
   let [before, last]: [number[], number[]] = [[], Array.from({ length: b.length + 1 }, (_, index) => index)]
   for (let i = 1; i <= a.length; i += 1) {

@@ -3,7 +3,7 @@ import { GuideSlug } from '@plainpath/domain'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
-/** What a question wants to know. A section names those that it answers. */
+/** The kinds of information that a question requests. A section lists those that it gives. */
 export const QUESTION_TYPES = [
   'amount',
   'contact',
@@ -31,7 +31,7 @@ const SectionAsks = z
     types: z.array(z.enum(QUESTION_TYPES)).min(1),
     /** Questions that the section answers, in people's words. They are indexed and never shown. */
     asks: z.array(Phrase).max(12),
-    /** Questions on its subject that it does not answer: they find the section, and the answer says so. */
+    /** Questions on its subject that it does not answer. They find the section, and the answer says that it does not answer. */
     near: z.array(Phrase).default([]),
   })
   .refine(({ asks, near }) => asks.length + near.length >= 3, 'must have three asks or more')
@@ -42,25 +42,25 @@ const GuideAsks = z.strictObject({
   names: z.array(Phrase).min(1),
   /** The triggers that would change the answer, the likeliest first. */
   check: z.array(z.string()).min(1).max(6),
-  /** Subjects that another guide answers, though their words are near. */
+  /** Similar subjects that another guide covers. */
   notFor: z.array(Phrase).default([]),
-  /** By the anchor of the section's heading, or `intro`. */
+  /** By the anchor of the section's heading; `intro` for the introduction. */
   sections: z.record(z.string(), SectionAsks),
 })
 export type GuideAsks = Readonly<z.infer<typeof GuideAsks>>
 
 const FOLDER = new URL('../sections/', import.meta.url)
 
-let read: readonly GuideAsks[] | undefined
+let cached: readonly GuideAsks[] | undefined
 
 /**
- * The files of `sections/`, by slug; read once.
+ * Loads the files of `sections/`, sorted by slug. Reads them once per process.
  *
- * @throws Error that lists every mistake of every file as `file: member: what is wrong`.
+ * @throws {Error} that lists every mistake of every file as `file: member: what is wrong`
  */
 export function loadSectionAsks(): readonly GuideAsks[] {
-  read ??= readSectionAsks(FOLDER)
-  return read
+  cached ??= readSectionAsks(FOLDER)
+  return cached
 }
 
 function readSectionAsks(folder: URL): readonly GuideAsks[] {

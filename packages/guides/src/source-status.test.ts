@@ -15,14 +15,14 @@ const guides = [
 ]
 const at = (day: string) => freshnessStatus(guides, new Date(day))
 
-test('guides come with what their stale statements rest on', () => {
+test('lists guides with the stale sources of their stale statements', () => {
   expect(at('2026-06-30').guides).toEqual([
     { slug: 'one', statements: 3, staleStatements: 2, why: ['phone (2026-01-01)', 'no source'] },
     { slug: 'two', statements: 1, staleStatements: 0, why: [] },
   ])
 })
 
-test('sources come oldest first, each once for all guides that read it on one day', () => {
+test('lists sources oldest first, once for all guides with the same day of reading', () => {
   const { sources } = at('2026-06-30')
   expect(
     sources.map(({ checked, guides: slugs, owner, freshUntil }) => [checked, slugs, owner, freshUntil]),
@@ -37,11 +37,11 @@ test.for([
   ['2026-03-12T00:00:00.001Z', 'due'],
   ['2026-04-11T00:00:00Z', 'due'],
   ['2026-04-11T00:00:00.001Z', 'stale'],
-] as const)('at %s a source that counts until April 11 is %s', ([day, state]) => {
+] as const)('rates, at %s, a source that is fresh until April 11 as %s', ([day, state]) => {
   expect(at(day).sources[0]?.state).toBe(state)
 })
 
-test('the text has what is to be read, by agency and kind, then guides and sources', () => {
+test('describes what must be read again, by agency and kind, then guides and sources', () => {
   const text = describeStatus(at('2026-06-30'))
   expect(text).toMatch(/^2 of 4 statements are stale, in 1 of 2 guides\.\n/)
   expect(text).toMatch(/^1 {6}0 {4}1 {3}contact {2}support desk {2}GSA$/m)

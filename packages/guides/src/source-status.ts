@@ -1,13 +1,13 @@
 import type { SourceKind } from '@plainpath/domain'
-import { freshUntil, LIMIT_DAYS, staleStatements } from './freshness.ts'
+import { getFreshUntil, LIMIT_DAYS, staleStatements } from './freshness.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
-import { statementsOf } from './statements.ts'
+import { listStatements } from './statements.ts'
 
-/** A source that is due within so many days is to be read now. */
+/** A source that becomes stale within these days is due to be read again. */
 const DUE_DAYS = 30
 const DAY_MS = 86_400_000
 
-/** Who reads sources of a kind again: roles, of which docs/decisions/0030-freshness-is-judged-by-statement.md says what they do. */
+/** The roles that read sources again, by kind. Decision 30 describes them. */
 const OWNERS = {
   statute: 'legal editor',
   regulation: 'legal editor',
@@ -18,7 +18,7 @@ const OWNERS = {
 
 type SourceState = 'stale' | 'due' | 'fresh'
 
-/** A page or rule as it was read on one day, in whichever guides. Days are `YYYY-MM-DD`. */
+/** A source as it was read on one day, for all guides that cite it. Days are `YYYY-MM-DD`. */
 interface SourceStatus {
   readonly title: string
   readonly url: string
@@ -27,7 +27,7 @@ interface SourceStatus {
   readonly owner: string
   readonly checked: string
   readonly limitDays: number
-  /** The last day on which it is not stale. */
+  /** The last day on which it is fresh. */
   readonly freshUntil: string
   readonly state: SourceState
   readonly guides: readonly string[]
@@ -37,7 +37,7 @@ interface GuideStatus {
   readonly slug: string
   readonly statements: number
   readonly staleStatements: number
-  /** The stale sources that its stale statements rest on, `id (day)`; `no source` where one has none. */
+  /** The stale sources of its stale statements as `id (day)`, and `no source` if a statement has none. */
   readonly why: readonly string[]
 }
 
@@ -47,56 +47,56 @@ export interface FreshnessStatus {
   readonly sources: readonly SourceStatus[]
 }
 
-type Judged = Pick<PackagedGuide, 'slug' | 'body'> & {
+type RatedGuide = Pick<PackagedGuide, 'slug' | 'body'> & {
   readonly sources: readonly Pick<
     PackagedGuide['sources'][number],
     'id' | 'title' | 'url' | 'agency' | 'kind' | 'checked'
   >[]
 }
 
-/** What is stale or due at `now`: by guide, and by source. */
-export function freshnessStatus(guides: readonly Judged[], now: Date): FreshnessStatus {
+/** Reports what is stale or due at `now`, by guide and by source. */
+export function freshnessStatus(guides: readonly RatedGuide[], now: Date): FreshnessStatus {
   return { guides: guides.map((guide) => guideStatus(guide, now)), sources: sourceStatuses(guides, now) }
 }
 
-function guideStatus(guide: Judged, now: Date): GuideStatus {
+function guideStatus(guide: RatedGuide, now: Date): GuideStatus {
   const stale = staleStatements(guide, now)
   const reasons = guide.sources.filter(({ id }) => stale.some(({ sources }) => sources.includes(id)))
   const unsupported = stale.some(({ sources }) => sources.length === 0)
   return {
     slug: guide.slug,
-    statements: statementsOf(guide.body).length,
+    statements: listStatements(guide.body).length,
     staleStatements: stale.length,
     why: [...reasons.map(({ id, checked }) => `${id} (${checked})`), ...(unsupported ? ['no source'] : [])],
   }
 }
 
-function sourceStatuses(guides: readonly Judged[], now: Date): SourceStatus[] {
-  const read = guides.flatMap((guide) => guide.sources.map((source) => ({ ...source, slug: guide.slug })))
-  const byReading = Map.groupBy(read, ({ url, kind, checked }) => [checked, kind, url].join(' '))
+function sourceStatuses(guides: readonly RatedGuide[], now: Date): SourceStatus[] {
+  const readings = guides.flatMap((guide) => guide.sources.map((source) => ({ ...source, slug: guide.slug })))
+  const byReading = Map.groupBy(readings, ({ url, kind, checked }) => [checked, kind, url].join(' '))
   return [...byReading.values()]
     .flatMap(([first, ...others]) => {
       if (!first) return []
       const { title, url, agency, kind, checked } = first
-      const until = freshUntil(first)
+      const until = getFreshUntil(first)
       return {
         ...{ title, url, agency, kind, checked },
         owner: OWNERS[kind],
         limitDays: LIMIT_DAYS[kind],
         freshUntil: new Date(until).toISOString().slice(0, 10),
-        state: stateOf(until, now),
+        state: classify(until, now),
         guides: [...new Set([first, ...others].map(({ slug }) => slug))],
       }
     })
     .toSorted((a, b) => (a.checked === b.checked ? (a.url < b.url ? -1 : 1) : a.checked < b.checked ? -1 : 1))
 }
 
-function stateOf(until: number, now: Date): SourceState {
+function classify(until: number, now: Date): SourceState {
   if (now.getTime() > until) return 'stale'
   return now.getTime() > until - DUE_DAYS * DAY_MS ? 'due' : 'fresh'
 }
 
-/** The status as text: what is due by agency and kind, every guide, every source by age. */
+/** Formats the status as text: what is due by agency and kind, every guide, every source by age. */
 export function describeStatus({ guides, sources }: FreshnessStatus): string {
   const stale = guides.filter(({ staleStatements: count }) => count > 0)
   const statements = sum(guides.map((guide) => guide.statements))
@@ -105,16 +105,16 @@ export function describeStatus({ guides, sources }: FreshnessStatus): string {
     `${count} of ${statements} statements are stale, in ${stale.length} of ${guides.length} guides.`,
     '',
     'TO READ AGAIN, by agency and kind',
-    ...columns(['stale', 'due', 'of', 'kind', 'owner', 'agency'], toRead(sources)),
+    ...formatTable(['stale', 'due', 'of', 'kind', 'owner', 'agency'], listDueGroups(sources)),
     '',
     'GUIDES',
-    ...columns(
+    ...formatTable(
       ['guide', 'statements', 'stale', 'why'],
       guides.map(({ slug, statements: all, staleStatements: old, why }) => [slug, all, old, why.join(', ')]),
     ),
     '',
     'SOURCES, oldest reading first',
-    ...columns(
+    ...formatTable(
       ['checked', 'fresh until', 'state', 'kind', 'owner', 'address', 'guides'],
       sources.map((each) => [
         ...[each.checked, each.freshUntil, each.state, each.kind, each.owner, each.url],
@@ -124,7 +124,7 @@ export function describeStatus({ guides, sources }: FreshnessStatus): string {
   ].join('\n')
 }
 
-function toRead(sources: readonly SourceStatus[]): Cell[][] {
+function listDueGroups(sources: readonly SourceStatus[]): Cell[][] {
   const groups = Map.groupBy(sources, ({ agency, kind }) => `${agency}\n${kind}`)
   return [...groups.values()]
     .flatMap((group) => {
@@ -141,8 +141,8 @@ function toRead(sources: readonly SourceStatus[]): Cell[][] {
 
 type Cell = string | number
 
-/** Rows under their names, each column as wide as its widest cell. */
-function columns(names: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
+/** Formats rows under their names, each column as wide as its widest cell. */
+function formatTable(names: readonly string[], rows: readonly (readonly Cell[])[]): string[] {
   const table = [names, ...rows]
   const widths = names.map((_, at) => Math.max(...table.map((row) => String(row[at]).length)))
   return table.map((row) =>

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { z } from 'zod'
-import { bodyBlocks } from '../src/guide-body.ts'
+import { parseBlocks } from '../src/guide-body.ts'
 import type { PackagedGuide } from '../src/packaged-guide.ts'
-import { sentencesOf } from '../src/reading-grade.ts'
-import { sourceIdsIn } from '../src/statements.ts'
+import { splitSentences } from '../src/reading-grade.ts'
+import { findSourceIds } from '../src/statements.ts'
 
 /** What a sentence of a guide rests on, word for word. */
 const Evidence = z.strictObject({
@@ -75,11 +75,11 @@ export function checkEvidence(
 }
 
 function mistakesIn({ sentence, source: id, quote, date }: Evidence, guide: PackagedGuide): string[] {
-  const blocks = bodyBlocks(guide.body).filter(({ text }) => states(text, sentence))
+  const blocks = parseBlocks(guide.body).filter(({ text }) => states(text, sentence))
   const source = guide.sources.find((each) => each.id === id)
   const words = quote.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
   if (blocks.length === 0) return ['the guide does not say this']
-  if (!source || !blocks.some(({ text }) => sourceIdsIn(text).includes(id))) return [`it does not cite ${id}`]
+  if (!source || !blocks.some(({ text }) => findSourceIds(text).includes(id))) return [`it does not cite ${id}`]
   return [
     ...(words > MOST_WORDS ? [`the quote has ${words} words, at most ${MOST_WORDS}`] : []),
     ...(date < source.checked
@@ -90,8 +90,8 @@ function mistakesIn({ sentence, source: id, quote, date }: Evidence, guide: Pack
 
 /** True for a whole sentence of the block, or several that follow each other. */
 function states(block: string, sentence: string): boolean {
-  const sentences = sentencesOf(block)
-  const wanted = sentencesOf(sentence)
+  const sentences = splitSentences(block)
+  const wanted = splitSentences(sentence)
   return sentences.some((_, at) => wanted.every((each, offset) => sentences[at + offset] === each))
 }
 
