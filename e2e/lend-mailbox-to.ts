@@ -1,6 +1,6 @@
 import type { MailServer } from '@plainpath/mail/testing'
 import { JWT_BEARER_GRANT } from '@plainpath/metadata'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Answer, basic, form, json, type Sender } from './send.ts'
 
 export interface AgentCredentials {
@@ -52,7 +52,7 @@ export async function beginClaim(
   const answer = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
   const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(answer, 202)
   const its = () => mail.received.find(({ to, text }) => to.includes(given.email) && text.includes(phrase))
-  if (!(await until(() => its() !== undefined, MAILED_MS)))
+  if (!(await waitUntil(() => its() !== undefined, MAILED_MS)))
     throw new Error('the mail of the claim never came')
   return { phrase, attemptId, link: linkIn(its()?.text ?? '', 'attempt') }
 }

@@ -7,7 +7,7 @@ import { initKeys } from '@plainpath/auth/key-operations'
 import { MIGRATIONS as AUTH_MIGRATIONS, openStores } from '@plainpath/auth/stores'
 import { createLog } from '@plainpath/http'
 import { openDataDirectory } from '@plainpath/local/data-directory'
-import { localSecrets } from '@plainpath/local/secrets'
+import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
@@ -38,7 +38,7 @@ export async function openSystemEnvironment(
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-e2e-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const secrets = await localSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
+  const secrets = await ensureLocalSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
   const auth = opening.use(await openTestDatabase({ folder: AUTH_MIGRATIONS, name: 'auth' }))
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
   // Limits as they are in production count in memory: a shared Redis would remember what earlier runs took.

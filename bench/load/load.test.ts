@@ -48,7 +48,7 @@ describe('the open loop', () => {
     await using target = await serve((_request, response) => {
       asked += 1
       // The whole process stands still, as a server does that computes.
-      if (asked === 50) for (const until = performance.now() + STOP_MS; performance.now() < until; );
+      if (asked === 50) for (const deadline = performance.now() + STOP_MS; performance.now() < deadline; );
       response.end('fine')
     })
     const { latency, errors, answered } = await arrive(target, { rate: 500, seconds: 1 })

@@ -40,7 +40,7 @@ export async function startMeasuredApp(
     env: { ...stores.env, ...(auth && { RESOURCE_AUTH_URL: `http://127.0.0.1:${auth.internalPort}` }) },
     folder,
     nodeOptions: [...options.nodeOptions, ...profile],
-    under: ON_SERVER_CORE,
+    wrapper: ON_SERVER_CORE,
   })
   return {
     pid: started.child.pid ?? 0,

@@ -4,7 +4,7 @@ import path from 'node:path'
 // oxlint-disable-next-line no-restricted-imports -- a client sends at a pace
 import { setTimeout as sleep } from 'node:timers/promises'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { metric } from '../faults/operations-listener.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
@@ -195,7 +195,7 @@ async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promi
   const people = Array.from({ length: PEOPLE }, () => `${randomUUID()}@${DOMAIN}`)
   for (const email of people) {
     await sender.send(joining(email))
-    if (!(await until(() => mailsTo(mail, email) > 0, DELIVERED_MS)))
+    if (!(await waitUntil(() => mailsTo(mail, email) > 0, DELIVERED_MS)))
       throw new Error(`no mail of ${stack.origin} came to somebody who joined`)
   }
   return people
@@ -208,6 +208,6 @@ const mailsTo = ({ received }: MailServer, email: string) =>
 async function forgetPeople(mail: MailServer, sender: Sender, people: readonly string[]): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })
-  await until(() => people.every((email) => mailsTo(mail, email) > 1), DELIVERED_MS)
+  await waitUntil(() => people.every((email) => mailsTo(mail, email) > 1), DELIVERED_MS)
   return people.filter((email) => mailsTo(mail, email) > 1).length
 }

@@ -48,12 +48,12 @@ const check =
 
 /** What a busy machine refused is asked again: here it matters what is kept, not how fast. */
 function patient(asker: Asker): Pick<Asker, 'ask'> {
-  const until = performance.now() + PATIENCE_MS
+  const deadline = performance.now() + PATIENCE_MS
   return {
     async ask(sent) {
       for (;;) {
         const answer = await asker.ask(sent)
-        if (answer.status !== 503 || answer.endedAt > until) return answer
+        if (answer.status !== 503 || answer.endedAt > deadline) return answer
       }
     },
   }

@@ -4,7 +4,7 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openPool, type Pool } from '@plainpath/postgres'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
@@ -74,7 +74,7 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
   const command = postgres.command.map((part) => (part === postgres.dir ? dir : changed(part)))
   const server = postgresProcess({ dir }, command)
   system.defer(async () => {
-    if (server.running) await server.stop('SIGKILL')
+    if (server.isRunning) await server.stop('SIGKILL')
   })
   await server.start()
   const url = new URL(primary)
@@ -83,6 +83,6 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
 }
 
 async function isFound(db: Pool, wanted: string): Promise<void> {
-  if (!(await until(async () => (await db.query(wanted)).rowCount > 0, PATIENCE_MS)))
+  if (!(await waitUntil(async () => (await db.query(wanted)).rowCount > 0, PATIENCE_MS)))
     throw new Error('the standby does not follow')
 }

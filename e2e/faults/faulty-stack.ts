@@ -72,14 +72,14 @@ export async function startFaultyStack(options: {
       folder,
       limitsFactor,
       settings: { ...SETTINGS, ...mailSettings({ url: await ways.through('mail', mail.url) }) },
-      between: async (to) => ({
+      redirectStores: async (to) => ({
         AUTH_DATABASE_URL: await ways.through('auth database', to.AUTH_DATABASE_URL),
         RESOURCE_DATABASE_URL: await ways.through('api database', to.RESOURCE_DATABASE_URL),
         AUTH_REDIS_URL: await ways.through('auth redis', to.AUTH_REDIS_URL),
         RESOURCE_REDIS_URL: await ways.through('api redis', to.RESOURCE_REDIS_URL),
       }),
-      beforeAuth: (url) => ways.through('introspection', url),
-      surroundingsOf: (name) => ({
+      redirectAuth: (url) => ways.through('introspection', url),
+      processEnvFor: (name) => ({
         ...machines.of(name).environment,
         NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
         FAULTY_PROCESS: misdeedFile(name),

@@ -1,5 +1,5 @@
 import { runAuth } from '@plainpath/auth/run-auth'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
@@ -40,7 +40,7 @@ function rotated(): FaultCase {
     /** Whoever was killed a moment ago may still be counted. */
     async prepare(system) {
       const isCounted = async () => (await ring(system)).instances.length === system.stack.auth.length
-      if (!(await until(isCounted, ROTATED_MS))) throw new Error('other instances sign than those there are')
+      if (!(await waitUntil(isCounted, ROTATED_MS))) throw new Error('other instances sign than those there are')
     },
     async begin(system) {
       old = signingOf(await ring(system))
@@ -50,7 +50,7 @@ function rotated(): FaultCase {
         await keys(system, 'rotate')
         return (await ring(system)).keys.some(({ kid, state }) => kid === old.kid && state === 'retired')
       }
-      if (!(await until(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
+      if (!(await waitUntil(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
     },
     end: async () => {},
     async finish(system) {

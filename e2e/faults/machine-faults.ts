@@ -1,4 +1,4 @@
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { metric, readiness } from './operations-listener.ts'
@@ -75,4 +75,4 @@ function wrongClock(how: string, clockMs: number): FaultCase {
 }
 
 const becomes = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
-  until(async () => wanted(await ask()), PATIENCE_MS)
+  waitUntil(async () => wanted(await ask()), PATIENCE_MS)

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { basic, json, type Sender, senderTo } from '../send.ts'
 import { nameOfMail } from '../system/mail-load.ts'
 import type { FaultCase } from './fault-case.ts'
@@ -50,7 +50,7 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
         const taken = namesSince(system, mailsBefore)
         return promised.filter((name) => !taken.has(name))
       }
-      await until(() => missing().length === 0, DELIVERED_MS)
+      await waitUntil(() => missing().length === 0, DELIVERED_MS)
       const lost = missing().length
       if (lost > 0) wrong.push(`${lost} of ${promised.length} promised mails never came`)
       const ours = system.mail.received.filter((mail) => promised.includes(nameOfMail(mail)))

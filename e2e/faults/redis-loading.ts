@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import path from 'node:path'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { startRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
 import type { FaultCase } from './fault-case.ts'
@@ -44,7 +44,7 @@ export function redisLoading(): FaultCase {
       await redis.replicaof('127.0.0.1', master.port)
     },
     async end({ redis }) {
-      await until(async () => {
+      await waitUntil(async () => {
         const info = await redis.info()
         return /^loading:0/m.test(info) && /^master_link_status:up/m.test(info)
       }, PATIENCE_MS)

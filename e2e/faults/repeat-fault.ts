@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import { DESK, lendMailboxTo } from '../lend-mailbox-to.ts'
 import { type Answer, basic, form, json, type Sender, senderTo } from '../send.ts'
 import { nameOfMail } from '../system/mail-load.ts'
@@ -85,7 +85,7 @@ export function deliveredTwice(): FaultCase {
         const names = new Set(arrived().map(nameOfMail))
         return mails.filter((name) => !names.has(name))
       }
-      await until(() => missing().length === 0, MAILED_MS)
+      await waitUntil(() => missing().length === 0, MAILED_MS)
       if (missing().length > 0) wrong.push(`${missing().length} of ${mails.length} mails are missing`)
       return [...wrong, ...sentAsSeveral(arrived().filter((each) => mails.includes(nameOfMail(each))))]
     },
@@ -104,7 +104,7 @@ async function lentToken(sender: Sender, mail: FaultyStack['mail']): Promise<str
     })
     return token !== ''
   }
-  if (!(await until(isLent, MAILED_MS))) throw last
+  if (!(await waitUntil(isLent, MAILED_MS))) throw last
   return token
 }
 
@@ -113,7 +113,7 @@ const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id
 /** At last the first one is no more under way. */
 async function untilTaken(send: () => Promise<Answer>): Promise<Answer[]> {
   const answers: Answer[] = []
-  await until(async () => answers.push(await send()) > 0 && answers.at(-1)?.status === 202, MAILED_MS)
+  await waitUntil(async () => answers.push(await send()) > 0 && answers.at(-1)?.status === 202, MAILED_MS)
   return answers
 }
 

@@ -1,5 +1,5 @@
 import { copyFile, readFile, writeFile } from 'node:fs/promises'
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import type { Stack } from '@plainpath/stack/start-stack'
 import type { FaultCase } from './fault-case.ts'
@@ -64,7 +64,7 @@ function otherKey(): FaultCase {
       await app.stop('SIGTERM')
       await copyFile(otherFile, file)
       app.start().catch(() => undefined)
-      if (!(await until(() => isUnready(app), PATIENCE_MS))) wrong.push(`${app.name} misses no key`)
+      if (!(await waitUntil(() => isUnready(app), PATIENCE_MS))) wrong.push(`${app.name} misses no key`)
     },
     async end(system) {
       const { app, file } = keyFiles(system)
@@ -77,7 +77,7 @@ function otherKey(): FaultCase {
     },
     async finish(system) {
       const { app } = keyFiles(system)
-      const ready = await until(async () => (await readiness(app))?.ready === true, PATIENCE_MS)
+      const ready = await waitUntil(async () => (await readiness(app))?.ready === true, PATIENCE_MS)
       return ready ? wrong : [...wrong, `${app.name} is not ready again`]
     },
   }
@@ -122,7 +122,7 @@ function everythingDown(): FaultCase {
       starting.catch(() => undefined)
       await Promise.all(
         apps.map(async (app) => {
-          if (!(await until(() => waits(app), PATIENCE_MS)))
+          if (!(await waitUntil(() => waits(app), PATIENCE_MS)))
             wrong.push(`${app.name} does not say that it waits for PostgreSQL`)
         }),
       )

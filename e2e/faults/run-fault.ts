@@ -40,8 +40,8 @@ export async function runFault(
   const judgement = judge(entries, { ...fault, ...facts })
   const wrong = [...judgement.wrong]
   if (!failedCheckShown(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
-  for (const { name, running } of [...system.stack.auth, ...system.stack.resource]) {
-    if (!running) wrong.push(`${name} ended`)
+  for (const { name, isRunning } of [...system.stack.auth, ...system.stack.resource]) {
+    if (!isRunning) wrong.push(`${name} ended`)
   }
   wrong.push(...((await fault.finish?.(system, ledger)) ?? []))
   const lost = await checkAcknowledged(origin, ledger, startedAt)

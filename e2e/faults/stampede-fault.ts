@@ -1,4 +1,4 @@
-import { until } from '@plainpath/stack/managed-process'
+import { waitUntil } from '@plainpath/stack/managed-process'
 import type { AgentCredentials } from '../lend-mailbox-to.ts'
 import { type Sender, senderTo } from '../send.ts'
 import { type FaultCase, ongoing } from './fault-case.ts'
@@ -29,7 +29,7 @@ export function stampede(): FaultCase {
         ;[judged, wrong] = [0, []]
         sender = senderTo(system.stack.origin)
         agent = await ownAgent(sender)
-        if (!(await until(() => mayRemember(system), PATIENCE_MS)))
+        if (!(await waitUntil(() => mayRemember(system), PATIENCE_MS)))
           throw new Error('an API may not remember what a token is worth')
       },
       async act(system, ledger) {

@@ -4,7 +4,7 @@ import path from 'node:path'
 // oxlint-disable-next-line no-restricted-imports -- a run that is drawn has its times
 import { setTimeout as pause } from 'node:timers/promises'
 import { freePorts } from '@plainpath/http/free-ports'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startMailbox } from '@plainpath/stack/start-mailbox'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
@@ -99,7 +99,7 @@ async function happen({ resource, redis }: Stack): Promise<void> {
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-graphs-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))
-const { prometheus } = await debianPrograms(['prometheus'], process.env['PATH'] ?? '')
+const { prometheus } = await findDebianPrograms(['prometheus'], process.env['PATH'] ?? '')
 const [mailPort = 0, port = 0] = await freePorts(2)
 const { smtpUrl } = resources.use(await startMailbox(mailPort))
 const settings = { AUTH_SMTP_URL: smtpUrl, RESOURCE_SMTP_URL: smtpUrl }

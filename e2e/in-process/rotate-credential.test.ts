@@ -23,7 +23,7 @@ beforeAll(async () => {
     log: createLog({ service: 'e2e', write: (line) => void logged.push(line) }),
     now: () => new Date(),
   }
-  const front = async () => {
+  const startFront = async () => {
     let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
     const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
     const answerWith = (next: RequestHandler) => {
@@ -31,11 +31,11 @@ beforeAll(async () => {
     }
     return { url: `http://localhost:${server.port}`, answerWith }
   }
-  const first = await front()
+  const first = await startFront()
   const system = resources.use(await openSystemEnvironment(first.url, 1_000_000))
   env = { ...system.env, ...SETTINGS }
   const host = (url: string) => new URL(url).host
-  for (const at of [first, await front()]) {
+  for (const at of [first, await startFront()]) {
     const auth = resources.use(
       await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: host(at.url) }), {
         ...deps,
@@ -45,7 +45,7 @@ beforeAll(async () => {
     at.answerWith(auth.publicApp.callback())
     const internal = resources.use(await serve(auth.internalApp.callback(), LISTEN))
     operations.push(resources.use(await serve(auth.operationsApp.callback(), LISTEN)).url)
-    const api = await front()
+    const api = await startFront()
     const config = loadResourceConfig({
       ...env,
       RESOURCE_AUTH_URL: internal.url,

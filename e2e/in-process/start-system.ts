@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
-import { front } from '@plainpath/local/front'
+import { combineApps } from '@plainpath/local/combine-apps'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
 import { openSystemEnvironment } from '../system-environment.ts'
@@ -51,7 +51,7 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))
-  handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
+  handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
   const secret = readFileSync(system.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8').trim()
   const credentials = Buffer.from(`${system.env['RESOURCE_CLIENT_ID']}:${secret}`)
   const resources = opening.move()

@@ -1,9 +1,9 @@
 import process from 'node:process'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { type Browser, chromium } from 'playwright-core'
 
 /** Debian's Chromium, without a window. It closes when it is disposed. */
 export async function openBrowser(): Promise<Browser> {
-  const programs = await debianPrograms(['chromium'], process.env['PATH'] ?? '')
+  const programs = await findDebianPrograms(['chromium'], process.env['PATH'] ?? '')
   return chromium.launch({ executablePath: programs.chromium, timeout: 30_000 })
 }

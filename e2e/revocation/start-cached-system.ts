@@ -8,7 +8,7 @@ import { freePorts } from '@plainpath/http/free-ports'
 import type { AppName } from '@plainpath/metadata'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { openResource } from '@plainpath/resource/wire'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { type RunningRedis, startRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
 import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
@@ -46,7 +46,7 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-cached-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  const { 'redis-server': program } = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const { 'redis-server': program } = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
   const [port = 0] = await freePorts(1)
   const redis = opening.use(await startRedis({ program, port, folder }))
   const toRedis = opening.use(await startFaultProxy({ host: '127.0.0.1', port }))

@@ -43,8 +43,8 @@ export function virtualTime() {
       for (let at = heap.length - 1; at > 0 && before(at, (at - 1) >> 1) < 0; at = (at - 1) >> 1)
         swap(at, (at - 1) >> 1)
     },
-    run(until: number): void {
-      while (heap.length > 0 && heap[0]!.at <= until) {
+    run(end: number): void {
+      while (heap.length > 0 && heap[0]!.at <= end) {
         const next = heap[0]!
         const last = heap.pop()!
         if (heap.length > 0) {
@@ -54,7 +54,7 @@ export function virtualTime() {
         now = next.at
         next.act()
       }
-      now = until
+      now = end
     },
   }
 }

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { serve } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startGateway } from '@plainpath/stack/start-gateway'
 import { expect, test } from 'vitest'
 import { senderTo } from '../send.ts'
@@ -19,7 +19,7 @@ test('the gateway, whose traces the apps go on with, hands on nobody else’s', 
       drainSeconds: 5,
     }),
   )
-  const { caddy } = await debianPrograms(['caddy'], process.env['PATH'] ?? '')
+  const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const [port = 0] = await freePorts(1)
   const apps = [`127.0.0.1:${app.port}`]
   opening.use(await startGateway({ program: caddy, port, auth: apps, resource: apps, folder }))

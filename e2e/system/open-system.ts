@@ -42,7 +42,7 @@ export async function openSystem(
   // As root the database server runs as another user, who must reach its folder below this one.
   await chmod(folder, 0o755)
   const lines: string[] = []
-  const stack = opening.use(await startStack({ ...options, folder, say: (line) => lines.push(line) }))
+  const stack = opening.use(await startStack({ ...options, folder, print: (line) => lines.push(line) }))
   process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const confidential = new Set<string>()
   const senders = opening.use(new DisposableStack())

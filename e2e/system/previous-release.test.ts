@@ -5,11 +5,11 @@ import { MIGRATIONS as AUTH_MIGRATIONS } from '@plainpath/auth/stores'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { embeddedDatabases } from '@plainpath/local/databases'
-import { localSecrets } from '@plainpath/local/secrets'
+import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { migrate, useEmbeddedPostgres } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startRedis } from '@plainpath/stack/start-redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { checkOut } from '../releases/check-out.ts'
@@ -44,10 +44,10 @@ afterAll(() => resources.disposeAsync(), 60_000)
 /** Stores for both releases, and the settings that name them. */
 async function openSurroundings(): Promise<Record<string, string>> {
   const data = await openDataDirectory(path.join(folder, 'data'))
-  const secrets = await localSecrets(data, serviceUrls(ORIGIN).base)
+  const secrets = await ensureLocalSecrets(data, serviceUrls(ORIGIN).base)
   await chmod(path.join(folder, 'data'), 0o755)
   const postgres = resources.use(await useEmbeddedPostgres({ dir: data.path('postgres') }))
-  const programs = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
   const [port = 0] = await freePorts(1)
   const redis = resources.use(await startRedis({ program: programs['redis-server'], port, folder }))
   return {

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { expect, test } from 'vitest'
 
 /** Requests of each process: 2 before a release (a minute, 1.5 GB). */
@@ -20,7 +20,7 @@ const run = promisify(execFile)
  * @returns what the search printed, without its progress
  */
 async function search(optimize: '-O0' | '-O2', ...flags: string[]): Promise<string> {
-  const { gcc, spin } = await debianPrograms(['gcc', 'spin'], process.env['PATH'] ?? '')
+  const { gcc, spin } = await findDebianPrograms(['gcc', 'spin'], process.env['PATH'] ?? '')
   const cwd = await mkdtemp(path.join(tmpdir(), 'plainpath-spin-'))
   try {
     await run(spin, [...flags, `-DK=${REQUESTS}`, '-a', MODEL], { cwd })

@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { freePorts } from '@plainpath/http/free-ports'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { selfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
 import { startGatewayWith } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
@@ -32,7 +32,7 @@ export async function startShippedGateway(
   const { key, certificate: ca } = selfSignedCertificate(servername)
   await writeFile(path.join(folder, 'tls.key'), key)
   await writeFile(path.join(folder, 'tls.crt'), ca)
-  const { caddy } = await debianPrograms(['caddy'], process.env['PATH'] ?? '')
+  const { caddy } = await findDebianPrograms(['caddy'], process.env['PATH'] ?? '')
   const [httpPort = 0, httpsPort = 0] = await freePorts(2)
   const here = Object.entries(variables).map(([name, value = '']) => [
     name,

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { freePorts } from '@plainpath/http/free-ports'
-import { debianPrograms } from '@plainpath/stack/debian-program'
+import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startApp } from '@plainpath/stack/start-app'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
@@ -75,7 +75,7 @@ const revoke = (sender: Sender, { client_id: id, client_secret: secret }: Regist
 }
 
 beforeAll(async () => {
-  const programs = await debianPrograms(['prometheus', 'promtool'], process.env['PATH'] ?? '')
+  const programs = await findDebianPrograms(['prometheus', 'promtool'], process.env['PATH'] ?? '')
   promtool = programs.promtool
   system = resources.use(await openSystem())
   const { stack, folder } = system

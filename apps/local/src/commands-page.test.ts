@@ -8,22 +8,22 @@ import { expect, test } from 'vitest'
 const root = path.resolve(import.meta.dirname, '../../..')
 const LINES = [AUTH_COMMANDS, RESOURCE_COMMANDS]
 
-test('docs/commands.md is what `npm run generate` writes', () => {
+test('`npm run generate` would not change docs/commands.md', () => {
   expect(readFileSync(path.join(root, 'docs/commands.md'), 'utf8')).toBe(commandsPage(LINES))
 })
 
-/** `auth keys list`, `npm run auth -- keys list` and `apps/auth/src/main.ts keys list`, as documents write them. */
-const GIVEN =
+/** Matches `auth keys list`, `npm run auth -- keys list` and `apps/auth/src/main.ts keys list` in documents. */
+const COMMAND =
   /(?:`|^\$ |npm run |apps\/)(auth|resource)(?:\/src\/main\.ts| --)? ([a-z][a-z-]*)(?: ([a-z][a-z-]*))?/gm
 
-test('documents name commands that there are', () => {
+test('documents name only commands that exist', () => {
   const files = globSync(['*.md', 'docs/**/*.md', 'infra/**/*.md', 'apps/*/README.md', 'e2e/**/*.md'], {
     cwd: root,
     exclude: ['**/node_modules'],
   })
   const named = files.flatMap((file) =>
     Array.from(
-      readFileSync(path.join(root, file), 'utf8').matchAll(GIVEN),
+      readFileSync(path.join(root, file), 'utf8').matchAll(COMMAND),
       ([, app, first = '', second = '']) => ({
         file,
         app,
@@ -32,7 +32,7 @@ test('documents name commands that there are', () => {
     ),
   )
   expect(named.length).toBeGreaterThan(50)
-  const isKnown = (app: string | undefined, name: string) =>
+  const exists = (app: string | undefined, name: string) =>
     LINES.some((line) => line.name === app && line.commands.some((command) => command.name === name))
-  expect(named.filter(({ app, names }) => !names.some((name) => isKnown(app, name)))).toEqual([])
+  expect(named.filter(({ app, names }) => !names.some((name) => exists(app, name)))).toEqual([])
 })

@@ -3,17 +3,24 @@ import { access, constants, link, mkdir, readFile, rm, writeFile } from 'node:fs
 import path from 'node:path'
 import { LocalError } from './local-settings.ts'
 
-/** Where `npm start` keeps what must outlive it. Its files are the user's own (mode 0600). */
+/** The directory in which `npm start` stores its data. Only the user may read its files (mode 0600). */
 export interface DataDirectory {
   path(...names: string[]): string
-  /** The path of a file that is made once, with what `make` gives, whoever of several processes comes first. */
-  fileOnce(name: string, make: () => string): Promise<{ path: string; content: string; made: boolean }>
+  /**
+   * Creates a file with the result of `make` unless it exists, and reads it. When several processes call this at once, one
+   * creates the file and all read the same content.
+   */
+  createFileOnce(name: string, make: () => string): Promise<{ path: string; content: string; isNew: boolean }>
 }
 
-/** @throws {LocalError} when the directory cannot be made or written */
+/**
+ * Opens the data directory, and creates it if it is missing.
+ *
+ * @throws {LocalError} when the directory cannot be created or written
+ */
 export async function openDataDirectory(directory: string): Promise<DataDirectory> {
   try {
-    // As root the database server runs as another user, who must reach its folder below this one.
+    // For root the database server runs as another user, which must be able to enter its folder inside this one.
     await mkdir(directory, { recursive: true, mode: process.getuid?.() === 0 ? 0o755 : 0o700 })
     await access(directory, constants.R_OK | constants.W_OK | constants.X_OK)
   } catch (error) {
@@ -24,15 +31,18 @@ export async function openDataDirectory(directory: string): Promise<DataDirector
   }
   return {
     path: (...names) => path.join(directory, ...names),
-    async fileOnce(name, make) {
+    async createFileOnce(name, make) {
       const file = path.join(directory, name)
-      const made = await writeOnce(file, make)
-      return { path: file, content: await readFile(file, 'utf8'), made }
+      const isNew = await writeOnce(file, make)
+      return { path: file, content: await readFile(file, 'utf8'), isNew }
     },
   }
 }
 
-/** Writes beside the file and links it into place, so that nobody ever reads half of it. @returns false if it existed */
+/**
+ * Writes a temporary file and links it into place, so that no process ever reads an incomplete file. Returns false if the file
+ * existed.
+ */
 async function writeOnce(file: string, make: () => string): Promise<boolean> {
   if (
     await access(file).then(

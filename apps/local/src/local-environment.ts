@@ -10,26 +10,27 @@ import {
 } from '@plainpath/postgres'
 import { MIGRATIONS as RESOURCE_MIGRATIONS } from '@plainpath/resource/migrations'
 import { openDataDirectory } from './data-directory.ts'
-import { type DatabasePasswords, localSecrets } from './local-secrets.ts'
+import { type DatabasePasswords, ensureLocalSecrets } from './local-secrets.ts'
 import { type Environment, type LocalSettings, localSettings, PROJECT_FOLDER } from './local-settings.ts'
 import { type Step, silentStep } from './terminal.ts'
 
 /**
- * Makes what a first run needs: the data directory, keys, the embedded PostgreSQL with its roles and databases. What the
- * environment already says of an app (`AUTH_*`, `RESOURCE_*`) is left as it is; no other server is ever looked for.
+ * Prepares the data directory, keys, and the embedded PostgreSQL with its roles and databases; creates what is missing.
+ * Settings of an app in the environment (`AUTH_*`, `RESOURCE_*`) take precedence. It never uses a PostgreSQL server that the
+ * environment does not name.
  *
- * @returns both apps' settings; disposing gives the embedded server back
+ * @returns the settings of both apps; disposing stops the embedded server unless another process uses it
  */
-export async function openLocalEnvironment(settings: LocalSettings, given: Environment, step: Step) {
+export async function openLocalEnvironment(settings: LocalSettings, environment: Environment, step: Step) {
   await using opening = new AsyncDisposableStack()
   const { origin, port, limitsFactor } = settings
   const data = await openDataDirectory(settings.dataDirectory)
   const secrets = await step(
     'keys and secrets',
-    () => localSecrets(data, serviceUrls(origin).base),
-    (made) => (made.made > 0 ? `made ${made.made} files, readable by you alone` : 'found'),
+    () => ensureLocalSecrets(data, serviceUrls(origin).base),
+    ({ created }) => (created > 0 ? `made ${created} files, readable by you alone` : 'found'),
   )
-  const embedded = !given['AUTH_DATABASE_URL'] || !given['RESOURCE_DATABASE_URL']
+  const embedded = !environment['AUTH_DATABASE_URL'] || !environment['RESOURCE_DATABASE_URL']
   const server = embedded
     ? opening.use(
         await step(
@@ -55,10 +56,10 @@ export async function openLocalEnvironment(settings: LocalSettings, given: Envir
     RESOURCE_OUTBOX_DIR: data.path('outbox'),
     AUTH_LIMITS_FACTOR: String(limitsFactor),
     RESOURCE_LIMITS_FACTOR: String(limitsFactor),
-    // `npm start` puts its own in place; commands that need none never call it.
+    // `npm start` replaces it by the address of its internal listener. Commands do not use it.
     RESOURCE_AUTH_URL: 'http://127.0.0.1:8091',
     ...Object.fromEntries(
-      Object.entries(given).filter(([name, value]) => /^(AUTH|RESOURCE)_/.test(name) && value),
+      Object.entries(environment).filter(([name, value]) => /^(AUTH|RESOURCE)_/.test(name) && value),
     ),
   }
   const resources = opening.move()
@@ -70,14 +71,14 @@ export async function openLocalEnvironment(settings: LocalSettings, given: Envir
   }
 }
 
-/** The settings of both apps that name their databases on the embedded server. */
+/** Creates the roles and databases of both apps on the embedded server, and returns the settings that name them. */
 export async function embeddedDatabases(server: EmbeddedPostgres, passwords: DatabasePasswords) {
   const role = (name: keyof DatabasePasswords) => ({ name: `plainpath_${name}`, password: passwords[name] })
   const [auth, resource] = await ensureRolesAndDatabases(server.url, [
     { name: 'plainpath_auth', owner: role('auth_owner'), app: role('auth_app') },
     { name: 'plainpath_resource', owner: role('resource_owner'), app: role('resource_app') },
   ])
-  if (!auth || !resource) throw new Error('the databases were not made')
+  if (!auth || !resource) throw new Error('the databases were not created')
   await closeServerDatabases(server.url)
   return {
     AUTH_DATABASE_URL: auth.appUrl,
@@ -87,7 +88,7 @@ export async function embeddedDatabases(server: EmbeddedPostgres, passwords: Dat
   }
 }
 
-/** Brings the tables of both apps up to date. @returns how many migrations it applied */
+/** Applies the migrations of both apps. Returns how many it applied. */
 export async function migrateBoth(env: Environment): Promise<number> {
   let applied = 0
   for (const [app, folder] of [
@@ -107,8 +108,8 @@ type RunCommand = (args: readonly string[], env: Environment, io: CommandIo) => 
 const HELP = new Set(['help', '--help', '-h'])
 
 /**
- * Runs an app's command line on the data of `npm start`, whether that runs or not; or on the servers that the app's own
- * variables name. Asking for help opens nothing.
+ * Runs a command of an app on the data of `npm start`, which may be running or not, or on the servers that the variables of the
+ * app name. `help` opens nothing.
  */
 export async function runOnLocalData(
   run: RunCommand,

@@ -14,34 +14,34 @@ const Credential = z.strictObject({ server: z.object({ client_id: z.string() }).
 const RESOURCE_CLIENT_ID = 'rs_plainpath_api'
 
 /**
- * Makes the keys and secrets of a first run; each app gets its own, and they share only the API's credential.
+ * Creates the keys and secrets of both apps, unless they exist, and reads them. The apps share only the API credential.
  *
- * @param audience the API root that the credential may introspect tokens for
+ * @param audience the API root for which the credential may introspect tokens
  */
-export async function localSecrets(data: DataDirectory, audience: string) {
+export async function ensureLocalSecrets(data: DataDirectory, audience: string) {
   const line = (make: () => string) => () => `${make()}\n`
-  const authKek = await data.fileOnce('auth-kek', line(newKeyEncryptionKey))
-  const authHash = await data.fileOnce('auth-hash-key', line(newHashKey))
-  const resourceKek = await data.fileOnce('resource-kek', line(newKeyEncryptionKey))
-  const resourceHash = await data.fileOnce('resource-hash-key', line(newHashKey))
-  const passwords = await data.fileOnce('database-passwords.json', () => JSON.stringify(newPasswords()))
-  // Both halves are made in one file first: two files that are made one after the other could come from two processes.
-  const pair = await data.fileOnce('resource-server.json', () =>
+  const authKek = await data.createFileOnce('auth-kek', line(newKeyEncryptionKey))
+  const authHash = await data.createFileOnce('auth-hash-key', line(newHashKey))
+  const resourceKek = await data.createFileOnce('resource-kek', line(newKeyEncryptionKey))
+  const resourceHash = await data.createFileOnce('resource-hash-key', line(newHashKey))
+  const passwords = await data.createFileOnce('database-passwords.json', () => JSON.stringify(newPasswords()))
+  // The secret and its hash are first created in one file: if each had its own, two processes could create one file each.
+  const pair = await data.createFileOnce('resource-server.json', () =>
     JSON.stringify(createResourceServer(RESOURCE_CLIENT_ID, audience)),
   )
   const credential = Credential.parse(JSON.parse(pair.content))
-  const secret = await data.fileOnce('resource-client-secret', () => credential.secret)
-  // The credential may have been rotated since, at this origin or another.
+  const secret = await data.createFileOnce('resource-client-secret', () => credential.secret)
+  // The credential may have been rotated after these files were created, at this origin or another.
   const entry = { ...credential.server, audience, secrets: [secretDigest(secret.content.trim())] }
-  const servers = await data.fileOnce(`resource-servers-${slug(audience)}.json`, () =>
+  const servers = await data.createFileOnce(`resource-servers-${slug(audience)}.json`, () =>
     JSON.stringify([entry]),
   )
   if (!servers.content.includes(entry.secrets[0] ?? ''))
     await replaceFile(servers.path, JSON.stringify([entry]))
   const files = [authKek, authHash, resourceKek, resourceHash, passwords, pair, secret, servers]
   return {
-    /** How many files were made now: 0 on every start but the first. */
-    made: files.filter((file) => file.made).length,
+    /** The number of files that this call created: 0 except on the first start. */
+    created: files.filter((file) => file.isNew).length,
     passwords: DatabasePasswords.parse(JSON.parse(passwords.content)),
     files: {
       AUTH_KEK_FILE: authKek.path,

@@ -3,12 +3,12 @@ import { fileURLToPath } from 'node:url'
 import { isLoopback, Origin } from '@plainpath/metadata'
 import { z } from 'zod'
 
-/** Why the service cannot start here, in one line that says what to do. */
+/** The service cannot start on this machine. The message is one line that says what to do. */
 export class LocalError extends Error {
   override readonly name = 'LocalError'
 }
 
-/** The root of the checkout: relative paths in `DATA_DIR` start there, wherever a command was called. */
+/** The root of the checkout. A relative `DATA_DIR` starts there, not in the folder in which a command is called. */
 export const PROJECT_FOLDER = fileURLToPath(new URL('../../..', import.meta.url))
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -18,9 +18,9 @@ export type LocalSettings = Readonly<ReturnType<typeof localSettings>>
 const LOOPBACK_LIMITS_FACTOR = 100
 
 /**
- * `PORT`, `ORIGIN`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
+ * Reads `PORT`, `ORIGIN`, `DATA_DIR` and `LIMITS_FACTOR` of `npm start`.
  *
- * @throws {LocalError} naming every bad one
+ * @throws {LocalError} that names every invalid one
  */
 export function localSettings(env: Environment, projectFolder: string) {
   const parsed = z

@@ -1,5 +1,5 @@
 import { runResourceCommand } from '@plainpath/resource/cli'
 import { runOnLocalData } from './local-environment.ts'
-import { plainly } from './terminal.ts'
+import { runProgram } from './terminal.ts'
 
-process.exitCode = await plainly(() => runOnLocalData(runResourceCommand, process.argv.slice(2), process.env))
+process.exitCode = await runProgram(() => runOnLocalData(runResourceCommand, process.argv.slice(2), process.env))

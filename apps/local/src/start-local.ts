@@ -7,7 +7,7 @@ import { holdLock } from '@plainpath/postgres'
 import { loadConfig as loadResourceConfig } from '@plainpath/resource/config'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
 import { openResource } from '@plainpath/resource/wire'
-import { front } from './front.ts'
+import { combineApps } from './combine-apps.ts'
 import { migrateBoth, openLocalEnvironment } from './local-environment.ts'
 import type { Environment, LocalSettings } from './local-settings.ts'
 import { LocalError } from './local-settings.ts'
@@ -17,14 +17,14 @@ import { plainLog } from './terminal.ts'
 const DRAIN_SECONDS = 10
 
 /**
- * The whole service in one process on one origin. The port is taken first, so that a taken one is known at once; until
- * everything is ready it answers 503.
+ * Starts both apps in one process on one origin. It opens the port first, so that an occupied port is reported at once. Until
+ * everything is ready, each request gets a 503.
  *
- * @throws {LocalError} or the other one-line errors of what it starts
+ * @throws {LocalError} and the errors of `ONE_LINE_ERRORS`
  */
 export async function startLocal(
   settings: LocalSettings,
-  given: Environment,
+  environment: Environment,
   { print, step }: { print: (line: string) => void; step: Step },
 ): Promise<AsyncDisposable> {
   await using opening = new AsyncDisposableStack()
@@ -34,8 +34,8 @@ export async function startLocal(
     const server = await listenOn(host, settings.port, (request, response) => handler(request, response))
     if (server) opening.use(server)
   }
-  const local = opening.use(await openLocalEnvironment(settings, given, step))
-  if (local.server) await requireSole(opening, local.server.url, settings.dataDirectory)
+  const local = opening.use(await openLocalEnvironment(settings, environment, step))
+  if (local.server) await lockDataDirectory(opening, local.server.url, settings.dataDirectory)
   await step(
     'tables',
     () => migrateBoth(local.env),
@@ -53,11 +53,11 @@ export async function startLocal(
     (kid) => (kid ? `made ${kid}` : 'found'),
   )
   const auth = opening.use(await openAuth(authConfig, { log: authLog, now, announce: print }))
-  const quietly = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
-  const internal = opening.use(await serve(auth.internalApp.callback(), quietly))
+  const loopback = { port: 0, host: '127.0.0.1', drainSeconds: DRAIN_SECONDS }
+  const internal = opening.use(await serve(auth.internalApp.callback(), loopback))
   const resourceConfig = loadResourceConfig({
     ...local.env,
-    RESOURCE_AUTH_URL: given['RESOURCE_AUTH_URL'] || internal.url,
+    RESOURCE_AUTH_URL: environment['RESOURCE_AUTH_URL'] || internal.url,
   })
   await step(
     'guides',
@@ -67,8 +67,8 @@ export async function startLocal(
   const resource = opening.use(
     await openResource(resourceConfig, { log: plainLog('resource', print), now, announce: print }),
   )
-  handler = front({ auth: auth.publicApp.callback(), resource: resource.handler })
-  await step('service', () => requireHealthy(settings.origin, settings.port))
+  handler = combineApps({ auth: auth.publicApp.callback(), resource: resource.handler })
+  await step('service', () => checkHealth(settings.origin, settings.port))
   return opening.move()
 }
 
@@ -88,7 +88,7 @@ const notReady: RequestHandler = (_request, response) => {
   )
 }
 
-/** @returns undefined where the machine has no such address, which `::1` may be */
+/** Returns undefined when the machine does not have the address, which can be so for `::1`. */
 async function listenOn(
   host: string,
   port: number,
@@ -107,7 +107,7 @@ async function listenOn(
   }
 }
 
-async function requireSole(opening: AsyncDisposableStack, url: string, directory: string): Promise<void> {
+async function lockDataDirectory(opening: AsyncDisposableStack, url: string, directory: string): Promise<void> {
   const lock = await holdLock(url, 'plainpath npm start')
   if (!lock)
     throw new LocalError(
@@ -116,10 +116,10 @@ async function requireSole(opening: AsyncDisposableStack, url: string, directory
   opening.use(lock)
 }
 
-async function requireHealthy(origin: string, port: number): Promise<void> {
+async function checkHealth(origin: string, port: number): Promise<void> {
   const health = await fetch(`http://127.0.0.1:${port}/api/health`, { signal: AbortSignal.timeout(10_000) })
   if (health.status !== 200)
     throw new LocalError(
-      `The service answers ${health.status} at ${origin}/api/health. Look at the lines above.`,
+      `The service responds with ${health.status} at ${origin}/api/health. The lines above say why.`,
     )
 }

@@ -2,11 +2,11 @@ import { describeError, type Log, type LogFields } from '@plainpath/http'
 import { isLoopback, serviceUrls } from '@plainpath/metadata'
 import type { LocalSettings } from './local-settings.ts'
 
-/** Does a part of the work, and tells a person what came of it. */
+/** Runs one step of a start, and reports its result. */
 export type Step = <T>(name: string, work: () => Promise<T>, outcome?: (result: T) => string) => Promise<T>
 
-/** Prints how long each step took. */
-export const printedSteps =
+/** Prints each step with its result and the time that it took. */
+export const printSteps =
   (print: (line: string) => void): Step =>
   async (name, work, outcome) => {
     const startedAt = performance.now()
@@ -16,12 +16,12 @@ export const printedSteps =
     return result
   }
 
-/** For command lines, which print nothing but their answer. */
+/** For commands, which print only their own output. */
 export const silentStep: Step = (_name, work) => work()
 
-/** The log of `npm start`: a short line for each request, for the person who watches it. */
+/** Creates the log of `npm start`: short lines for people instead of JSON. */
 export function plainLog(service: string, print: (line: string) => void): Log {
-  const at =
+  const logAt =
     (level: string) =>
     (message: string, fields: LogFields = {}) => {
       const time = new Date().toTimeString().slice(0, 8)
@@ -31,16 +31,16 @@ export function plainLog(service: string, print: (line: string) => void): Log {
           `${time} ${String(method).padEnd(6)} ${String(status)} ${String(ms).padStart(6)} ms  ${String(route)}`,
         )
       }
-      const shown = Object.entries(fields).map(
+      const formatted = Object.entries(fields).map(
         ([name, value]) => `${name}=${JSON.stringify(name === 'error' ? describeError(value) : value)}`,
       )
-      print(`${time} ${level} ${service}: ${message} ${shown.join(' ')}`.trimEnd())
+      print(`${time} ${level} ${service}: ${message} ${formatted.join(' ')}`.trimEnd())
     }
-  return { info: at('info'), warn: at('warn'), error: at('error'), logsEveryRead: true }
+  return { info: logAt('info'), warn: logAt('warn'), error: logAt('error'), logsEveryRead: true }
 }
 
-/** What a person reads once the service is ready: the address, and three commands that work when pasted. */
-export function firstWords({ origin, limitsFactor }: LocalSettings): string[] {
+/** Returns what `npm start` prints when the service is ready: the address, and three commands to try. */
+export function welcomeLines({ origin, limitsFactor }: LocalSettings): string[] {
   const urls = serviceUrls(origin)
   return [
     '',
@@ -61,15 +61,15 @@ export function firstWords({ origin, limitsFactor }: LocalSettings): string[] {
   ]
 }
 
-/** Errors that say in one line what a person can do about them; anything else is a bug and keeps its stack. */
-const PLAIN = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
+/** Errors whose message says what to do. Any other error is a bug, and is printed with its stack. */
+const ONE_LINE_ERRORS = new Set(['LocalError', 'EmbeddedPostgresError', 'ConfigError'])
 
-/** Runs a program; its exit code, or 1 after one line that says why it cannot go on. */
-export async function plainly(program: () => Promise<number>): Promise<number> {
+/** Runs a program and returns its exit code. For an expected error it prints one line and returns 1. */
+export async function runProgram(program: () => Promise<number>): Promise<number> {
   try {
     return await program()
   } catch (error) {
-    if (!(error instanceof Error) || !PLAIN.has(error.name)) throw error
+    if (!(error instanceof Error) || !ONE_LINE_ERRORS.has(error.name)) throw error
     console.error(error.message)
     return 1
   }

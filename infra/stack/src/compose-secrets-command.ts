@@ -3,4 +3,6 @@ import { makeComposeSecrets } from './compose-secrets.ts'
 
 const folder = fileURLToPath(new URL('../../../.data/compose', import.meta.url))
 const made = await makeComposeSecrets(folder, 'http://localhost:8080')
-console.log(made.length > 0 ? `Made in ${folder}: ${made.join(', ')}` : `Everything is there: ${folder}`)
+console.log(
+  made.length > 0 ? `Created in ${folder}: ${made.join(', ')}` : `All files already exist in ${folder}`,
+)

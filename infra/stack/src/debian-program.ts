@@ -1,7 +1,7 @@
 import { access, constants } from 'node:fs/promises'
 import path from 'node:path'
 
-/** A program of the stack or of its tests that is not an npm package, and the Debian package that brings it. */
+/** The programs of the stack and its tests that are not npm packages, and the Debian packages that contain them. */
 const PACKAGES = {
   caddy: 'caddy',
   chromium: 'chromium',
@@ -19,11 +19,11 @@ export class MissingPrograms extends Error {
 }
 
 /**
- * Where the programs are.
+ * Finds programs on the search path.
  *
- * @throws {MissingPrograms} naming every one that is missing, and the command that installs them
+ * @throws {MissingPrograms} that names every missing one, and the command that installs them
  */
-export async function debianPrograms<const Names extends readonly DebianProgram[]>(
+export async function findDebianPrograms<const Names extends readonly DebianProgram[]>(
   names: Names,
   searchPath: string,
 ): Promise<Record<Names[number], string>> {

@@ -1,24 +1,24 @@
 import { fileURLToPath } from 'node:url'
 import { shutdownSignal } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
-import { debianPrograms } from './debian-program.ts'
+import { findDebianPrograms } from './debian-program.ts'
 import { STACK_USAGE, type StackCommand, stackCommand } from './stack-command.ts'
 import { startMailbox } from './start-mailbox.ts'
 import { startPrometheus } from './start-prometheus.ts'
 import { startStack } from './start-stack.ts'
 
-const say = (line: string) => console.log(line)
+const print = (line: string) => console.log(line)
 
 async function run(start: Extract<StackCommand, { kind: 'start' }>): Promise<void> {
-  const { port, folder, surroundings } = start
+  const { port, folder, processEnv } = start
   const stopped = shutdownSignal()
-  say('Starting the whole topology as plain processes')
-  const { prometheus: program } = await debianPrograms(['prometheus'], process.env['PATH'] ?? '')
+  print('Starting the whole topology as plain processes')
+  const { prometheus: program } = await findDebianPrograms(['prometheus'], process.env['PATH'] ?? '')
   const [mailPort = 0, metricsPort = 0] = await freePorts(2)
   await using mailbox = await startMailbox(mailPort)
   const settings = { ...start.settings, AUTH_SMTP_URL: mailbox.smtpUrl, RESOURCE_SMTP_URL: mailbox.smtpUrl }
-  await using stack = await startStack({ port, folder, settings, surroundingsOf: () => surroundings, say })
-  say(`Mail           ${mailbox.url}`)
+  await using stack = await startStack({ port, folder, settings, processEnvFor: () => processEnv, print })
+  print(`Mail           ${mailbox.url}`)
   await using prometheus = await startPrometheus({
     program,
     port: metricsPort,
@@ -26,25 +26,26 @@ async function run(start: Extract<StackCommand, { kind: 'start' }>): Promise<voi
     apps: stack,
     scrapeSeconds: 5,
   })
-  say(`Prometheus     ${prometheus.url}`)
-  for (const [name, url] of Object.entries(start.settings)) say(`Traces         ${url}  (${name})`)
-  say(`\nReady: ${stack.origin}. Ctrl-C stops everything; the data stays in ${folder}.`)
+  print(`Prometheus     ${prometheus.url}`)
+  for (const [name, url] of Object.entries(start.settings)) print(`Traces         ${url}  (${name})`)
+  print(`\nReady: ${stack.origin}. Ctrl-C stops everything; the data stays in ${folder}.`)
   await stopped
-  say('Stopping')
+  print('Stopping')
 }
 
-const PLAIN = new Set(['MissingPrograms', 'EmbeddedPostgresError'])
+/** Errors whose message says what to do; others are printed with their stack. */
+const ONE_LINE_ERRORS = new Set(['MissingPrograms', 'EmbeddedPostgresError'])
 
 const project = fileURLToPath(new URL('../../..', import.meta.url))
 const command = stackCommand(process.argv.slice(2), process.env, project)
-if (command.kind === 'help') say(STACK_USAGE)
+if (command.kind === 'help') print(STACK_USAGE)
 else if (command.kind === 'mistake') {
   console.error(command.text)
   process.exitCode = 2
 } else {
   await run(command).catch((error: unknown) => {
     if (!(error instanceof Error)) throw error
-    console.error(PLAIN.has(error.name) ? error.message : error.stack)
+    console.error(ONE_LINE_ERRORS.has(error.name) ? error.message : error.stack)
     process.exitCode = 1
   })
 }

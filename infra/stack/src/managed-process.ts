@@ -4,22 +4,21 @@ import { finished } from 'node:stream/promises'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * A process of the stack, whose lines go to a file. Disposing sends SIGTERM, then SIGKILL after a bound. A test may stop
- * it and start it again as it was.
+ * A process of the stack, whose output is written to a file. A test may stop it and start it again with the same options.
+ * Disposing sends SIGTERM, and SIGKILL after `stopMs`.
  */
 export interface ManagedProcess extends AsyncDisposable {
   readonly name: string
-  /** The one that runs, or ran last. */
+  /** The current process, or the last one. */
   readonly child: ChildProcess
   readonly logFile: string
-  /** True until it has ended. */
-  readonly running: boolean
-  /** Sends the signal and waits until the process has ended; after a bound it sends SIGKILL. */
+  readonly isRunning: boolean
+  /** Sends the signal and waits until the process has ended. Sends SIGKILL after `stopMs`. */
   stop(signal: NodeJS.Signals): Promise<void>
   /**
-   * Starts it again, at the same addresses, and waits until it is ready; it can be stopped meanwhile.
+   * Starts it again at the same addresses, and waits until it is ready. `stop` may be called meanwhile.
    *
-   * @throws as the first start, or when it runs
+   * @throws {Error} as the first start does, or when it is running
    */
   start(): Promise<void>
 }
@@ -30,20 +29,24 @@ interface ManagedProcessOptions {
   readonly command: readonly string[]
   readonly env: Readonly<Record<string, string>>
   readonly logFile: string
-  /** The process is ready when it has printed this. */
+  /** The output after which the process counts as ready. */
   readonly readyLine: string
-  /** How long it may take until it is ready; 60 000. */
+  /** The longest time until it is ready; 60 000 when absent. */
   readonly startMs?: number
-  /** How long it may take to end before it gets SIGKILL; 15 000. */
+  /** The time after which a process that does not end gets SIGKILL; 15 000 when absent. */
   readonly stopMs?: number
 }
 
 const START_MS = 60_000
 const STOP_MS = 15_000
 
-/** @throws with the last that it printed, when the process ends or does not get ready in time */
+/**
+ * Starts a process and waits until it is ready.
+ *
+ * @throws {Error} with the end of its output, when it ends or is not ready in time
+ */
 export async function startManagedProcess(options: ManagedProcessOptions): Promise<ManagedProcess> {
-  let current = begin(options)
+  let current = launch(options)
   await current.started
   return {
     name: options.name,
@@ -51,13 +54,13 @@ export async function startManagedProcess(options: ManagedProcessOptions): Promi
     get child() {
       return current.child
     },
-    get running() {
-      return runs(current.child)
+    get isRunning() {
+      return isAlive(current.child)
     },
     stop: (signal) => stop(current, signal),
     async start() {
-      if (runs(current.child)) throw new Error(`${options.name} runs already`)
-      current = begin(options)
+      if (isAlive(current.child)) throw new Error(`${options.name} is already running`)
+      current = launch(options)
       await current.started
     },
     [Symbol.asyncDispose]: () => stop(current, 'SIGTERM'),
@@ -70,38 +73,38 @@ interface Run {
   readonly stopMs: number
 }
 
-const runs = (child: ChildProcess) =>
+const isAlive = (child: ChildProcess) =>
   child.pid !== undefined && child.exitCode === null && child.signalCode === null
 
-/** Of what it printed, for the error when it does not get ready. */
-const LAST_CHARACTERS = 2_000
+/** How much of the output the error quotes when the process does not become ready. */
+const MAX_TAIL_CHARACTERS = 2_000
 
-/** @returns the process, and `started`, which resolves when it is ready */
-function begin(options: ManagedProcessOptions): Run & { readonly started: Promise<void> } {
+/** Starts the process. `started` resolves when it is ready. */
+function launch(options: ManagedProcessOptions): Run & { readonly started: Promise<void> } {
   const { startMs = START_MS, stopMs = STOP_MS } = options
   const [program = '', ...args] = options.command
   const log = createWriteStream(options.logFile, { flags: 'a', mode: 0o600 })
   const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', ...options.env },
     stdio: ['ignore', 'pipe', 'pipe'],
-    // Ctrl-C reaches the launcher alone, which then stops everything in order.
+    // In a process group of its own, so that Ctrl-C reaches only the launcher, which stops everything in order.
     detached: true,
   })
   const ready = Promise.withResolvers<void>()
   let isStarting = true
-  let last = ''
+  let tail = ''
   for (const stream of [child.stdout, child.stderr]) {
     stream.on('data', (printed: Buffer) => {
       log.write(printed)
       if (!isStarting) return
-      const all = last + printed.toString()
+      const all = tail + printed.toString()
       if (all.includes(options.readyLine)) ready.resolve()
-      last = all.slice(-LAST_CHARACTERS)
+      tail = all.slice(-MAX_TAIL_CHARACTERS)
     })
   }
-  const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${last}`))
+  const fail = (why: string) => ready.reject(new Error(`${options.name} ${why}:\n${tail}`))
   child.once('error', (error) => fail(`cannot be started (${error.message})`))
-  // All it printed has been read by then.
+  // 'close' comes after all output was read, unlike 'exit'.
   child.once('close', (code, signal) => {
     log.end()
     fail(`ended (${code ?? signal})`)
@@ -120,8 +123,8 @@ function begin(options: ManagedProcessOptions): Run & { readonly started: Promis
 }
 
 async function stop({ child, log, stopMs }: Run, signal: NodeJS.Signals): Promise<void> {
-  if (runs(child)) {
-    // A stopped process (SIGSTOP) must go on to be able to end in order.
+  if (isAlive(child)) {
+    // A process that a test has stopped (SIGSTOP) must continue before it can handle the signal.
     if (signal !== 'SIGKILL') child.kill('SIGCONT')
     child.kill(signal)
   }
@@ -132,10 +135,10 @@ async function stop({ child, log, stopMs }: Run, signal: NodeJS.Signals): Promis
 
 const POLL_MS = 50
 
-/** @returns false when it is not so within `ms` */
-export async function until(isSo: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
+/** Polls a condition every 50 ms. Returns false when it does not hold within `ms`. */
+export async function waitUntil(condition: () => boolean | Promise<boolean>, ms: number): Promise<boolean> {
   for (const deadline = performance.now() + ms; performance.now() < deadline; await sleep(POLL_MS)) {
-    if (await isSo()) return true
+    if (await condition()) return true
   }
   return false
 }

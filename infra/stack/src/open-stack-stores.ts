@@ -5,14 +5,14 @@ import { createLog } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
 import { openDataDirectory } from '@plainpath/local/data-directory'
 import { embeddedDatabases, migrateBoth } from '@plainpath/local/databases'
-import { localSecrets } from '@plainpath/local/secrets'
+import { ensureLocalSecrets } from '@plainpath/local/secrets'
 import { serviceUrls } from '@plainpath/metadata'
 import { type EmbeddedPostgres, useEmbeddedPostgres } from '@plainpath/postgres'
 import { publishFirstGuides } from '@plainpath/resource/publish-first-guides'
-import { debianPrograms } from './debian-program.ts'
+import { findDebianPrograms } from './debian-program.ts'
 import { type RunningRedis, startRedis } from './start-redis.ts'
 
-/** Where each app reaches its stores. */
+/** The addresses at which each app reaches its stores. */
 export interface StoreAddresses {
   readonly AUTH_DATABASE_URL: string
   readonly RESOURCE_DATABASE_URL: string
@@ -20,19 +20,19 @@ export interface StoreAddresses {
   readonly RESOURCE_REDIS_URL: string
 }
 
-/** PostgreSQL with both databases migrated, Redis, the first guides and a signing key. */
+/** PostgreSQL with both databases migrated, the first guides and a signing key; and Redis. */
 export interface StackStores extends AsyncDisposable {
   readonly postgres: EmbeddedPostgres
   readonly redis: RunningRedis
   readonly addresses: StoreAddresses
-  /** Every setting of both apps but their ports, with `addresses` among them. */
+  /** All settings of both apps except their ports; includes `addresses`. */
   readonly env: Readonly<Record<string, string>>
 }
 
 /**
- * Starts the stores of a stack on the data of `folder`.
+ * Starts the stores of a stack with the data in `folder`, and creates the data if there is none.
  *
- * @throws {MissingPrograms} when there is no `redis-server`
+ * @throws {MissingPrograms} when `redis-server` is not installed
  */
 export async function openStackStores(options: {
   folder: string
@@ -44,9 +44,9 @@ export async function openStackStores(options: {
 }): Promise<StackStores> {
   const { folder, origin, limitsFactor } = options
   await using opening = new AsyncDisposableStack()
-  const programs = await debianPrograms(['redis-server'], process.env['PATH'] ?? '')
+  const programs = await findDebianPrograms(['redis-server'], process.env['PATH'] ?? '')
   const data = await openDataDirectory(folder)
-  const secrets = await localSecrets(data, serviceUrls(origin).base)
+  const secrets = await ensureLocalSecrets(data, serviceUrls(origin).base)
   const postgres = opening.use(
     await useEmbeddedPostgres({ dir: data.path('postgres'), settings: options.postgresSettings ?? {} }),
   )
@@ -82,7 +82,7 @@ export async function openStackStores(options: {
   return { postgres, redis, addresses, env, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** @param env the settings of the authorization server */
+/** Creates the first signing key, unless there is one. @param env the settings of the authorization server */
 async function makeSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
   await using stores = await openStores(loadConfig(env), {
     log: createLog({ service: 'stack', write: () => {} }),

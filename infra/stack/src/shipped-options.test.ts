@@ -3,7 +3,7 @@ import { shippedOptions } from './start-app.ts'
 
 const entryPoint = (...words: string[]) => `ENTRYPOINT ${JSON.stringify(words)}\n`
 
-test('the options stand between the program and its file', () => {
+test('reads the options between the program and its file', () => {
   const dockerfile = `FROM a\n${entryPoint('/node', '--one', '--two=2', 'a.ts')}CMD ["serve"]\n`
   expect(shippedOptions(dockerfile)).toEqual(['--one', '--two=2'])
 })
@@ -11,10 +11,10 @@ test('the options stand between the program and its file', () => {
 test.each([
   ['no entry point', 'FROM a\n', 'the Dockerfile has no entry point'],
   [
-    'apps under different options',
+    'different options for the apps',
     entryPoint('/node', '--one', 'a.ts') + entryPoint('/node', 'b.ts'),
     'the apps are started under different options',
   ],
-])('%s is an error', (_, dockerfile, message) => {
+])('rejects %s', (_, dockerfile, message) => {
   expect(() => shippedOptions(dockerfile)).toThrow(message)
 })

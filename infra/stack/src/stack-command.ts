@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { parseArgs } from 'node:util'
 
-/** What `npm run stack` is asked for. */
+/** The parsed command line of `npm run stack`. */
 export type StackCommand =
   | { readonly kind: 'help' }
   | { readonly kind: 'mistake'; readonly text: string }
@@ -12,22 +12,22 @@ export type StackCommand =
       readonly folder: string
       /** Settings of the apps. */
       readonly settings: Readonly<Record<string, string>>
-      /** Variables of their processes that a library of theirs reads. */
-      readonly surroundings: Readonly<Record<string, string>>
+      /** Environment variables that libraries in the processes of the apps read. */
+      readonly processEnv: Readonly<Record<string, string>>
     }
 
-export const STACK_USAGE = `npm run stack: the whole topology on this machine, as plain processes, until Ctrl-C
+export const STACK_USAGE = `npm run stack: runs the whole topology on this machine, as plain processes, until Ctrl-C
 
-  PORT                                  of the gateway; 8080
-  DATA_DIR                              of stores and logs; .data/stack
-  AUTH_OTLP_URL, RESOURCE_OTLP_URL      handed on to the apps: where they send traces, such as http://127.0.0.1:4318
+  PORT                                  port of the gateway; default 8080
+  DATA_DIR                              folder of stores and logs; default .data/stack
+  AUTH_OTLP_URL, RESOURCE_OTLP_URL      passed on to the apps: where they send traces, such as http://127.0.0.1:4318
   OTEL_EXPORTER_OTLP_HEADERS, OTEL_EXPORTER_OTLP_CERTIFICATE
-                                        handed on to their processes: what the collector asks for`
+                                        passed on to the apps: headers and certificate for the collector`
 
 const SETTINGS = ['AUTH_OTLP_URL', 'RESOURCE_OTLP_URL']
-const SURROUNDINGS = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_CERTIFICATE']
+const PROCESS_VARIABLES = ['OTEL_EXPORTER_OTLP_HEADERS', 'OTEL_EXPORTER_OTLP_CERTIFICATE']
 
-/** @param args without `node` and the file */
+/** Parses the command line. @param args without `node` and the file */
 export function stackCommand(
   args: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
@@ -42,13 +42,13 @@ export function stackCommand(
   const port = env['PORT'] || '8080'
   if (!/^\d{1,5}$/.test(port) || Number(port) < 1 || Number(port) > 65_535)
     return { kind: 'mistake', text: 'PORT must be a number from 1 to 65535.' }
-  const given = (names: readonly string[]) =>
+  const pick = (names: readonly string[]) =>
     Object.fromEntries(names.flatMap((name) => (env[name] ? [[name, env[name]] as const] : [])))
   return {
     kind: 'start',
     port: Number(port),
     folder: path.resolve(projectFolder, env['DATA_DIR'] || '.data/stack'),
-    settings: given(SETTINGS),
-    surroundings: given(SURROUNDINGS),
+    settings: pick(SETTINGS),
+    processEnv: pick(PROCESS_VARIABLES),
   }
 }

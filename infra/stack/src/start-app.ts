@@ -18,32 +18,32 @@ export interface RunningApp extends ManagedProcess {
   readonly ports: AppPorts
 }
 
-/** An app as a process of its own, run as its image runs it, bound to loopback. */
+/** Starts an app as a process, with the Node options of its image, on loopback. */
 export async function startApp(options: {
   app: AppName
   number: number
   ports: AppPorts
   env: Readonly<Record<string, string>>
-  /** Of the process itself, beside its settings. */
-  surroundings?: Readonly<Record<string, string>>
+  /** Environment variables of the process besides its settings. */
+  processEnv?: Readonly<Record<string, string>>
   folder: string
-  /** Of Node, after those of the image. */
+  /** Options of Node, after those of the image. */
   nodeOptions?: readonly string[]
-  /** A command that becomes the process, such as `taskset`, with its arguments. */
-  under?: readonly string[]
-  /** The line after which it is taken as started; else the one that says that it listens. */
+  /** A command that executes the app, such as `taskset`, with its arguments. */
+  wrapper?: readonly string[]
+  /** The output after which it counts as started; the log line `listening` when absent. */
   readyLine?: string
 }): Promise<RunningApp> {
-  const { app, ports, folder, under = [] } = options
+  const { app, ports, folder, wrapper = [] } = options
   const prefix = app.toUpperCase()
-  const own = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
-  const started = await startManagedProcess({
+  const appSettings = Object.entries(options.env).filter(([name]) => name.startsWith(`${prefix}_`))
+  const child = await startManagedProcess({
     name: `${app}-${options.number}`,
-    command: [...under, process.execPath, ...appProgram(app, options.nodeOptions), 'serve'],
+    command: [...wrapper, process.execPath, ...appCommand(app, options.nodeOptions), 'serve'],
     env: {
       ...COMPILE_CACHE,
-      ...options.surroundings,
-      ...Object.fromEntries(own),
+      ...options.processEnv,
+      ...Object.fromEntries(appSettings),
       [`${prefix}_HOST`]: '127.0.0.1',
       [`${prefix}_PORT`]: String(ports.public),
       [`${prefix}_OPERATIONS_PORT`]: String(ports.operations),
@@ -52,43 +52,43 @@ export async function startApp(options: {
     logFile: path.join(folder, `${app}-${options.number}.log`),
     readyLine: options.readyLine ?? '"msg":"listening"',
   })
-  return Object.assign(started, { ports })
+  return Object.assign(child, { ports })
 }
 
 const ROOT = fileURLToPath(new URL('../../..', import.meta.url))
 /** The options of Node in the entry points of `infra/Dockerfile`. */
-const SHIPPED = shippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
+const SHIPPED_OPTIONS = shippedOptions(readFileSync(path.join(ROOT, 'infra/Dockerfile'), 'utf8'))
 
-/** What Node is given to run an app as its image does, up to the command of the app. */
-const appProgram = (app: AppName, nodeOptions: readonly string[] = []): readonly string[] => [
-  ...SHIPPED,
+/** Returns the arguments of Node that run an app as its image does, without the command of the app. */
+const appCommand = (app: AppName, nodeOptions: readonly string[] = []): readonly string[] => [
+  ...SHIPPED_OPTIONS,
   ...nodeOptions,
   path.join(ROOT, `apps/${app}/src/main.ts`),
 ]
 
 /**
- * The variable by which a start takes what `compileApps` left. Beside the packages and not with the data of a stack: it
- * holds what the code says, and outlives the stack.
+ * Lets a start use the output of `compileApps`. The cache depends on the code only, so it is stored with the packages and not
+ * with the data of a stack.
  */
 const COMPILE_CACHE = { NODE_COMPILE_CACHE: path.join(ROOT, 'node_modules/.cache/plainpath') }
 
-/** Compiles both apps, as the image does when it is made: a start then strips no types. */
+/** Compiles both apps, as the build of the image does, so that a start does not have to strip types. */
 export async function compileApps(nodeOptions: readonly string[] = []): Promise<void> {
   const env = { PATH: process.env['PATH'] ?? '', ...COMPILE_CACHE }
   const compile = (app: AppName) =>
-    promisify(execFile)(process.execPath, [...appProgram(app, nodeOptions), '--help'], { env })
+    promisify(execFile)(process.execPath, [...appCommand(app, nodeOptions), '--help'], { env })
   await Promise.all([compile('auth'), compile('resource')])
 }
 
 /**
- * The options of Node under which the image starts the apps.
+ * Reads the options of Node with which the image starts the apps.
  *
- * @param dockerfile its text; each entry point is the program, its options and the file it runs
- * @throws {Error} when there is no entry point, or two differ
+ * @param dockerfile its text; each entry point has the program, its options and the file
+ * @throws {Error} when there is no entry point, or when the options of two differ
  */
 export function shippedOptions(dockerfile: string): readonly string[] {
-  const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, words = '']) =>
-    z.array(z.string()).parse(JSON.parse(words)).slice(1, -1),
+  const entryPoints = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
+    z.array(z.string()).parse(JSON.parse(entryPoint)).slice(1, -1),
   )
   const [options, ...others] = entryPoints
   if (!options) throw new Error('the Dockerfile has no entry point')

@@ -3,7 +3,11 @@ import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 const CADDYFILE = fileURLToPath(new URL('../../gateway/Caddyfile', import.meta.url))
 
-/** Caddy with the project's own Caddyfile, on plain HTTP. @param options.auth addresses such as `127.0.0.1:8081` */
+/**
+ * Starts Caddy with the Caddyfile of the project, without TLS.
+ *
+ * @param options.auth addresses such as `127.0.0.1:8081`; `options.resource` likewise
+ */
 export const startGateway = (options: {
   program: string
   port: number
@@ -23,7 +27,7 @@ export const startGateway = (options: {
     options,
   )
 
-/** The same, as the variables say that the Caddyfile reads. */
+/** Starts Caddy with the Caddyfile of the project. @param variables those that the Caddyfile reads */
 export function startGatewayWith(
   variables: Readonly<Record<string, string>>,
   { program, folder }: { program: string; folder: string },

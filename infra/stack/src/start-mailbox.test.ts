@@ -3,7 +3,7 @@ import { mailTransport } from '@plainpath/mail'
 import { expect, test } from 'vitest'
 import { startMailbox } from './start-mailbox.ts'
 
-test('a mail that is sent shows on the page, with its link, and nothing in it is markup', async () => {
+test('shows a mail with its link, and escapes markup in it', async () => {
   const [port = 0] = await freePorts(1)
   await using mailbox = await startMailbox(port)
   expect(await (await fetch(mailbox.url)).text()).toContain('Nothing came yet')

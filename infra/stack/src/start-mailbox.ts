@@ -3,18 +3,18 @@ import { createServer } from 'node:http'
 import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/mail/testing'
 import { type Html, html, markupOf } from '@plainpath/pages'
 
-const MOST_SHOWN = 200
+const MAX_SHOWN = 200
 const LINK = /(https?:\/\/[^\s<>"]+)/
 
-/** Takes every mail of the stack and shows it in a browser. */
+/** Receives every mail of the stack and shows it in a browser. */
 export interface Mailbox extends AsyncDisposable {
   /** For `*_SMTP_URL`. */
   readonly smtpUrl: string
-  /** Where a person looks. */
+  /** The page with the newest mails. */
   readonly url: string
 }
 
-/** An SMTP server that delivers nothing, and a page of the newest mails, both on loopback. */
+/** Starts an SMTP server that delivers nothing, and a page with the newest mails, both on loopback. */
 export async function startMailbox(port: number): Promise<Mailbox> {
   await using opening = new AsyncDisposableStack()
   const mail: MailServer = opening.use(await startMailServer())
@@ -30,7 +30,7 @@ export async function startMailbox(port: number): Promise<Mailbox> {
       'Referrer-Policy': 'no-referrer',
       'X-Content-Type-Options': 'nosniff',
     })
-    response.end(mailboxPage(mail.received.slice(-MOST_SHOWN).toReversed()))
+    response.end(renderMailbox(mail.received.slice(-MAX_SHOWN).toReversed()))
   })
   server.listen(port, '127.0.0.1')
   await once(server, 'listening')
@@ -46,7 +46,7 @@ export async function startMailbox(port: number): Promise<Mailbox> {
   }
 }
 
-const mailboxPage = (mails: readonly ReceivedMail[]): string =>
+const renderMailbox = (mails: readonly ReceivedMail[]): string =>
   markupOf(html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
@@ -56,11 +56,11 @@ const mailboxPage = (mails: readonly ReceivedMail[]): string =>
 ${mails.map(
   (mail) => html`<h2>${mail.subject}</h2>
 <p>To ${mail.to.join(', ')}</p>
-<pre>${withLinks(mail.text)}</pre>
+<pre>${linkUrls(mail.text)}</pre>
 `,
 )}
 </html>
 `)
 
-const withLinks = (text: string): Html[] =>
+const linkUrls = (text: string): Html[] =>
   text.split(LINK).map((part) => (LINK.test(part) ? html`<a href="${part}">${part}</a>` : html`${part}`))

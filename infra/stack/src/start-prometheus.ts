@@ -7,7 +7,7 @@ import type { RunningApp } from './start-app.ts'
 
 const RULES = fileURLToPath(new URL('../../prometheus/rules.yaml', import.meta.url))
 
-/** Prometheus with the project's own alert rules, scraping every instance. Its data goes with the folder. */
+/** Starts Prometheus with the alert rules of the project. It scrapes every instance and stores its data in `folder`. */
 export async function startPrometheus(options: {
   program: string
   port: number
@@ -16,7 +16,7 @@ export async function startPrometheus(options: {
   scrapeSeconds: number
 }): Promise<ManagedProcess & { readonly url: string }> {
   const { port, folder, scrapeSeconds } = options
-  const job = (app: AppName) => ({
+  const scrapeJob = (app: AppName) => ({
     job_name: app,
     static_configs: options.apps[app].map(({ name, ports }) => ({
       targets: [`127.0.0.1:${ports.operations}`],
@@ -26,12 +26,12 @@ export async function startPrometheus(options: {
   const configuration = {
     global: { scrape_interval: `${scrapeSeconds}s`, scrape_timeout: `${scrapeSeconds}s` },
     rule_files: [RULES],
-    scrape_configs: [job('auth'), job('resource')],
+    scrape_configs: [scrapeJob('auth'), scrapeJob('resource')],
   }
-  // JSON is YAML.
+  // JSON is valid YAML.
   const file = path.join(folder, 'prometheus.json')
   await writeFile(file, JSON.stringify(configuration, null, 2))
-  const started = await startManagedProcess({
+  const prometheus = await startManagedProcess({
     name: 'prometheus',
     command: [
       options.program,
@@ -44,5 +44,5 @@ export async function startPrometheus(options: {
     logFile: path.join(folder, 'prometheus.log'),
     readyLine: 'Server is ready to receive web requests',
   })
-  return Object.assign(started, { url: `http://127.0.0.1:${port}` })
+  return Object.assign(prometheus, { url: `http://127.0.0.1:${port}` })
 }

@@ -5,13 +5,13 @@ import { type ManagedProcess, startManagedProcess } from './managed-process.ts'
 
 export interface RunningRedis extends ManagedProcess {
   readonly port: number
-  /** One user for each app, who may touch the keys and channels of that app only. */
+  /** With a user for each app, which may access only the keys and channels of that app and the shared ones. */
   readonly urls: { readonly auth: string; readonly resource: string }
-  /** May do everything: for tests. */
+  /** With a user that may do everything, for tests. */
   readonly adminUrl: string
 }
 
-/** Redis as it is run in production: nothing on disk, nothing evicted, no user without a password. */
+/** Starts Redis as in production: no persistence, no eviction, no user without a password. */
 export async function startRedis(options: {
   program: string
   port: number
@@ -19,12 +19,12 @@ export async function startRedis(options: {
   maxMemoryMb?: number
 }): Promise<RunningRedis> {
   const { program, port, folder } = options
-  const password = () => randomBytes(24).toString('base64url')
-  const [auth, resource, admin] = [password(), password(), password()]
+  const createPassword = () => randomBytes(24).toString('base64url')
+  const [auth, resource, admin] = [createPassword(), createPassword(), createPassword()]
   const aclFile = path.join(folder, `redis-${port}.acl`)
   const acl = `${redisAcl({ auth, resource })}user admin on >${admin} ~* &* +@all\n`
   await writeFile(aclFile, acl, { mode: 0o600 })
-  const started = await startManagedProcess({
+  const redis = await startManagedProcess({
     name: 'redis',
     command: [
       program,
@@ -36,32 +36,32 @@ export async function startRedis(options: {
     logFile: path.join(folder, 'redis.log'),
     readyLine: 'Ready to accept connections',
   })
-  const url = (user: string, secret: string) => `redis://${user}:${secret}@127.0.0.1:${port}`
-  return Object.assign(started, {
+  const url = (user: string, password: string) => `redis://${user}:${password}@127.0.0.1:${port}`
+  return Object.assign(redis, {
     port,
     urls: { auth: url('auth', auth), resource: url('resource', resource) },
     adminUrl: url('admin', admin),
   })
 }
 
-/** What auth and the API share: the list of members, and the channel of revocation notices. */
-const SHARED = '~revocation:state &revocation:notices'
+/** Shared by auth and the API: the key with the subscribers, and the channel of revocations. */
+const SHARED_KEYS = '~revocation:state &revocation:notices'
 
-const CONNECTION = '+@connection -@dangerous -@admin'
-/** What scripts and their callers use. Both apps keep limits and read the list of members. */
-const COMMON = '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
-/** Beyond that: both follow the channel of notices, and `auth stop` counts the tokens that it ended. */
-const OWN = { auth: '+subscribe +unsubscribe +scan +mget', resource: '+subscribe +unsubscribe' } as const
+const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
+/** Used by both apps, for rate limits and the list of subscribers. */
+const COMMON_COMMANDS = '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
+/** Used besides: both subscribe to revocations, and `auth stop` counts the tokens that it revoked. */
+const APP_COMMANDS = { auth: '+subscribe +unsubscribe +scan +mget', resource: '+subscribe +unsubscribe' } as const
 
-/** The commands that an app sends, on its own keys and channels and on what both share. Everything else is denied. */
-const rights = (app: keyof typeof OWN) =>
-  `~${app}:* &${app}:* ${SHARED} -@all ${CONNECTION} ${COMMON} ${OWN[app]}`
+/** Allows an app the commands that it sends, on its own and the shared keys and channels. Everything else is denied. */
+const accessRules = (app: keyof typeof APP_COMMANDS) =>
+  `~${app}:* &${app}:* ${SHARED_KEYS} -@all ${CONNECTION_COMMANDS} ${COMMON_COMMANDS} ${APP_COMMANDS[app]}`
 
-/** The ACL file of Redis: a user for each app, who may touch the keys and channels of that app only; no default user. */
+/** Writes the ACL file of Redis: a user for each app with `accessRules`, and no default user. */
 export const redisAcl = (passwords: { readonly auth: string; readonly resource: string }): string =>
   [
     'user default off',
-    `user auth on >${passwords.auth} ${rights('auth')}`,
-    `user resource on >${passwords.resource} ${rights('resource')}`,
+    `user auth on >${passwords.auth} ${accessRules('auth')}`,
+    `user resource on >${passwords.resource} ${accessRules('resource')}`,
     '',
   ].join('\n')

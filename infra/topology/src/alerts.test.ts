@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { ARROWS } from './arrows.ts'
 import { readPods } from './pods.ts'
-import { readInfra, workloadOf } from './read-manifests.ts'
+import { readInfra, parseWorkload } from './read-manifests.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const Rule = z.strictObject({
@@ -25,26 +25,26 @@ test.for(rules)('the alert $alert names a runbook that exists', ({ annotations }
   expect(existsSync(path.join(root, annotations.runbook)), annotations.runbook).toBe(true)
 })
 
-test.for(rules)('the runbook of the alert $alert says what to do about it', ({ alert, annotations }) => {
+test.for(rules)('the runbook of the alert $alert mentions it', ({ alert, annotations }) => {
   expect(readFileSync(path.join(root, annotations.runbook), 'utf8')).toContain(`\`${alert}\``)
 })
 
-test('each alert has a series that raises it and one that does not', () => {
+test('rules.test.yaml has, for each alert, a series that raises it and one that does not', () => {
   const { tests } = parse(readInfra('prometheus/rules.test.yaml')) as {
     tests: { alert_rule_test: { alertname: string; exp_alerts: unknown[] }[] }[]
   }
-  const tried = tests.flatMap((each) => each.alert_rule_test)
+  const tested = tests.flatMap((each) => each.alert_rule_test)
   const names = (fires: boolean) => {
-    const those = tried.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires)
-    return [...new Set(those.map(({ alertname }) => alertname))]
+    const matching = tested.filter(({ exp_alerts: alerts }) => alerts.length > 0 === fires)
+    return [...new Set(matching.map(({ alertname }) => alertname))]
   }
   expect(names(true)).toEqual(rules.map(({ alert }) => alert))
   expect(names(false)).toEqual(rules.map(({ alert }) => alert))
 })
 
-const drawn = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
+const expected = ARROWS.filter(({ from }) => from === 'prometheus').map(({ to, port }) => `${to}:${port}`)
 
-test('Prometheus scrapes the operations listeners that an arrow leads to', () => {
+test('Prometheus scrapes exactly the operations listeners that arrows.ts lists', () => {
   const { scrape_configs: jobs } = parse(readInfra('prometheus/prometheus.yaml')) as {
     scrape_configs: { job_name: string; static_configs: { targets: string[] }[] }[]
   }
@@ -52,22 +52,22 @@ test('Prometheus scrapes the operations listeners that an arrow leads to', () =>
     configs.flatMap(({ targets }) =>
       targets.map((target) => {
         const [host = '', port] = target.split(':')
-        expect(workloadOf(host)).toBe(job)
+        expect(parseWorkload(host)).toBe(job)
         return `${job}:${port}`
       }),
     ),
   )
-  expect([...new Set(scraped)]).toEqual(drawn)
+  expect([...new Set(scraped)]).toEqual(expected)
 })
 
-test('on Kubernetes, as docs/kubernetes.md has it, Prometheus finds these and no others', () => {
+test('the scrape configuration of docs/kubernetes.md matches exactly these listeners', () => {
   const page = readFileSync(path.join(root, 'docs/kubernetes.md'), 'utf8')
-  const [, kept] = /container_port_name\], regex: (\S+), action: keep/.exec(page) ?? []
+  const [, portName] = /container_port_name\], regex: (\S+), action: keep/.exec(page) ?? []
   const found = readPods().flatMap(({ label, containers }) =>
     containers
       .flatMap(({ ports }) => ports)
-      .filter(({ name }) => name === kept)
+      .filter(({ name }) => name === portName)
       .map(({ containerPort }) => `${label}:${containerPort}`),
   )
-  expect(found).toEqual(drawn)
+  expect(found).toEqual(expected)
 })

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ARROWS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
-import { networksOf, readCompose, readManifests, workloadOf } from './read-manifests.ts'
+import { listNetworks, readCompose, readManifests, parseWorkload } from './read-manifests.ts'
 import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 const NAME = 'app.kubernetes.io/name'
@@ -28,39 +28,39 @@ const policies = () =>
     .filter(({ kind }) => kind === 'NetworkPolicy')
     .map(({ metadata, ...manifest }) => ({ name: metadata.name, ...Policy.parse(manifest['spec']) }))
 
-const ours = (name: string) => (WORKLOADS as readonly string[]).includes(name)
-const written = ({ from, to, port }: { from: string; to: string; port: number }) => `${from} -> ${to}:${port}`
-const namesOf = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
+const isWorkload = (name: string) => (WORKLOADS as readonly string[]).includes(name)
+const format = ({ from, to, port }: { from: string; to: string; port: number }) => `${from} -> ${to}:${port}`
+const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
   peers?.map(({ podSelector }) => podSelector.matchLabels[NAME] ?? '') ?? ['world']
 
-test('network policies let in what the arrows say, and nothing else', () => {
+test('network policies allow exactly the incoming connections of arrows.ts', () => {
   const allowed = policies().flatMap(({ name, ingress }) =>
     ingress.flatMap(({ from, ports }) =>
-      namesOf(from).flatMap((peer) => ports.map(({ port }) => written({ from: peer, to: name, port }))),
+      listNames(from).flatMap((peer) => ports.map(({ port }) => format({ from: peer, to: name, port }))),
     ),
   )
-  const drawn = ARROWS.filter(({ to }) => ours(to)).map(written)
-  expect(allowed.toSorted()).toEqual(drawn.toSorted())
+  const expected = ARROWS.filter(({ to }) => isWorkload(to)).map(format)
+  expect(allowed.toSorted()).toEqual(expected.toSorted())
 })
 
-test('network policies let out what the arrows say, and questions to DNS', () => {
+test('network policies allow exactly the outgoing connections of arrows.ts, and DNS', () => {
   const allowed = policies()
     .filter(({ name }) => name !== 'default')
     .flatMap(({ name, egress }) =>
       egress.flatMap(({ to, ports }) =>
-        namesOf(to).flatMap((peer) => ports.map(({ port }) => written({ from: name, to: peer, port }))),
+        listNames(to).flatMap((peer) => ports.map(({ port }) => format({ from: name, to: peer, port }))),
       ),
     )
-  const drawn = ARROWS.filter(({ from }) => ours(from)).map(written)
-  expect(allowed.toSorted()).toEqual(drawn.toSorted())
-  const [everybody, ...others] = policies().filter(({ name }) => name === 'default')
+  const expected = ARROWS.filter(({ from }) => isWorkload(from)).map(format)
+  expect(allowed.toSorted()).toEqual(expected.toSorted())
+  const [defaultPolicy, ...others] = policies().filter(({ name }) => name === 'default')
   expect(others).toEqual([])
-  expect(everybody?.podSelector).toEqual({})
-  expect(everybody?.ingress).toEqual([])
-  expect(everybody?.egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53])
+  expect(defaultPolicy?.podSelector).toEqual({})
+  expect(defaultPolicy?.ingress).toEqual([])
+  expect(defaultPolicy?.egress.flatMap(({ ports }) => ports.map(({ port }) => port))).toEqual([53, 53])
 })
 
-test('each policy is for the pods of its name, and each pod has one', () => {
+test('each policy selects the pods of its name, and each pod has one', () => {
   const labels = readPods().map(({ name, label }) => {
     expect(label).toBe(name)
     return name
@@ -70,49 +70,49 @@ test('each policy is for the pods of its name, and each pod has one', () => {
     expect(podSelector.matchLabels).toEqual({ [NAME]: name })
 })
 
-test('peers in other namespaces are named with their namespace', () => {
+test('policies name the namespace of each peer in another namespace', () => {
   const peers = policies().flatMap(({ ingress, egress }) => [
     ...ingress.flatMap(({ from = [] }) => from),
     ...egress.flatMap(({ to }) => to),
   ])
   for (const { namespaceSelector, podSelector } of peers)
     expect(namespaceSelector === undefined, JSON.stringify(podSelector)).toBe(
-      ours(podSelector.matchLabels[NAME] ?? ''),
+      isWorkload(podSelector.matchLabels[NAME] ?? ''),
     )
 })
 
-test('services of compose.yaml share a network exactly where there is an arrow', () => {
+test('services of compose.yaml share a network exactly if arrows.ts connects them', () => {
   const { services } = readCompose()
   const ends = Object.entries(services).map(([name, service]) => ({
-    name: COMPOSE_ONLY[workloadOf(name)] ?? workloadOf(name),
-    networks: networksOf(service),
+    name: COMPOSE_ONLY[parseWorkload(name)] ?? parseWorkload(name),
+    networks: listNetworks(service),
   }))
   const pair = (one: string, other: string) => [one, other].toSorted().join(' + ')
   const shared = ends.flatMap((one, index) =>
     ends
       .slice(index + 1)
       .filter((other) => other.networks.some((network) => one.networks.includes(network)))
-      .filter((other) => appOf(one.name) === undefined || appOf(one.name) !== appOf(other.name))
+      .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
       .map((other) => pair(one.name, other.name)),
   )
-  const drawn = ARROWS.filter(({ from }) => from !== 'world').map(({ from, to }) => pair(from, to))
-  expect([...new Set(shared)].toSorted()).toEqual([...new Set(drawn)].toSorted())
+  const expected = ARROWS.filter(({ from }) => from !== 'world').map(({ from, to }) => pair(from, to))
+  expect([...new Set(shared)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
 
-/** Services that do once what a Job of Kubernetes does with two containers. */
+/** Services of compose.yaml for a container of a Kubernetes Job. */
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
-const appOf = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
+const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 
-test('only what people open is on a network that leads out of the machine', () => {
+test('only services that people open are on a network that leads out of the machine', () => {
   const { services, networks } = readCompose()
   for (const [name, service] of Object.entries(services)) {
-    const open = networksOf(service).filter((network) => networks[network]?.internal !== true)
+    const open = listNetworks(service).filter((network) => networks[network]?.internal !== true)
     if (service.ports.length === 0 && name !== 'prometheus') expect(open, name).toEqual([])
     for (const port of service.ports) expect(port, name).toMatch(/^127\.0\.0\.1:/)
   }
 })
 
-test('a setting that names another process has an arrow, and every arrow a setting that is one', () => {
+test('each setting that names another process has an arrow, and each setting of an arrow exists', () => {
   const urls = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
@@ -124,10 +124,10 @@ test('a setting that names another process has an arrow, and every arrow a setti
 
 test('the picture in docs/architecture.md has an arrow for each port of the apps, and for mail', () => {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
-  const drawn = Array.from(
+  const expected = Array.from(
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
-    ([, from = '', port, to = '']) => written({ from, to, port: Number(port) }),
+    ([, from = '', port, to = '']) => format({ from, to, port: Number(port) }),
   )
-  const ofApps = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail'].includes(to)).map(written)
-  expect(drawn.toSorted()).toEqual(ofApps.toSorted())
+  const ofApps = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail'].includes(to)).map(format)
+  expect(expected.toSorted()).toEqual(ofApps.toSorted())
 })

@@ -1,4 +1,4 @@
-/** Who opens a connection to whom, and at which port. */
+/** A connection that `from` opens to `port` of `to`. */
 interface Arrow {
   readonly from: string
   readonly to: string
@@ -8,8 +8,8 @@ interface Arrow {
 }
 
 /**
- * Every connection that may be made. `world` is anybody. Network policies and the networks of compose.yaml allow these
- * and no others; a setting that ends in `_URL` needs one.
+ * Every connection between processes. `world` is any client on the internet. Network policies and the networks of compose.yaml
+ * allow these connections and no others. A setting that ends in `_URL` needs one.
  */
 export const ARROWS: readonly Arrow[] = [
   { from: 'world', to: 'gateway', port: 8443 },
@@ -33,7 +33,7 @@ export const ARROWS: readonly Arrow[] = [
   { from: 'grafana', to: 'prometheus', port: 9090 },
 ]
 
-/** What runs in the namespace of the Kubernetes manifests; the rest has namespaces of its own. */
+/** The workloads in the namespace of the Kubernetes manifests. The other names of arrows are in other namespaces. */
 export const WORKLOADS = [
   'gateway',
   'auth',

@@ -9,15 +9,15 @@ const rules = readFileSync(path.join(root, '.dockerignore'), 'utf8')
   .filter((line) => line !== '' && !line.startsWith('#'))
   .map((line) => ({ includes: line.startsWith('!'), pattern: line.replace(/^!/, '') }))
 
-/** As Docker reads .dockerignore: the last rule that matches the file, or a folder above it, counts. */
-const isSent = (file: string) => rules.findLast(({ pattern }) => matches(file, pattern))?.includes ?? true
+/** Applies .dockerignore as Docker does: the last rule that matches the file, or a folder above it, decides. */
+const isIncluded = (file: string) => rules.findLast(({ pattern }) => matches(file, pattern))?.includes ?? true
 const matches = (file: string, pattern: string) =>
   pattern === '*' || path.matchesGlob(file, pattern) || path.matchesGlob(file, `${pattern}/**`)
 
 const files = execFileSync('git', ['ls-files'], { cwd: root, encoding: 'utf8' }).split('\n').filter(Boolean)
 
-test('an image is built from what the apps need', () => {
-  const sent = files.filter(isSent)
+test('the build context has what the apps need', () => {
+  const included = files.filter(isIncluded)
   for (const needed of [
     'pnpm-lock.yaml',
     'pnpm-workspace.yaml',
@@ -31,27 +31,27 @@ test('an image is built from what the apps need', () => {
     'packages/metadata/src/documents/auth.template.md',
   ])
     expect(
-      sent.some((file) => file.startsWith(needed)),
+      included.some((file) => file.startsWith(needed)),
       needed,
     ).toBe(true)
 })
 
-test('an image has every text that the apps fill in', () => {
+test('the build context has every template', () => {
   const templates = files.filter((file) => file.includes('.template.'))
   expect(templates.length).toBeGreaterThan(0)
-  expect(templates.filter((file) => !isSent(file))).toEqual([])
+  expect(templates.filter((file) => !isIncluded(file))).toEqual([])
 })
 
-test('nothing that is for tests, people or this machine is sent', () => {
-  const sent = files.filter(isSent)
+test('the build context has no tests, documents or local files', () => {
+  const included = files.filter(isIncluded)
   const unwanted =
     /\.(test|contract|fixture)\.ts$|\/(test|testing)\/|^(e2e|docs|infra|scripts(?!\/bootstrap\/pnpm\/)|apps\/local|\.git)|^\.|README/
-  expect(sent.filter((file) => unwanted.test(file))).toEqual([])
+  expect(included.filter((file) => unwanted.test(file))).toEqual([])
   for (const never of [
     '.data/auth-kek',
     'node_modules/pg/index.js',
     'apps/auth/node_modules/koa/index.js',
     '.env',
   ])
-    expect(isSent(never), never).toBe(false)
+    expect(isIncluded(never), never).toBe(false)
 })

@@ -27,7 +27,7 @@ afterAll(() => resources.disposeAsync())
 const read = (file: string) => readFileSync(path.join(folder, file), 'utf8')
 const variables = (file: string) => /^([A-Z_]+)=(.+)\n$/.exec(read(file)) ?? []
 
-test('every file that compose.yaml names is made, in a folder that only its owner enters', () => {
+test('creates every file that compose.yaml names, in a folder that only its owner can enter', () => {
   const { services, secrets } = readCompose()
   const named = [
     ...Object.values(secrets).map(({ file }) => file),
@@ -40,7 +40,7 @@ test('every file that compose.yaml names is made, in a folder that only its owne
     expect([variables(file)[1]], file).toEqual(names)
 })
 
-test('a second time changes nothing', async () => {
+test('changes nothing when it runs again', async () => {
   const before = readdirSync(folder).map((file) => [file, read(file)])
   expect(await makeComposeSecrets(folder, 'http://localhost:8080')).toEqual([])
   expect(readdirSync(folder).map((file) => [file, read(file)])).toEqual(before)
@@ -51,10 +51,10 @@ test.for([
   ['auth-migrate', loadAuthConfig],
   ['auth-keys', loadAuthConfig],
   ['resource-1', loadResourceConfig],
-] as const)('%s would start with its settings and files', ([name, load]) => {
+] as const)('creates settings and files with which %s starts', ([name, load]) => {
   const { services, secrets } = readCompose()
   const service = services[name]!
-  const given = Object.entries(service.environment).map(([variable, value]) => {
+  const environment = Object.entries(service.environment).map(([variable, value]) => {
     const secret = /^\/run\/secrets\/(.+)$/.exec(value ?? '')?.[1]
     return [variable, secret ? path.join(folder, path.basename(secrets[secret]!.file)) : value] as const
   })
@@ -62,21 +62,21 @@ test.for([
     const [, variable = '', value = ''] = variables(path.basename(file))
     return [variable, value] as const
   })
-  expect(() => load(Object.fromEntries([...given, ...fromFiles]))).not.toThrow()
+  expect(() => load(Object.fromEntries([...environment, ...fromFiles]))).not.toThrow()
 })
 
-const STARTS = { auth: loadAuthConfig, resource: loadResourceConfig } as const
-/** Those whose name says the app, where the files of both are in one folder. */
-const OF_ONE_APP = ['kek', 'hash-key', 'client-secret']
+const LOAD_CONFIG = { auth: loadAuthConfig, resource: loadResourceConfig } as const
+/** Files that have the name of the app as a prefix in the folder, which both apps share. */
+const APP_FILES = ['kek', 'hash-key', 'client-secret']
 const CONFIGURED = readPods().flatMap(({ name: pod, containers }) =>
   containers
     .filter(({ image, envFrom }) => image.startsWith('plainpath/') && envFrom.length > 0)
     .map((container) => ({ pod, container, name: container.name })),
 )
 
-test.for(CONFIGURED)('$pod, container $name, would start on Kubernetes', ({ container }) => {
+test.for(CONFIGURED)('creates secrets with which $pod, container $name, starts on Kubernetes', ({ container }) => {
   const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
-  const valueOf = (key: string): string => {
+  const readSecret = (key: string): string => {
     if (key === 'smtp-url') return 'smtp://plainpath:password@mail.plainpath.example:587'
     const [file] = Object.entries(COMPOSE_ENV_FILES).find(
       ([, [variable]]) => variable === `${app}-${key}`.replaceAll('-', '_').toUpperCase(),
@@ -87,17 +87,17 @@ test.for(CONFIGURED)('$pod, container $name, would start on Kubernetes', ({ cont
     const file = /^\/run\/plainpath\/(.+)$/.exec(value)?.[1]
     return [
       name,
-      file ? path.join(folder, OF_ONE_APP.includes(file) ? `${app}-${file}` : file) : value,
+      file ? path.join(folder, APP_FILES.includes(file) ? `${app}-${file}` : file) : value,
     ] as const
   })
-  const secrets = container.env.map(({ name, valueFrom }) => [name, valueOf(valueFrom.secretKeyRef.key)])
-  const given = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
-  expect(() => STARTS[app](given)).not.toThrow()
-  const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = given
-  expect(() => STARTS[app](withoutMail)).toThrow('_SMTP_URL')
+  const secrets = container.env.map(({ name, valueFrom }) => [name, readSecret(valueFrom.secretKeyRef.key)])
+  const environment = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
+  expect(() => LOAD_CONFIG[app](environment)).not.toThrow()
+  const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = environment
+  expect(() => LOAD_CONFIG[app](withoutMail)).toThrow('_SMTP_URL')
 })
 
-test('the mail catcher speaks TLS with a certificate that only who was told to trusts', async () => {
+test('creates a certificate for the mail catcher that only clients with this CA accept', async () => {
   const [key, cert] = [read('mail-key.pem'), read('mail-certificate.pem')]
   const server = createServer({ key, cert }, (socket) => socket.end()).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -119,7 +119,7 @@ test('the mail catcher speaks TLS with a certificate that only who was told to t
   server.close()
 })
 
-test('Grafana takes the password of its administrator from a file that is made for this installation', () => {
+test('creates a password for the administrator of Grafana, which reads it from a file', () => {
   const { services, secrets } = readCompose()
   const grafana = services['grafana']!
   const file = grafana.environment['GF_SECURITY_ADMIN_PASSWORD__FILE'] ?? ''
@@ -131,7 +131,7 @@ test('Grafana takes the password of its administrator from a file that is made f
   expect(read(path.basename(secrets[secret]!.file))).toMatch(/^[\w-]{32}$/)
 })
 
-test('roles.sql makes an app role that can work with the tables and cannot change them', async () => {
+test('roles.sql creates an app role that can use the tables but cannot alter them', async () => {
   await using server = await openTestDatabase({ folder: MIGRATIONS, name: 'roles' })
   const prefix = `${server.name.split('_').slice(0, 3).join('_')}_sql_`
   const passwords = new Map(
@@ -145,17 +145,17 @@ test('roles.sql makes an app role that can work with the tables and cannot chang
     .replaceAll(/^--.*$/gm, '')
     .replaceAll(/:'(\w+)'/g, (_, name: string) => `'${passwords.get(name)}'`)
     .replaceAll(/plainpath_/g, prefix)
-    // The server may be shared with other tests: a database of this one, opened to all, stands for those that every server has.
+    // Other tests may share the server, so a database of this test, open to all roles, replaces the default databases.
     .replace('database postgres, template1', `database "${server.name}"`)
-  const urlOf = (database: string) => server.adminUrl.replace(/\/[^/]+$/, `/${database}`)
+  const databaseUrl = (database: string) => server.adminUrl.replace(/\/[^/]+$/, `/${database}`)
   {
-    await using admin = openPool(urlOf(server.name), { max: 1 })
+    await using admin = openPool(databaseUrl(server.name), { max: 1 })
     await admin.query(`grant connect, temporary on database "${server.name}" to public`)
   }
   const sections = sql.split(/^\\connect /m)
   for (const [index, section] of sections.entries()) {
     const [database = '', ...rest] = index === 0 ? [server.name, section] : section.split('\n')
-    await using admin = openPool(urlOf(database), { max: 1 })
+    await using admin = openPool(databaseUrl(database), { max: 1 })
     for (const statement of rest
       .join('\n')
       .split(';')
@@ -173,14 +173,14 @@ test('roles.sql makes an app role that can work with the tables and cannot chang
   const appRole = `${prefix}auth_app`
   await expect(migrate({ url: owner, folder: MIGRATIONS, appRole })).resolves.toHaveProperty('applied.length')
   await using app = openPool(url('auth-database.env', server.adminUrl), { max: 1 })
-  const codeOf = (text: string) =>
+  const errorCode = (text: string) =>
     app.query(text).then(
       () => 'done',
       (error: unknown) => (error as { code?: string }).code,
     )
-  expect(await codeOf('select from agents')).toBe('done')
-  expect(await codeOf('alter table agents add column more text')).toBe('42501')
-  expect(await codeOf('create table mine (id int)')).toBe('42501')
+  expect(await errorCode('select from agents')).toBe('done')
+  expect(await errorCode('alter table agents add column more text')).toBe('42501')
+  expect(await errorCode('create table mine (id int)')).toBe('42501')
   for (const database of [`${prefix}resource`, server.name]) {
     const elsewhere = new URL(url('auth-database.env', server.adminUrl))
     elsewhere.pathname = `/${database}`

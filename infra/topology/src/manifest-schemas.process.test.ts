@@ -10,14 +10,14 @@ import { expect, test } from 'vitest'
 import { type Manifest, readCompose, readManifests } from './read-manifests.ts'
 
 const TSC = path.resolve(import.meta.dirname, '../../../node_modules/typescript/bin/tsc')
-/** Where the schemas of an API group are: a name that only running code knows. */
-const groupOf = (apiVersion: string) => import.meta.resolve(`kubernetes-models/${apiVersion}`)
+/** Resolves the module with the schemas of an API group. */
+const resolveGroup = (apiVersion: string) => import.meta.resolve(`kubernetes-models/${apiVersion}`)
 const COMPILER_OPTIONS = ['--noEmit', '--strict', '--skipLibCheck', '--target', 'esnext']
 
-/** The schema of the Compose Specification, in a linter that brings it along. */
+/** The schema of the Compose Specification, from a linter that contains it. */
 const COMPOSE_SCHEMA = path.resolve(import.meta.dirname, '../node_modules/dclint/schemas/compose.schema.json')
 
-const composeMistakes = (compose: unknown) => {
+const findComposeMistakes = (compose: unknown) => {
   const ajv = new Ajv({ strict: false, validateFormats: false, allErrors: true })
   const { $schema: _draft, ...schema } = JSON.parse(readFileSync(COMPOSE_SCHEMA, 'utf8')) as Record<
     string,
@@ -29,20 +29,20 @@ const composeMistakes = (compose: unknown) => {
     : (validate.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
 }
 
-test('compose.yaml is what the Compose Specification says, and a misspelt member is not', () => {
+test('compose.yaml matches the Compose Specification, which rejects a misspelt member', () => {
   const { raw } = readCompose()
-  expect(composeMistakes(raw)).toEqual([])
+  expect(findComposeMistakes(raw)).toEqual([])
   const { services } = raw as { services: Record<string, object> }
   const misspelt = { services: { ...services, redis: { ...services['redis'], readonly: true } } }
-  expect(composeMistakes(misspelt).join('\n')).toContain(
+  expect(findComposeMistakes(misspelt).join('\n')).toContain(
     '/services/redis must NOT have additional properties',
   )
 })
 
 type Model = new (data: object) => { validate(): void }
 
-async function schemaMistake(manifest: Manifest): Promise<string | undefined> {
-  const group = (await import(groupOf(manifest.apiVersion))) as Record<string, Model>
+async function findSchemaMistake(manifest: Manifest): Promise<string | undefined> {
+  const group = (await import(resolveGroup(manifest.apiVersion))) as Record<string, Model>
   const Kind = group[manifest.kind]
   if (!Kind) return `${manifest.apiVersion} has no ${manifest.kind}`
   try {
@@ -54,14 +54,15 @@ async function schemaMistake(manifest: Manifest): Promise<string | undefined> {
 }
 
 /**
- * The schemas let members through that they do not know; the compiler does not.
+ * Compiles the manifests as literals of the published types, because the schemas accept unknown members and the compiler does
+ * not.
  *
- * @returns what the compiler says of the manifests, written down as literals of the published types
+ * @returns the output of the compiler; empty when there is no mistake
  */
-async function compilerMistakes(manifests: readonly Manifest[]): Promise<string> {
+async function compileManifests(manifests: readonly Manifest[]): Promise<string> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-manifests-'))
   const lines = manifests.map((manifest, index) => {
-    const types = fileURLToPath(groupOf(manifest.apiVersion))
+    const types = fileURLToPath(resolveGroup(manifest.apiVersion))
     const kind = `import(${JSON.stringify(types)}).I${manifest.kind}`
     return `export const object${index}: ${kind} = ${JSON.stringify(manifest)}`
   })
@@ -77,19 +78,19 @@ async function compilerMistakes(manifests: readonly Manifest[]): Promise<string>
   }
 }
 
-test('every Kubernetes manifest is what the published schema of its kind says', async () => {
+test('every Kubernetes manifest matches the published schema of its kind', async () => {
   const manifests = readManifests()
   expect(manifests.length).toBeGreaterThan(15)
   for (const { file, manifest } of manifests)
-    expect(await schemaMistake(manifest), `${file} ${manifest.metadata.name}`).toBeUndefined()
+    expect(await findSchemaMistake(manifest), `${file} ${manifest.metadata.name}`).toBeUndefined()
   const without = { apiVersion: 'apps/v1', kind: 'Deployment', metadata: { name: 'x' }, spec: {} }
-  expect(await schemaMistake(without)).toContain('must have required property selector')
+  expect(await findSchemaMistake(without)).toContain('must have required property selector')
 })
 
-test('no Kubernetes manifest has a member that is unknown', async () => {
+test('no Kubernetes manifest has an unknown member', async () => {
   const manifests = readManifests().map(({ manifest }) => manifest)
-  expect(await compilerMistakes(manifests)).toBe('')
+  expect(await compileManifests(manifests)).toBe('')
   const budget = manifests.find(({ kind }) => kind === 'PodDisruptionBudget')
   const misspelt = { ...budget!, spec: { ...(budget!['spec'] as object), maxUnavailabel: 1 } }
-  expect(await compilerMistakes([misspelt])).toContain('maxUnavailabel')
+  expect(await compileManifests([misspelt])).toContain('maxUnavailabel')
 }, 60_000)

@@ -16,7 +16,7 @@ const Service = z.looseObject({
   selector: z.record(z.string(), z.string()),
   ports: z.array(z.strictObject({ name: z.string(), port: z.int(), targetPort: z.string() })),
 })
-const specOf = (kind: string, name: string): unknown =>
+const findSpec = (kind: string, name: string): unknown =>
   readManifests().find(({ manifest }) => manifest.kind === kind && manifest.metadata.name === name)?.manifest[
     'spec'
   ]
@@ -24,13 +24,13 @@ const specOf = (kind: string, name: string): unknown =>
 describe.for(APP_NAMES)('the pods of %s', (app) => {
   const pod = (): Pod => readPods().find(({ name }) => name === app)!
   const variables = readVariables(`kubernetes/base/${app}.env`)
-  const portOf = (listener: keyof typeof LISTENERS) =>
+  const readPort = (listener: keyof typeof LISTENERS) =>
     Number(variables[`${app.toUpperCase()}_${LISTENERS[listener]}`])
 
-  test('open the ports that the settings say, in the manifests, the image and by default', () => {
+  test('expose the ports of the settings in the manifests and the image, which are the defaults', () => {
     const [container] = pod().containers
     const expected = Object.keys(LISTENERS)
-      .map((name) => ({ name, containerPort: portOf(name as keyof typeof LISTENERS) }))
+      .map((name) => ({ name, containerPort: readPort(name as keyof typeof LISTENERS) }))
       .filter(({ containerPort }) => !Number.isNaN(containerPort))
     expect(container?.ports).toEqual(expected)
     const stage = readInfra('Dockerfile').split(`AS ${app}\n`)[1]?.split('FROM')[0]
@@ -39,7 +39,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
       expect(variables[setting.name], setting.name).toBe(setting.default)
   })
 
-  test('are asked on the operations listener whether they live, and whether they take requests', () => {
+  test('have liveness, startup and readiness probes on the operations listener', () => {
     const [container] = pod().containers
     expect(container?.livenessProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
     expect(container?.startupProbe?.httpGet).toEqual({ path: '/live', port: 'operations' })
@@ -50,31 +50,31 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
     expect(bound.length).toBe(pod().containers[0]!.ports.length - 1)
   })
 
-  test('F-33 are killed when they stand still for more than 5 s, soon then, and not before', () => {
+  test('F-33 are killed between 5 and 10 s after they hang', () => {
     const probe = pod().containers[0]!.livenessProbe!
     const { periodSeconds, timeoutSeconds, failureThreshold, terminationGracePeriodSeconds } = probe
-    // From the first question that is not answered in time, and from the last one that was.
+    // Counted from the first probe that times out, and from the last one that succeeded.
     expect((failureThreshold - 1) * periodSeconds + timeoutSeconds).toBeGreaterThan(5)
     expect(failureThreshold * periodSeconds + timeoutSeconds).toBeLessThanOrEqual(10)
     expect(terminationGracePeriodSeconds).toBeLessThanOrEqual(5)
   })
 
-  test('are asked on the same port in compose.yaml, without a shell', () => {
+  test('have a health check on the same port in compose.yaml, without a shell', () => {
     const [how, program, ...rest] = readCompose().services[`${app}-1`]?.healthcheck?.test ?? []
     expect([how, program]).toEqual(['CMD', '/usr/local/bin/node'])
-    expect(rest.join(' ')).toContain(`http://127.0.0.1:${portOf('operations')}/ready`)
+    expect(rest.join(' ')).toContain(`http://127.0.0.1:${readPort('operations')}/ready`)
   })
 
-  test('have the time to drain before they are killed', () => {
+  test('have enough time to drain before they are killed', () => {
     const drain = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
     const delay = Number(SETTINGS_OF[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default)
-    // Before the signal, so that no Service names the pod any more when it says that it drains; and to close the stores.
+    // `preStop` delays the signal until no Service routes to the pod; `closing` is for closing the stores.
     const [preStop, closing] = [5, 10]
     expect(pod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(preStop + delay + drain + closing)
   })
 
-  test('are reached through a Service that never shows the operations listener', () => {
-    const { ports, selector } = Service.parse(specOf('Service', app))
+  test('have a Service that does not expose the operations listener', () => {
+    const { ports, selector } = Service.parse(findSpec('Service', app))
     expect(selector).toEqual({ 'app.kubernetes.io/name': app })
     expect(ports.map(({ name, port }) => [name, port])).toEqual(
       pod()
@@ -85,7 +85,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
 })
 
 test.for(readPods())(
-  'the pod $name runs as nobody, on a read-only file system, with bounds',
+  'the pod $name runs without root, on a read-only file system, with a memory limit',
   ({ spec, containers }) => {
     // A Service named auth would set AUTH_PORT=tcp://…, which the server refuses.
     expect(spec.enableServiceLinks).toBe(false)
@@ -107,23 +107,23 @@ test.for(readPods())(
   },
 )
 
-test('every Deployment has two pods or more, and a budget that lets one go at a time', () => {
+test('every Deployment has two pods, and a disruption budget of one', () => {
   for (const { name } of readPods().filter(({ kind }) => kind === 'Deployment')) {
-    expect(specOf('Deployment', name)).toMatchObject({ replicas: 2 })
-    expect(specOf('PodDisruptionBudget', name)).toEqual({
+    expect(findSpec('Deployment', name)).toMatchObject({ replicas: 2 })
+    expect(findSpec('PodDisruptionBudget', name)).toEqual({
       maxUnavailable: 1,
       selector: { matchLabels: { 'app.kubernetes.io/name': name } },
     })
   }
 })
 
-test('every file of the base is named in its kustomization', () => {
+test('the kustomization of the base names every file of it', () => {
   const { resources } = parse(readInfra('kubernetes/base/kustomization.yaml')) as { resources: string[] }
   const files = new Set(readManifests().map(({ file }) => path.basename(file)))
   expect(resources.filter((file) => file.endsWith('.yaml')).toSorted()).toEqual([...files].toSorted())
 })
 
-test('the image has the Node that the project pins, ends without a shell, and not as root', () => {
+test('the image has the Node that the project pins, no shell, and a user that is not root', () => {
   const dockerfile = readInfra('Dockerfile')
   const pinned = /^nodeVersion: (.+)$/m.exec(
     readFileSync(path.join(root, 'pnpm-workspace.yaml'), 'utf8'),
@@ -135,17 +135,17 @@ test('the image has the Node that the project pins, ends without a shell, and no
   expect(last).not.toMatch(/^RUN /m)
 })
 
-test('the image compiles both apps under the very options that it runs them under', () => {
+test('the image compiles both apps with the options with which it runs them', () => {
   const dockerfile = readInfra('Dockerfile')
   const [, compiled] = /^ +node (--.*) "apps\/\$app\/src\/main\.ts"/m.exec(dockerfile) ?? []
-  const run = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, words = '']) =>
-    (JSON.parse(words) as string[]).slice(1, -1).join(' '),
+  const run = [...dockerfile.matchAll(/^ENTRYPOINT (\[.*\])$/gm)].map(([, entryPoint = '']) =>
+    (JSON.parse(entryPoint) as string[]).slice(1, -1).join(' '),
   )
   expect(run).toEqual([compiled, compiled])
   expect(compiled).toMatch(/^--disable-proto=throw --disable-sigusr1 /)
 })
 
-test('every service of compose.yaml that runs our code, the gateway and Redis is locked down', () => {
+test('the apps, the gateway and Redis in compose.yaml have a read-only file system and no capabilities', () => {
   const { services } = readCompose()
   for (const name of Object.keys(services).filter((each) => /^(auth|resource|gateway|redis)/.test(each)))
     expect(services[name], name).toMatchObject({
@@ -155,18 +155,18 @@ test('every service of compose.yaml that runs our code, the gateway and Redis is
     })
 })
 
-test('no service of compose.yaml that holds secrets leaves an image of its memory', () => {
+test('no service of compose.yaml with secrets writes core dumps', () => {
   const { services } = readCompose()
-  const holding = Object.entries(services).filter(
+  const withSecrets = Object.entries(services).filter(
     ([name, { secrets, env_file }]) => name === 'gateway' || secrets.length + env_file.length > 0,
   )
-  expect(holding.map(([name]) => name)).toEqual(
+  expect(withSecrets.map(([name]) => name)).toEqual(
     expect.arrayContaining(['auth-1', 'resource-1', 'postgres', 'redis']),
   )
-  for (const [name, { ulimits }] of holding) expect(ulimits, name).toEqual({ core: 0 })
+  for (const [name, { ulimits }] of withSecrets) expect(ulimits, name).toEqual({ core: 0 })
 })
 
-test('PostgreSQL of compose.yaml writes no statement, parameter or value of a row into its log', () => {
+test('PostgreSQL in compose.yaml logs no statement, parameter or value of a row', () => {
   const [program, ...options] = readCompose().services['postgres']?.command ?? []
   expect(program).toBe('postgres')
   expect(options.filter((_option, index) => index % 2 === 0)).toEqual(['-c', '-c', '-c'])
@@ -177,7 +177,7 @@ test('PostgreSQL of compose.yaml writes no statement, parameter or value of a ro
   ])
 })
 
-test('compose.yaml trusts the address of its gateway, and no other, to say who asks', () => {
+test('the apps in compose.yaml trust the address of the gateway only as a proxy', () => {
   const { services } = readCompose()
   const gateway = services['gateway']?.networks
   const address = Array.isArray(gateway) ? undefined : gateway?.['front']?.ipv4_address

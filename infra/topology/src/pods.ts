@@ -10,7 +10,7 @@ const Probe = z.looseObject({
     })
     .optional(),
   tcpSocket: z.object({ port: z.string() }).optional(),
-  /** The defaults are those of Kubernetes. */
+  /** The defaults of this and the next two are those of Kubernetes. */
   periodSeconds: z.int().default(10),
   timeoutSeconds: z.int().default(1),
   failureThreshold: z.int().default(3),
@@ -76,10 +76,10 @@ export interface Pod {
   readonly containers: readonly Container[]
 }
 
-/** The pods that the manifests make, each by the object it belongs to. */
-export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => podOf(manifest))
+/** Reads the pods that the manifests define, each with the name of its Deployment, Job or CronJob. */
+export const readPods = (): Pod[] => readManifests().flatMap(({ manifest }) => parsePod(manifest))
 
-function podOf(manifest: Manifest): Pod[] {
+function parsePod(manifest: Manifest): Pod[] {
   if (!['Deployment', 'Job', 'CronJob'].includes(manifest.kind)) return []
   const { spec } = Owner.parse(manifest)
   const template = spec.template ?? spec.jobTemplate?.spec.template

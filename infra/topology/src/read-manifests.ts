@@ -7,7 +7,7 @@ const INFRA = path.resolve(import.meta.dirname, '../..')
 
 export const readInfra = (file: string): string => readFileSync(path.join(INFRA, file), 'utf8')
 
-/** One without a value is taken from the shell that starts it, if it is there. */
+/** Docker takes a variable without a value from the shell that starts it, if it is set there. */
 const Variables = z.record(
   z.string(),
   z
@@ -41,16 +41,16 @@ const Compose = z.looseObject({
   secrets: z.record(z.string(), z.object({ file: z.string() })),
 })
 
-/** compose.yaml with its merge keys resolved, as it is written and as the tests read it. */
+/** Reads compose.yaml with its merge keys resolved: `raw` as it is written, and parsed. */
 export function readCompose() {
   const raw: unknown = parse(readInfra('compose.yaml'), { merge: true })
   return { raw, ...Compose.parse(raw) }
 }
 
-/** @returns names without the number of an instance: `auth-1` is an `auth` */
-export const workloadOf = (service: string): string => service.replace(/-\d+$/, '')
+/** Removes the number of the instance from the name of a service: `auth-1` becomes `auth`. */
+export const parseWorkload = (service: string): string => service.replace(/-\d+$/, '')
 
-export const networksOf = (service: ComposeService): string[] =>
+export const listNetworks = (service: ComposeService): string[] =>
   Array.isArray(service.networks) ? service.networks : Object.keys(service.networks)
 
 export const Manifest = z.looseObject({
@@ -60,7 +60,7 @@ export const Manifest = z.looseObject({
 })
 export type Manifest = z.infer<typeof Manifest>
 
-/** Every object of the base, with the file it is in. */
+/** Reads every object of the Kubernetes base, with the file that contains it. */
 export function readManifests(): { file: string; manifest: Manifest }[] {
   const folder = 'kubernetes/base'
   return readdirSync(path.join(INFRA, folder))
@@ -73,7 +73,7 @@ export function readManifests(): { file: string; manifest: Manifest }[] {
     )
 }
 
-/** A file of lines such as `NAME=value`, as kustomize and Docker read it. */
+/** Reads a file of lines such as `NAME=value`, as kustomize and Docker do. */
 export function readVariables(file: string): Record<string, string> {
   return Object.fromEntries(
     readInfra(file)

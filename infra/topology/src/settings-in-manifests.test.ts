@@ -8,12 +8,12 @@ import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
 import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
-/** Read by Node itself. */
-const NODES_OWN = 'NODE_EXTRA_CA_CERTS'
-const GIVEN_BY_FILE = /_FILE$|^NODE_EXTRA_CA_CERTS$/
+/** A variable of Node, not of an app. */
+const NODE_VARIABLE = 'NODE_EXTRA_CA_CERTS'
+const FILE_SETTING = /_FILE$|^NODE_EXTRA_CA_CERTS$/
 
 const compose = readCompose()
-/** Names that a service of compose.yaml is given, with the value where it is no secret. */
+/** Lists the variables of a service of compose.yaml; the values of secrets are undefined. */
 function composeVariables(name: string): Map<string, string | undefined> {
   const service = compose.services[name]
   if (!service) throw new Error(`no service ${name}`)
@@ -24,7 +24,7 @@ function composeVariables(name: string): Map<string, string | undefined> {
   ])
 }
 
-/** The same of a container of the Kubernetes manifests. */
+/** Lists the variables of a container of the Kubernetes manifests; the values of secrets are undefined. */
 function podVariables({ envFrom, env }: Container): Map<string, string | undefined> {
   const files = envFrom.map(({ configMapRef }) => configMapRef.name.replace(/-settings$/, '.env'))
   return new Map<string, string | undefined>([
@@ -33,7 +33,7 @@ function podVariables({ envFrom, env }: Container): Map<string, string | undefin
   ])
 }
 
-const podContainer = (pod: string, container: string): Container => {
+const findContainer = (pod: string, container: string): Container => {
   const found = readPods()
     .find(({ name }) => name === pod)
     ?.containers.find(({ name }) => name === container)
@@ -43,95 +43,95 @@ const podContainer = (pod: string, container: string): Container => {
 
 const PLACES = APP_NAMES.flatMap((app) => [
   [`compose.yaml, ${app}-1`, app, composeVariables(`${app}-1`)] as const,
-  [`Kubernetes, ${app}`, app, podVariables(podContainer(app, app))] as const,
+  [`Kubernetes, ${app}`, app, podVariables(findContainer(app, app))] as const,
 ])
 
 describe.for(PLACES)('%s', ([_place, app, variables]) => {
-  test('is given every setting that is required, and no name that is not a setting', () => {
+  test('sets every required setting, and no variable that is not a setting', () => {
     const names = SETTINGS_OF[app].map(({ name }) => name)
     const required = SETTINGS_OF[app].filter((setting) => setting.required).map(({ name }) => name)
     expect(required.filter((name) => !variables.has(name))).toEqual([])
-    expect([...variables.keys()].filter((name) => name !== NODES_OWN && !names.includes(name))).toEqual([])
+    expect([...variables.keys()].filter((name) => name !== NODE_VARIABLE && !names.includes(name))).toEqual([])
   })
 
-  test('is given values that the server accepts', () => {
+  test('sets only values that the app accepts', () => {
     for (const { name, accepts } of SETTINGS_OF[app]) {
       const value = variables.get(name)
-      if (value === undefined || GIVEN_BY_FILE.test(name)) continue
+      if (value === undefined || FILE_SETTING.test(name)) continue
       expect(accepts(value), `${name}=${value}`).toBe(true)
     }
   })
 })
 
 test.for(APP_NAMES)(
-  'every setting of %s has a place in both, or a reason to be left at its default',
+  'every setting of %s is set in both, or has a reason to keep its default',
   (app) => {
     const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
-    const jobs = [composeVariables(`${app}-migrate`), podVariables(podContainer(`${app}-migrate`, 'migrate'))]
-    const lost = SETTINGS_OF[app]
+    const jobs = [composeVariables(`${app}-migrate`), podVariables(findContainer(`${app}-migrate`, 'migrate'))]
+    const missing = SETTINGS_OF[app]
       .map(({ name }) => name)
       .filter((name) => !(name in LEFT_AT_DEFAULT))
       .filter(
         (name) =>
           places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
       )
-      .map((name) => `${name}: name it in compose.yaml and kubernetes/base, or in LEFT_AT_DEFAULT with why`)
-    expect(lost).toEqual([])
+      .map((name) => `${name}: set it in compose.yaml and kubernetes/base, or give a reason in LEFT_AT_DEFAULT`)
+    expect(missing).toEqual([])
   },
 )
 
-test('only migrations are given the role that owns the tables', () => {
-  const owners = (variables: Map<string, string | undefined>) =>
+test('only migrations have the role that owns the tables', () => {
+  const hasOwnerUrl = (variables: Map<string, string | undefined>) =>
     [...variables.keys()].some((name) => name.endsWith('_MIGRATION_DATABASE_URL'))
   const services = Object.keys(compose.services).filter((name) => /^(auth|resource)/.test(name))
-  expect(services.filter((name) => owners(composeVariables(name)))).toEqual([
+  expect(services.filter((name) => hasOwnerUrl(composeVariables(name)))).toEqual([
     'auth-migrate',
     'resource-migrate',
   ])
   const containers = readPods().flatMap(({ name, containers: all }) =>
     all
-      .filter((container) => owners(podVariables(container)))
+      .filter((container) => hasOwnerUrl(podVariables(container)))
       .map((container) => `${name}/${container.name}`),
   )
   expect(containers).toEqual(['auth-migrate/migrate', 'resource-migrate/migrate'])
 })
 
-test('what is left at its default is a setting', () => {
+test('LEFT_AT_DEFAULT names only settings that exist', () => {
   const names = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name))
   expect(Object.keys(LEFT_AT_DEFAULT).filter((name) => !names.includes(name))).toEqual([])
 })
 
-test.for(APP_NAMES)('every file that a setting of %s names is one that is put there', (app: AppName) => {
-  const named = (variables: Map<string, string | undefined>) =>
-    [...variables].filter(([name]) => GIVEN_BY_FILE.test(name)).map(([, value]) => value)
+test.for(APP_NAMES)('every file that a setting of %s names is mounted', (app: AppName) => {
+  const listFiles = (variables: Map<string, string | undefined>) =>
+    [...variables].filter(([name]) => FILE_SETTING.test(name)).map(([, value]) => value)
   const secrets = compose.services[`${app}-1`]?.secrets ?? []
-  expect(named(composeVariables(`${app}-1`)).toSorted()).toEqual(
+  expect(listFiles(composeVariables(`${app}-1`)).toSorted()).toEqual(
     secrets.map((each) => `/run/secrets/${each}`).toSorted(),
   )
   const pod = readPods().find(({ name }) => name === app)
   const files = pod?.spec.volumes.flatMap(({ secret }) => secret?.items ?? []) ?? []
-  expect(named(podVariables(podContainer(app, app))).toSorted()).toEqual(
+  expect(listFiles(podVariables(findContainer(app, app))).toSorted()).toEqual(
     files.map((file) => `/run/plainpath/${file.path}`).toSorted(),
   )
 })
 
-test('the gateway is given only variables that it reads', () => {
+test('the gateway gets only variables that the Caddyfile reads', () => {
   const read = new Set(
     Array.from(readInfra('gateway/Caddyfile').matchAll(/\{\$([A-Z_]+)/g), ([, name]) => name),
   )
-  const given = [
+  const passed = [
     ...Object.keys(compose.services['gateway']?.environment ?? {}),
     ...Object.keys(readVariables('kubernetes/base/gateway.env')),
   ]
-  expect(given.filter((name) => !read.has(name))).toEqual([])
+  expect(passed.filter((name) => !read.has(name))).toEqual([])
 })
 
-test('traces are for whoever asks for them: compose.yaml takes their address from the shell, and starts a collector on request', () => {
+test('compose.yaml takes the address for traces from the shell, and starts a collector only with its profile', () => {
   const arrows = ARROWS.filter(({ to }) => to === 'collector')
   expect(arrows.map(({ from }) => from)).toEqual(APP_NAMES)
   for (const { from, setting = '' } of arrows) {
     expect([...composeVariables(`${from}-1`)]).toContainEqual([setting, undefined])
-    expect(podVariables(podContainer(from, from)).has(setting), setting).toBe(false)
+    expect(podVariables(findContainer(from, from)).has(setting), setting).toBe(false)
   }
   const onRequest = Object.entries(compose.services).filter(([, { profiles }]) => profiles.length > 0)
   expect(onRequest.map(([name]) => name)).toEqual(['collector'])
@@ -152,7 +152,7 @@ const Overlay = z.strictObject({
   ),
 })
 
-test('the overlay changes what the base has, to values that the servers accept', () => {
+test('the example overlay changes only what the base has, to values that the apps accept', () => {
   const overlay = Overlay.parse(parse(readInfra('kubernetes/example/kustomization.yaml')))
   const pods = readPods()
   const images = pods.flatMap(({ containers }) => containers.map(({ image }) => image))

@@ -6,10 +6,10 @@ import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 interface InfraSetting {
   readonly name: string
   readonly required: boolean
-  /** As it would be written in the environment; undefined where there is none. */
+  /** As in the environment; undefined when there is none. */
   readonly default: string | undefined
-  /** Judges a value as it is written in the environment. */
-  readonly accepts: (written: string) => boolean
+  /** Tells whether the app accepts a value of the environment. */
+  readonly accepts: (text: string) => boolean
 }
 
 const infraSettings = (settings: Readonly<Record<string, Setting>>): InfraSetting[] =>
@@ -17,39 +17,38 @@ const infraSettings = (settings: Readonly<Record<string, Setting>>): InfraSettin
     name,
     required: !schema.safeParse(fallback).success,
     default: fallback,
-    accepts: (written) => schema.safeParse(written).success,
+    accepts: (text) => schema.safeParse(text).success,
   }))
 
-/** Every setting of both apps, by app. */
+/** The settings of both apps. */
 export const SETTINGS_OF: Readonly<Record<AppName, readonly InfraSetting[]>> = {
   auth: infraSettings(AUTH),
   resource: infraSettings(RESOURCE),
 }
 
-/** Settings that the manifests leave at their defaults, and why. Every other one has a place in them. */
+/** The settings that the manifests leave at their defaults, with the reason. The manifests set all others. */
 export const LEFT_AT_DEFAULT: Readonly<Record<string, string>> = {
-  AUTH_HOST: 'all addresses of the container; the network policies say who reaches them',
-  RESOURCE_HOST: 'all addresses of the container; the network policies say who reaches them',
+  AUTH_HOST: 'listens on all addresses of the container; network policies restrict access',
+  RESOURCE_HOST: 'listens on all addresses of the container; network policies restrict access',
   AUTH_CORS_ORIGINS: 'no script of another origin may POST',
   RESOURCE_CORS_ORIGINS: 'no script of another origin may POST',
-  AUTH_ALSO_ACCEPT_HOSTS: 'one origin',
-  RESOURCE_ALSO_ACCEPT_HOSTS: 'one origin',
-  AUTH_LIMITS_FACTOR: 'the limits as they are announced',
-  RESOURCE_LIMITS_FACTOR: 'the limits as they are announced',
-  RESOURCE_SECURITY_CONTACT: 'security@ the host of the origin; the overlay may name another',
-  RESOURCE_CONTACT_HOLD: 'ten minutes, long enough to think again; the overlay may name another',
-  AUTH_OTLP_URL: 'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',
-  RESOURCE_OTLP_URL:
-    'no traces, until an overlay or the shell of whoever starts compose.yaml names a collector',
-  AUTH_NEVER_USED_CLIENTS: 'a flood of registrations takes the room of those that nobody used, at any size',
-  AUTH_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
-  RESOURCE_DRAIN_DELAY_SECONDS: 'longer than the gateway and the kubelet need to see it',
-  AUTH_OUTBOX_DIR: 'mail goes to a server',
-  RESOURCE_OUTBOX_DIR: 'mail goes to a server',
-  AUTH_KEYS_MAX_AGE_SECONDS: 'the spans that docs/decisions explain',
-  AUTH_KEYS_TRUST_SECONDS: 'the spans that docs/decisions explain',
-  AUTH_KEYS_POLL_SECONDS: 'the spans that docs/decisions explain',
-  AUTH_KEYS_LEASE_SECONDS: 'the spans that docs/decisions explain',
-  AUTH_KEYS_OVERLAP_SECONDS: 'the spans that docs/decisions explain',
-  AUTH_KEYS_PERIOD_SECONDS: 'the spans that docs/decisions explain',
+  AUTH_ALSO_ACCEPT_HOSTS: 'the service has one origin',
+  RESOURCE_ALSO_ACCEPT_HOSTS: 'the service has one origin',
+  AUTH_LIMITS_FACTOR: 'the documented limits apply',
+  RESOURCE_LIMITS_FACTOR: 'the documented limits apply',
+  RESOURCE_SECURITY_CONTACT: 'security@<host of the origin>; an overlay may set another',
+  RESOURCE_CONTACT_HOLD: 'ten minutes are enough to reconsider a message; an overlay may set another',
+  AUTH_OTLP_URL: 'no traces, unless an overlay or the shell that starts compose.yaml names a collector',
+  RESOURCE_OTLP_URL: 'no traces, unless an overlay or the shell that starts compose.yaml names a collector',
+  AUTH_NEVER_USED_CLIENTS: 'a flood of registrations replaces unused clients only, whatever the number',
+  AUTH_DRAIN_DELAY_SECONDS: 'exceeds the time in which the gateway and the kubelet notice a drain',
+  RESOURCE_DRAIN_DELAY_SECONDS: 'exceeds the time in which the gateway and the kubelet notice a drain',
+  AUTH_OUTBOX_DIR: 'mail is sent to a server',
+  RESOURCE_OUTBOX_DIR: 'mail is sent to a server',
+  AUTH_KEYS_MAX_AGE_SECONDS: 'docs/decisions explain the default',
+  AUTH_KEYS_TRUST_SECONDS: 'docs/decisions explain the default',
+  AUTH_KEYS_POLL_SECONDS: 'docs/decisions explain the default',
+  AUTH_KEYS_LEASE_SECONDS: 'docs/decisions explain the default',
+  AUTH_KEYS_OVERLAP_SECONDS: 'docs/decisions explain the default',
+  AUTH_KEYS_PERIOD_SECONDS: 'docs/decisions explain the default',
 }
