@@ -1,13 +1,13 @@
--- Two databases, each with the role that owns its tables and the role its app works as. Run once by an administrator:
+-- Creates two databases, each with a role that owns its tables and a role for its app. An administrator runs this once:
 --   psql -v ON_ERROR_STOP=1 -f passwords.psql -f infra/postgres/roles.sql
--- passwords.psql sets four variables (\set auth_owner '…'), best to SCRAM verifiers, so that no password is sent.
--- What the app's role may do with each table is granted by `migrate`.
+-- passwords.psql sets four variables (\set auth_owner '…'), preferably to SCRAM verifiers, so that no password is sent.
+-- `migrate` grants the rights of the app's role on each table.
 create role plainpath_auth_owner login password :'auth_owner';
 create role plainpath_auth_app login password :'auth_app';
 create role plainpath_resource_owner login password :'resource_owner';
 create role plainpath_resource_app login password :'resource_app';
 
--- Every role may otherwise connect to these two, and make temporary tables there.
+-- By default every role may connect to these two and create temporary tables there.
 revoke all on database postgres, template1 from public;
 
 create database plainpath_auth owner plainpath_auth_owner;
