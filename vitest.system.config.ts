@@ -1,10 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
-import { debianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
+import { findDebianPrograms, MissingPrograms } from './infra/stack/src/debian-program.ts'
 
 try {
-  await debianPrograms(
+  await findDebianPrograms(
     ['caddy', 'chromium', 'gcc', 'prometheus', 'promtool', 'redis-server', 'slowhttptest', 'spin'],
     process.env['PATH'] ?? '',
   )

@@ -23,7 +23,7 @@ export interface SystemEnvironment extends AsyncDisposable {
    * What both apps are opened with in a test process: a channel of their own, since systems of other tests may share the
    * Redis and must not wait for each other, and time-outs that a busy machine does not reach.
    */
-  readonly surroundings: {
+  readonly dependencies: {
     readonly revocation: RevocationOptions
     readonly databasePatience: number
     readonly redisTimeoutMs: number
@@ -62,12 +62,12 @@ export async function openSystemEnvironment(
     RESOURCE_AUTH_URL: 'http://127.0.0.1:9',
     ...(redisUrl && { AUTH_REDIS_URL: redisUrl, RESOURCE_REDIS_URL: redisUrl }),
   }
-  await firstSigningKey(env)
+  await createSigningKey(env)
   const resources = opening.move()
   return {
     env,
     adminUrls: { auth: auth.adminUrl, resource: resource.adminUrl },
-    surroundings: {
+    dependencies: {
       revocation: { name, intervals: { leaseMs: 500, renewMs: 100, marginMs: 50 } },
       databasePatience: 5,
       redisTimeoutMs: 5_000,
@@ -85,7 +85,7 @@ async function removeKey(redisUrl: string, key: string): Promise<void> {
   await redis.del(key).finally(() => redis.disconnect())
 }
 
-async function firstSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
+async function createSigningKey(env: Readonly<Record<string, string>>): Promise<void> {
   const now = () => new Date()
   const log = createLog({ service: 'e2e', write: () => {} })
   await using stores = await openStores(loadConfig(env), { log, now })

@@ -6,7 +6,7 @@ const INTROSPECTIONS_A_MINUTE = 2 * (4 * 30 + 30)
 const LOG_LINES_A_SECOND = 4 * 40
 
 /** @returns what did not hold: empty when one abuser took nothing from anybody else */
-export function faultsOf(result: AbuseResult): string[] {
+export function findBrokenBounds(result: AbuseResult): string[] {
   const minutes = Math.ceil(result.seconds / 60) + 1
   const checks: [boolean, string][] = [
     [onlySucceeded(result.client), 'the client with a verified token was refused'],
@@ -33,14 +33,14 @@ const onlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() === '
 /** As Markdown. */
 export function abuseTable(result: AbuseResult): string {
   const rows: [string, string][] = [
-    ['random tokens, from four addresses', listed(result.badTokens)],
+    ['random tokens, from four addresses', formatStatuses(result.badTokens)],
     [
       'registrations and verifications of invented mailboxes, from the same four',
-      listed(result.verifications),
+      formatStatuses(result.verifications),
     ],
-    ['invented people at one domain who join, from twenty addresses', listed(result.joins)],
-    ['**a client with a verified token**', listed(result.client)],
-    ['**a reader without a token**', listed(result.anonymous)],
+    ['invented people at one domain who join, from twenty addresses', formatStatuses(result.joins)],
+    ['**a client with a verified token**', formatStatuses(result.client)],
+    ['**a reader without a token**', formatStatuses(result.anonymous)],
     ['**mails that people at that domain asked for**', `${result.delivered} of ${result.asked} came`],
     ['introspections', String(result.introspections)],
     ['lines in the logs of four processes', String(result.logLines)],
@@ -48,13 +48,13 @@ export function abuseTable(result: AbuseResult): string {
   return ['| who | got |', '|---|---|', ...rows.map(([who, got]) => `| ${who} | ${got} |`)].join('\n')
 }
 
-const listed = (statuses: Statuses) =>
+const formatStatuses = (statuses: Statuses) =>
   Object.entries(statuses)
     .map(([status, count]) => `${count} × ${status === '0' ? 'no response' : status}`)
     .join(', ')
 
 export function abuseDocument(result: AbuseResult, commit: string): string {
-  const faults = faultsOf(result)
+  const faults = findBrokenBounds(result)
   return `# What an abuser takes from others
 
 \`npm run abuse\` on commit ${commit}: two processes of each app behind the gateway, with Redis and production limits, for

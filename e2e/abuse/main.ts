@@ -4,7 +4,7 @@ import path from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { thisCommit } from '../this-commit.ts'
-import { abuseDocument, abuseTable, faultsOf } from './abuse-table.ts'
+import { abuseDocument, abuseTable, findBrokenBounds } from './abuse-table.ts'
 import { runAbuse } from './run-abuse.ts'
 
 const HELP = `npm run abuse -- [options]
@@ -17,7 +17,7 @@ each of them got; a minute or more writes e2e/abuse/RESULTS.md.
 const { values: options } = parseArgs({
   options: { seconds: { type: 'string', default: '60' }, help: { type: 'boolean', default: false } },
 })
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 const WRITTEN_FROM_SECONDS = 60
 
@@ -30,10 +30,10 @@ async function main(): Promise<boolean> {
   try {
     // As root the database server runs as another user, who must reach its folder below this one.
     await chmod(folder, 0o755)
-    const result = await runAbuse({ seconds, folder, say })
-    say(`\n${abuseTable(result)}\n`)
-    const faults = faultsOf(result)
-    for (const fault of faults) say(fault)
+    const result = await runAbuse({ seconds, folder, print })
+    print(`\n${abuseTable(result)}\n`)
+    const faults = findBrokenBounds(result)
+    for (const fault of faults) print(fault)
     if (seconds >= WRITTEN_FROM_SECONDS) await writeFile(RESULTS, abuseDocument(result, commit))
     return faults.length === 0
   } finally {
@@ -41,5 +41,5 @@ async function main(): Promise<boolean> {
   }
 }
 
-if (options.help) say(HELP)
+if (options.help) print(HELP)
 else if (!(await main())) process.exitCode = 1

@@ -43,13 +43,13 @@ const DELIVERED_MS = 60_000
 export async function runAbuse(options: {
   seconds: number
   folder: string
-  say: (line: string) => void
+  print: (line: string) => void
 }): Promise<AbuseResult> {
-  const { seconds, folder, say } = options
+  const { seconds, folder, print } = options
   await using resources = new AsyncDisposableStack()
   const mail = resources.use(await startMailServer())
   const settings = mailSettings(mail)
-  const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, say }))
+  const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
   const sender = (from: string) => resources.use(senderTo(stack.origin, { from }))
 
   const people = await joinPeople(stack, mail, sender(PERSON))
@@ -62,8 +62,8 @@ export async function runAbuse(options: {
     flood(ABUSERS.map(sender), randomToken, stopping),
     flood(JOINERS.map(sender), inventedJoin, stopping, 1),
     floodVerifications(ABUSERS.map(sender), stopping),
-    paced(sender(CLIENT), () => readAs(token), 200, stopping),
-    paced(sender(READER), () => ({ path: '/api/guides' }), 700, stopping),
+    sendAtPace(sender(CLIENT), () => readAs(token), 200, stopping),
+    sendAtPace(sender(READER), () => ({ path: '/api/guides' }), 700, stopping),
   ])
   const introspected = (await introspections(stack)) - introspectedBefore
   const lines = (await logLines(folder)) - linesBefore
@@ -143,7 +143,7 @@ const registering = (): Sent => ({
 })
 
 /** Sends every so many milliseconds, whatever came of the request before. */
-async function paced(
+async function sendAtPace(
   sender: Sender,
   next: () => Sent,
   everyMs: number,
@@ -173,16 +173,16 @@ class Counter {
 }
 
 async function newToken(sender: Sender): Promise<string> {
-  const { client_id: id = '', client_secret: secret = '' } = await parsed(sender.send(registering()))
+  const { client_id: id = '', client_secret: secret = '' } = await parseResponse(sender.send(registering()))
   const grant = form({ grant_type: 'client_credentials' })
   const headers = { ...grant.headers, ...basic(id, secret) }
-  const { access_token: token = '' } = await parsed(
+  const { access_token: token = '' } = await parseResponse(
     sender.send({ method: 'POST', path: '/oauth/token', body: grant.body, headers }),
   )
   return token
 }
 
-const parsed = async (response: Promise<{ readonly text: string }>) =>
+const parseResponse = async (response: Promise<{ readonly text: string }>) =>
   JSON.parse((await response).text) as Record<string, string>
 
 /** Both processes of the API have verified the token. */
@@ -195,19 +195,19 @@ async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promi
   const people = Array.from({ length: PEOPLE }, () => `${randomUUID()}@${DOMAIN}`)
   for (const email of people) {
     await sender.send(joining(email))
-    if (!(await waitUntil(() => mailsTo(mail, email) > 0, DELIVERED_MS)))
+    if (!(await waitUntil(() => countMails(mail, email) > 0, DELIVERED_MS)))
       throw new Error(`no mail of ${stack.origin} came to somebody who joined`)
   }
   return people
 }
 
-const mailsTo = ({ received }: MailServer, email: string) =>
+const countMails = ({ received }: MailServer, email: string) =>
   received.filter(({ to }) => to.includes(email)).length
 
 /** They ask to be forgotten, when the joins have used the mails of their domain. @returns how many got the mail */
 async function forgetPeople(mail: MailServer, sender: Sender, people: readonly string[]): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })
-  await waitUntil(() => people.every((email) => mailsTo(mail, email) > 1), DELIVERED_MS)
-  return people.filter((email) => mailsTo(mail, email) > 1).length
+  await waitUntil(() => people.every((email) => countMails(mail, email) > 1), DELIVERED_MS)
+  return people.filter((email) => countMails(mail, email) > 1).length
 }

@@ -29,13 +29,13 @@ export async function attack(field: Battlefield, target: Target, sent: Sent): Pr
   const last = lastCounts.get(targets)
   // No request has been sent since that count, so it still holds.
   const before = last?.requests === targets.requestCount() ? last.stored : await stored.count()
-  const answer = await judged(field, target, sent)
+  const answer = await sendAndCheck(field, target, sent)
   if (answer.status < 400) return answer
   const after = await stored.count()
   lastCounts.set(targets, { stored: after, requests: targets.requestCount() })
-  await explained(sent, async () => expect(after).toEqual(before))
+  await withRequestInError(sent, async () => expect(after).toEqual(before))
   refusals += 1
-  if (refusals % TWIN_EVERY === 0) await explained(sent, () => expectTwin(target))
+  if (refusals % TWIN_EVERY === 0) await withRequestInError(sent, () => expectTwin(target))
   return answer
 }
 
@@ -51,8 +51,8 @@ export async function attackWithAll(
   all: readonly Expected[],
 ): Promise<void> {
   const send = async ({ sent, statuses }: Expected) => {
-    const { status, text } = await judged(field, target, sent)
-    await explained(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
+    const { status, text } = await sendAndCheck(field, target, sent)
+    await withRequestInError(sent, async () => expect(statuses, text.slice(0, 500)).toContain(status))
   }
   const inBatches = async (some: readonly Expected[]) => {
     for (let at = 0; at < some.length; at += AT_ONCE)
@@ -69,8 +69,8 @@ export async function attackWithAll(
 /** How failures of some operations are written; others are problems (RFC 9457) alone. */
 const FORMS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
 
-async function judged({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
-  return explained(sent, async () => {
+async function sendAndCheck({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
+  return withRequestInError(sent, async () => {
     const answer = await target.sender.send(sent)
     expectSoundAnswer(answer, {
       origin: system.origin,
@@ -82,7 +82,10 @@ async function judged({ system, targets }: Battlefield, target: Target, sent: Se
   })
 }
 
-async function explained<T>({ method, path, headers, body }: Sent, work: () => Promise<T>): Promise<T> {
+async function withRequestInError<T>(
+  { method, path, headers, body }: Sent,
+  work: () => Promise<T>,
+): Promise<T> {
   try {
     return await work()
   } catch (error) {

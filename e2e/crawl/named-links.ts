@@ -8,7 +8,7 @@ export interface NamedLink {
 /** Every address of our origin that an answer names, in its headers and in its text. */
 export function namedLinks(answer: { url: string; headers: Headers; text: string }): NamedLink[] {
   const { origin } = new URL(answer.url)
-  const found = [...inLinkHeader(answer), ...inBody(answer)]
+  const found = [...findInLinkHeader(answer), ...findInBody(answer)]
   return found.flatMap(({ href, type }) => {
     const absolute = URL.parse(href, answer.url)
     if (absolute?.origin !== origin) return []
@@ -21,7 +21,7 @@ export function namedLinks(answer: { url: string; headers: Headers; text: string
 const decodeTemplate = (href: string) => href.replaceAll('%7B', '{').replaceAll('%7D', '}')
 
 /** RFC 8288 §3, as far as we write it. */
-function inLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
+function findInLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
   const value = headers.get('link') ?? ''
   return [...value.matchAll(/<([^>]*)>([^<]*)/g)].map(([, href = '', parameters = '']) => {
     const type = /;\s*type="([^"]*)"/.exec(parameters)?.[1]
@@ -29,18 +29,18 @@ function inLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
   })
 }
 
-function inBody({ headers, text }: { headers: Headers; text: string }): NamedLink[] {
+function findInBody({ headers, text }: { headers: Headers; text: string }): NamedLink[] {
   const type = essence(headers.get('content-type'))
-  if (type === 'application/json' || type.endsWith('+json')) return inJson(JSON.parse(text))
-  if (type === 'text/html') return inHtml(text)
-  return inText(text)
+  if (type === 'application/json' || type.endsWith('+json')) return findInJson(JSON.parse(text))
+  if (type === 'text/html') return findInHtml(text)
+  return findInText(text)
 }
 
 /** The media type without its parameters. */
 export const essence = (type: string | null) => (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
-function inJson(value: unknown): NamedLink[] {
-  if (typeof value === 'string') return inText(value)
+function findInJson(value: unknown): NamedLink[] {
+  if (typeof value === 'string') return findInText(value)
   if (typeof value !== 'object' || value === null) return []
   const { href, url, type } = value as Record<string, unknown>
   const target = typeof href === 'string' ? href : url
@@ -48,7 +48,7 @@ function inJson(value: unknown): NamedLink[] {
     typeof target === 'string' && typeof type === 'string' && type.includes('/')
       ? [{ href: target, type }]
       : []
-  return [...typed, ...Object.values(value).flatMap(inJson)]
+  return [...typed, ...Object.values(value).flatMap(findInJson)]
 }
 
 const ENTITIES: Readonly<Record<string, string>> = {
@@ -58,19 +58,19 @@ const ENTITIES: Readonly<Record<string, string>> = {
   '&quot;': '"',
   '&#39;': "'",
 }
-const unescaped = (markup: string) =>
+const unescapeHtml = (markup: string) =>
   markup.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '')
 
-function inHtml(markup: string): NamedLink[] {
+function findInHtml(markup: string): NamedLink[] {
   const attributes = [...markup.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, href = '']) =>
-    unescaped(href),
+    unescapeHtml(href),
   )
-  const text = unescaped(markup.replaceAll(/<[^>]*>/g, ' '))
-  return [...attributes.map((href) => ({ href })), ...inText(text)]
+  const text = unescapeHtml(markup.replaceAll(/<[^>]*>/g, ' '))
+  return [...attributes.map((href) => ({ href })), ...findInText(text)]
 }
 
 /** Addresses in a text, without the marks that end a sentence. */
-const inText = (text: string): NamedLink[] =>
+const findInText = (text: string): NamedLink[] =>
   [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([address]) => ({
     href: address.replace(/[.,:;]+$/, ''),
   }))

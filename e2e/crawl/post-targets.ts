@@ -6,17 +6,17 @@ interface ServerCard {
 
 /** Addresses that are named as places to POST to, beside the operations: of forms, and of MCP servers. */
 export function postTargets(visits: readonly Visit[]): ReadonlySet<string> {
-  return new Set(visits.flatMap((visit) => [...formsOf(visit), ...mcpServersOf(visit)]))
+  return new Set(visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit)]))
 }
 
-const formsOf = ({ href, type, text }: Visit): string[] =>
+const listForms = ({ href, type, text }: Visit): string[] =>
   type === 'text/html'
     ? [...text.matchAll(/<form\b[^>]*>/g)]
         .filter(([tag]) => /\smethod="post"/i.test(tag))
         .map(([tag]) => new URL(/\saction="([^"]*)"/.exec(tag)?.[1] ?? '', href).href)
     : []
 
-const mcpServersOf = ({ type, text }: Visit): string[] =>
+const listMcpServers = ({ type, text }: Visit): string[] =>
   type === 'application/mcp-server-card+json'
     ? ((JSON.parse(text) as ServerCard).remotes ?? []).map(({ url }) => url)
     : []

@@ -7,9 +7,9 @@ export interface Sent {
   readonly body?: string
 }
 
-/** Times are milliseconds of `performance.now()`: `startedAt` before the first byte left, `endedAt` after the last came. */
+/** Times are from `performance.now()`: `startedAt` before the first byte was sent, `endedAt` after the last was received. */
 export interface Answer {
-  /** 0 when there was none. */
+  /** 0 when there was no response. */
   readonly status: number
   readonly text: string
   readonly startedAt: number
@@ -17,14 +17,14 @@ export interface Answer {
   header(name: string): string | undefined
 }
 
-export interface Asker extends Disposable {
-  /** Never throws: no answer is an answer here. */
+export interface Client extends Disposable {
+  /** Sends a request. Never throws: a missing response has status 0. */
   ask(sent: Sent): Promise<Answer>
 }
 
 const GIVE_UP_MS = 15_000
 
-export function askerOf(origin: string): Asker {
+export function createClient(origin: string): Client {
   const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
   return {
     ask: (sent) => exchange(new URL(sent.path, origin), sent, agent),

@@ -1,5 +1,5 @@
 import type { Fault } from './fault.ts'
-import { type FaultCase, onTheWay } from './fault-case.ts'
+import { connectionFault, type FaultCase } from './fault-case.ts'
 
 const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
   { what: 'refused', fault: { kind: 'refuse' } },
@@ -10,7 +10,7 @@ const WAYS: readonly { readonly what: string; readonly fault: Fault }[] = [
 
 export const AUTH_FAULTS: readonly FaultCase[] = [
   ...WAYS.map(({ what, fault }) =>
-    onTheWay({
+    connectionFault({
       name: `auth, seen from the API: ${what}`,
       numbers: [
         'F-25',
@@ -24,16 +24,16 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
       fault,
     }),
   ),
-  onTheWay({
+  connectionFault({
     name: 'auth, seen from the API: the replies with its key set lost',
     numbers: ['F-27'],
     ways: ['introspection'],
     parts: ['introspection'],
     // The set that an API has is believed for a second; what it knows of tokens needs none.
     refuses: ['read with a token'],
-    mostRefused: 0.35,
+    maxRefusedShare: 0.35,
     failsCheck: 'auth',
-    least: { steady: 0.5, held: 3, recovery: 0.5 },
+    minSeconds: { steady: 0.5, held: 3, recovery: 0.5 },
     fault: { kind: 'lose-reply-to', request: 'GET /oauth/jwks.json ' },
   }),
   {
@@ -41,7 +41,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     numbers: ['F-33'],
     parts: ['auth', 'introspection'],
     // The gateway gives a process 6 s before it gives up.
-    slowestMs: 7_000,
+    maxResponseMs: 7_000,
     // Each API process that asks the stopped one is refused, at most as often as it asks at once; then it asks the other.
     refuses: [],
     begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),

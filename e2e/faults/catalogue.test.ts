@@ -3,21 +3,21 @@ import { SETTINGS as AUTH } from '@plainpath/auth/config'
 import { SETTINGS as RESOURCE } from '@plainpath/resource/settings'
 import { expect, test } from 'vitest'
 import { FAULTS, FAULTS_IN_CI } from './catalogue.ts'
-import { FAULT_NUMBERS, type HeldBy } from './fault-numbers.ts'
+import { FAULT_NUMBERS, type FaultTest } from './fault-numbers.ts'
 import { faultTests } from './fault-tests.ts'
 import { testedNumbers } from './run-fault-tests.ts'
 
 const root = new URL('../../', import.meta.url)
-const tests: readonly HeldBy[] = Object.values(FAULT_NUMBERS).flatMap((each) => each.tests)
+const tests: readonly FaultTest[] = Object.values(FAULT_NUMBERS).flatMap((each) => each.tests)
 
-test('each number is a scenario, or is no fault of a running stack and has tests that name it', () => {
+test('each number has a scenario, or does not concern a running stack and has tests with the number', () => {
   const numbers = Array.from({ length: 38 }, (_each, index) => `F-${String(index + 1).padStart(2, '0')}`)
   expect(Object.keys(FAULT_NUMBERS)).toEqual(numbers)
   expect(testedNumbers(FAULTS)).toEqual(['F-08', 'F-30', 'F-31', 'F-32'])
   for (const number of testedNumbers(FAULTS)) {
     const titles = (faultTests().get(number) ?? []).map(({ title }) => title)
     expect([number, titles.length]).not.toEqual([number, 0])
-    // It is by its number that such a test is chosen, and by its title that it is found in the report.
+    // Such a test is selected by its number, and found in the report by its title.
     for (const title of titles) expect(title).toMatch(new RegExp(`${number}(?!.*[%$\\\\])`))
   }
 })
@@ -26,7 +26,7 @@ test.for(tests)('$file: $title', ({ file, title }) => {
   expect(readFileSync(new URL(file, root), 'utf8')).toContain(title)
 })
 
-test('no two scenarios have one name, and what all tests run needs no root', () => {
+test('all scenarios have different names, and those in all tests need no root', () => {
   expect(new Set(FAULTS.map(({ name }) => name)).size).toBe(FAULTS.length)
   expect(FAULTS_IN_CI.flatMap(({ numbers }) => numbers)).not.toContain('F-09')
 })

@@ -1,58 +1,58 @@
-import { type Asker, askerOf } from './ask.ts'
-import { endedAt, isEnding, type Ledger, mayBeLost } from './ledger.ts'
-import { HEARD_MS, readWith, rejoin, showAgent } from './operations.ts'
+import { type Client, createClient } from './ask.ts'
+import { endedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
+import { NOTIFIED_MS, readGuidesWith, rejoin, showAgent } from './operations.ts'
 
-const AT_ONCE = 16
-/** For all checks together. */
+const CONCURRENCY = 16
+/** The time for which refused requests are repeated, for all checks together. */
 const PATIENCE_MS = 20_000
 
 /**
- * Holds everything that was acknowledged against the service, whose stores work.
+ * Checks that everything the service acknowledged is still so. Its stores must be available.
  *
- * @param since only what was acknowledged after it
- * @returns one line for each thing that is lost, or that lives although it was ended
+ * @param since checks only what was acknowledged after this time
+ * @returns one line for each thing that is lost, and for each revoked token or deleted agent that is still accepted
  */
 export async function checkAcknowledged(
   origin: string,
   ledger: Ledger,
   since = Number.NEGATIVE_INFINITY,
 ): Promise<string[]> {
-  using impatient = askerOf(origin)
-  const asker = patient(impatient)
+  using rawClient = createClient(origin)
+  const client = retryRefused(rawClient)
   const checks = [
-    ...ledger.agents.filter((agent) => agent.registeredAt >= since).map((agent) => agentCheck(asker, agent)),
+    ...ledger.agents.filter((agent) => agent.registeredAt >= since).map((agent) => agentCheck(client, agent)),
     ...ledger.addresses
       .filter((address) => address.joinedAt >= since)
-      .map(({ email }) => check(asker, rejoin(email), 'address')),
+      .map(({ email }) => check(client, rejoin(email), 'address')),
     ...ledger.tokens
-      .filter((token) => token.askedAt >= since)
+      .filter((token) => token.requestedAt >= since)
       .flatMap((token) => {
         const now = performance.now()
         const ended = endedAt(token) <= now
-        // A token that somebody tried to end, and one that the store lost, may be dead or alive.
-        if (!ended && (isEnding(token, now) || mayBeLost(ledger, token, now))) return []
-        return check(asker, readWith(ledger, token), 'token')
+        // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store lost its data.
+        if (!ended && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
+        return check(client, readGuidesWith(ledger, token), 'token')
       }),
   ]
-  return (await atMost(AT_ONCE, checks)).filter((line) => line !== undefined)
+  return (await runConcurrently(CONCURRENCY, checks)).filter((line) => line !== undefined)
 }
 
 type Check = () => Promise<string | undefined>
 
 const check =
-  (asker: Pick<Asker, 'ask'>, attempt: ReturnType<typeof readWith>, what: string): Check =>
+  (client: Pick<Client, 'ask'>, attempt: ReturnType<typeof readGuidesWith>, what: string): Check =>
   async () => {
-    const wrong = attempt?.read(await asker.ask(attempt.sent))
+    const wrong = attempt?.read(await client.ask(attempt.sent))
     return wrong && `${what}: ${wrong}`
   }
 
-/** What a busy machine refused is asked again: here it matters what is kept, not how fast. */
-function patient(asker: Asker): Pick<Asker, 'ask'> {
+/** Repeats refused requests, because this check is about what is stored and not about speed. */
+function retryRefused(client: Client): Pick<Client, 'ask'> {
   const deadline = performance.now() + PATIENCE_MS
   return {
     async ask(sent) {
       for (;;) {
-        const answer = await asker.ask(sent)
+        const answer = await client.ask(sent)
         if (answer.status !== 503 || answer.endedAt > deadline) return answer
       }
     },
@@ -60,17 +60,17 @@ function patient(asker: Asker): Pick<Asker, 'ask'> {
 }
 
 const agentCheck =
-  (asker: Pick<Asker, 'ask'>, agent: Ledger['agents'][number]): Check =>
+  (client: Pick<Client, 'ask'>, agent: Ledger['agents'][number]): Check =>
   async () => {
-    const { endingFrom, endedAt: deletedAt } = agent
-    if (endingFrom !== undefined && deletedAt === undefined) return undefined
-    const { status, startedAt } = await asker.ask(showAgent(agent))
+    const { endRequestedAt, endedAt: deletedAt } = agent
+    if (endRequestedAt !== undefined && deletedAt === undefined) return undefined
+    const { status, startedAt } = await client.ask(showAgent(agent))
     if (deletedAt === undefined) return status === 200 ? undefined : `agent: ${status} instead of 200`
-    const unheard = status === 200 && startedAt < deletedAt + HEARD_MS
-    return status === 401 || unheard ? undefined : `deleted agent: ${status} instead of 401`
+    const mayBeCached = status === 200 && startedAt < deletedAt + NOTIFIED_MS
+    return status === 401 || mayBeCached ? undefined : `deleted agent: ${status} instead of 401`
   }
 
-async function atMost(limit: number, checks: readonly Check[]): Promise<(string | undefined)[]> {
+async function runConcurrently(limit: number, checks: readonly Check[]): Promise<(string | undefined)[]> {
   const results: (string | undefined)[] = []
   let next = 0
   const worker = async () => {

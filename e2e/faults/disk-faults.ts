@@ -2,14 +2,14 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, open, rename, rm, stat, statfs, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { askerOf } from './ask.ts'
+import { createClient } from './ask.ts'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
 import { operation } from './operations.ts'
 
 const run = promisify(execFile)
-const SERVER = { parts: ['auth database', 'api database'], byHand: true } as const
+const SERVER = { parts: ['auth database', 'api database'], isManual: true } as const
 /** Rows until the pages that the tables have are full. */
 const MOST_ROWS = 400
 /** Segments of 16 MiB that the server may have ready. */
@@ -97,10 +97,10 @@ async function fill(disk: string): Promise<void> {
 
 /** Through the service, so that what is acknowledged is known. */
 async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
-  using asker = askerOf(stack.origin)
+  using client = createClient(stack.origin)
   for (let rows = 0; rows < MOST_ROWS; rows += 1) {
     const attempt = operation('register').prepare(ledger)
-    const answer = attempt && (await asker.ask(attempt.sent))
+    const answer = attempt && (await client.ask(attempt.sent))
     if (!answer || answer.status === 503) return
     attempt.read(answer)
   }

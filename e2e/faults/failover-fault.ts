@@ -23,7 +23,7 @@ export function failover(): FaultCase {
     numbers: ['F-07'],
     parts: ['auth database', 'api database'],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async prepare(system) {
       standby = await startStandby(system)
       await system.admin.server.query(`alter system set synchronous_standby_names = '*'`)

@@ -5,46 +5,46 @@ import type { Ledger } from './ledger.ts'
 import type { OperationName, Part } from './operations.ts'
 import type { Way } from './ways.ts'
 
-/** Something that goes wrong for a while. */
+/** A failure that `npm run faults` injects for a while, and the responses that it may cause. */
 export interface FaultCase {
   readonly name: string
-  /** Which faults of the list in `fault-numbers.ts` it is. */
+  /** Its numbers in `fault-numbers.ts`. */
   readonly numbers: readonly FaultNumber[]
-  /** What it hits: whatever needs one of these may be answered 503, and nothing else. */
+  /** The parts that it affects. Only operations that need one of them may be refused (503). */
   readonly parts: readonly Part[]
-  /** What nobody can serve meanwhile, so it is seen refused. */
+  /** Operations that no process can serve during the fault: each must be refused at least once. */
   readonly refuses: readonly OperationName[]
-  /** The longest that an answer may take meanwhile, where it is not 5 s. */
-  readonly slowestMs?: number
-  /** How long after the fault refusals are still right, where it is not 5 s. */
+  /** The longest time until a response during the fault; 5 s when absent. */
+  readonly maxResponseMs?: number
+  /** The time after the fault in which refusals are still permitted; 5 s when absent. */
   readonly graceMs?: number
-  /** The largest share of all requests that may be refused, where most of it can be served. */
-  readonly mostRefused?: number
-  /** It is load itself: a busy machine may refuse this share of all requests. */
-  readonly mayShed?: number
-  /** How long after the fault good answers must be as frequent again as before, all but a fifth. */
-  readonly recoversMs?: number
-  /** At least so many seconds before it, while it lasts, and afterwards. */
-  readonly least?: { readonly steady: number; readonly held: number; readonly recovery: number }
-  /** How often clients ask at once again for what was refused. */
+  /** The largest share of all requests that may be refused, for a fault during which most can be served. */
+  readonly maxRefusedShare?: number
+  /** For a fault that is itself load: a busy machine may refuse this share of all requests. */
+  readonly maxShedShare?: number
+  /** The time after the fault within which goodput must reach 80 % of what it was before. */
+  readonly maxRecoveryMs?: number
+  /** The shortest times before, during and after the fault. */
+  readonly minSeconds?: { readonly steady: number; readonly held: number; readonly recovery: number }
+  /** How often clients immediately repeat a refused request. */
   readonly retries?: number
-  /** The check of health that fails meanwhile. */
+  /** The health check that fails during the fault. */
   readonly failsCheck?: 'database' | 'auth'
-  /** Needs root or other programs, resembles another one or has a test beside it: only `npm run faults` runs it. */
-  readonly byHand?: boolean
-  /** Before the load. */
+  /** Whether only `npm run faults` runs it: it needs root or other programs, or resembles another fault or test. */
+  readonly isManual?: boolean
+  /** Called before the load starts. */
   prepare?(system: FaultyStack, ledger: Ledger): Promise<void>
   begin(system: FaultyStack, ledger: Ledger): Promise<void>
-  /** Whether the scenario has seen what it judges by; the fault is held until then, within a bound. */
-  hasShown?(): boolean
-  /** Returns when the part is back. */
+  /** Whether the effects that the scenario needs were observed. The fault lasts until then, within a bound. */
+  isObserved?(): boolean
+  /** Ends the fault. Resolves when the part works again. */
   end(system: FaultyStack, ledger: Ledger): Promise<void>
-  /** After the load. @returns what is wrong beside the answers */
+  /** Called after the load. Returns mistakes other than those in responses. */
   finish?(system: FaultyStack, ledger: Ledger): Promise<string[]>
 }
 
-/** A fault of the ways between the processes. */
-export function onTheWay(
+/** Creates a fault of the connections between processes, by their proxies. */
+export function connectionFault(
   options: Omit<FaultCase, 'begin' | 'end'> & {
     ways: readonly Way[]
     fault: Fault
@@ -58,8 +58,8 @@ export function onTheWay(
   }
 }
 
-/** A fault that somebody must go on making: `act` runs again and again until it ends. */
-export function ongoing(
+/** Creates a fault that must be caused repeatedly: `act` runs again and again until the fault ends. */
+export function repeatedFault(
   options: Omit<FaultCase, 'begin' | 'end'> & { act(system: FaultyStack, ledger: Ledger): Promise<void> },
 ): FaultCase {
   const { act, ...rest } = options
@@ -72,7 +72,7 @@ export function ongoing(
       acting = (async () => {
         while (!ended) await act(system, ledger)
       })()
-      // Whoever ends it hears of a failure.
+      // `end` awaits it and reports a failure.
       acting.catch(() => undefined)
     },
     async end() {

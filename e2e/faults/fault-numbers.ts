@@ -1,20 +1,21 @@
-/** A test that holds a fault. */
-export interface HeldBy {
+/** A test of a fault. */
+export interface FaultTest {
   readonly file: string
-  /** A part of its title, as the file has it. */
+  /** A part of its title in the source. */
   readonly title: string
 }
 
-const by = (file: string, ...titles: readonly string[]): HeldBy[] => titles.map((title) => ({ file, title }))
+const testsIn = (file: string, ...titles: readonly string[]): FaultTest[] =>
+  titles.map((title) => ({ file, title }))
 
 /**
- * What can fail, and tests that hold it without saying so: those whose titles name a number are found by it. A number
- * without a scenario in `catalogue.ts` is no fault of a running stack: `npm run faults` runs its tests.
+ * The faults, and tests of them whose titles do not contain the number; the others are found by it. A number without a
+ * scenario in `catalogue.ts` does not concern a running stack: `npm run faults` runs its tests.
  */
 export const FAULT_NUMBERS = {
   'F-01': {
     fault: 'PostgreSQL is down',
-    tests: [...by('apps/auth/test/store-down.test.ts', 'F-01, F-02 while the database %s')],
+    tests: [...testsIn('apps/auth/test/store-down.test.ts', 'F-01, F-02 while the database %s')],
   },
   'F-02': { fault: 'PostgreSQL is frozen', tests: [] },
   'F-03': { fault: 'PostgreSQL is slow', tests: [] },
@@ -22,17 +23,17 @@ export const FAULT_NUMBERS = {
   'F-05': {
     fault: 'the reply to a COMMIT is lost',
     tests: [
-      ...by('apps/resource/test/contact-keeping.test.ts', 'the same request again is the same message'),
+      ...testsIn('apps/resource/test/contact-keeping.test.ts', 'the same request again is the same message'),
     ],
   },
   'F-06': {
     fault: 'PostgreSQL is read-only',
-    tests: [...by('apps/auth/test/store-down.test.ts', 'F-06 while the database is read-only')],
+    tests: [...testsIn('apps/auth/test/store-down.test.ts', 'F-06 while the database is read-only')],
   },
   'F-07': {
     fault: 'failover to a standby',
     tests: [
-      ...by(
+      ...testsIn(
         'apps/auth/test/durability.test.ts',
         'flushes a recorded use, a revocation, a deletion and a used assertion to disk before responding',
       ),
@@ -40,7 +41,9 @@ export const FAULT_NUMBERS = {
   },
   'F-08': {
     fault: 'a stale replica is read',
-    tests: [...by('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from')],
+    tests: [
+      ...testsIn('e2e/faults/catalogue.test.ts', 'F-08 neither app has a second database to read from'),
+    ],
   },
   'F-09': { fault: 'the disk of the data is full', tests: [] },
   'F-10': { fault: 'the disk of the write-ahead log is full', tests: [] },
@@ -48,14 +51,17 @@ export const FAULT_NUMBERS = {
   'F-12': {
     fault: 'locks, deadlocks',
     tests: [
-      ...by('packages/postgres/src/database.integration.test.ts', 'a lock that is not free within 0.5 s'),
+      ...testsIn(
+        'packages/postgres/src/database.integration.test.ts',
+        'a lock that is not free within 0.5 s',
+      ),
     ],
   },
   'F-13': {
     fault: 'Redis is down',
     tests: [
-      ...by('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
-      ...by('e2e/system/faults.test.ts', 'while Redis is away each process counts limits by itself'),
+      ...testsIn('apps/auth/test/redis-down.redis.test.ts', 'F-13 refuses connections'),
+      ...testsIn('e2e/system/faults.test.ts', 'while Redis is away each process counts limits by itself'),
     ],
   },
   'F-14': { fault: 'Redis is frozen', tests: [] },
@@ -64,7 +70,7 @@ export const FAULT_NUMBERS = {
   'F-17': {
     fault: 'the clock of an instance is wrong',
     tests: [
-      ...by(
+      ...testsIn(
         'packages/http/src/readiness/watch-clock.test.ts',
         'F-17 notices a step of the clock while the store is down',
       ),
@@ -74,16 +80,16 @@ export const FAULT_NUMBERS = {
   'F-19': { fault: 'SIGTERM under load', tests: [] },
   'F-20': {
     fault: 'keys rotate',
-    tests: [...by('e2e/system/keys.test.ts', 'rotations between ES256 and Ed25519 under')],
+    tests: [...testsIn('e2e/system/keys.test.ts', 'rotations between ES256 and Ed25519 under')],
   },
   'F-21': {
     fault: 'a signing key is revoked',
-    tests: [...by('e2e/system/keys.test.ts', 'once revoke has returned')],
+    tests: [...testsIn('e2e/system/keys.test.ts', 'once revoke has returned')],
   },
   'F-22': {
     fault: 'the key-encryption key is wrong on one instance',
     tests: [
-      ...by(
+      ...testsIn(
         'apps/auth/test/keys.test.ts',
         'and cannot open any key does not start, and makes none',
         'a new ring for want of the key-encryption key signs no more after the lease',
@@ -96,7 +102,7 @@ export const FAULT_NUMBERS = {
   'F-26': {
     fault: 'the authorization server answers nonsense',
     tests: [
-      ...by(
+      ...testsIn(
         'apps/resource/test/authorization-server-failures.test.ts',
         'an authorization server that answers wrongly',
         'a redirect is followed by nobody',
@@ -107,7 +113,7 @@ export const FAULT_NUMBERS = {
   'F-27': {
     fault: 'the key set cannot be had',
     tests: [
-      ...by(
+      ...testsIn(
         'apps/resource/src/auth/authorization-server-keys.test.ts',
         'known keys serve while the endpoint is down, until the set ends',
         'an unknown kid fetches again, at most once a second',
@@ -117,7 +123,7 @@ export const FAULT_NUMBERS = {
   'F-28': {
     fault: 'a request is delivered twice',
     tests: [
-      ...by(
+      ...testsIn(
         'apps/resource/test/contact-keeping.test.ts',
         'while the first is under way the same key is 409',
         'of many at once one message comes',
@@ -127,13 +133,13 @@ export const FAULT_NUMBERS = {
   'F-29': {
     fault: 'the mail server is down, slow or refuses',
     tests: [
-      ...by(
+      ...testsIn(
         'packages/mail/src/open-mailer.integration.test.ts',
-        'a mail that the server takes later is tried again under the same Message-ID',
-        'a mail that nobody waits for any more is dropped',
-        'a mailer starts without its database',
+        'retries a temporarily refused mail under the same Message-ID',
+        'drops a mail that its handler no longer wants',
+        'starts and stops while its database is unreachable',
       ),
-      ...by('e2e/system/mail-kills.test.ts', 'every mail that was promised arrives'),
+      ...testsIn('e2e/system/mail-kills.test.ts', 'every mail that was promised arrives'),
     ],
   },
   'F-30': { fault: 'a migration is killed', tests: [] },
@@ -143,7 +149,7 @@ export const FAULT_NUMBERS = {
   'F-34': {
     fault: 'nobody reads the log',
     tests: [
-      ...by(
+      ...testsIn(
         'packages/http/src/observability/log.process.test.ts',
         'F-34 logs without waiting for the reader',
       ),
@@ -152,12 +158,15 @@ export const FAULT_NUMBERS = {
   'F-35': {
     fault: 'names are not resolved',
     tests: [
-      ...by('packages/postgres/src/database.integration.test.ts', 'F-35 a host name that does not resolve'),
+      ...testsIn(
+        'packages/postgres/src/database.integration.test.ts',
+        'F-35 a host name that does not resolve',
+      ),
     ],
   },
   'F-36': { fault: 'a start with everything down', tests: [] },
   'F-37': { fault: 'many ask for one token when its answer is forgotten', tests: [] },
   'F-38': { fault: 'clients ask again and again after an outage', tests: [] },
-} as const satisfies Record<`F-${string}`, { fault: string; tests: readonly HeldBy[] }>
+} as const satisfies Record<`F-${string}`, { fault: string; tests: readonly FaultTest[] }>
 
 export type FaultNumber = keyof typeof FAULT_NUMBERS

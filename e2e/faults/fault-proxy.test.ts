@@ -5,7 +5,7 @@ import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
 let resources: AsyncDisposableStack
 let proxy: FaultProxy
-/** What the server was told, whole lines; it answers each with itself in capitals. */
+/** The lines that the server received. It replies to each with the same line in capitals. */
 let heard: string[]
 let serverSockets: Set<Socket>
 
@@ -69,7 +69,7 @@ async function answered(client: Client, word: string): Promise<void> {
   await expect.poll(client.received).toContain(word.toUpperCase())
 }
 
-test('counts what is sent with a text in it, from when it is told', async () => {
+test('counts what is sent with a text in it, from the call on', async () => {
   const client = await open()
   await answered(client, 'early word')
   const first = proxy.watch('word')
@@ -81,7 +81,7 @@ test('counts what is sent with a text in it, from when it is told', async () => 
   expect([first(), second()]).toEqual([1, 1])
 })
 
-test('passes bytes both ways, and the end of one side to the other', async () => {
+test('passes bytes in both directions, and forwards the end of one side', async () => {
   const client = await open()
   await answered(client, 'hello')
   expect(proxy.open).toBe(1)
@@ -90,7 +90,7 @@ test('passes bytes both ways, and the end of one side to the other', async () =>
   await expect.poll(() => [serverSockets.size, proxy.open]).toEqual([0, 0])
 })
 
-test('tells the client when the server ends', async () => {
+test('forwards the end of the server to the client', async () => {
   const client = await open()
   await answered(client, 'hello')
   for (const socket of serverSockets) socket.end()
@@ -98,7 +98,7 @@ test('tells the client when the server ends', async () => {
   await expect.poll(() => proxy.open).toBe(0)
 })
 
-test('latency delays each way and keeps the order', async () => {
+test('latency delays each direction and keeps the order', async () => {
   await proxy.set({ kind: 'latency', ms: 60, jitterMs: 40 })
   const client = await open()
   const startedAt = performance.now()
@@ -108,7 +108,7 @@ test('latency delays each way and keeps the order', async () => {
   expect(performance.now() - startedAt).toBeGreaterThan(2 * (60 - 40))
 })
 
-test('refuse closes the port and resets what is open; passing again takes the same port', async () => {
+test('refuse closes the port and resets open connections; pass opens the same port again', async () => {
   const before = await open()
   await answered(before, 'hello')
   await proxy.set({ kind: 'refuse' })
@@ -118,7 +118,7 @@ test('refuse closes the port and resets what is open; passing again takes the sa
   await answered(await open(), 'again')
 })
 
-test('half-open accepts and swallows, old connections and new, and never gives back what it swallowed', async () => {
+test('half-open accepts connections, discards all bytes of old and new ones, and never delivers them', async () => {
   const before = await open()
   await answered(before, 'hello')
   await proxy.set({ kind: 'half-open' })
@@ -140,7 +140,7 @@ test('half-open accepts and swallows, old connections and new, and never gives b
   await expect.poll(() => [before.closed(), during.closed()]).toEqual([true, true])
 })
 
-test('half-open hides from each side that the other has gone, until it ends', async () => {
+test('half-open hides the end of each side from the other until the fault ends', async () => {
   const client = await open()
   await answered(client, 'hello')
   await proxy.set({ kind: 'half-open' })
@@ -151,7 +151,7 @@ test('half-open hides from each side that the other has gone, until it ends', as
   await expect.poll(() => serverSockets.size).toBe(0)
 })
 
-test('a connection on which nothing was said while half-open goes on', async () => {
+test('a connection without data during half-open works again afterwards', async () => {
   const client = await open()
   await answered(client, 'hello')
   await proxy.set({ kind: 'half-open' })
@@ -160,7 +160,7 @@ test('a connection on which nothing was said while half-open goes on', async () 
   expect(heard).toEqual(['hello', 'still there'])
 })
 
-test('stop-reading holds bytes back and delivers them late', async () => {
+test('stop-reading delays bytes until the fault ends', async () => {
   const client = await open()
   await answered(client, 'hello')
   await proxy.set({ kind: 'stop-reading' })
@@ -174,7 +174,7 @@ test('stop-reading holds bytes back and delivers them late', async () => {
   await expect.poll(another.received).toBe('LATER')
 })
 
-test('reset resets what is open and what comes', async () => {
+test('reset resets open and new connections', async () => {
   const before = await open()
   await answered(before, 'hello')
   await proxy.set({ kind: 'reset' })
@@ -185,7 +185,7 @@ test('reset resets what is open and what comes', async () => {
   await answered(await open(), 'again')
 })
 
-test('drop-replies lets the server do the work and loses the answers', async () => {
+test('drop-replies forwards requests and discards the replies', async () => {
   const client = await open()
   await answered(client, 'hello')
   await proxy.set({ kind: 'drop-replies' })
@@ -198,7 +198,7 @@ test('drop-replies lets the server do the work and loses the answers', async () 
   expect(client.received()).toBe('HELLO')
 })
 
-test('hang-new leaves alone what is open, and forwards nothing of what comes', async () => {
+test('hang-new forwards nothing on new connections, and does not affect open ones', async () => {
   const before = await open()
   await answered(before, 'hello')
   await proxy.set({ kind: 'hang-new' })
@@ -211,7 +211,7 @@ test('hang-new leaves alone what is open, and forwards nothing of what comes', a
   expect([heard, during.received(), during.closed()]).toEqual([['hello', 'still there', 'later'], '', false])
 })
 
-test('lose-reply-to lets everything happen, and loses what is said from that request on', async () => {
+test('lose-reply-to forwards all requests, and discards replies from that request on', async () => {
   const [one, another] = [await open(), await open()]
   await proxy.set({ kind: 'lose-reply-to', request: 'commit' })
   await answered(one, 'begin')
@@ -224,7 +224,7 @@ test('lose-reply-to lets everything happen, and loses what is said from that req
   expect(one.received()).toBe('BEGIN')
 })
 
-test('new connections go where it is aimed', async () => {
+test('new connections go to the current target', async () => {
   await using elsewhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
   const before = await open()
   await answered(before, 'hello')
@@ -233,7 +233,7 @@ test('new connections go where it is aimed', async () => {
   await answered(before, 'still there')
 })
 
-test('cut-after lets so many bytes of replies through and resets', async () => {
+test('cut-after resets a connection after so many bytes of replies', async () => {
   await proxy.set({ kind: 'cut-after', bytes: 3 })
   const client = await open()
   client.socket.write('hello')
@@ -243,7 +243,7 @@ test('cut-after lets so many bytes of replies through and resets', async () => {
   await answered(await open(), 'whole')
 })
 
-test('a server that is down resets the client and comes back without ado', async () => {
+test('resets the client while the server is down, and works again when it is up', async () => {
   await using nowhere = await startFaultProxy({ host: '127.0.0.1', port: 9 })
   const socket = connect({ host: '127.0.0.1', port: nowhere.port })
   const failed = Promise.withResolvers<string | undefined>()

@@ -3,18 +3,18 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import type { Fault } from './fault.ts'
 import { type Link, openLink } from './link.ts'
 
-/** A TCP proxy on loopback that does what it is told to the connections through it. */
+/** A TCP proxy on loopback that injects faults into the connections through it. */
 export interface FaultProxy extends AsyncDisposable {
   readonly port: number
-  /** Connections through it, open at one end at least. */
+  /** The number of connections through it that are open at one end or both. */
   readonly open: number
-  /** How many bytes it swallowed so far. */
+  /** The number of bytes that it has discarded. */
   readonly lostBytes: number
-  /** From now on it does this, to connections that are open and to new ones. */
+  /** Sets the fault, for open connections and new ones. */
   set(fault: Fault): Promise<void>
-  /** From now on counts what is sent through it with this text in it. @returns how often that was */
+  /** Counts from now on what clients send with this text in it. Returns a function that returns the count. */
   watch(text: string): () => number
-  /** New connections go there from now on. */
+  /** Sets the target of new connections. */
   aim(port: number): void
 }
 
@@ -45,7 +45,7 @@ export async function startFaultProxy(first: { host: string; port: number }): Pr
     link.changed()
   }
 
-  /** The port may be taken for a moment, as the near end of somebody's connection. */
+  /** Retries: the port may be in use for a moment, as the local end of another connection. */
   async function listenAgain(retries = RETRIES): Promise<void> {
     server.listen(port, '127.0.0.1')
     try {

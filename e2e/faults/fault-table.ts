@@ -1,4 +1,4 @@
-import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
+import { FAULT_NUMBERS, type FaultNumber, type FaultTest } from './fault-numbers.ts'
 import { faultTests } from './fault-tests.ts'
 import type { Goodput } from './goodput.ts'
 import type { FaultResult, Traffic } from './run-fault.ts'
@@ -6,7 +6,7 @@ import type { TestResult } from './run-fault-tests.ts'
 
 const HEAD = ['fault', 'requests', 'refused', 'wrong', 'lost', 'shed time', 'recovery']
 
-/** The results as a Markdown table, and beneath it what was wrong and what was lost. */
+/** Formats the results as a Markdown table, followed by what was wrong and what was lost. */
 export function faultTable(results: readonly FaultResult[]): string {
   const mistakes = results.flatMap(({ fault, wrong, lost, excused }) => [
     ...[...wrong, ...lost].map((what) => `${fault}: ${what}`),
@@ -18,7 +18,7 @@ export function faultTable(results: readonly FaultResult[]): string {
   return [...markdownTable(HEAD, results.map(rowOf)), ...beneath].join('\n')
 }
 
-/** What became of the tests that a run ran. */
+/** Formats the results of tests. */
 export function testResultTable(results: readonly TestResult[]): string {
   const rows = results.map(({ number, file, title, outcome }) => [
     `${number} ${FAULT_NUMBERS[number].fault}`,
@@ -44,7 +44,7 @@ function rowOf(result: FaultResult): string[] {
   ]
 }
 
-/** @param words how many columns hold words; the others hold figures */
+/** @param words the number of text columns, which come first; the others have figures */
 function markdownTable(head: readonly string[], rows: readonly (readonly string[])[], words = 1): string[] {
   const widths = head.map((title, index) =>
     Math.max(title.length, ...rows.map((row) => row[index]?.length ?? 0)),
@@ -58,7 +58,7 @@ function markdownTable(head: readonly string[], rows: readonly (readonly string[
   return [line(head), `|${rule.join('|')}|`, ...rows.map(line)]
 }
 
-/** `RESULTS.md`: a line for every number, of a scenario or of a test that was run; then what other tests hold. */
+/** Writes `RESULTS.md`: a line for every scenario and test that ran, then the other tests of faults. */
 export function faultDocument(
   { results, tests }: { results: readonly FaultResult[]; tests: readonly TestResult[] },
   { commit, traffic }: { commit: string; traffic: Traffic },
@@ -101,7 +101,7 @@ ${[...faultTests()]
 `
 }
 
-function testRow([number, tests]: [FaultNumber, readonly HeldBy[]]): string[] {
+function testRow([number, tests]: [FaultNumber, readonly FaultTest[]]): string[] {
   if (tests.length === 0) return []
   const named = tests.map(({ file, title }) => `[${file}](../../${file}): ${title.replaceAll('|', '\\|')}`)
   return [`| ${number} ${FAULT_NUMBERS[number].fault} | ${named.join('<br>')} |`]

@@ -1,15 +1,15 @@
 import { globSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { FAULT_NUMBERS, type FaultNumber, type HeldBy } from './fault-numbers.ts'
+import { FAULT_NUMBERS, type FaultNumber, type FaultTest } from './fault-numbers.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const FILES = '{apps,packages,e2e}/**/*.test.ts'
-/** A text in quotes of either kind, on one line, that names a fault and says something of it. */
+/** Matches a string literal on one line that contains the number of a fault. */
 const TITLE = /(['"`])((?:\\.|(?!\1)[^\n\\])*?\bF-\d{2}\b(?:\\.|(?!\1)[^\n\\])*)\1/g
 
-/** Every test that holds a fault, by its number. */
-export function faultTests(): ReadonlyMap<FaultNumber, readonly HeldBy[]> {
-  const found = new Map<FaultNumber, HeldBy[]>()
+/** Finds the tests of faults, by number. */
+export function faultTests(): ReadonlyMap<FaultNumber, readonly FaultTest[]> {
+  const found = new Map<FaultNumber, FaultTest[]>()
   for (const number of Object.keys(FAULT_NUMBERS) as FaultNumber[])
     found.set(number, [...FAULT_NUMBERS[number].tests])
   const files = globSync(FILES, { cwd: ROOT, exclude: (name) => name === 'node_modules' }).sort()
@@ -23,7 +23,7 @@ export function faultTests(): ReadonlyMap<FaultNumber, readonly HeldBy[]> {
   return found
 }
 
-function add(known: HeldBy[] | undefined, { file, title }: HeldBy): void {
+function add(known: FaultTest[] | undefined, { file, title }: FaultTest): void {
   if (known && !known.some((each) => each.file === file && title.includes(each.title)))
     known.push({ file, title })
 }

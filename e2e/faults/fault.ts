@@ -1,12 +1,15 @@
 /**
- * What a proxy does to the connections through it.
+ * A fault that a proxy injects into its connections.
  *
- * `latency` delays each way by `ms`, give or take `jitterMs`, in order. `refuse` closes the port and resets what is open.
- * `half-open` accepts and never forwards, and tells neither side that the other has gone. `stop-reading` reads nothing, so
- * that what was sent arrives late. `reset` resets what is open and whatever comes. `drop-replies` lets requests through
- * and loses the answers. `cut-after` resets a connection once so many bytes of replies went through it. `hang-new` leaves
- * alone what is open, accepts what is new and forwards nothing of it. `lose-reply-to` loses what answers the first request
- * with these bytes in it, and all that follows on its connection.
+ * - `latency` delays each direction by `ms` ± `jitterMs`, in order.
+ * - `refuse` closes the port and resets open connections.
+ * - `half-open` accepts connections, forwards nothing, and hides from each side that the other has closed.
+ * - `stop-reading` reads nothing, so that data arrives late.
+ * - `reset` resets open and new connections.
+ * - `drop-replies` forwards requests and discards replies.
+ * - `cut-after` resets a connection after so many bytes of replies.
+ * - `hang-new` forwards nothing on new connections, and does not affect open ones.
+ * - `lose-reply-to` discards the reply to the first request with these bytes, and all that follows on its connection.
  */
 export type Fault =
   | { readonly kind: 'pass' | 'refuse' | 'half-open' | 'stop-reading' | 'reset' | 'drop-replies' }

@@ -8,15 +8,15 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 const SOURCE = fileURLToPath(new URL('faulty-machine.c', import.meta.url))
 
-/** The machine as one process sees it; without faults until it is told. */
+/** The machine as one process sees it, at first without faults. */
 export interface Machine {
-  /** What the process must be started with. */
+  /** The environment variables with which the process must be started. */
   readonly environment: Readonly<Record<string, string>>
   /** @param faults.clockMs how far the wall clock is ahead @param faults.noNames true when no name is resolved */
   set(faults: { clockMs?: number; noNames?: boolean }): void
 }
 
-/** Compiles what is preloaded into the processes. */
+/** Compiles the library that is preloaded into the processes. */
 export async function faultyMachines(folder: string): Promise<{ of(name: string): Machine }> {
   await mkdir(folder, { recursive: true })
   const library = path.join(folder, 'faulty-machine.so')
@@ -36,7 +36,7 @@ function newMachine(library: string, file: string): Machine {
     const state = Buffer.alloc(16)
     state.writeBigInt64LE(BigInt(Math.round(clockMs * 1_000)), 0)
     state.writeBigInt64LE(noNames ? 1n : 0n, 8)
-    // In place: the process has the file mapped.
+    // Written in place, because the process has mapped the file.
     writeFileSync(file, state, { flag: started ? 'r+' : 'w' })
     started = true
   }

@@ -1,8 +1,8 @@
 import { type MailServer, type ReceivedMail, startMailServer } from '@plainpath/mail/testing'
-import { nameOfMail } from '../system/mail-load.ts'
+import { identifyMail } from '../system/mail-load.ts'
 
 export interface FaultyMailServer extends MailServer {
-  /** From now on it takes no mail and says "later" (450) to each, as one that greylists or has no room; or takes all. */
+  /** Makes it refuse each mail temporarily (450), like a server that greylists or has no space; or accept all again. */
   putOff(later: boolean): void
 }
 
@@ -19,9 +19,9 @@ export async function startFaultyMailServer(): Promise<FaultyMailServer> {
   })
 }
 
-/** Mails that are one, sent as several. */
+/** Finds mails that were sent again under another Message-ID. */
 export function sentAsSeveral(received: readonly ReceivedMail[]): string[] {
-  const several = [...Map.groupBy(received, nameOfMail).values()].filter(
+  const several = [...Map.groupBy(received, identifyMail).values()].filter(
     (mails) => new Set(mails.map(({ messageId }) => messageId)).size > 1,
   )
   return several.length === 0 ? [] : [`${several.length} mails were sent again under another Message-ID`]

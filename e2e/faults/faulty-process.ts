@@ -1,10 +1,10 @@
 /**
- * Imported into a process before its program: on SIGUSR2 it does what the file named in FAULTY_PROCESS says, a member of
- * `Misdeed`. So the program itself needs no hook for it.
+ * Is imported into a process before its program. On SIGUSR2 it does the `Misdeed` that the file of FAULTY_PROCESS names, so that
+ * the program needs no hook for tests.
  */
 import { readFileSync } from 'node:fs'
 
-/** `block` lets the event loop stand still for 2 s, leaving the processor to others; `leak` takes two more megabytes every hundredth of a second and goes on serving. */
+/** `block` blocks the event loop for 2 s without using the processor. `leak` allocates 2 MB every 10 ms and keeps serving. */
 export type Misdeed = 'block' | 'leak'
 
 export const BLOCKED_MS = 2_000

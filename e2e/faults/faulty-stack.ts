@@ -14,8 +14,8 @@ import type { Misdeed } from './faulty-process.ts'
 import { openWays, type Ways } from './ways.ts'
 
 /**
- * A rotation of the key that signs ends in seconds. A process that is told to stop goes on until the gateway has looked
- * away, which asks ten times a second.
+ * With these intervals a key rotation takes seconds. A process that is stopped keeps serving until the gateway has noticed, which
+ * checks ten times a second.
  */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
@@ -26,30 +26,31 @@ const SETTINGS = {
   RESOURCE_DRAIN_DELAY_SECONDS: '2',
 }
 
-/** Several times what a process needs, and soon filled. */
+/** Several times what a process needs, but small enough to fill quickly. */
 const HEAP_MB = 192
 
-/** The whole topology, with a fault proxy on every way to a store, to the mail server and from the API to auth. */
+/** The whole topology, with a fault proxy before every store, the mail server, and auth as the API reaches it. */
 export interface FaultyStack extends AsyncDisposable, Pick<Ways, 'put' | 'watch' | 'aimDatabases'> {
   readonly folder: string
   readonly stack: Stack
   readonly postgres: PostgresProcess
-  /** May do everything in the database named. */
+  /** Superuser connections to the databases. */
   readonly admin: { readonly auth: Pool; readonly api: Pool; readonly server: Pool }
   readonly redis: Redis
-  /** Takes the mails of both apps. */
+  /** Receives the mails of both apps. */
   readonly mail: FaultyMailServer
-  /** What is wrong with the machine, as a process named such as `auth-1` sees it. */
+  /** The faults of the machine that a process such as `auth-1` sees. */
   machine(name: string): Machine
-  /** Has a process stand still for a while, or take more and more memory. */
+  /** Makes a process hang for a while, or use more and more memory. */
   misbehave(app: RunningApp, misdeed: Misdeed): void
-  /** Done when all is over, before the folder goes. */
+  /** Registers work for the end, before the folder is deleted. */
   defer(clean: () => Promise<void>): void
 }
 
 /**
- * @param options.limitsFactor as of both apps
- * @param options.folder where logs and data stay; without it they go when the stack goes
+ * Starts the topology with its fault proxies.
+ *
+ * @param options.folder stores logs and data, which then remain; a temporary folder when absent
  */
 export async function startFaultyStack(options: {
   limitsFactor: number
@@ -59,7 +60,7 @@ export async function startFaultyStack(options: {
   const { limitsFactor, folder = await mkdtemp(path.join(tmpdir(), 'plainpath-faults-')) } = options
   if (!options.folder) {
     opening.defer(() => rm(folder, { recursive: true, force: true }))
-    // As root the database server runs as another user, who must reach its folder below this one.
+    // For root the database server runs as another user, which must be able to enter its folder inside this one.
     await chmod(folder, 0o755)
   }
   const last = opening.use(new AsyncDisposableStack())
@@ -99,7 +100,7 @@ export async function startFaultyStack(options: {
     api: admin('plainpath_resource'),
     server: admin('postgres'),
   }
-  // Together, since each goes on for a while.
+  // All at once, since each keeps serving for a while.
   opening.defer(async () => {
     await Promise.all([...stack.auth, ...stack.resource].map((app) => app.stop('SIGTERM')))
   })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { goodputOf } from './goodput.ts'
+import { measureGoodput } from './goodput.ts'
 import { judge } from './judge.ts'
 import type { Entry } from './load.ts'
 
 const WHEN = { faultedAt: 3_000, backAt: 13_000 }
 
-/** Ten requests a second, as the second in which they begin has it. */
+/** Creates ten entries a second; the outcome depends on the second in which they begin. */
 const answers = (seconds: number, outcomeIn: (second: number) => Entry['outcome']): Entry[] =>
   Array.from({ length: seconds * 10 }, (_, index) => ({
     operation: 'jwks',
@@ -15,32 +15,32 @@ const answers = (seconds: number, outcomeIn: (second: number) => Entry['outcome'
   }))
 const inOutage = (second: number) => second >= 3 && second < 13
 
-test('goodput that is back at once', () => {
+test('measures goodput that recovers at once', () => {
   const entries = answers(20, (second) => (inOutage(second) ? 'refused' : 'good'))
-  expect(goodputOf(entries, WHEN)).toMatchObject({ before: 10, recoveredSeconds: 1 })
-  expect(goodputOf(entries, WHEN)?.after).toBeCloseTo(10, 0)
+  expect(measureGoodput(entries, WHEN)).toMatchObject({ before: 10, recoveredSeconds: 1 })
+  expect(measureGoodput(entries, WHEN)?.after).toBeCloseTo(10, 0)
 })
 
-test('goodput that is back four seconds later', () => {
+test('measures goodput that recovers four seconds later', () => {
   const entries = answers(30, (second) =>
     inOutage(second) || second < 17 === second >= 3 ? 'refused' : 'good',
   )
-  expect(goodputOf(entries, WHEN)?.recoveredSeconds).toBe(5)
+  expect(measureGoodput(entries, WHEN)?.recoveredSeconds).toBe(5)
 })
 
-test('goodput that never is what it was: half of all requests are refused for good', () => {
+test('returns undefined when half of all requests are refused permanently', () => {
   const entries = answers(40, (second) =>
     second < 3 || (second > 13 && second % 2 === 0) ? 'good' : 'refused',
   )
-  expect(goodputOf(entries, WHEN)).toBeUndefined()
+  expect(measureGoodput(entries, WHEN)).toBeUndefined()
 })
 
-test('the judgement wants it within the time that a fault allows, where it says so', () => {
+test('the judgement requires recovery within the time that a fault specifies', () => {
   const fault = { parts: [], refuses: [], stalls: [], ...WHEN }
   const lame = answers(40, (second) => (second < 3 || second % 2 === 0 ? 'good' : 'wrong'))
   const late = answers(40, (second) => (second < 3 || second >= 30 ? 'good' : 'wrong'))
-  const found = (entries: Entry[], recoversMs?: number) =>
-    judge(entries, { ...fault, ...(recoversMs && { recoversMs }) }).wrong.filter((line) =>
+  const found = (entries: Entry[], maxRecoveryMs?: number) =>
+    judge(entries, { ...fault, ...(maxRecoveryMs && { maxRecoveryMs }) }).wrong.filter((line) =>
       line.startsWith('goodput'),
     )
   expect(found(lame)).toEqual([])

@@ -1,25 +1,25 @@
 import type { Entry } from './load.ts'
 
-/** Good answers a second, of all operations. */
+/** Good responses a second, over all operations. */
 export interface Goodput {
   readonly before: number
-  /** From the recovery on. */
+  /** After the recovery. */
   readonly after: number
-  /** From the end of the fault until enough answers were good, and remained so. */
+  /** The time from the end of the fault until goodput was high enough and remained so. */
   readonly recoveredSeconds: number
 }
 
-/** Of the goodput before a fault. */
+/** The share of the goodput before the fault that counts as recovered. */
 const LEAST_SHARE = 0.8
 const WINDOW_MS = 1_000
 
 /**
- * What an outage leaves behind: retries that feed on each other would keep goodput low for good.
+ * Measures whether the service recovers from an outage. A retry storm would keep goodput low permanently.
  *
- * @param backAt when the part that failed was back
- * @returns undefined when goodput never was 80 % of what it had been for a second, and on average until the load ended
+ * @param backAt when the failed part worked again
+ * @returns undefined unless goodput reached 80 % of its former value for a second, and on average until the load ended
  */
-export function goodputOf(
+export function measureGoodput(
   entries: readonly Entry[],
   { faultedAt, backAt }: { faultedAt: number; backAt: number },
 ): Goodput | undefined {

@@ -18,7 +18,7 @@ const entry = (more: Partial<Entry>): Entry => ({
   ...more,
 })
 const refused = entry({ outcome: 'refused' })
-/** One good answer, after the fault, of every operation that needs the database of auth. */
+/** One good response after the fault for every operation that needs the database of auth. */
 const recovered = (
   [
     'register',
@@ -33,7 +33,7 @@ const recovered = (
 const wrongOf = (...entries: Entry[]) => judge([refused, ...recovered, ...entries], FAULT).wrong
 
 describe('the judgement', () => {
-  test('finds nothing wrong where what needs the part is refused meanwhile, and all is well again', () => {
+  test('finds nothing wrong when affected operations are refused during the fault and recover', () => {
     expect(judge([refused, ...recovered], FAULT)).toMatchObject({
       requests: 8,
       good: 7,
@@ -76,7 +76,7 @@ describe('the judgement', () => {
     expect(wrongOf(entry(more))).toEqual([found])
   })
 
-  test('bears a refusal that began before the fault and ended in it, and one shortly after it', () => {
+  test('permits a refusal that began before the fault and ended during it, and one shortly after it', () => {
     expect(
       wrongOf(
         entry({ outcome: 'refused', startedAt: 990, endedAt: 1_001 }),
@@ -85,7 +85,7 @@ describe('the judgement', () => {
     ).toEqual([])
   })
 
-  test('excuses refusals in which a time-out ran out, during a stall and shortly after it; nothing else', () => {
+  test('excuses only refusals after a time-out, during a stall and shortly after it', () => {
     const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
     const stalls = [{ from: 1_500, to: 1_700 }]
     const during = entry({ operation: 'join', outcome: 'refused', startedAt: 1_650, endedAt: 1_900 })
@@ -100,7 +100,7 @@ describe('the judgement', () => {
     })
   })
 
-  test('excuses few refusals, not many', () => {
+  test('excuses few refusals, but not many', () => {
     const slow = entry({ operation: 'join', outcome: 'refused', startedAt: 2_500, endedAt: 2_700 })
     expect(wrongOf(slow)).toEqual(['1 refusals after a time-out of what needs nothing that failed'])
   })
@@ -109,7 +109,7 @@ describe('the judgement', () => {
     expect(judge(recovered, FAULT).wrong).toEqual(['register: never refused, so the fault was none'])
   })
 
-  test('finds that an operation never recovered, and does not count what was asked before', () => {
+  test('finds that an operation never recovered, and ignores requests from before the end of the fault', () => {
     const [register, ...others] = recovered
     const early = { ...register!, startedAt: 2_999 }
     const judgement = judge([refused, early, ...others], FAULT)
@@ -117,27 +117,29 @@ describe('the judgement', () => {
     expect(judgement.firstGoodSeconds).toBeUndefined()
   })
 
-  test('says how long refused requests waited', () => {
+  test('reports how long refused requests waited', () => {
     const waited = [10, 20, 900].map((ms) => entry({ outcome: 'refused', endedAt: 2_000 + ms }))
     expect(judge([...waited, ...recovered], FAULT).shedSeconds).toEqual({ half: 0.02, all: 0.9 })
     expect(judge(recovered, { ...FAULT, refuses: [] }).shedSeconds).toBeUndefined()
   })
 
-  test('bounds how many are refused, and for how long, where a fault says so', () => {
+  test('limits the share of refusals and the time until recovery if the fault specifies them', () => {
     const late = entry({ outcome: 'refused', startedAt: 9_000, endedAt: 9_010 })
     const entries = [refused, ...recovered, late]
     expect(judge(entries, FAULT).wrong).toEqual(['register: refused more than 5 s after the fault (1)'])
     expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
-    expect(judge(entries, { ...FAULT, graceMs: 10_000, mostRefused: 0.1 }).wrong).toEqual(['2 of 9 refused'])
+    expect(judge(entries, { ...FAULT, graceMs: 10_000, maxRefusedShare: 0.1 }).wrong).toEqual([
+      '2 of 9 refused',
+    ])
   })
 
-  test('lets a fault that is load itself be shed, up to its share', () => {
-    const load = { ...FAULT, parts: [], refuses: [], mayShed: 0.5 }
+  test('permits refusals up to its share for a fault that is itself load', () => {
+    const load = { ...FAULT, parts: [], refuses: [], maxShedShare: 0.5 }
     const shed = entry({ operation: 'token', outcome: 'refused' })
     const good = entry({ operation: 'token' })
     expect(judge([shed, good], load).wrong).toEqual([])
     expect(judge([shed, shed, good], load).wrong).toHaveLength(1)
-    expect(judge([shed, good], { ...load, mayShed: undefined }).wrong).not.toEqual([])
+    expect(judge([shed, good], { ...load, maxShedShare: undefined }).wrong).not.toEqual([])
     expect(
       judge([entry({ operation: 'token', outcome: 'wrong', why: 'it lives' }), good], load).wrong,
     ).toEqual(['token: it lives (1)'])

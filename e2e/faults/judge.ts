@@ -1,21 +1,21 @@
-import { type Goodput, goodputOf } from './goodput.ts'
+import { type Goodput, measureGoodput } from './goodput.ts'
 import type { Entry, Stall } from './load.ts'
 import { OPERATION_NAMES, type OperationName, operation, type Part } from './operations.ts'
 
-/** What a fault may do to whom, and when; times are those of the entries. */
+/** The effects that a fault may have. Times are those of the entries; the limits are described in `FaultCase`. */
 export interface Expectation {
   readonly parts: readonly Part[]
-  /** The longest that an answer may take; default 5 s. */
-  readonly slowestMs?: number
-  /** How long after the part is back a refusal is still right; default 5 s. */
+  /** The longest time until a response; 5 s when absent. */
+  readonly maxResponseMs?: number
+  /** The time after the fault in which refusals are still permitted; 5 s when absent. */
   readonly graceMs?: number
   /** The largest share of all requests that may be refused. */
-  readonly mostRefused?: number
-  /** The share of all requests that may be refused because a machine is too busy; default 4 %, of which a time-out tells. */
-  readonly mayShed?: number | undefined
-  /** How long after the part is back good answers must be as frequent again as before, all but a fifth. */
-  readonly recoversMs?: number
-  /** Operations that nobody can serve while it lasts: each must be seen refused. */
+  readonly maxRefusedShare?: number
+  /** The share of all requests that a busy machine may refuse. When absent 4 %, and only after a time-out. */
+  readonly maxShedShare?: number | undefined
+  /** The time after the fault within which goodput must reach 80 % of what it was before. */
+  readonly maxRecoveryMs?: number
+  /** Operations that no process can serve during the fault: each must be refused at least once. */
   readonly refuses: readonly OperationName[]
   readonly faultedAt: number
   readonly backAt: number
@@ -26,58 +26,58 @@ export interface Judgement {
   readonly requests: number
   readonly good: number
   readonly refused: number
-  /** Refusals of which a machine that is too busy can be the cause: some time-out ran out. Their number must be small. */
+  /** Refusals that a busy machine can explain, because a time-out expired. Their number must be small. */
   readonly excused: number
-  /** How many of each operation came out how, such as `register refused`. */
+  /** The number of requests by operation and outcome, such as `register refused`. */
   readonly outcomes: ReadonlyMap<string, number>
-  /** One line for each kind of mistake, with how many there were. */
+  /** One line for each kind of mistake, with its count. */
   readonly wrong: readonly string[]
-  /** From the moment the part was back to the first good answer, of the operation that took longest; seconds. */
+  /** The time from the end of the fault to the first good response, for the operation that took longest. */
   readonly firstGoodSeconds: number | undefined
-  /** The longest that any answer took; seconds. */
+  /** The longest time until any response. */
   readonly slowestSeconds: number
-  /** Of a fault that says when it must have recovered. */
+  /** Only for a fault with `maxRecoveryMs`. */
   readonly goodput?: Goodput | undefined
-  /** How long refused requests waited for it: half of them, and all of them; seconds. Undefined where none was. */
+  /** The time within which half of the refusals came, and all of them. Undefined when there were none. */
   readonly shedSeconds: { readonly half: number; readonly all: number } | undefined
 }
 
-/** How long after the part is back a refusal is still right. */
+/** The time after a fault in which refusals are still permitted. */
 export const GRACE_MS = 5_000
-/** What began so shortly after a stall may still suffer from it. */
+/** A request that begins within this time after a stall may still be affected by it. */
 const AFTER_STALL_MS = 300
-/** The share of all requests. */
-const MOST_EXCUSED = 0.04
-/** The shortest time-out in an app is 200 ms; no refusal that took less comes from one that ran out. */
+const MAX_EXCUSED_SHARE = 0.04
+/** The shortest time-out in an app is 200 ms, so an earlier refusal is not the result of a time-out. */
 export const SHORTEST_TIMEOUT_MS = 190
-/** Nothing waits without a bound: getting a connection, asking, and giving up fit into this. */
-const SLOWEST_MS = 5_000
+/** The default bound for a response; it covers waiting for a connection, the query, and giving up. */
+const MAX_RESPONSE_MS = 5_000
 
+/** Judges the responses of a run: which refusals the fault explains, what is wrong, and when operations recovered. */
 export function judge(entries: readonly Entry[], expected: Expectation): Judgement {
-  const affected = affectedBy(expected.parts)
-  const { mayShed } = expected
+  const affected = listAffected(expected.parts)
+  const { maxShedShare } = expected
   const excused = entries.filter((entry) =>
-    mayShed === undefined ? isExcused(entry, expected, affected) : entry.outcome === 'refused',
+    maxShedShare === undefined ? isExcused(entry, expected, affected) : entry.outcome === 'refused',
   )
   const mistakes = entries
     .filter((entry) => !excused.includes(entry))
-    .flatMap((entry) => mistakeOf(entry, expected, affected))
-  const unseen = unseenRefusals(entries, expected)
-  const recoveries = affected.map((name) => firstGoodAfter(entries, name, expected.backAt))
-  const goodput = expected.recoversMs === undefined ? undefined : goodputOf(entries, expected)
+    .flatMap((entry) => findMistakes(entry, expected, affected))
+  const unseen = findUnseenRefusals(entries, expected)
+  const recoveries = affected.map((name) => findFirstGood(entries, name, expected.backAt))
+  const goodput = expected.maxRecoveryMs === undefined ? undefined : measureGoodput(entries, expected)
   const never = affected.filter((_name, index) => recoveries[index] === undefined)
   return {
     requests: entries.length,
     good: entries.filter(({ outcome }) => outcome === 'good').length,
     refused: entries.filter(({ outcome }) => outcome === 'refused').length,
     excused: excused.length,
-    outcomes: countOf(entries.map((entry) => `${entry.operation} ${entry.outcome}`).sort()),
+    outcomes: countLines(entries.map((entry) => `${entry.operation} ${entry.outcome}`).sort()),
     wrong: [
-      ...tooManyRefused(entries, expected.mostRefused),
-      ...tooLate(goodput, expected.recoversMs),
-      ...[...countOf(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
+      ...describeExcessRefusals(entries, expected.maxRefusedShare),
+      ...describeSlowRecovery(goodput, expected.maxRecoveryMs),
+      ...[...countLines(mistakes)].map(([mistake, count]) => `${mistake} (${count})`),
       ...unseen.map((name) => `${name}: never refused, so the fault was none`),
-      ...(excused.length > (mayShed ?? MOST_EXCUSED) * entries.length
+      ...(excused.length > (maxShedShare ?? MAX_EXCUSED_SHARE) * entries.length
         ? [`${excused.length} refusals after a time-out of what needs nothing that failed`]
         : []),
       ...never.map((name) => `${name}: no good answer after the fault`),
@@ -92,7 +92,7 @@ export function judge(entries: readonly Entry[], expected: Expectation): Judgeme
   }
 }
 
-function tooLate(goodput: Goodput | undefined, withinMs: number | undefined): string[] {
+function describeSlowRecovery(goodput: Goodput | undefined, withinMs: number | undefined): string[] {
   if (withinMs === undefined) return []
   if (!goodput) return ['goodput was never again 80 % of what it had been']
   const { recoveredSeconds: seconds } = goodput
@@ -111,13 +111,13 @@ function shedSeconds(entries: readonly Entry[]): Judgement['shedSeconds'] {
   return half === undefined || all === undefined ? undefined : { half: half / 1000, all: all / 1000 }
 }
 
-function tooManyRefused(entries: readonly Entry[], most = 1): string[] {
+function describeExcessRefusals(entries: readonly Entry[], most = 1): string[] {
   const refused = entries.filter(({ outcome }) => outcome === 'refused').length
   return refused <= most * entries.length ? [] : [`${refused} of ${entries.length} refused`]
 }
 
-/** Operations that nobody can serve while the fault lasts, and of which no request was refused. */
-export const unseenRefusals = (
+/** Finds the operations of `refuses` of which no request was refused during the fault. */
+export const findUnseenRefusals = (
   entries: readonly Entry[],
   { refuses, faultedAt }: Pick<Expectation, 'refuses' | 'faultedAt'>,
 ): readonly OperationName[] => {
@@ -125,11 +125,11 @@ export const unseenRefusals = (
   return refuses.filter((name) => !refused.some((entry) => entry.operation === name))
 }
 
-export const affectedBy = (parts: readonly Part[]): readonly OperationName[] =>
+export const listAffected = (parts: readonly Part[]): readonly OperationName[] =>
   OPERATION_NAMES.filter((name) => operation(name).needs.some((part) => parts.includes(part)))
 
-/** When the first good answer to a request that began after `backAt` was there. */
-export function firstGoodAfter(
+/** Returns when the first good response arrived to a request that began after `backAt`. */
+export function findFirstGood(
   entries: readonly Entry[],
   name: OperationName,
   backAt: number,
@@ -144,21 +144,22 @@ function isExcused(entry: Entry, expected: Expectation, affected: readonly Opera
   const { startedAt, endedAt, outcome } = entry
   return (
     outcome === 'refused' &&
-    endedAt - startedAt <= (expected.slowestMs ?? SLOWEST_MS) &&
-    mistakeOf(entry, expected, affected).length > 0 &&
+    endedAt - startedAt <= (expected.maxResponseMs ?? MAX_RESPONSE_MS) &&
+    findMistakes(entry, expected, affected).length > 0 &&
     (endedAt - startedAt >= SHORTEST_TIMEOUT_MS ||
       expected.stalls.some(({ from, to }) => startedAt < to + AFTER_STALL_MS && from < endedAt))
   )
 }
 
-function mistakeOf(
+function findMistakes(
   entry: Entry,
-  { faultedAt, backAt, slowestMs = SLOWEST_MS, graceMs = GRACE_MS }: Expectation,
+  { faultedAt, backAt, maxResponseMs = MAX_RESPONSE_MS, graceMs = GRACE_MS }: Expectation,
   affected: readonly OperationName[],
 ): string[] {
   const { operation: name, outcome, startedAt, endedAt } = entry
   if (outcome === 'wrong') return [`${name}: ${entry.why ?? ''}`]
-  if (endedAt - startedAt > slowestMs) return [`${name}: answered after more than ${slowestMs / 1000} s`]
+  if (endedAt - startedAt > maxResponseMs)
+    return [`${name}: answered after more than ${maxResponseMs / 1000} s`]
   if (outcome === 'good') return []
   if (!affected.includes(name)) return [`${name}: refused although it needs nothing that failed`]
   if (endedAt < faultedAt) return [`${name}: refused before the fault`]
@@ -166,7 +167,7 @@ function mistakeOf(
   return []
 }
 
-function countOf(lines: readonly string[]): ReadonlyMap<string, number> {
+function countLines(lines: readonly string[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>()
   for (const line of lines) counts.set(line, (counts.get(line) ?? 0) + 1)
   return counts

@@ -12,15 +12,15 @@ interface Ring {
 
 /** The security team at work while requests come. */
 export const KEY_FAULTS: readonly FaultCase[] = [
-  rotated(),
+  rotation(),
   {
     name: 'the signing key is revoked',
     numbers: ['F-21'],
     parts: ['introspection'],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin(system) {
-      const { kid } = signingOf(await ring(system))
+      const { kid } = findSigningKey(await readKeyRing(system))
       await keys(system, 'revoke', kid, '--reason', 'a drill')
     },
     end: async () => {},
@@ -29,33 +29,36 @@ export const KEY_FAULTS: readonly FaultCase[] = [
 ]
 
 /** All of a planned rotation, to the other algorithm: nobody is refused, at any step. */
-function rotated(): FaultCase {
+function rotation(): FaultCase {
   let old: Ring['keys'][number]
   return {
     name: 'the signing key is rotated, to the other algorithm',
     numbers: ['F-20'],
     parts: [],
     refuses: [],
-    byHand: true,
+    isManual: true,
     /** Whoever was killed a moment ago may still be counted. */
     async prepare(system) {
-      const isCounted = async () => (await ring(system)).instances.length === system.stack.auth.length
-      if (!(await waitUntil(isCounted, ROTATED_MS))) throw new Error('other instances sign than those there are')
+      const isCounted = async () => (await readKeyRing(system)).instances.length === system.stack.auth.length
+      if (!(await waitUntil(isCounted, ROTATED_MS)))
+        throw new Error('other instances sign than those there are')
     },
     async begin(system) {
-      old = signingOf(await ring(system))
+      old = findSigningKey(await readKeyRing(system))
       await keys(system, 'rotate', '--now', '--algorithm', old.algorithm === 'ES256' ? 'EdDSA' : 'ES256')
       const isRetired = async () => {
         await system.admin.server.query('select pg_sleep(0.3)')
         await keys(system, 'rotate')
-        return (await ring(system)).keys.some(({ kid, state }) => kid === old.kid && state === 'retired')
+        return (await readKeyRing(system)).keys.some(
+          ({ kid, state }) => kid === old.kid && state === 'retired',
+        )
       }
       if (!(await waitUntil(isRetired, ROTATED_MS))) throw new Error('the rotation does not end')
     },
     end: async () => {},
     async finish(system) {
-      const { instances, ...now } = await ring(system)
-      const { kid, algorithm } = signingOf(now)
+      const { instances, ...now } = await readKeyRing(system)
+      const { kid, algorithm } = findSigningKey(now)
       const behind = instances.filter((each) => each.signing_kid !== kid)
       return [
         ...(algorithm === old.algorithm ? ['the algorithm is the old one'] : []),
@@ -67,13 +70,13 @@ function rotated(): FaultCase {
   }
 }
 
-function signingOf({ keys: all }: Pick<Ring, 'keys'>): Ring['keys'][number] {
+function findSigningKey({ keys: all }: Pick<Ring, 'keys'>): Ring['keys'][number] {
   const found = all.find(({ state }) => state === 'signing')
   if (!found) throw new Error('no key signs')
   return found
 }
 
-const ring = async (system: FaultyStack) => (await keys(system, 'list')) as unknown as Ring
+const readKeyRing = async (system: FaultyStack) => (await keys(system, 'list')) as unknown as Ring
 
 async function findings(system: FaultyStack): Promise<string[]> {
   const { findings: found } = await keys(system, 'verify')

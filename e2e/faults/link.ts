@@ -2,9 +2,9 @@ import { connect, Socket } from 'node:net'
 import type { Fault } from './fault.ts'
 import { random } from './random.ts'
 
-/** One connection through a proxy. One that lost bytes stays silent until its owner closes it, whatever comes next. */
+/** One connection through a proxy. After it has lost bytes it stays silent until its owner closes it, even if the fault ends. */
 export interface Link {
-  /** Takes notice that the fault is another one now. */
+  /** Applies the current fault, after it has changed. */
   changed(): void
   reset(): void
 }
@@ -21,19 +21,21 @@ interface Lane {
 
 /**
  * @param options.client accepted with `allowHalfOpen`
- * @param options.fault the fault of the moment
+ * Opens the connection to the server and passes bytes between both sides.
+ *
+ * @param options.fault returns the current fault
  */
 export function openLink(options: {
   client: Socket
   target: { readonly host: string; readonly port: number }
   fault(): Fault
-  /** Told of what clients send, before anything becomes of it. */
+  /** Called with what clients send, before a fault applies to it. */
   onRequest(bytes: Buffer): void
   onLost(bytes: number): void
   onClosed(): void
 }): Link {
   const { client, target, fault } = options
-  // What is accepted while nothing is forwarded never reaches a server, then or later.
+  // A connection that is accepted while nothing is forwarded never reaches a server, not even later.
   const silent = ['half-open', 'hang-new'].includes(fault().kind)
   const upstream = silent ? new Socket() : connect({ ...target, allowHalfOpen: true, noDelay: true })
   const lanes = [lane(client, upstream, silent), { ...lane(upstream, client, silent), carriesReplies: true }]
@@ -47,7 +49,7 @@ export function openLink(options: {
     }
     options.onClosed()
   }
-  /** While nothing is forwarded, nobody hears of an end either. */
+  /** While nothing is forwarded, the end of a connection is not forwarded either. */
   function noticed(act: () => void): void {
     if (fault().kind === 'half-open' || (silent && fault().kind === 'hang-new')) unnoticed = true
     else act()
@@ -107,7 +109,7 @@ function pass(each: Lane, chunk: Buffer, fault: Fault, reset: () => void): void 
   })
 }
 
-/** Acts when the latency has passed, never before what came earlier on the same lane. */
+/** Acts after the latency, and never before an earlier action on the same lane. */
 function later(each: Lane, fault: Fault, act: () => void): void {
   const now = performance.now()
   const delay = fault.kind === 'latency' ? fault.ms + (random() * 2 - 1) * fault.jitterMs : 0

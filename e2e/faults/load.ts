@@ -1,27 +1,27 @@
-import { type Answer, askerOf } from './ask.ts'
+import { type Answer, createClient } from './ask.ts'
 import type { Ledger } from './ledger.ts'
 import {
   type Attempt,
   OPERATION_NAMES,
   type OperationName,
   operation,
-  readWith,
-  tokenAfterEnd,
+  readGuidesWith,
+  requestTokenAfterDeletion,
 } from './operations.ts'
 import { random } from './random.ts'
 import { wrongRefusal } from './refusal.ts'
 
-/** One request and what came of it. */
+/** One request and its outcome. */
 export interface Entry {
   readonly operation: OperationName
   readonly startedAt: number
   readonly endedAt: number
   readonly outcome: 'good' | 'refused' | 'wrong'
-  /** What is wrong. */
+  /** What is wrong with a `wrong` response. */
   readonly why?: string
 }
 
-/** A time in which this process did not get to run; then the others did not either. */
+/** A time in which this process did not get the processor; the other processes probably did not either. */
 export interface Stall {
   readonly from: number
   readonly to: number
@@ -30,57 +30,58 @@ export interface Stall {
 export interface Load extends AsyncDisposable {
   readonly entries: readonly Entry[]
   readonly stalls: readonly Stall[]
-  /** Resolves once so many more requests were sent: at 100 a second, after so many hundredths. */
+  /** Resolves when `count` more requests have been sent. */
   sent(count: number): Promise<void>
 }
 
 const TICK_MS = 10
-/** Half of what an app waits for Redis. */
+/** Half of the time-out of an app for Redis. */
 const STALL_MS = 100
-const MOST_UNDER_WAY = 2_000
+const MAX_IN_FLIGHT = 2_000
 
-/** Sends `rate` requests a second, whether or not earlier ones were answered. Disposing waits for those under way. */
+/** Sends `rate` requests a second, without waiting for responses. Disposing waits for the requests in flight. */
 export function startLoad(options: {
   origin: string
   ledger: Ledger
   rate: number
-  /** How often what was refused is asked again at once. */
+  /** How often a refused request is immediately repeated. */
   retries?: number
 }): Load {
   const { origin, ledger, rate, retries = 0 } = options
-  const asker = askerOf(origin)
+  const client = createClient(origin)
   const entries: Entry[] = []
   const stalls: Stall[] = []
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const waiting = new Set<{ readonly count: number; readonly done: () => void }>()
   let sent = 0
   let mix: OperationName[] = []
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
-    const answer = await asker.ask(attempt.sent)
-    const why = judgeAnswer(name, attempt, answer)
+    const answer = await client.ask(attempt.sent)
+    const why = checkResponse(name, attempt, answer)
     const { startedAt, endedAt } = answer
     const outcome = why ? 'wrong' : answer.status === 503 ? 'refused' : 'good'
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
-    attempt.over?.()
+    attempt.release?.()
     if (outcome === 'good') followUp(name)
     if (outcome === 'refused' && retriesLeft > 0) send(name, operation(name).prepare(ledger), retriesLeft - 1)
   }
-  /** At once, and at both instances, where an end that was not yet heard everywhere would show. */
+  /** Immediately uses what was revoked, at both instances, to find one that has not received the revocation. */
   function followUp(name: OperationName): void {
     if (name !== 'revoke' && name !== 'delete agent' && name !== 'token of a deleted agent') return
     for (let times = 0; times < 2; times += 1) {
-      send('read with an ended token', readWith(ledger, ledger.endedTokens.at(-1)))
+      send('read with an ended token', readGuidesWith(ledger, ledger.endedTokens.at(-1)))
       const agent = ledger.endedTokens.at(-1)?.agent
-      if (name === 'delete agent' && agent) send('token of a deleted agent', tokenAfterEnd(ledger, agent))
+      if (name === 'delete agent' && agent)
+        send('token of a deleted agent', requestTokenAfterDeletion(ledger, agent))
     }
   }
   function send(name: OperationName, attempt: Attempt | undefined, retriesLeft = retries): void {
-    // Where there is nothing to revoke any more, say: the rate is kept.
+    // The operation is not possible, for example because there is nothing to revoke. Keeps the rate.
     if (!attempt) return send('guides', operation('guides').prepare(ledger))
-    if (underWay.size >= MOST_UNDER_WAY) return
-    const over = carryOut(name, attempt, retriesLeft).finally(() => underWay.delete(over))
-    underWay.add(over)
+    if (inFlight.size >= MAX_IN_FLIGHT) return
+    const release = carryOut(name, attempt, retriesLeft).finally(() => inFlight.delete(release))
+    inFlight.add(release)
   }
 
   const startedAt = performance.now()
@@ -109,13 +110,13 @@ export function startLoad(options: {
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer)
-      while (underWay.size > 0) await Promise.all(underWay)
-      asker[Symbol.dispose]()
+      while (inFlight.size > 0) await Promise.all(inFlight)
+      client[Symbol.dispose]()
     },
   }
 }
 
-function judgeAnswer(name: OperationName, attempt: Attempt, answer: Answer): string | undefined {
+function checkResponse(name: OperationName, attempt: Attempt, answer: Answer): string | undefined {
   return answer.status === 503 ? wrongRefusal(answer, operation(name).form) : attempt.read(answer)
 }
 

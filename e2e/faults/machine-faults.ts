@@ -17,19 +17,19 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
     refuses: ['register', 'join', 'token'],
     failsCheck: 'database',
     async begin(system) {
-      for (const { name } of everyApp(system)) system.machine(name).set({ noNames: true })
+      for (const { name } of listApps(system)) system.machine(name).set({ noNames: true })
       const ways = ['auth database', 'api database', 'auth redis', 'api redis', 'introspection'] as const
       await system.put({ kind: 'reset' }, ...ways)
       await system.put({ kind: 'pass' }, ...ways)
     },
     async end(system) {
-      for (const { name } of everyApp(system)) system.machine(name).set({})
+      for (const { name } of listApps(system)) system.machine(name).set({})
     },
   },
 ]
 
-const everyApp = ({ stack }: FaultyStack) => [...stack.auth, ...stack.resource]
-const firstOfEach = (system: FaultyStack) => everyApp(system).filter(({ name }) => name.endsWith('-1'))
+const listApps = ({ stack }: FaultyStack) => [...stack.auth, ...stack.resource]
+const firstInstances = (system: FaultyStack) => listApps(system).filter(({ name }) => name.endsWith('-1'))
 
 /** The clock of one process of each app; what it may not decide by such a clock, it refuses. */
 function wrongClock(how: string, clockMs: number): FaultCase {
@@ -38,32 +38,32 @@ function wrongClock(how: string, clockMs: number): FaultCase {
   return {
     name: `the clock of one process of each app is ${how}`,
     numbers: ['F-17'],
-    byHand: clockMs <= 0,
+    isManual: clockMs <= 0,
     // An answer that seems to come from the future is not believed.
     parts: unready ? ['auth', 'api', 'introspection'] : ['introspection'],
     refuses: unready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
     async begin(system) {
-      for (const { name } of firstOfEach(system)) system.machine(name).set({ clockMs })
+      for (const { name } of firstInstances(system)) system.machine(name).set({ clockMs })
     },
     async end(system) {
       wrong = []
-      for (const app of firstOfEach(system)) {
-        const ready = await becomes(
+      for (const app of firstInstances(system)) {
+        const ready = await waitForResult(
           () => readiness(app),
           (said) => said?.ready === !unready,
         )
         if (!ready) wrong.push(`${app.name} is ${unready ? 'ready' : 'not ready'}`)
-        const skew = await becomes(
+        const skew = await waitForResult(
           () => metric(app, 'clock_skew_seconds'),
           (seconds) => Math.abs(seconds * 1_000 - clockMs) < 2_000,
         )
         if (!skew) wrong.push(`${app.name} does not report its clock`)
       }
-      for (const { name } of firstOfEach(system)) system.machine(name).set({})
+      for (const { name } of firstInstances(system)) system.machine(name).set({})
     },
     async finish(system) {
-      for (const app of firstOfEach(system)) {
-        const ready = await becomes(
+      for (const app of firstInstances(system)) {
+        const ready = await waitForResult(
           () => readiness(app),
           (said) => said?.ready === true,
         )
@@ -74,5 +74,5 @@ function wrongClock(how: string, clockMs: number): FaultCase {
   }
 }
 
-const becomes = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
+const waitForResult = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
   waitUntil(async () => wanted(await ask()), PATIENCE_MS)

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { basic, json, type Sender, senderTo } from '../send.ts'
-import { nameOfMail } from '../system/mail-load.ts'
+import { identifyMail } from '../system/mail-load.ts'
 import type { FaultCase } from './fault-case.ts'
 import { sentAsSeveral } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
@@ -29,7 +29,7 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
     numbers: ['F-29'],
     parts: [],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin(system) {
       wrong = []
       mailsBefore = system.mail.received.length
@@ -53,8 +53,8 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
       await waitUntil(() => missing().length === 0, DELIVERED_MS)
       const lost = missing().length
       if (lost > 0) wrong.push(`${lost} of ${promised.length} promised mails never came`)
-      const ours = system.mail.received.filter((mail) => promised.includes(nameOfMail(mail)))
-      const most = Math.max(...[...Map.groupBy(ours, nameOfMail).values()].map(({ length }) => length))
+      const ours = system.mail.received.filter((mail) => promised.includes(identifyMail(mail)))
+      const most = Math.max(...[...Map.groupBy(ours, identifyMail).values()].map(({ length }) => length))
       if (most > 2) wrong.push(`one mail came ${most} times`)
       return [...wrong, ...sentAsSeveral(ours)]
     },
@@ -75,4 +75,4 @@ const promises = (addresses: readonly { email: string; joinedAt: number }[], sin
   addresses.filter(({ joinedAt }) => joinedAt >= since).map(({ email }) => `join ${email}`)
 
 const namesSince = ({ mail }: FaultyStack, before: number) =>
-  new Set(mail.received.slice(before).map(nameOfMail))
+  new Set(mail.received.slice(before).map(identifyMail))

@@ -17,15 +17,15 @@ import { runFaultTests, type TestResult, testedNumbers } from './run-fault-tests
 const RATE = 100
 
 const HELP = `npm run faults -- [names] [options]
-Puts faults on the whole topology under ${RATE} requests a second and prints what came of it. Those that are none of a
-running stack, such as a migration that is killed, are tests, which it runs and prints as well. A name is a number from
-F-01 to F-38, or a part of what --list calls a fault; without any, all are run and e2e/faults/RESULTS.md is written. Some
-need root.
-  --seconds <number>  how long each lasts (4)
+Injects faults into the whole topology under ${RATE} requests a second and prints the results. Faults that do not concern a
+running stack, such as a migration that is killed, have tests, which it also runs. A name is a number from F-01 to F-38, or
+a part of a name that --list prints. Without names it runs all faults and writes e2e/faults/RESULTS.md. Some faults need
+root.
+  --seconds <number>  duration of each fault (default 4)
   --full              30 s before, 60 s of the fault, 60 s after
-  --seed <number>     chooses the requests (the time of day)
-  --folder <path>     where logs and data stay
-  --list              says what there is`
+  --seed <number>     seed that determines the requests (default: from the time of day)
+  --folder <path>     where to store logs and data, which then remain
+  --list              lists the faults`
 
 const { values: options, positionals: names } = parseArgs({
   allowPositionals: true,
@@ -38,7 +38,7 @@ const { values: options, positionals: names } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 
 const traffic: Traffic = options.full
@@ -51,21 +51,21 @@ const scenarios = FAULTS.filter(({ name, numbers }) => isNamed(name, numbers))
 const tested = testedNumbers(FAULTS).filter((number) => isNamed(FAULT_NUMBERS[number].fault, [number]))
 
 const startedAt = performance.now()
-const told = (what: string) => say(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${what}`)
+const report = (what: string) => print(`${Math.round((performance.now() - startedAt) / 1_000)} s  ${what}`)
 const signal = shutdownSignal().then(() => 'stop' as const)
 const isStopped = async () => (await Promise.race([signal, Promise.resolve()])) === 'stop'
 
-/** @returns false when something was wrong or lost, or a test did not pass */
+/** Runs the chosen scenarios and tests. Returns false when something was wrong or lost, or a test did not pass. */
 async function main(): Promise<boolean> {
   const commit = await thisCommit()
   seedRandom(Number(options.seed))
-  say(`Commit ${commit}, seed ${options.seed}`)
+  print(`Commit ${commit}, seed ${options.seed}`)
   const { results, lost } = scenarios.length > 0 ? await runScenarios() : { results: [], lost: [] }
   const tests = await runTests()
   if (await isStopped()) return false
-  if (results.length > 0) say(`\n${faultTable(results)}`)
-  if (tests.length > 0) say(`\n${testResultTable(tests)}`)
-  for (const line of lost) say(`in the end: ${line}`)
+  if (results.length > 0) print(`\n${faultTable(results)}`)
+  if (tests.length > 0) print(`\n${testResultTable(tests)}`)
+  for (const line of lost) print(`after all faults: ${line}`)
   if (names.length === 0) await writeFile(RESULTS, faultDocument({ results, tests }, { commit, traffic }))
   return (
     lost.length === 0 &&
@@ -84,8 +84,8 @@ async function runScenarios(): Promise<{ results: readonly FaultResult[]; lost: 
     )
     results.push(result)
     const { wrong, lost } = result
-    told(`${fault.numbers.join(' ')} ${fault.name}: ${wrong.length} wrong, ${lost.length} lost`)
-    for (const line of [...wrong, ...lost]) say(`    ${line}`)
+    report(`${fault.numbers.join(' ')} ${fault.name}: ${wrong.length} wrong, ${lost.length} lost`)
+    for (const line of [...wrong, ...lost]) print(`    ${line}`)
     if (await isStopped()) return { results, lost: [] }
   }
   return { results, lost: await checkAcknowledged(system.stack.origin, ledger) }
@@ -98,21 +98,21 @@ async function runTests(): Promise<TestResult[]> {
     const ran = await runFaultTests(number)
     results.push(...ran)
     const passed = ran.filter(({ outcome }) => outcome === 'passed').length
-    told(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${ran.length} tests passed`)
+    report(`${number} ${FAULT_NUMBERS[number].fault}: ${passed} of ${ran.length} tests passed`)
     for (const { title, outcome, why } of ran)
-      if (outcome !== 'passed') say(`    ${title}: ${why ?? outcome}`)
+      if (outcome !== 'passed') print(`    ${title}: ${why ?? outcome}`)
   }
   return results
 }
 
 function list(): void {
-  for (const { numbers, name } of scenarios) say(`${numbers.join(' ')}  ${name}`)
-  for (const number of tested) say(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
+  for (const { numbers, name } of scenarios) print(`${numbers.join(' ')}  ${name}`)
+  for (const number of tested) print(`${number}  ${FAULT_NUMBERS[number].fault} (tests)`)
 }
 
-if (options.help) say(HELP)
+if (options.help) print(HELP)
 else if (scenarios.length + tested.length === 0) {
-  say(`There is no such fault: ${names.join(', ')}. Look at: npm run faults -- --list`)
+  print(`There is no such fault: ${names.join(', ')}. npm run faults -- --list lists all.`)
   process.exitCode = 1
 } else if (options.list) list()
 else if (!(await main())) process.exitCode = 1

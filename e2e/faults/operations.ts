@@ -1,36 +1,40 @@
 import { randomBytes } from 'node:crypto'
 import type { Answer, Sent } from './ask.ts'
 import {
-  anyOf,
   endedAt,
-  endToken,
-  isEnding,
+  isEndRequested,
   type KnownAgent,
   type KnownToken,
   type Ledger,
   mayBeLost,
+  pickRandom,
+  removeLiveToken,
 } from './ledger.ts'
 import { random } from './random.ts'
 import { jsonObject, type RefusalForm } from './refusal.ts'
 
-/** What can fail: `auth` and `api` are their processes, `introspection` the way from the API to auth. */
+/** The parts that can fail: `auth` and `api` are their processes, `introspection` the connections from the API to auth. */
 export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Attempt {
   readonly sent: Sent
-  /** @returns what is wrong with an answer other than 503; undefined when it is right, and noted in the ledger */
+  /**
+   * Checks a response other than 503, and records a right one in the ledger.
+   *
+   * @returns what is wrong with it; undefined when it is right
+   */
   read(answer: Answer): string | undefined
-  /** Whatever came. */
-  over?(): void
+  /** Called after any response. */
+  release?(): void
 }
 
 export interface Operation {
-  /** Without these it is answered 503; without all others it works. */
+  /** The parts without which it is refused (503). It works without all others. */
   readonly needs: readonly Part[]
   readonly form: RefusalForm
-  /** Requests in a hundred. */
+  /** Its share of the requests, in per cent. */
   readonly share: number
-  /** @returns undefined while the ledger has nothing to do it with */
+  /** Prepares a request. Returns undefined if the ledger has nothing for it. */
   prepare(ledger: Ledger): Attempt | undefined
 }
 
@@ -43,17 +47,17 @@ export const OPERATIONS = {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 23,
-    prepare: (ledger) => readWith(ledger, anyOf(ledger.liveTokens)),
+    prepare: (ledger) => readGuidesWith(ledger, pickRandom(ledger.liveTokens)),
   },
   'read with an ended token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
     share: 6,
-    prepare: (ledger) => readWith(ledger, anyOf(ledger.endedTokens)),
+    prepare: (ledger) => readGuidesWith(ledger, pickRandom(ledger.endedTokens)),
   },
   revoke: { needs: AUTH_STORES, form: 'oauth', share: 6, prepare: revoke },
   'delete agent': { needs: AUTH_STORES, form: 'agent', share: 2, prepare: deleteAgent },
-  'token of a deleted agent': { needs: AUTH_STORES, form: 'oauth', share: 1, prepare: tokenOfDeleted },
+  'token of a deleted agent': { needs: AUTH_STORES, form: 'oauth', share: 1, prepare: requestTokenOfDeleted },
   join: { needs: ['api', 'api database'], form: 'problem', share: 8, prepare: join },
   'join again': { needs: ['api', 'api database'], form: 'problem', share: 4, prepare: joinAgain },
   guides: { needs: ['api'], form: 'problem', share: 6, prepare: () => read('/api/guides', 'guides') },
@@ -61,7 +65,7 @@ export const OPERATIONS = {
     needs: ['api'],
     form: 'problem',
     share: 6,
-    prepare: ({ guides }) => read(`/api/guides/${anyOf(guides)}`, 'body'),
+    prepare: ({ guides }) => read(`/api/guides/${pickRandom(guides)}`, 'body'),
   },
   jwks: { needs: ['auth'], form: 'oauth', share: 5, prepare: () => read('/oauth/jwks.json', 'keys') },
   'auth metadata': {
@@ -83,7 +87,7 @@ export type OperationName = keyof typeof OPERATIONS
 export const operation = (name: OperationName): Operation => OPERATIONS[name]
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
 
-function unexpected({ status, text }: Answer): string {
+function describeUnexpected({ status, text }: Answer): string {
   if (status === 0) return `no answer (${text})`
   const { code, error = '' } = jsonObject(text)
   return `${status} ${JSON.stringify(code ?? error).replaceAll('"', '')}`.trim()
@@ -97,7 +101,10 @@ const JSON_BODY = { 'content-type': 'application/json' }
 
 function read(path: string, member: string): Attempt {
   const right = (answer: Answer) => answer.status === 200 && member in jsonObject(answer.text)
-  return { sent: { method: 'GET', path }, read: (answer) => (right(answer) ? undefined : unexpected(answer)) }
+  return {
+    sent: { method: 'GET', path },
+    read: (answer) => (right(answer) ? undefined : describeUnexpected(answer)),
+  }
 }
 
 function health(ledger: Ledger): Attempt {
@@ -105,7 +112,7 @@ function health(ledger: Ledger): Attempt {
     sent: { method: 'GET', path: '/api/health' },
     read(answer) {
       const { checks } = jsonObject(answer.text)
-      if (answer.status !== 200 || !checks) return unexpected(answer)
+      if (answer.status !== 200 || !checks) return describeUnexpected(answer)
       for (const [name, result] of Object.entries(checks)) ledger.health.add(`${name} ${String(result)}`)
       return undefined
     },
@@ -118,20 +125,20 @@ function register(ledger: Ledger): Attempt {
     read(answer) {
       const { client_id: id, client_secret: secret } = jsonObject(answer.text)
       if (answer.status !== 201 || typeof id !== 'string' || typeof secret !== 'string')
-        return unexpected(answer)
+        return describeUnexpected(answer)
       ledger.agents.push({ id, secret, registeredAt: answer.endedAt, busy: 0 })
       return undefined
     },
   }
 }
 
-const livingAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.endingFrom === undefined)
+const listActiveAgents = ({ agents }: Ledger) => agents.filter((agent) => agent.endRequestedAt === undefined)
 
 function withAgent(agent: KnownAgent, attempt: Attempt): Attempt {
   agent.busy += 1
   return {
     ...attempt,
-    over() {
+    release() {
       agent.busy -= 1
     },
   }
@@ -144,17 +151,17 @@ const tokenRequest = (agent: KnownAgent): Sent => ({
   body: 'grant_type=client_credentials',
 })
 
-/** The newest agents half of the time: an instance may not have heard of them. */
+/** Prefers the newest agents half of the time, because an instance may not have cached them. */
 function issueToken(ledger: Ledger): Attempt | undefined {
-  const agents = livingAgents(ledger)
-  const agent = anyOf(random() < 0.5 ? agents.slice(-10) : agents)
+  const agents = listActiveAgents(ledger)
+  const agent = pickRandom(random() < 0.5 ? agents.slice(-10) : agents)
   if (!agent) return undefined
   return withAgent(agent, {
     sent: tokenRequest(agent),
     read(answer) {
       const { access_token: value } = jsonObject(answer.text)
-      if (answer.status !== 200 || typeof value !== 'string') return unexpected(answer)
-      const token = { value, agent, askedAt: answer.startedAt }
+      if (answer.status !== 200 || typeof value !== 'string') return describeUnexpected(answer)
+      const token = { value, agent, requestedAt: answer.startedAt }
       ledger.tokens.push(token)
       if (!mayBeLost(ledger, token, answer.endedAt)) ledger.liveTokens.push(token)
       return undefined
@@ -163,52 +170,53 @@ function issueToken(ledger: Ledger): Attempt | undefined {
 }
 
 /**
- * Whoever lost its connection to the database does not hear of a deletion; it forgets what it knows of the agent when it is
- * connected again, or after 30 s.
+ * The longest time for which an instance may use a deleted agent from its cache. Without a connection to the database it receives
+ * no notification; it discards the agent when it is connected again, or after 30 s.
  */
-export const HEARD_MS = 40_000
+export const NOTIFIED_MS = 40_000
 
-function tokenOfDeleted(ledger: Ledger): Attempt | undefined {
-  const agent = anyOf(ledger.agents.filter((each) => each.endedAt !== undefined))
-  return agent && tokenAfterEnd(ledger, agent)
+function requestTokenOfDeleted(ledger: Ledger): Attempt | undefined {
+  const agent = pickRandom(ledger.agents.filter((each) => each.endedAt !== undefined))
+  return agent && requestTokenAfterDeletion(ledger, agent)
 }
 
-/** Refused; or issued by an instance that had not heard, and then as dead as the agent. */
-export function tokenAfterEnd(ledger: Ledger, agent: KnownAgent): Attempt {
+/** The request must fail, or the token of an instance with a stale cache must be invalid like the agent's others. */
+export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): Attempt {
   return {
     sent: tokenRequest(agent),
     read(answer) {
       const { access_token: value } = jsonObject(answer.text)
       if (answer.status === 401) return undefined
-      if (answer.status !== 200 || typeof value !== 'string') return unexpected(answer)
-      const token = { value, agent, askedAt: answer.startedAt }
+      if (answer.status !== 200 || typeof value !== 'string') return describeUnexpected(answer)
+      const token = { value, agent, requestedAt: answer.startedAt }
       ledger.tokens.push(token)
       ledger.endedTokens.push(token)
-      const tooLate = answer.startedAt > Number(agent.endedAt) + HEARD_MS
-      return tooLate ? 'a deleted agent still gets tokens' : undefined
+      const isTooLate = answer.startedAt > Number(agent.endedAt) + NOTIFIED_MS
+      return isTooLate ? 'a deleted agent still gets tokens' : undefined
     },
   }
 }
 
-export function readWith(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
+export function readGuidesWith(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
   if (!token) return undefined
   return {
     sent: { method: 'GET', path: '/api/guides?limit=1', headers: { authorization: `Bearer ${token.value}` } },
     read(answer) {
       if (answer.status === 200)
         return endedAt(token) <= answer.startedAt ? 'R-LIN: an ended token was accepted' : undefined
-      if (answer.status !== 401 || answer.header('www-authenticate') === undefined) return unexpected(answer)
-      if (isEnding(token, answer.endedAt) || mayBeLost(ledger, token, answer.endedAt)) return undefined
+      if (answer.status !== 401 || answer.header('www-authenticate') === undefined)
+        return describeUnexpected(answer)
+      if (isEndRequested(token, answer.endedAt) || mayBeLost(ledger, token, answer.endedAt)) return undefined
       return '401 for a token that was not ended'
     },
   }
 }
 
 function revoke(ledger: Ledger): Attempt | undefined {
-  const token = anyOf(ledger.liveTokens)
+  const token = pickRandom(ledger.liveTokens)
   if (!token) return undefined
-  endToken(ledger, token)
-  token.endingFrom = performance.now()
+  removeLiveToken(ledger, token)
+  token.endRequestedAt = performance.now()
   return withAgent(token.agent, {
     sent: {
       method: 'POST',
@@ -217,7 +225,7 @@ function revoke(ledger: Ledger): Attempt | undefined {
       body: new URLSearchParams({ token: token.value }).toString(),
     },
     read(answer) {
-      if (answer.status !== 200) return unexpected(answer)
+      if (answer.status !== 200) return describeUnexpected(answer)
       token.endedAt = answer.endedAt
       ledger.endedTokens.push(token)
       return undefined
@@ -225,17 +233,17 @@ function revoke(ledger: Ledger): Attempt | undefined {
   })
 }
 
-/** An agent with a token that nobody uses at the moment, so that no other answer depends on its end. */
+/** Deletes an agent without requests in flight, so that no other response depends on the deletion. */
 function deleteAgent(ledger: Ledger): Attempt | undefined {
-  const agent = anyOf(ledger.liveTokens.filter(({ agent: owner }) => owner.busy === 0))?.agent
+  const agent = pickRandom(ledger.liveTokens.filter(({ agent: owner }) => owner.busy === 0))?.agent
   if (!agent) return undefined
-  agent.endingFrom = performance.now()
+  agent.endRequestedAt = performance.now()
   const tokens = ledger.liveTokens.filter((token) => token.agent === agent)
-  for (const token of tokens) endToken(ledger, token)
+  for (const token of tokens) removeLiveToken(ledger, token)
   return withAgent(agent, {
     sent: { method: 'DELETE', path: '/api/agent', headers: basic(agent) },
     read(answer) {
-      if (answer.status !== 204) return unexpected(answer)
+      if (answer.status !== 204) return describeUnexpected(answer)
       agent.endedAt = answer.endedAt
       ledger.endedTokens.push(...tokens)
       return undefined
@@ -255,7 +263,7 @@ function join(ledger: Ledger): Attempt {
   return {
     sent: joining(email),
     read(answer) {
-      if (answer.status !== 201) return unexpected(answer)
+      if (answer.status !== 201) return describeUnexpected(answer)
       ledger.addresses.push({ email, joinedAt: answer.endedAt })
       return undefined
     },
@@ -263,7 +271,7 @@ function join(ledger: Ledger): Attempt {
 }
 
 function joinAgain(ledger: Ledger): Attempt | undefined {
-  const known = anyOf(ledger.addresses)
+  const known = pickRandom(ledger.addresses)
   return known && rejoin(known.email)
 }
 
@@ -274,7 +282,7 @@ export function rejoin(email: string): Attempt {
     sent: joining(email),
     read(answer) {
       if (known(answer)) return undefined
-      return answer.status === 201 ? 'LOST: an acknowledged address joined anew' : unexpected(answer)
+      return answer.status === 201 ? 'LOST: an acknowledged address joined anew' : describeUnexpected(answer)
     },
   }
 }

@@ -3,7 +3,7 @@ import { basic, form, json, type Sender } from '../send.ts'
 
 const PATIENCE = 20
 
-/** An agent that the load does not know, so that it neither uses nor ends what is the agent's. */
+/** Registers an agent that the load does not know, and so neither uses nor deletes. */
 export async function ownAgent(sender: Sender): Promise<AgentCredentials> {
   const text = await answered(sender, { path: '/api/agent/register', ...json({}) }, 201)
   return JSON.parse(text) as AgentCredentials
@@ -16,7 +16,7 @@ export async function ownToken(sender: Sender, agent: AgentCredentials): Promise
   return (JSON.parse(text) as { access_token: string }).access_token
 }
 
-/** What a busy machine refuses is asked again. @returns the body, once the answer has the status wanted */
+/** Repeats a refused request, and returns the body of the response with the expected status. */
 export async function answered(
   sender: Sender,
   sent: { path: string; headers: Readonly<Record<string, string>>; body: string },

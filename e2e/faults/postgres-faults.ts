@@ -1,6 +1,6 @@
 import type { Pool } from '@plainpath/postgres'
 import type { Fault } from './fault.ts'
-import { type FaultCase, onTheWay } from './fault-case.ts'
+import { connectionFault, type FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 
 interface OnTheWay {
@@ -23,7 +23,7 @@ const SERVER = { parts: ['auth database', 'api database'] } as const
 
 export const POSTGRES_FAULTS: readonly FaultCase[] = [
   ...[...WAYS, ...MORE_WAYS].map(({ what, numbers, fault }) =>
-    onTheWay({
+    connectionFault({
       name: `Postgres of auth: ${what}`,
       numbers,
       ways: ['auth database'],
@@ -33,7 +33,7 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     }),
   ),
   ...WAYS.map(({ what, numbers, fault }) =>
-    onTheWay({
+    connectionFault({
       name: `Postgres of the API: ${what}`,
       numbers,
       ways: ['api database'],
@@ -67,10 +67,10 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     numbers: ['F-38'],
     refuses: ['register', 'join'],
     retries: 2,
-    byHand: true,
-    least: { steady: 3, held: 10, recovery: 5 },
+    isManual: true,
+    minSeconds: { steady: 3, held: 10, recovery: 5 },
     graceMs: 15_000,
-    recoversMs: 15_000,
+    maxRecoveryMs: 15_000,
     begin: ({ postgres }) => postgres.stop('SIGINT'),
     end: ({ postgres }) => postgres.start(),
   },
@@ -84,13 +84,13 @@ export const POSTGRES_FAULTS: readonly FaultCase[] = [
     end: async ({ postgres }) => postgres.freeze(false),
   },
   ...(['auth database', 'api database'] as const).map((way) =>
-    onTheWay({
+    connectionFault({
       name: `Postgres of ${way === 'auth database' ? 'auth' : 'the API'}: 0.3 s slow`,
       numbers: ['F-03'],
       ways: [way],
       parts: [way],
       refuses: [],
-      byHand: true,
+      isManual: true,
       fault: { kind: 'latency', ms: 150, jitterMs: 20 },
     }),
   ),

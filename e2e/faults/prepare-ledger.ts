@@ -1,4 +1,4 @@
-import { askerOf } from './ask.ts'
+import { createClient } from './ask.ts'
 import { type Ledger, newLedger } from './ledger.ts'
 import { type OperationName, operation } from './operations.ts'
 import { jsonObject } from './refusal.ts'
@@ -6,10 +6,10 @@ import { jsonObject } from './refusal.ts'
 const AGENTS = 150
 const AT_ONCE = 10
 
-/** Something to work with from the first request on: agents, a token each, addresses. */
+/** Creates agents with a token each, and addresses, so that every operation is possible from the first request. */
 export async function prepareLedger(origin: string): Promise<Ledger> {
-  using asker = askerOf(origin)
-  const list = jsonObject((await asker.ask({ method: 'GET', path: '/api/guides' })).text)['guides']
+  using client = createClient(origin)
+  const list = jsonObject((await client.ask({ method: 'GET', path: '/api/guides' })).text)['guides']
   const ledger = newLedger((list as { slug: string }[]).map(({ slug }) => slug))
   for (const name of ['register', 'token', 'join'] as const) {
     let left = AGENTS
@@ -22,8 +22,8 @@ export async function prepareLedger(origin: string): Promise<Ledger> {
 
   async function carryOut(name: OperationName): Promise<void> {
     const attempt = operation(name).prepare(ledger)
-    const wrong = attempt?.read(await asker.ask(attempt.sent))
-    attempt?.over?.()
+    const wrong = attempt?.read(await client.ask(attempt.sent))
+    attempt?.release?.()
     if (wrong) throw new Error(`${name}: ${wrong}`)
   }
 }

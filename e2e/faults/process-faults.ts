@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { request } from 'node:http'
 import { promisify } from 'node:util'
 import type { Stack } from '@plainpath/stack/start-stack'
-import { type FaultCase, ongoing } from './fault-case.ts'
+import { type FaultCase, repeatedFault } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 
 const run = promisify(execFile)
@@ -22,7 +22,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     numbers: ['F-33'],
     parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin({ stack, admin }) {
       for (const app of firstOfEach(stack)) await limitDescriptors(app, MOST_DESCRIPTORS)
       // What is open goes on; now it must open anew.
@@ -40,7 +40,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     numbers: ['F-34'],
     parts: [],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin({ stack }) {
       for (const app of firstOfEach(stack)) app.child.stdout?.pause()
       await Promise.all(firstOfEach(stack).map((app) => makeItLog(app, stack.origin)))
@@ -57,13 +57,13 @@ const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
 /** Each process in turn dies in the middle of its work and is started anew, as an orchestrator would. */
 function killedInTurn(): FaultCase {
   let turn = 0
-  return ongoing({
+  return repeatedFault({
     name: 'each process of both apps in turn: kill -9 and started',
     numbers: ['F-18'],
     parts: ['auth', 'api', 'introspection'],
     refuses: [],
-    mostRefused: 0.3,
-    byHand: true,
+    maxRefusedShare: 0.3,
+    isManual: true,
     async act({ stack, admin }) {
       const apps = [...stack.auth, ...stack.resource]
       const app = apps[turn++ % apps.length]

@@ -1,10 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises'
 import path from 'node:path'
 import type { Fault } from './fault.ts'
-import { type FaultCase, onTheWay } from './fault-case.ts'
+import { connectionFault, type FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { losingTokens, losingTokensUntil } from './ledger.ts'
+import { recordTokenLoss, startTokenLoss } from './ledger.ts'
 import type { OperationName } from './operations.ts'
 
 const WAYS: readonly { readonly what: string; readonly number: FaultNumber; readonly fault: Fault }[] = [
@@ -22,7 +22,7 @@ const REDIS = { parts: ['auth redis'] } as const
 
 export const REDIS_FAULTS: readonly FaultCase[] = [
   ...WAYS.map(({ what, number, fault }) =>
-    onTheWay({
+    connectionFault({
       ...REDIS,
       name: `Redis: ${what}`,
       numbers: [number],
@@ -45,14 +45,14 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     numbers: ['F-16'],
     refuses: EVERYTHING,
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
-    end: ({ stack }, ledger) => losingTokens(ledger, () => stack.redis.start()),
+    end: ({ stack }, ledger) => recordTokenLoss(ledger, () => stack.redis.start()),
   },
   {
     ...REDIS,
     name: 'Redis: FLUSHALL',
     numbers: ['F-16'],
     refuses: [],
-    begin: ({ redis }, ledger) => losingTokens(ledger, async () => void (await redis.flushall())),
+    begin: ({ redis }, ledger) => recordTokenLoss(ledger, async () => void (await redis.flushall())),
     end: async () => {},
   },
   {
@@ -79,7 +79,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     prepare: async ({ redis }) => void (await redis.save()),
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
-      await losingTokens(ledger, () => system.stack.redis.start())
+      await recordTokenLoss(ledger, () => system.stack.redis.start())
       await rm(snapshotOf(system))
     },
   },
@@ -91,7 +91,8 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     refuses: WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
     // What takes over may lack what was revoked last, so it knows no token from before.
-    end: ({ redis }, ledger) => losingTokens(ledger, async () => void (await redis.replicaof('NO', 'ONE'))),
+    end: ({ redis }, ledger) =>
+      recordTokenLoss(ledger, async () => void (await redis.replicaof('NO', 'ONE'))),
   },
 ]
 
@@ -101,11 +102,11 @@ function evicting(): FaultCase {
   return {
     ...REDIS,
     name: 'Redis: evicts whatever it likes',
-    byHand: true,
+    isManual: true,
     numbers: ['F-15'],
     refuses: [],
     async begin({ redis }, ledger) {
-      over = losingTokensUntil(ledger)
+      over = startTokenLoss(ledger)
       const used = Number(/^used_memory:(\d+)/m.exec(await redis.info('memory'))?.[1])
       await redis.config('SET', 'maxmemory-policy', 'allkeys-random')
       await redis.config('SET', 'maxmemory', String(used - 20_000))

@@ -4,7 +4,7 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import { startRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
 import type { FaultCase } from './fault-case.ts'
-import { losingTokensUntil } from './ledger.ts'
+import { startTokenLoss } from './ledger.ts'
 
 const KEYS = 250
 const KEY_BYTES = 2_000
@@ -22,7 +22,7 @@ export function redisLoading(): FaultCase {
     parts: ['auth redis'],
     // Not each time a read: an API that knows the token answers from memory until its lease is over.
     refuses: ['token', 'revoke'],
-    byHand: true,
+    isManual: true,
     async prepare({ stack, redis }) {
       const folder = path.join(path.dirname(stack.redis.logFile), 'another-redis')
       await mkdir(folder, { recursive: true })
@@ -40,7 +40,7 @@ export function redisLoading(): FaultCase {
       await redis.config('SET', 'repl-diskless-sync-delay', '0')
     },
     async begin({ redis }, ledger) {
-      over = losingTokensUntil(ledger)
+      over = startTokenLoss(ledger)
       await redis.replicaof('127.0.0.1', master.port)
     },
     async end({ redis }) {

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
 import { DESK, lendMailboxTo } from '../lend-mailbox-to.ts'
 import { type Answer, basic, form, json, type Sender, senderTo } from '../send.ts'
-import { nameOfMail } from '../system/mail-load.ts'
-import { type FaultCase, ongoing } from './fault-case.ts'
+import { identifyMail } from '../system/mail-load.ts'
+import { type FaultCase, repeatedFault } from './fault-case.ts'
 import { sentAsSeveral } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import { ownAgent, ownToken } from './own-agent.ts'
@@ -59,7 +59,7 @@ export function deliveredTwice(): FaultCase {
   }
 
   return {
-    ...ongoing({
+    ...repeatedFault({
       name: `each request is delivered ${TIMES} times at once`,
       numbers: ['F-28'],
       parts: [],
@@ -82,12 +82,12 @@ export function deliveredTwice(): FaultCase {
       if (kept !== messages) wrong.push(`${kept} messages are kept instead of ${messages}`)
       const arrived = () => mail.received.slice(mailsBefore)
       const missing = () => {
-        const names = new Set(arrived().map(nameOfMail))
+        const names = new Set(arrived().map(identifyMail))
         return mails.filter((name) => !names.has(name))
       }
       await waitUntil(() => missing().length === 0, MAILED_MS)
       if (missing().length > 0) wrong.push(`${missing().length} of ${mails.length} mails are missing`)
-      return [...wrong, ...sentAsSeveral(arrived().filter((each) => mails.includes(nameOfMail(each))))]
+      return [...wrong, ...sentAsSeveral(arrived().filter((each) => mails.includes(identifyMail(each))))]
     },
   }
 }

@@ -4,8 +4,8 @@ import type { RunningApp } from '@plainpath/stack/start-app'
 import type { Stack } from '@plainpath/stack/start-stack'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { losingTokens } from './ledger.ts'
-import { lives, readiness } from './operations-listener.ts'
+import { recordTokenLoss } from './ledger.ts'
+import { isLive, readiness } from './operations-listener.ts'
 
 const PATIENCE_MS = 30_000
 const LIVES_MS = 2_000
@@ -24,7 +24,7 @@ function toldToStop(): FaultCase {
     numbers: ['F-19'],
     parts: [],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin({ stack }) {
       wrong = []
       await Promise.all(
@@ -55,7 +55,7 @@ function otherKey(): FaultCase {
     numbers: ['F-22'],
     parts: [],
     refuses: [],
-    byHand: true,
+    isManual: true,
     async begin(system) {
       wrong = []
       const { app, file, otherFile } = keyFiles(system)
@@ -69,7 +69,7 @@ function otherKey(): FaultCase {
     async end(system) {
       const { app, file } = keyFiles(system)
       if (!(await isUnready(app))) wrong.push(`${app.name} waits no more for its key`)
-      if (!(await lives(app, LIVES_MS))) wrong.push(`${app.name} does not live`)
+      if (!(await isLive(app, LIVES_MS))) wrong.push(`${app.name} does not live`)
       if (kids.join() !== (await signingKeys(system)).join()) wrong.push('there are other signing keys')
       await app.stop('SIGTERM')
       await writeFile(file, right)
@@ -103,16 +103,16 @@ function everythingDown(): FaultCase {
   const waits = async (app: RunningApp) => {
     const said = await readiness(app)
     const awaited = said?.ready === false && Object.values(said.awaited).includes('PostgreSQL')
-    return awaited && (await lives(app, LIVES_MS))
+    return awaited && (await isLive(app, LIVES_MS))
   }
   return {
     name: 'everything is down, and the apps are started before their stores',
     numbers: ['F-36'],
     parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
     refuses: ['register', 'token', 'revoke', 'read with a token', 'join'],
-    byHand: true,
+    isManual: true,
     // The gateway looks for 2 s for one that takes a request, and gives that one 6 s.
-    slowestMs: 9_000,
+    maxResponseMs: 9_000,
     async begin({ stack, postgres }) {
       wrong = []
       const apps = everyApp(stack)
@@ -129,7 +129,7 @@ function everythingDown(): FaultCase {
     },
     /** From here on each has the 5 s that the judgement allows. */
     async end({ stack, postgres }, ledger) {
-      await Promise.all([postgres.start(), losingTokens(ledger, () => stack.redis.start())])
+      await Promise.all([postgres.start(), recordTokenLoss(ledger, () => stack.redis.start())])
     },
     async finish({ stack }) {
       await starting

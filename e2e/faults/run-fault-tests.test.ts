@@ -30,7 +30,7 @@ test.for<[string, Ran, object]>([
   expect(outcomeOf(ran, title)).toEqual(outcome)
 })
 
-test('the document of a whole run has a line for every number, of a scenario or of a test', () => {
+test('the document of a complete run has a line for every number, from a scenario or a test', () => {
   const nothing = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
   const times = { firstGoodSeconds: undefined, slowestSeconds: 0, shedSeconds: undefined }
   const results: FaultResult[] = FAULTS.map(({ name, numbers }) => {

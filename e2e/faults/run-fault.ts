@@ -2,7 +2,7 @@ import { checkAcknowledged } from './check-acknowledged.ts'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultNumber } from './fault-numbers.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { affectedBy, firstGoodAfter, GRACE_MS, type Judgement, judge, unseenRefusals } from './judge.ts'
+import { findFirstGood, findUnseenRefusals, GRACE_MS, type Judgement, judge, listAffected } from './judge.ts'
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
@@ -36,7 +36,7 @@ export async function runFault(
   const { origin } = system.stack
   const startedAt = performance.now()
   await fault.prepare?.(system, ledger)
-  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(traffic, fault.least))
+  const { entries, ...facts } = await underLoad(system, ledger, fault, longer(traffic, fault.minSeconds))
   const judgement = judge(entries, { ...fault, ...facts })
   const wrong = [...judgement.wrong]
   if (!failedCheckShown(fault, ledger)) wrong.push(`health: ${fault.failsCheck} never failed`)
@@ -68,11 +68,11 @@ const SHOWN_WITHIN_MS = 20_000
 const failedCheckShown = ({ failsCheck }: FaultCase, { health }: Ledger) =>
   failsCheck === undefined || health.has(`${failsCheck} failed`)
 
-const longer = (traffic: Traffic, least: Phases = traffic): Traffic => ({
+const longer = (traffic: Traffic, minSeconds: Phases = traffic): Traffic => ({
   rate: traffic.rate,
-  steady: Math.max(traffic.steady, least.steady),
-  held: Math.max(traffic.held, least.held),
-  recovery: Math.max(traffic.recovery, least.recovery),
+  steady: Math.max(traffic.steady, minSeconds.steady),
+  held: Math.max(traffic.held, minSeconds.held),
+  recovery: Math.max(traffic.recovery, minSeconds.recovery),
 })
 
 async function underLoad(
@@ -92,15 +92,15 @@ async function underLoad(
   const faultedAt = performance.now()
   await fault.begin(system, ledger)
   await load.sent(seconds.held * rate)
-  const hasShown = () =>
-    (fault.hasShown?.() ?? true) &&
+  const isObserved = () =>
+    (fault.isObserved?.() ?? true) &&
     failedCheckShown(fault, ledger) &&
-    unseenRefusals(load.entries, { ...fault, faultedAt }).length === 0
-  while (!hasShown() && performance.now() < faultedAt + SHOWN_WITHIN_MS) await load.sent(10)
+    findUnseenRefusals(load.entries, { ...fault, faultedAt }).length === 0
+  while (!isObserved() && performance.now() < faultedAt + SHOWN_WITHIN_MS) await load.sent(10)
   await fault.end(system, ledger)
   const backAt = performance.now()
   const waiting = () =>
-    affectedBy(fault.parts).filter((name) => firstGoodAfter(load.entries, name, backAt) === undefined)
+    listAffected(fault.parts).filter((name) => findFirstGood(load.entries, name, backAt) === undefined)
   while (waiting().length > 0 && performance.now() < backAt + 2 * (fault.graceMs ?? GRACE_MS))
     await load.sent(10)
   await load.sent(seconds.recovery * rate)

@@ -1,5 +1,5 @@
 import type { Pool } from '@plainpath/postgres'
-import { type FaultCase, ongoing, onTheWay } from './fault-case.ts'
+import { connectionFault, type FaultCase, repeatedFault } from './fault-case.ts'
 
 const SERVER = { parts: ['auth database', 'api database'] } as const
 const OURS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
@@ -9,12 +9,12 @@ const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlog
 
 /** What becomes of single connections to PostgreSQL, and of the locks that they hold. */
 export const SESSION_FAULTS: readonly FaultCase[] = [
-  ongoing({
+  repeatedFault({
     ...SERVER,
     name: 'Postgres: one connection killed, five times a second',
     numbers: ['F-04'],
     refuses: [],
-    mostRefused: 0.03,
+    maxRefusedShare: 0.03,
     act: async ({ admin }) => {
       await admin.server.query(
         `select pg_terminate_backend(pid) from pg_stat_activity where ${OURS} order by state = 'idle', random() limit 1`,
@@ -22,7 +22,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
       await admin.server.query('select pg_sleep(0.2)')
     },
   }),
-  onTheWay({
+  connectionFault({
     name: 'Postgres of auth: the replies to what adds an agent lost, which is kept',
     numbers: ['F-05'],
     ways: ['auth database'],
@@ -31,13 +31,13 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     // The name of its statement, which goes along each time; its text goes along once.
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
-  onTheWay({
+  connectionFault({
     name: 'Postgres of the API: the replies to what adds to the waitlist lost, which is kept',
     numbers: ['F-05'],
     ways: ['api database'],
     parts: ['api database'],
     refuses: ['join'],
-    byHand: true,
+    isManual: true,
     fault: { kind: 'lose-reply-to', request: 'add-waitlist-entry\0' },
   }),
   {
@@ -57,7 +57,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     name: 'Postgres: new connections hang, the open ones work',
     numbers: ['F-24'],
     refuses: [],
-    mostRefused: 0.05,
+    maxRefusedShare: 0.05,
     begin: (system) => system.put({ kind: 'hang-new' }, 'auth database', 'api database'),
     end: (system) => system.put({ kind: 'pass' }, 'auth database', 'api database'),
   },
@@ -75,7 +75,7 @@ function lockStorm(table: string, app: 'auth' | 'api'): FaultCase {
     numbers: ['F-11', 'F-12'],
     parts: [part],
     refuses: [app === 'auth' ? 'register' : 'join'],
-    byHand: app === 'api',
+    isManual: app === 'api',
     async begin(system) {
       const taken = Promise.withResolvers<void>()
       const over = Promise.withResolvers<void>()

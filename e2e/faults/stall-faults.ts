@@ -7,7 +7,7 @@ import { readPods } from '@plainpath/topology/pods'
 import type { FaultCase } from './fault-case.ts'
 import { BLOCKED_MS } from './faulty-process.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { lives } from './operations-listener.ts'
+import { isLive } from './operations-listener.ts'
 
 const run = promisify(execFile)
 
@@ -23,7 +23,7 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     numbers: ['F-33'],
     parts: PARTS,
     refuses: [],
-    mostRefused: 0.2,
+    maxRefusedShare: 0.2,
     begin: async ({ stack, misbehave }) => {
       for (const app of firstOfEach(stack)) misbehave(app, 'block')
     },
@@ -36,9 +36,9 @@ export const STALL_FAULTS: readonly FaultCase[] = [
     numbers: ['F-33'],
     parts: PARTS,
     refuses: [],
-    mostRefused: 0.3,
-    slowestMs: 7_000,
-    byHand: true,
+    maxRefusedShare: 0.3,
+    maxResponseMs: 7_000,
+    isManual: true,
     begin: async (system) => {
       const stopped = firstOfEach(system.stack)
       for (const app of stopped) app.child.kill('SIGSTOP')
@@ -65,8 +65,8 @@ function diesOfIt(name: string, prepare: (app: RunningApp) => Promise<void>): Fa
     numbers: ['F-33'],
     parts: PARTS,
     refuses: [],
-    mostRefused: 0.3,
-    byHand: true,
+    maxRefusedShare: 0.3,
+    isManual: true,
     begin: async (system) =>
       void (await Promise.all(firstOfEach(system.stack).map((app) => die(app, system)))),
     end: async () => {},
@@ -87,9 +87,9 @@ async function restartWhenDead(app: RunningApp, { admin }: FaultyStack): Promise
   const { periodSeconds, timeoutSeconds, failureThreshold } = probe
   const [periodMs, timeoutMs] = [periodSeconds * 1_000, timeoutSeconds * 1_000]
   for (let failures = 0; failures < failureThreshold; ) {
-    const askedAt = performance.now()
-    failures = (await lives(app, timeoutMs)) ? 0 : failures + 1
-    while (failures < failureThreshold && performance.now() < askedAt + periodMs)
+    const requestedAt = performance.now()
+    failures = (await isLive(app, timeoutMs)) ? 0 : failures + 1
+    while (failures < failureThreshold && performance.now() < requestedAt + periodMs)
       await admin.server.query('select pg_sleep(0.2)')
   }
   await app.stop('SIGKILL')

@@ -1,7 +1,7 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 import type { AgentCredentials } from '../lend-mailbox-to.ts'
 import { type Sender, senderTo } from '../send.ts'
-import { type FaultCase, ongoing } from './fault-case.ts'
+import { type FaultCase, repeatedFault } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
 import { metric } from './operations-listener.ts'
@@ -19,12 +19,12 @@ export function stampede(): FaultCase {
   let judged = 0
   let wrong: string[] = []
   return {
-    ...ongoing({
+    ...repeatedFault({
       name: `${AT_ONCE} requests at once with one token that is in no memory, again and again`,
       numbers: ['F-37'],
       parts: [],
       refuses: [],
-      mayShed: 0.3,
+      maxShedShare: 0.3,
       async prepare(system) {
         ;[judged, wrong] = [0, []]
         sender = senderTo(system.stack.origin)
@@ -42,7 +42,7 @@ export function stampede(): FaultCase {
         await system.admin.server.query('select pg_sleep(0.3)')
       },
     }),
-    hasShown: () => judged > 0,
+    isObserved: () => judged > 0,
     async finish() {
       sender[Symbol.dispose]()
       return judged > 0 ? wrong : ['no time could be judged']
@@ -85,4 +85,4 @@ async function bypasses({ stack }: FaultyStack): Promise<number> {
 const endingsFrom =
   ({ agents }: Ledger, from: number) =>
   () =>
-    agents.filter(({ endingFrom = 0, endedAt = endingFrom }) => endedAt >= from).length
+    agents.filter(({ endRequestedAt = 0, endedAt = endRequestedAt }) => endedAt >= from).length

@@ -21,30 +21,30 @@ export function drawGraph(title: string, unit: string, series: readonly Series[]
   const steps = [0, 0.25, 0.5, 0.75, 1].map((part) => part * most)
   const minutes = Array.from({ length: Math.floor((to - from) / MINUTE) + 1 }, (_, minute) => minute)
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${HEIGHT}" font-family="sans-serif" font-size="11" role="img">
-<title>${escaped(title)}</title>
+<title>${escapeXml(title)}</title>
 <rect width="${WIDTH}" height="${HEIGHT}" fill="#fff"/>
-<text x="${PLOT.left}" y="18" font-size="13" font-weight="600">${escaped(title)}</text>
+<text x="${PLOT.left}" y="18" font-size="13" font-weight="600">${escapeXml(title)}</text>
 ${steps
   .map(
     (value) =>
-      `<path d="M${PLOT.left} ${y(value).toFixed(1)}H${PLOT.right}" stroke="#d8dee4"/><text x="${PLOT.left - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#57606a">${shortly(value)}${unit}</text>`,
+      `<path d="M${PLOT.left} ${y(value).toFixed(1)}H${PLOT.right}" stroke="#d8dee4"/><text x="${PLOT.left - 6}" y="${(y(value) + 4).toFixed(1)}" text-anchor="end" fill="#57606a">${formatNumber(value)}${unit}</text>`,
   )
   .join('\n')}
 ${minutes.map((minute) => `<text x="${x(from + minute * MINUTE).toFixed(1)}" y="${PLOT.bottom + 16}" text-anchor="${minute === 0 ? 'start' : 'end'}" fill="#57606a">${minute} min</text>`).join('\n')}
-${series.map(({ points: line }, index) => `<path d="${pathOf(line, x, y)}" fill="none" stroke="${colourOf(index)}" stroke-width="1.6"/>`).join('\n')}
+${series.map(({ points: line }, index) => `<path d="${drawPath(line, x, y)}" fill="none" stroke="${pickColour(index)}" stroke-width="1.6"/>`).join('\n')}
 ${series.map(({ name }, index) => legend(name, index)).join('\n')}
 </svg>
 `
 }
 
-const colourOf = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
+const pickColour = (index: number) => COLOURS[index % COLOURS.length] ?? '#000'
 
 function legend(name: string, index: number): string {
   const [left, top] = [PLOT.left + (index % 4) * 165, PLOT.bottom + 30 + Math.floor(index / 4) * 14]
-  return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${colourOf(index)}"/><text x="${left + 14}" y="${top + 1}">${escaped(name.slice(0, 26))}</text>`
+  return `<rect x="${left}" y="${top - 8}" width="10" height="10" fill="${pickColour(index)}"/><text x="${left + 14}" y="${top + 1}">${escapeXml(name.slice(0, 26))}</text>`
 }
 
-function pathOf(points: Series['points'], x: (at: number) => number, y: (value: number) => number): string {
+function drawPath(points: Series['points'], x: (at: number) => number, y: (value: number) => number): string {
   return points
     .filter(([, value]) => Number.isFinite(value))
     .map(([at, value], index) => `${index === 0 ? 'M' : 'L'}${x(at).toFixed(1)} ${y(value).toFixed(1)}`)
@@ -58,5 +58,5 @@ function roundUp(value: number): number {
   return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= value) ?? value
 }
 
-const shortly = (value: number) => String(Number(value.toPrecision(3)))
-const escaped = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
+const formatNumber = (value: number) => String(Number(value.toPrecision(3)))
+const escapeXml = (text: string) => text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')

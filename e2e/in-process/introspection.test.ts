@@ -14,9 +14,9 @@ describeIntrospection('the authorization server', async () => {
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
   const server = opening.use(await serve((request, response) => handler(request, response), LISTEN))
   const urls = serviceUrls(`http://localhost:${server.port}`)
-  const { env, surroundings } = opening.use(await openSystemEnvironment(urls.origin))
+  const { env, dependencies } = opening.use(await openSystemEnvironment(urls.origin))
   const log = createLog({ service: 'auth', write: () => {} })
-  const deps = { log, now: () => new Date(), ...surroundings }
+  const deps = { log, now: () => new Date(), ...dependencies }
   const auth = opening.use(await openAuth(loadConfig(env), deps))
   handler = auth.publicApp.callback()
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))

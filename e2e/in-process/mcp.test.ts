@@ -19,7 +19,7 @@ async function register(): Promise<Credentials> {
 const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
 
 /** Remembers what the client sent to the MCP server as `Authorization`, and what was answered. */
-function watched() {
+function recordRequests() {
   const seen: { authorized: boolean; status: number }[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
     const response = await fetch(input, init)
@@ -33,7 +33,7 @@ function watched() {
 
 describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ connect, version }) => {
   test('lists and calls every tool without a token', async () => {
-    const { seen, fetch } = watched()
+    const { seen, fetch } = recordRequests()
     await using client = await connect(url, { fetch })
     expect(client.version).toBe(version)
     const tools = await client.listTools()
@@ -87,7 +87,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   })
 
   test('gets a token from the address and the credentials of a fresh registration, and uses it', async () => {
-    const { seen, fetch } = watched()
+    const { seen, fetch } = recordRequests()
     await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
     expect(await client.listTools()).toHaveLength(6)
     const list = await client.call('list_guides', { limit: 1 })
@@ -100,7 +100,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
   })
 
   test('is challenged for a token that has ended, gets another and goes on', async () => {
-    const { seen, fetch } = watched()
+    const { seen, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(url, { credentials: await register(), oldToken, fetch })
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
@@ -228,12 +228,15 @@ const modern = (method: string, params: Record<string, unknown> = {}, headers: R
     },
   )
 
-const codeOf = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).error?.code })
-const problemOf = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).code })
+const readErrorCode = (answer: Answer) => ({
+  status: answer.status,
+  code: JSON.parse(answer.text).error?.code,
+})
+const readProblemCode = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).code })
 
 describe('the endpoint', () => {
   test('refuses headers that are not those of the message, revisions and methods that it does not know', async () => {
-    expect(codeOf(await modern('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
+    expect(readErrorCode(await modern('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
       status: 400,
       code: -32020,
     })
@@ -242,14 +245,14 @@ describe('the endpoint', () => {
       { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta: other } },
       { 'mcp-protocol-version': '2099-01-01', 'mcp-method': 'tools/list' },
     )
-    expect(codeOf(unknown)).toEqual({ status: 400, code: -32022 })
-    expect(codeOf(await modern('resources/list'))).toEqual({ status: 404, code: -32601 })
+    expect(readErrorCode(unknown)).toEqual({ status: 400, code: -32022 })
+    expect(readErrorCode(await modern('resources/list'))).toEqual({ status: 404, code: -32601 })
   })
 
   test('opens no stream and no session', async () => {
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const refused = await send(undefined, {}, method)
-      expect(problemOf(refused)).toEqual({ status: 405, code: 'method-not-allowed' })
+      expect(readProblemCode(refused)).toEqual({ status: 405, code: 'method-not-allowed' })
       expect(refused.headers.get('allow')).toBe('POST')
     }
     const listening = await modern('subscriptions/listen', { notifications: { toolsListChanged: true } })
@@ -259,7 +262,7 @@ describe('the endpoint', () => {
 
   test('is challenged as the routes are: a token that is sent must be valid', async () => {
     const refused = await modern('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
-    expect(problemOf(refused)).toEqual({ status: 401, code: 'invalid-token' })
+    expect(readProblemCode(refused)).toEqual({ status: 401, code: 'invalid-token' })
     expect(refused.headers.get('www-authenticate')).toBe(
       `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${system.origin}/.well-known/oauth-protected-resource/api"`,
     )
@@ -267,7 +270,7 @@ describe('the endpoint', () => {
 
   test('refuses the pages of others', async () => {
     for (const origin of ['https://evil.example', 'null', `${system.origin}.evil.example`]) {
-      expect(problemOf(await modern('tools/list', {}, { origin }))).toEqual({
+      expect(readProblemCode(await modern('tools/list', {}, { origin }))).toEqual({
         status: 403,
         code: 'cross-site-request',
       })
@@ -278,11 +281,11 @@ describe('the endpoint', () => {
   test('reads one JSON message of at most 16 KiB', async () => {
     const one = { jsonrpc: '2.0', id: 1, method: 'ping' }
     expect((await send(one)).status).toBe(200)
-    expect(problemOf(await send([one, one]))).toEqual({ status: 400, code: 'invalid-request' })
-    expect(problemOf(await send('{'))).toEqual({ status: 400, code: 'invalid-request' })
-    expect(problemOf(await send('')).status).toBe(400)
+    expect(readProblemCode(await send([one, one]))).toEqual({ status: 400, code: 'invalid-request' })
+    expect(readProblemCode(await send('{'))).toEqual({ status: 400, code: 'invalid-request' })
+    expect(readProblemCode(await send('')).status).toBe(400)
     const large = { ...one, params: { text: 'x'.repeat(16 * 1024) } }
-    expect(problemOf(await send(large))).toEqual({ status: 413, code: 'content-too-large' })
+    expect(readProblemCode(await send(large))).toEqual({ status: 413, code: 'content-too-large' })
     expect((await send(one, { 'content-type': 'text/plain' })).status).toBe(415)
     expect((await send({ jsonrpc: '2.0', method: 'notifications/initialized' })).status).toBe(202)
     expect((await send({ jsonrpc: '2.0', id: 1, result: {} })).status).toBe(202)

@@ -39,7 +39,7 @@ beforeAll(async () => {
     const auth = resources.use(
       await openAuth(loadAuthConfig({ ...env, AUTH_ALSO_ACCEPT_HOSTS: host(at.url) }), {
         ...deps,
-        ...system.surroundings,
+        ...system.dependencies,
       }),
     )
     at.answerWith(auth.publicApp.callback())
@@ -51,7 +51,7 @@ beforeAll(async () => {
       RESOURCE_AUTH_URL: internal.url,
       RESOURCE_ALSO_ACCEPT_HOSTS: host(api.url),
     })
-    api.answerWith(resources.use(await openResource(config, { ...deps, ...system.surroundings })).handler)
+    api.answerWith(resources.use(await openResource(config, { ...deps, ...system.dependencies })).handler)
     apis.push(api.url)
   }
   const urls = serviceUrls(first.url)

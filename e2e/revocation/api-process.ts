@@ -4,7 +4,7 @@ interface Connection {
   subscribed: boolean
   open: boolean
   silent: boolean
-  /** Arrivals keep their order, each way. */
+  /** The latest arrival in each direction, since messages keep their order. */
   toStore: number
   toApi: number
   heardAt: number
@@ -27,56 +27,56 @@ export function apiProcess(
   let slowMs = 0
   let connection: Connection | undefined
 
-  /** Runs in this process: later, should it stand still then. */
-  function here(at: number, act: () => void): void {
-    time.at(at, () => (time.now() < pausedUntil ? here(pausedUntil, act) : act()))
+  /** Runs an action in this process; later, if the process hangs at that time. */
+  function runAt(at: number, act: () => void): void {
+    time.at(at, () => (time.now() < pausedUntil ? runAt(pausedUntil, act) : act()))
   }
   const hop = () => (random.happens(0.03) ? random.between(0, 400) : random.between(0.1, 2))
 
-  function toApi(on: Connection, act: () => void, later = 0): void {
+  function toApi(target: Connection, act: () => void, later = 0): void {
     const slow = time.now() < slowUntil ? random.between(0, slowMs) : 0
-    on.toApi = Math.max(on.toApi, time.now() + hop() + slow)
-    here(on.toApi + later, () => {
-      if (!on.open || on.silent) return
-      on.heardAt = time.now()
+    target.toApi = Math.max(target.toApi, time.now() + hop() + slow)
+    runAt(target.toApi + later, () => {
+      if (!target.open || target.silent) return
+      target.heardAt = time.now()
       act()
     })
   }
 
-  /** A command that was sent reaches the store, also when the connection broke behind it. */
-  function send<T>(on: Connection, step: () => T, then: (answer: T) => void): void {
-    if (on.silent) return
-    on.toStore = Math.max(on.toStore, time.now() + hop())
-    time.at(on.toStore, () => {
+  /** Sends a command. It reaches the store even if the connection breaks afterwards. */
+  function send<T>(target: Connection, step: () => T, then: (answer: T) => void): void {
+    if (target.silent) return
+    target.toStore = Math.max(target.toStore, time.now() + hop())
+    time.at(target.toStore, () => {
       if (time.now() < world.storeAwayUntil) return
       const answer = step()
-      // A reply is handled a turn after it arrived; notices that came with it are handled before.
-      if (on.open) toApi(on, () => then(answer), random.happens(0.3) ? random.between(0, 2) : 0)
+      // A reply may be handled after notifications that arrived together with it.
+      if (target.open) toApi(target, () => then(answer), random.happens(0.3) ? random.between(0, 2) : 0)
     })
   }
 
   type Commands = ReturnType<typeof member.tick>
   function run(commands: Commands): void {
-    const on = connection
-    if (!on) return
+    const target = connection
+    if (!target) return
     for (const command of commands) {
       if (command.do === 'join')
         send(
-          on,
-          () => store.join(command.id, command.previous),
+          target,
+          () => store.subscribe(command.id, command.previous),
           (granted) => run(member.joined(command, granted, local())),
         )
       else
         send(
-          on,
-          () => store.hear(command.mark, command.id, command.seen),
+          target,
+          () => store.acknowledge(command.mark, command.id, command.seen),
           (number) => run(member.heard(command, number, local())),
         )
     }
   }
 
   function connect(): void {
-    const on: Connection = {
+    const target: Connection = {
       subscribed: false,
       open: true,
       silent: false,
@@ -84,27 +84,27 @@ export function apiProcess(
       toApi: 0,
       heardAt: time.now(),
     }
-    connection = on
+    connection = target
     send(
-      on,
-      () => (on.subscribed = true),
+      target,
+      () => (target.subscribed = true),
       () => run(member.connected(local())),
     )
     const tick = () => {
-      if (connection !== on) return
-      if (time.now() - on.heardAt > SILENCE_MS) return close(on)
+      if (connection !== target) return
+      if (time.now() - target.heardAt > SILENCE_MS) return close(target)
       run(member.tick(local()))
-      here(time.now() + renewMs, tick)
+      runAt(time.now() + renewMs, tick)
     }
-    here(time.now() + renewMs, tick)
+    runAt(time.now() + renewMs, tick)
   }
-  function close(on: Connection): void {
-    on.open = false
-    on.subscribed = false
-    if (connection !== on) return
+  function close(target: Connection): void {
+    target.open = false
+    target.subscribed = false
+    if (connection !== target) return
     connection = undefined
     member.disconnected()
-    here(time.now() + random.between(50, 500), connect)
+    runAt(time.now() + random.between(50, 500), connect)
   }
   connect()
 
@@ -113,13 +113,13 @@ export function apiProcess(
     const revoker = world.revokers[random.below(world.revokers.length)]!
     time.at(time.now() + late(), () => {
       const { active, mark } = revoker.introspect(token)
-      here(time.now() + late(), () => then(active, mark))
+      runAt(time.now() + late(), () => then(active, mark))
     })
   }
 
   return {
     request(token) {
-      here(time.now(), () => {
+      runAt(time.now(), () => {
         const beganAt = time.now()
         const settle = (how: string) => (active: boolean) => {
           if (!active) return
@@ -139,23 +139,23 @@ export function apiProcess(
           const all = [settle('new')]
           waiting.set(asked.lookUp, all)
           introspect(token, (active, mark) => {
-            member.answered(asked.lookUp, answerOf(token, active, mark), local())
+            member.answered(asked.lookUp, createIntrospection(token, active, mark), local())
             for (const each of all) each(active)
           })
         }
       })
     },
     publish(notice) {
-      const on = connection
-      if (on?.subscribed && on.open) toApi(on, () => run(member.notice(notice, local())))
+      const target = connection
+      if (target?.subscribed && target.open) toApi(target, () => run(member.notice(notice, local())))
     },
     cut() {
-      const on = connection
-      if (!on) return
-      // What was on its way is lost; the process may learn of it later.
-      on.silent = true
-      on.subscribed = false
-      here(time.now() + (random.happens(0.5) ? 0 : random.between(0, 300)), () => close(on))
+      const target = connection
+      if (!target) return
+      // Data in transit is lost. The process may notice the failure only later.
+      target.silent = true
+      target.subscribed = false
+      runAt(time.now() + (random.happens(0.5) ? 0 : random.between(0, 300)), () => close(target))
     },
     fallSilent() {
       if (connection) connection.silent = true
@@ -171,7 +171,7 @@ export function apiProcess(
 }
 
 type Answer = Parameters<ReturnType<World['parts']['revocationMember']>['answered']>[1]
-function answerOf(token: string, active: boolean, mark: string | undefined): Answer {
+function createIntrospection(token: string, active: boolean, mark: string | undefined): Answer {
   if (!active) return { active: false }
   const clientId = token.split('/')[0]!
   return {

@@ -4,20 +4,20 @@ import path from 'node:path'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import type { Parts } from './world.ts'
 
-/** The pure files, which import nothing but types and each other. */
+/** The files that contain only pure functions, and import only types and each other. */
 const FILES = {
   'revocation-member.ts': '@plainpath/resource/revocation-member',
   'revocation-wait.ts': '@plainpath/auth/revocation-wait',
 } as const
 
-/** One safeguard taken away: `from` stands in the file exactly once. */
+/** Removes one safeguard: replaces `from`, which must occur in the file exactly once, by `to`. */
 export interface Mutant {
-  /** As in docs/revocation/revocation.pml, where it is there. */
+  /** The name of docs/revocation/revocation.pml, if the model has the safeguard. */
   readonly name: string
   readonly file: keyof typeof FILES
   readonly from: string
   readonly to: string
-  /** A seed of `planOf` that shows it. */
+  /** A seed of `samplePlan` for which the mutant violates R-LIN. */
   readonly seed: number
 }
 
@@ -100,13 +100,13 @@ export const MUTANTS: readonly Mutant[] = [
   },
 ]
 
-/** The pure files with the mutant in them, from a folder of their own. */
-export async function partsWith(mutant: Mutant | undefined): Promise<Parts> {
+/** Loads the files, with the mutant applied, from a temporary folder. */
+export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-mutant-'))
   try {
     for (const [file, source] of Object.entries(FILES)) {
       const text = await readFile(fileURLToPath(import.meta.resolve(source)), 'utf8')
-      await writeFile(path.join(folder, file), mutant?.file === file ? mutated(text, mutant) : text)
+      await writeFile(path.join(folder, file), mutant?.file === file ? applyMutant(text, mutant) : text)
     }
     const load = (file: keyof typeof FILES): Promise<unknown> =>
       import(/* @vite-ignore */ pathToFileURL(path.join(folder, file)).href)
@@ -116,7 +116,8 @@ export async function partsWith(mutant: Mutant | undefined): Promise<Parts> {
   }
 }
 
-function mutated(text: string, { name, from, to }: Mutant): string {
-  if (text.split(from).length !== 2) throw new Error(`the mutant "${name}" does not fit the file any more`)
+function applyMutant(text: string, { name, from, to }: Mutant): string {
+  if (text.split(from).length !== 2)
+    throw new Error(`the text of the mutant "${name}" does not occur exactly once`)
   return text.replace(from, () => to)
 }

@@ -3,7 +3,7 @@ import { LENGTH_MS, type Plan } from './simulation.ts'
 
 const KINDS = ['cut', 'half-open', 'pause', 'slow', 'flush', 'restart', 'failover'] as const
 
-/** Schedules of faults, and a seed for all that they leave open. */
+/** Generates schedules of faults, each with a seed for what it leaves open. */
 export const plans: fc.Arbitrary<Plan> = fc.record({
   seed: fc.nat(),
   faults: fc.array(
@@ -17,5 +17,5 @@ export const plans: fc.Arbitrary<Plan> = fc.record({
   ),
 })
 
-/** The plan that a seed stands for. */
-export const planOf = (seed: number): Plan => fc.sample(plans, { seed, numRuns: 1 })[0]!
+/** Returns the plan for a seed. */
+export const samplePlan = (seed: number): Plan => fc.sample(plans, { seed, numRuns: 1 })[0]!

@@ -1,7 +1,7 @@
 import type { Revocation } from '@plainpath/revocation'
 import { INTERVALS, type RevokingProcess, type World } from './world.ts'
 
-const clientOf = (token: string) => token.split('/')[0]!
+const parseClient = (token: string) => token.split('/')[0]!
 
 export function revokingProcess(
   world: World,
@@ -13,7 +13,7 @@ export function revokingProcess(
   let known: ReturnType<typeof parts.knowMark> | undefined
   const hop = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
-  /** One round trip; nothing comes back while the store is away. */
+  /** Sends a command to the store. While the store is unavailable there is no reply. */
   function ask<T>(step: () => T, then: (answer: T) => void): void {
     time.at(time.now() + hop(), () => {
       if (time.now() < world.storeAwayUntil) return
@@ -22,23 +22,23 @@ export function revokingProcess(
     })
   }
 
-  function look(): void {
-    ask(store.look, (mark) => (known = parts.knowMark(known, mark, local())))
-    time.at(time.now() + 1_000, look)
+  function ensureMark(): void {
+    ask(store.ensureMark, (mark) => (known = parts.knowMark(known, mark, local())))
+    time.at(time.now() + 1_000, ensureMark)
   }
-  look()
+  ensureMark()
 
   return {
     introspect: (token) => ({ active: store.isActive(token), mark: known?.mark }),
     revoke(token, kind, onAnswered) {
       const ended: Revocation =
-        kind === 'token' ? { kind, hash: token } : { kind: 'client', id: clientOf(token) }
+        kind === 'token' ? { kind, hash: token } : { kind: 'client', id: parseClient(token) }
       const answer = () => {
         if (!world.answeredAt.has(token)) world.answeredAt.set(token, time.now())
         onAnswered()
       }
       const publish = () => {
-        const notice = store.raise(ended)
+        const notice = store.publishRevocation(ended)
         for (const api of world.apis) api.publish(notice)
         return notice
       }
@@ -51,10 +51,10 @@ export function revokingProcess(
           const go = (): void => {
             const step = parts.nextStep(raised, { known: known!, looks, seen }, local(), INTERVALS)
             if (step.do === 'answer') return answer()
-            if (step.do !== 'look') return ask(() => store.strikeOff(mark, number), answer)
+            if (step.do !== 'look') return ask(() => store.removePending(mark, number), answer)
             time.at(toGlobal(step.at), () =>
               ask(
-                () => store.pending(number),
+                () => store.countPending(number),
                 (found) => {
                   looks += 1
                   seen = found

@@ -1,6 +1,6 @@
 import { apiProcess } from './api-process.ts'
 import { revokingProcess } from './revoking-process.ts'
-import { type Held, storeModel } from './store-model.ts'
+import { type StoreSnapshot, storeModel } from './store-model.ts'
 import { randomness, virtualTime } from './virtual-time.ts'
 import type { Parts, World } from './world.ts'
 
@@ -8,33 +8,33 @@ type FaultKind = 'cut' | 'half-open' | 'pause' | 'slow' | 'flush' | 'restart' | 
 interface PlannedFault {
   readonly at: number
   readonly kind: FaultKind
-  /** How long, or how old the copy is. */
+  /** The duration of the fault, or the age of the copy after a failover. */
   readonly ms: number
   readonly member: number
 }
 
 export interface Plan {
-  /** Of every delay and choice that the plan leaves open. */
+  /** Determines every delay and choice that the plan leaves open. */
   readonly seed: number
   readonly faults: readonly PlannedFault[]
 }
 
 export interface Outcome {
-  /** Requests that began after the answer to a revocation, and were let in with what it ended. */
+  /** Requests that began after the response to a revocation, and were accepted with the revoked token. */
   readonly violations: readonly string[]
   readonly revocations: number
   readonly granted: number
   readonly fromMemory: number
 }
 
-/** How long requests and revocations go on. */
+/** The virtual time for which requests and revocations are sent. */
 export const LENGTH_MS = 30_000
 const PROCESSES = 2
 const TOKENS = 4
-/** Clocks run at speeds that differ by this part at most; the margin covers it. */
+/** The largest deviation of the speed of a clock. The margin of leases covers it. */
 const DRIFT = 0.04
 
-/** Two APIs and two revokers over virtual time: requests all the time, revocations, and the faults of the plan. */
+/** Simulates two API processes and two revoking processes in virtual time, with requests, revocations and planned faults. */
 export function simulate(parts: Parts, plan: Plan): Outcome {
   const world: World = {
     parts,
@@ -75,31 +75,31 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
   time.at(0, use)
   time.at(random.between(0, 1_000), revoke)
   takeCopies(world)
-  for (const fault of plan.faults) time.at(fault.at, () => put(world, fault))
+  for (const fault of plan.faults) time.at(fault.at, () => applyFault(world, fault))
   time.run(LENGTH_MS + 10_000)
   return { violations: world.violations, revocations, granted: world.granted, fromMemory: world.fromMemory }
 }
 
 let issued = 0
-/** `<client>/<number>`; saved at once, whatever the network does. */
+/** Creates a token `<client>/<number>`. It is stored immediately, without the network. */
 function newToken({ store }: World, client: number): string {
   const token = `client-${client}/${(issued += 1)}`
   store.save(token)
   return token
 }
 
-const copies = new WeakMap<World, { at: number; held: Held }[]>()
+const copies = new WeakMap<World, { at: number; snapshot: StoreSnapshot }[]>()
 function takeCopies(world: World): void {
-  const taken: { at: number; held: Held }[] = []
+  const taken: { at: number; snapshot: StoreSnapshot }[] = []
   copies.set(world, taken)
   const take = () => {
-    taken.push({ at: world.time.now(), held: world.store.copy() })
+    taken.push({ at: world.time.now(), snapshot: world.store.copy() })
     if (world.time.now() < LENGTH_MS) world.time.at(world.time.now() + 50, take)
   }
   take()
 }
 
-function put(world: World, { kind, ms, member }: PlannedFault): void {
+function applyFault(world: World, { kind, ms, member }: PlannedFault): void {
   const { time, store } = world
   const api = world.apis[member % PROCESSES]!
   if (kind === 'cut') api.cut()
@@ -109,8 +109,8 @@ function put(world: World, { kind, ms, member }: PlannedFault): void {
   else if (kind === 'flush') store.flush()
   else {
     const old = copies.get(world)!.findLast(({ at }) => at <= time.now() - ms)
-    store.restart(kind === 'failover' ? old?.held : undefined)
-    // With the server go its connections; it is back at once, or after a moment.
+    store.restart(kind === 'failover' ? old?.snapshot : undefined)
+    // A restart closes all connections. The server is available again at once, or after a moment.
     for (const each of world.apis) each.cut()
     world.storeAwayUntil = time.now() + world.random.between(0, 200)
   }

@@ -20,21 +20,21 @@ export interface Client {
   readonly client_secret: string
 }
 
-/** Two of each app in this process, with a Redis of their own and proxies on the ways of the first API. */
+/** Two instances of each app in this process, with their own Redis, and fault proxies before the stores of the first API. */
 export interface CachedSystem extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly redis: RunningRedis
   readonly admin: Redis
-  /** From the first API to Redis, and to auth. */
+  /** The proxies from the first API to Redis, and to auth. */
   readonly toRedis: FaultProxy
   readonly toAuth: FaultProxy
   readonly logged: readonly string[]
   newClient(): Promise<Client>
   newToken(client: Client): Promise<string>
-  /** The status of a revocation, at either auth. */
+  /** Revokes at one of the auth instances, and returns the status. */
   revoke(client: Client, token: string, at?: number): Promise<number>
   end(client: Client, at?: number): Promise<number>
-  /** The status of a request with the token, at either API. */
+  /** Sends a request with the token to one of the APIs, and returns the status. */
   read(token: string, at?: number): Promise<number>
   metric(app: AppName, name: string, at?: number): Promise<number>
 }

@@ -19,18 +19,18 @@ import { storeModel } from './store-model.ts'
 const name = `plainpath-test-${randomBytes(8).toString('hex')}:revocation`
 const key = revocationKey(name)
 let redis: Redis
-let hearing: Redis
-const heard: string[] = []
+let subscriber: Redis
+const received: string[] = []
 beforeAll(async () => {
   redis = new Redis(inject('redisUrl') ?? '')
-  hearing = new Redis(inject('redisUrl') ?? '')
-  hearing.on('message', (_channel, text: string) => heard.push(text))
-  await hearing.subscribe(revocationChannel(name))
+  subscriber = new Redis(inject('redisUrl') ?? '')
+  subscriber.on('message', (_channel, text: string) => received.push(text))
+  await subscriber.subscribe(revocationChannel(name))
 })
 afterAll(async () => {
   await redis.del(key)
   redis.disconnect()
-  hearing.disconnect()
+  subscriber.disconnect()
 })
 
 type Step =
@@ -73,8 +73,8 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
 const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]) =>
   reply.parse(await redis.eval(lua, 1, key, ...args))
 
-/** Marks are random in one and numbered in the other: the first one that each shows is called 1, and so on. */
-function naming() {
+/** Numbers marks in the order in which they appear, because they are random in Redis and numbered in the model. */
+function createMarkNames() {
   const known: string[] = []
   return {
     known,
@@ -86,53 +86,53 @@ function naming() {
   }
 }
 
-test('the scripts do in Redis what the model of the store does', async () => {
+test('the scripts return in Redis what the model of the store returns', async () => {
   await fc.assert(
     fc.asyncProperty(steps, async (all) => {
       await redis.del(key)
-      heard.length = 0
+      received.length = 0
       const model = storeModel()
-      const [real, modelled] = [naming(), naming()]
-      let raised = 0
+      const [real, simulated] = [createMarkNames(), createMarkNames()]
+      let published = 0
       for (const step of all) {
         const markOf = ({ known }: typeof real) =>
           ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
         const answers: unknown[] = []
         if (step.do === 'look') {
           answers.push(real.name(await run(ENSURE_MARK, randomBytes(8).toString('hex'))))
-          answers.push(modelled.name(model.look()))
+          answers.push(simulated.name(model.ensureMark()))
         } else if (step.do === 'raise') {
           const begun = randomBytes(8).toString('hex')
           const [mark, highest] = await run(PUBLISH, begun, revocationChannel(name), 'client c')
           answers.push([real.name(mark), highest])
-          const notice = model.raise({ kind: 'client', id: 'c' })
-          answers.push([modelled.name(notice.mark), notice.number])
-          raised += 1
-          await expect.poll(() => heard.length, { interval: 1 }).toBe(raised)
-          expect(parseNotification(heard.at(-1) ?? '')).toEqual({ ...notice, mark })
+          const notice = model.publishRevocation({ kind: 'client', id: 'c' })
+          answers.push([simulated.name(notice.mark), notice.number])
+          published += 1
+          await expect.poll(() => received.length, { interval: 1 }).toBe(published)
+          expect(parseNotification(received.at(-1) ?? '')).toEqual({ ...notice, mark })
         } else if (step.do === 'forget') {
           await redis.del(key)
           model.flush()
         } else if (step.do === 'another server') {
-          // What a server finds that starts with a snapshot, or takes over.
+          // The state of a server that has loaded a snapshot, or has been promoted.
           if (await redis.exists(key)) await redis.hset(key, 'server', randomBytes(20).toString('hex'))
           model.restart(model.copy())
         } else if (step.do === 'join') {
           const joined = await run(SUBSCRIBE, `m${step.member}`, `m${step.previous}`)
           answers.push(joined && [real.name(joined[0]), joined[1]])
-          const granted = model.join(`m${step.member}`, `m${step.previous}`)
-          answers.push(granted ? [modelled.name(granted.mark), granted.number] : null)
+          const granted = model.subscribe(`m${step.member}`, `m${step.previous}`)
+          answers.push(granted ? [simulated.name(granted.mark), granted.number] : null)
         } else if (step.do === 'hear') {
           answers.push(await run(ACKNOWLEDGE, markOf(real), `m${step.member}`, step.seen))
-          answers.push(model.hear(markOf(modelled), `m${step.member}`, step.seen) ?? null)
+          answers.push(model.acknowledge(markOf(simulated), `m${step.member}`, step.seen) ?? null)
         } else if (step.do === 'pending') {
           const [mark, pending] = await run(COUNT_PENDING, step.number)
           answers.push([real.name(mark), pending])
-          const found = model.pending(step.number)
-          answers.push([modelled.name(found.mark), found.pending])
+          const found = model.countPending(step.number)
+          answers.push([simulated.name(found.mark), found.pending])
         } else if (step.do === 'strike off') {
           answers.push(await run(REMOVE_PENDING, markOf(real), step.number))
-          answers.push(model.strikeOff(markOf(modelled), step.number))
+          answers.push(model.removePending(markOf(simulated), step.number))
         }
         expect(answers[0]).toEqual(answers[1])
       }

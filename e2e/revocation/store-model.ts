@@ -1,83 +1,83 @@
 import type { Revocation, RevocationNotification } from '@plainpath/revocation'
 
-interface Life {
+interface StoreState {
   readonly server: number
   readonly mark: string
   number: number
-  readonly members: Map<string, number>
+  readonly subscribers: Map<string, number>
 }
 
-/** Everything a store holds: the shared hash, and tokens with the life of the server they were saved in. */
-export interface Held {
-  readonly life: Life | undefined
+/** The data of a store: the shared hash, and tokens with the number of the server (its replication ID) that stored them. */
+export interface StoreSnapshot {
+  readonly state: StoreState | undefined
   readonly tokens: ReadonlyMap<string, number>
 }
 
-/** What the scripts of packages/revocation do, in memory; `redis-revocation-store.redis.test.ts` compares the two. */
+/** Models the scripts of packages/revocation in memory. `store-model.redis.test.ts` compares the model with Redis. */
 export function storeModel() {
   let server = 1
   let marks = 0
-  let life: Life | undefined
+  let state: StoreState | undefined
   let tokens = new Map<string, number>()
-  const alive = () => (life?.server === server ? life : undefined)
+  const currentState = () => (state?.server === server ? state : undefined)
 
-  function begin(): Life {
-    const known = alive()
+  function begin(): StoreState {
+    const known = currentState()
     if (known) return known
     marks += 1
-    life = { server, mark: `mark-${marks}`, number: 0, members: new Map() }
-    return life
+    state = { server, mark: `mark-${marks}`, number: 0, subscribers: new Map() }
+    return state
   }
 
   return {
     save: (token: string) => void tokens.set(token, server),
     remove: (token: string) => void tokens.delete(token),
     isActive: (token: string) => tokens.get(token) === server,
-    look: () => begin().mark,
-    raise(ended: Revocation): RevocationNotification {
+    ensureMark: () => begin().mark,
+    publishRevocation(ended: Revocation): RevocationNotification {
       const current = begin()
       current.number += 1
       return { mark: current.mark, number: current.number, revoked: ended }
     },
-    pending(number: number) {
-      const members = [...(life?.members.values() ?? [])]
-      return { mark: alive()?.mark ?? '', pending: members.filter((seen) => seen < number).length }
+    countPending(number: number) {
+      const subscribers = [...(state?.subscribers.values() ?? [])]
+      return { mark: currentState()?.mark ?? '', pending: subscribers.filter((seen) => seen < number).length }
     },
-    strikeOff(mark: string, number: number): number {
-      const current = alive()
+    removePending(mark: string, number: number): number {
+      const current = currentState()
       if (current?.mark !== mark) return 0
-      const silent = [...current.members].filter(([, seen]) => seen < number)
-      for (const [id] of silent) current.members.delete(id)
+      const silent = [...current.subscribers].filter(([, seen]) => seen < number)
+      for (const [id] of silent) current.subscribers.delete(id)
       return silent.length
     },
-    join(id: string, previous: string) {
-      const current = alive()
+    subscribe(id: string, previous: string) {
+      const current = currentState()
       if (!current) return undefined
-      current.members.delete(previous)
-      current.members.set(id, current.number)
+      current.subscribers.delete(previous)
+      current.subscribers.set(id, current.number)
       return { mark: current.mark, number: current.number }
     },
-    hear(mark: string, id: string, seen: number): number | undefined {
-      const current = alive()
-      const acknowledged = current?.members.get(id)
+    acknowledge(mark: string, id: string, seen: number): number | undefined {
+      const current = currentState()
+      const acknowledged = current?.subscribers.get(id)
       if (!current || current.mark !== mark || acknowledged === undefined) return undefined
-      current.members.set(id, Math.max(acknowledged, seen))
+      current.subscribers.set(id, Math.max(acknowledged, seen))
       return current.number
     },
-    copy: (): Held => ({
-      life: life && { ...life, members: new Map(life.members) },
+    copy: (): StoreSnapshot => ({
+      state: state && { ...state, subscribers: new Map(state.subscribers) },
       tokens: new Map(tokens),
     }),
-    /** FLUSHALL: the server goes on, with nothing. */
+    /** FLUSHALL: the server continues without data. */
     flush() {
-      life = undefined
+      state = undefined
       tokens = new Map()
     },
-    /** Another life of the server, which finds a snapshot or an older copy, or nothing. */
-    restart(held?: Held) {
+    /** Restarts under a new replication ID, with a snapshot, an older copy, or no data. */
+    restart(snapshot?: StoreSnapshot) {
       server += 1
-      life = held?.life && { ...held.life, members: new Map(held.life.members) }
-      tokens = new Map(held?.tokens)
+      state = snapshot?.state && { ...snapshot.state, subscribers: new Map(snapshot.state.subscribers) }
+      tokens = new Map(snapshot?.tokens)
     },
   }
 }

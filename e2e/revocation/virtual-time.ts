@@ -1,4 +1,4 @@
-/** Random numbers that are the same again for the same seed (mulberry32). */
+/** Creates a random-number generator that repeats its numbers for the same seed (mulberry32). */
 export function randomness(seed: number) {
   let state = seed >>> 0
   const next = (): number => {
@@ -16,7 +16,7 @@ export function randomness(seed: number) {
 }
 export type Randomness = ReturnType<typeof randomness>
 
-/** Time that passes only from one thing that happens to the next. */
+/** Creates a clock that advances from one scheduled action to the next. */
 export function virtualTime() {
   let now = 0
   let serial = 0

@@ -4,35 +4,35 @@ import { REVOCATION, type RevocationNotification } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
 import type { Randomness, VirtualTime } from './virtual-time.ts'
 
-/** The code under test: the pure files of both apps, or mutants of them. */
+/** The code under test: the pure functions of both apps, or mutants of them. */
 export interface Parts {
   readonly revocationMember: typeof revocationMember.revocationMember
   readonly nextStep: typeof revocationWait.nextStep
   readonly knowMark: typeof revocationWait.knowMark
 }
 
-/** A process of the API: it follows revocations over a connection that may fail, and answers requests. */
+/** A process of the API: it receives revocations over a connection that may fail, and serves requests. */
 export interface ApiProcess {
   request(token: string): void
-  /** The store publishes; whoever is subscribed at this moment will hear it, unless the connection fails. */
+  /** Delivers a notification if the process is subscribed now and the connection does not fail. */
   publish(notice: RevocationNotification): void
   cut(): void
-  /** The connection stays open and carries nothing, until somebody minds the silence. */
+  /** The connection stays open but transmits nothing, until the process times it out. */
   fallSilent(): void
-  /** The process stands still; its clock does not. */
+  /** The process hangs; its clock continues. */
   pause(ms: number): void
-  /** Whatever the store sends takes longer, for two seconds. */
+  /** Delays all data from the store, for two seconds. */
   slowDown(ms: number): void
 }
 
-/** A process of the authorization server: it answers introspection, and revokes. */
+/** A process of the authorization server: it serves introspections, and revokes. */
 export interface RevokingProcess {
   revoke(token: string, kind: 'token' | 'client', onAnswered: () => void): void
-  /** What an introspection that reaches it now answers. */
+  /** Returns the response to an introspection at this moment. */
   introspect(token: string): { active: boolean; mark: string | undefined }
 }
 
-/** Everything that processes share. */
+/** What all processes of a simulation share. */
 export interface World {
   readonly parts: Parts
   readonly time: VirtualTime
@@ -40,9 +40,9 @@ export interface World {
   readonly store: StoreModel
   readonly apis: ApiProcess[]
   readonly revokers: RevokingProcess[]
-  /** Until then nobody reaches the store. */
+  /** The time until which no process can reach the store. */
   storeAwayUntil: number
-  /** Of each token, since when somebody was told that it ended. */
+  /** By token, when its revocation was acknowledged first. */
   readonly answeredAt: Map<string, number>
   readonly violations: string[]
   granted: number

@@ -22,7 +22,7 @@ const { values: options } = parseArgs({
     help: { type: 'boolean', default: false },
   },
 })
-const say = (text: string) => process.stdout.write(`${text}\n`)
+const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 const WRITTEN_FROM_MINUTES = 60
 
@@ -32,20 +32,20 @@ async function main(): Promise<boolean> {
   if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
   seedRandom(Number(options.seed))
   const commit = await thisCommit()
-  say(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
+  print(`Commit ${commit}, seed ${options.seed}, ${minutes} minutes at ${rate} requests a second`)
   const stopping = new AbortController()
   void shutdownSignal().then(() => stopping.abort())
-  const result = await runSoak({ minutes, rate, say, stopped: stopping.signal })
+  const result = await runSoak({ minutes, rate, print, stopped: stopping.signal })
   if (!result) {
-    say('Stopped before its time: there is no result.')
+    print('Stopped before its time: there is no result.')
     return false
   }
-  say(`\n${soakTable(result)}\n`)
-  for (const line of [...result.wrong, ...result.lost]) say(line)
+  print(`\n${soakTable(result)}\n`)
+  for (const line of [...result.wrong, ...result.lost]) print(line)
   if (minutes >= WRITTEN_FROM_MINUTES)
     await writeFile(RESULTS, soakDocument(result, { commit, minutes, rate }))
   return isSound(result)
 }
 
-if (options.help) say(HELP)
+if (options.help) print(HELP)
 else if (!(await main())) process.exitCode = 1

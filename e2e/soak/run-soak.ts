@@ -55,7 +55,7 @@ const TOKEN_MS = 50 * 60_000
 export async function runSoak(options: {
   minutes: number
   rate: number
-  say: (line: string) => void
+  print: (line: string) => void
   stopped: AbortSignal
 }): Promise<SoakResult | undefined> {
   await using resources = new AsyncDisposableStack()
@@ -86,7 +86,7 @@ export async function runSoak(options: {
         (memory[name] ??= []).push(await residentMegabytes(child.pid))
       forgetExpired(ledger)
     }),
-    every(MINUTE_SECONDS, async () => options.say(progress(load, ledger, away.length, memory))),
+    every(MINUTE_SECONDS, async () => options.print(progress(load, ledger, away.length, memory))),
   ])
   await load[Symbol.asyncDispose]()
   if (options.stopped.aborted) return undefined
@@ -130,7 +130,7 @@ async function rotate({ env }: Stack): Promise<string | undefined> {
 }
 
 function forgetExpired(ledger: Ledger): void {
-  const expired = (token: KnownToken) => token.askedAt < performance.now() - TOKEN_MS
+  const expired = (token: KnownToken) => token.requestedAt < performance.now() - TOKEN_MS
   for (const tokens of [ledger.tokens, ledger.liveTokens])
     tokens.splice(0, Number.POSITIVE_INFINITY, ...tokens.filter((token) => !expired(token)))
 }

@@ -23,7 +23,7 @@ const leased = () =>
     .poll(async () => Promise.all(BOTH.map(lease)), { timeout: 10_000, interval: 50 })
     .toEqual(BOTH.map(() => 1))
 
-/** A token that both APIs have in memory. */
+/** Issues a token and lets both APIs cache its introspection. */
 async function known(of = client): Promise<string> {
   const token = await system.newToken(of)
   for (const at of BOTH) {
@@ -44,20 +44,20 @@ const everywhere = (token: string) => Promise.all(BOTH.map((at) => system.read(t
 
 const auth = (...args: string[]) => runAuth(args, { ...system.env, AUTH_KEYS_TRUST_SECONDS: '5' })
 
-describe('with Redis, answers are used from memory, and when an end was answered no API uses them:', () => {
-  test('a token that is revoked, at either auth process, soon', async () => {
+describe('with Redis, APIs cache introspections and use none after the response to the revocation of', () => {
+  test('a token, at either auth process, soon', async () => {
     for (const at of BOTH) {
       const token = await known()
       const startedAt = performance.now()
       expect(await system.revoke(client, token, at)).toBe(200)
-      // Not by waiting for leases.
+      // Faster than a lease, so the response did not wait for one.
       expect(performance.now() - startedAt).toBeLessThan(LEASE_MS)
       expect(await everywhere(token)).toEqual([401, 401])
       expect(await system.metric('auth', 'revocation_announcement_seconds_count', at)).toBeGreaterThan(0)
     }
   })
 
-  test('the tokens of a client that ends itself, and nobody else’s', async () => {
+  test('a client that deletes itself, without effect on other clients', async () => {
     const other = await known()
     const leaving = await system.newClient()
     const token = await known(leaving)
@@ -68,14 +68,14 @@ describe('with Redis, answers are used from memory, and when an end was answered
     expect(await hits(0)).toBe(before + 1)
   })
 
-  test('the tokens of a client that an operator disables', async () => {
+  test('a client that an operator disables', async () => {
     const disabled = await system.newClient()
     const token = await known(disabled)
     expect(await auth('agents', 'disable', disabled.client_id)).toMatchObject({ code: 0 })
     expect(await everywhere(token)).toEqual([401, 401])
   })
 
-  test('everything, when a signing key is revoked', async () => {
+  test('a signing key, which affects all tokens', async () => {
     const token = await known()
     const { printed } = await auth('keys', 'list', '--json')
     const { keys } = JSON.parse(printed) as { keys: { kid: string; state: string }[] }
@@ -86,7 +86,7 @@ describe('with Redis, answers are used from memory, and when an end was answered
     expect(await hits(0)).toBe(before)
   }, 30_000)
 
-  test('a token that is gone already: also the second answer means that nobody uses it', async () => {
+  test('a token that is already revoked: the second response has the same guarantee', async () => {
     const token = await known()
     const answers = await Promise.all(
       [0, 1, 0, 1].map(async (at) => {
@@ -98,7 +98,7 @@ describe('with Redis, answers are used from memory, and when an end was answered
   })
 })
 
-test('an introspection answer that is on its way during the revocation is not kept', async () => {
+test('does not cache an introspection that is in flight during the revocation', async () => {
   const token = await system.newToken(client)
   await system.toAuth.set({ kind: 'latency', ms: 300, jitterMs: 0 })
   const before = await system.metric('resource', 'introspection_cache_misses_total')
@@ -112,7 +112,7 @@ test('an introspection answer that is on its way during the revocation is not ke
   expect(await everywhere(token)).toEqual([401, 401])
 })
 
-test('an answer is for the whole token, and is judged anew for each request', async () => {
+test('uses a cached introspection only for the same token, and checks it again for each request', async () => {
   const token = await known()
   const other = `${token.slice(0, -1)}${token.endsWith('A') ? 'B' : 'A'}`
   expect(await everywhere(other)).toEqual([401, 401])
@@ -126,24 +126,30 @@ const WAYS: [string, Fault][] = [
   ['loses its replies', { kind: 'drop-replies' }],
   ['is read no more', { kind: 'stop-reading' }],
 ]
-test.for(WAYS)('while Redis %s: slower, never wrong', { timeout: 30_000 }, async ([_how, fault]) => {
-  const [token, kept] = [await known(), await known()]
-  await system.toRedis.set(fault)
-  const startedAt = performance.now()
-  expect(await system.revoke(client, token)).toBe(200)
-  expect(performance.now() - startedAt).toBeLessThan(2 * LEASE_MS)
-  expect(await everywhere(token)).toEqual([401, 401])
-  // A lease that is over is one second later at most.
-  await expect.poll(() => lease(0), { timeout: 5_000, interval: 50 }).toBe(0)
-  const before = await hits(0)
-  expect(await everywhere(kept)).toEqual([200, 200])
-  expect(await hits(0)).toBe(before)
-  await system.toRedis.set({ kind: 'pass' })
-  await leased()
-  await known()
-})
+test.for(WAYS)(
+  'while Redis %s, requests are slower but never wrong',
+  { timeout: 30_000 },
+  async ([_how, fault]) => {
+    const [token, kept] = [await known(), await known()]
+    await system.toRedis.set(fault)
+    const startedAt = performance.now()
+    expect(await system.revoke(client, token)).toBe(200)
+    expect(performance.now() - startedAt).toBeLessThan(2 * LEASE_MS)
+    expect(await everywhere(token)).toEqual([401, 401])
+    // After its expiry a lease is renewed within one second.
+    await expect.poll(() => lease(0), { timeout: 5_000, interval: 50 }).toBe(0)
+    const before = await hits(0)
+    expect(await everywhere(kept)).toEqual([200, 200])
+    expect(await hits(0)).toBe(before)
+    await system.toRedis.set({ kind: 'pass' })
+    await leased()
+    await known()
+  },
+)
 
-test('an API that hears nothing is waited for once, and then is no member', { timeout: 30_000 }, async () => {
+test('a revocation waits once for an API that does not acknowledge, and then removes it as a subscriber', {
+  timeout: 30_000,
+}, async () => {
   const [first, second] = [await known(), await known()]
   await system.toRedis.set({ kind: 'refuse' })
   const silent = await system.metric('auth', 'revocation_members_struck_off_total')
@@ -156,7 +162,7 @@ test('an API that hears nothing is waited for once, and then is no member', { ti
   await system.toRedis.set({ kind: 'pass' })
 })
 
-test('when Redis and auth are both out of reach a bearer is 503, also one that was known', {
+test('while Redis and auth are both unreachable, a request with a token gets 503, even with a cached token', {
   timeout: 30_000,
 }, async () => {
   const token = await known()
@@ -186,18 +192,22 @@ const LOSSES: [string, () => Promise<unknown>][] = [
     },
   ],
 ]
-test.for(LOSSES)('when Redis %s: slower, never wrong', { timeout: 30_000 }, async ([_what, lose]) => {
-  const token = await known()
-  await lose()
-  // As soon as somebody answers 200.
-  await expect.poll(() => system.revoke(client, token), { timeout: 10_000, interval: 5 }).toBe(200)
-  expect(await everywhere(token)).toEqual([401, 401])
-  await leased()
-  const next = await known()
-  expect(await system.revoke(client, next, 1)).toBe(200)
-  expect(await everywhere(next)).toEqual([401, 401])
-})
+test.for(LOSSES)(
+  'when Redis %s, requests are slower but never wrong',
+  { timeout: 30_000 },
+  async ([_what, lose]) => {
+    const token = await known()
+    await lose()
+    // As soon as a request gets 200 again.
+    await expect.poll(() => system.revoke(client, token), { timeout: 10_000, interval: 5 }).toBe(200)
+    expect(await everywhere(token)).toEqual([401, 401])
+    await leased()
+    const next = await known()
+    expect(await system.revoke(client, next, 1)).toBe(200)
+    expect(await everywhere(next)).toEqual([401, 401])
+  },
+)
 
-test('neither app has logged a token', () => {
+test('neither app logs a token', () => {
   expect(system.logged.join('')).not.toMatch(/ppt_[A-Za-z0-9_-]{10}/)
 })

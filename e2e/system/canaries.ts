@@ -9,14 +9,14 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** What is secret itself, and lies in files of its own. */
+/** Files that contain only keys and secrets of the service itself. */
 const KEY_FILES =
   /(^|\/)(auth-kek|auth-hash-key|resource-kek|resource-hash-key|resource-client-secret|resource-server\.json|database-passwords\.json|redis-\d+\.acl)$/
 
-/** After all other tests: nothing that was given in confidence lies anywhere in clear. */
+/** Checks, after all other tests, that no confidential value of them is stored anywhere in the clear. */
 export function describeCanaries(running: () => System): void {
-  describe('of every token, secret, address and name that the tests used,', () => {
-    test('none is found in PostgreSQL, in Redis, in the data directory or in a log', {
+  describe('of all tokens, secrets, addresses and names that the tests used,', () => {
+    test('none is in PostgreSQL, in Redis, in the data directory or in a log', {
       timeout: 120_000,
     }, async () => {
       const system = running()
@@ -24,7 +24,7 @@ export function describeCanaries(running: () => System): void {
       await system.client({ from: '127.0.0.40' }).send({
         path: `/api/guides?access_token=${encodeURIComponent([...system.confidential].join(' ').slice(0, 4_000))}`,
       })
-      await askAbout(system, `cousin${randomUUID()}`)
+      await sendEverywhere(system, `cousin${randomUUID()}`)
       await using dump = await dumpEverything(system)
       expect(system.confidential.size).toBeGreaterThan(60)
       process.stdout.write(
@@ -76,7 +76,7 @@ export function describeCanaries(running: () => System): void {
       },
     )
 
-    test('when they are taken out again, none is found but in what the database had written of them', {
+    test('planted ones remain, after their removal, only in files that the database has written', {
       timeout: 120_000,
     }, async () => {
       const system = running()
@@ -87,8 +87,8 @@ export function describeCanaries(running: () => System): void {
   })
 }
 
-/** Asks in every way there is, and in ways that are refused. @param word stands in each question */
-async function askAbout(system: System, word: string): Promise<void> {
+/** Sends questions to every endpoint that takes one, also invalid ones. @param word occurs in each question */
+async function sendEverywhere(system: System, word: string): Promise<void> {
   system.confidential.add(word)
   const client = system.client({ from: '127.0.0.41' })
   const question = `My ${word} was arrested. Can he renew his green card?`
@@ -114,19 +114,19 @@ async function askAbout(system: System, word: string): Promise<void> {
   }
 }
 
-/** All that is kept, as files: both databases as text, Redis, and where data and logs lie. */
+/** Writes all stored data to files: both databases as text, Redis, and the folders of data and logs. */
 export async function dumpEverything(system: System) {
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-dump-'))
   for (const [name, url] of Object.entries(system.adminUrls))
     await writeFile(path.join(folder, `postgres-${name}`), await dumpDatabase(url))
   await writeFile(path.join(folder, 'redis'), await dumpRedis(system.stack.redis.adminUrl))
-  // The files of the database lie below the data directory, unless its user could not reach them there.
+  // The files of the database are in the data directory, unless its user could not reach them there.
   const folders = [folder, system.folder, system.stack.postgres.dir]
   const files = (await Promise.all(folders.map((each) => readdir(each, { recursive: true })))).flat()
   return { folders, files, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
-/** Every row of every table; bytes are written in hex. */
+/** Reads every row of every table as text, with bytes in hex. */
 async function dumpDatabase(url: string): Promise<string> {
   await using db = openPool(url, { max: 1 })
   const { rows } = await db.query<{ name: string }>(
@@ -145,14 +145,14 @@ async function dumpRedis(url: string): Promise<string> {
   try {
     const lines: string[] = []
     for await (const keys of redis.scanStream({ count: 1_000 }))
-      for (const key of keys as string[]) lines.push(key, await valueOf(redis, key))
+      for (const key of keys as string[]) lines.push(key, await readValue(redis, key))
     return lines.join('\n')
   } finally {
     redis.disconnect()
   }
 }
 
-async function valueOf(redis: Redis, key: string): Promise<string> {
+async function readValue(redis: Redis, key: string): Promise<string> {
   const type = await redis.type(key)
   const read: Record<string, () => Promise<unknown>> = {
     string: async () => (await redis.getBuffer(key))?.toString('latin1'),
@@ -166,13 +166,13 @@ async function valueOf(redis: Redis, key: string): Promise<string> {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
 
-/** @returns the files that hold one of the values, in any spelling; the values are not told */
+/** Finds the files that contain one of the values in any encoding. Does not return the values. */
 export async function find(system: System, folders: readonly string[]): Promise<string[]> {
   const patterns = await mkdtemp(path.join(tmpdir(), 'plainpath-patterns-'))
   try {
     const file = path.join(patterns, 'patterns')
     await writeFile(file, [...new Set([...system.confidential].flatMap(spellings))].join('\n'))
-    // The mail that a trial writes to files is the one exception.
+    // Except for mails that are written to files without a mail server.
     const options = ['-r', '-a', '-F', '-l', '--exclude-dir=outbox', '-f', file]
     const { status, stdout, stderr } = spawnSync('grep', [...options, ...folders], {
       encoding: 'utf8',
@@ -180,7 +180,7 @@ export async function find(system: System, folders: readonly string[]): Promise<
       maxBuffer: 16 * 1024 * 1024,
       timeout: 90_000,
     })
-    // 1: nothing found; 2: a file that went while it was read, such as one of the database's.
+    // 1: nothing found; 2: a file was deleted while it was read, such as one of the database.
     if (status === null || (status === 2 && !/No such file/.test(stderr)))
       throw new Error(stderr || 'grep took too long')
     return [...new Set(stdout.split('\n'))].filter((found) => found !== '' && !KEY_FILES.test(found))
@@ -189,12 +189,12 @@ export async function find(system: System, folders: readonly string[]): Promise<
   }
 }
 
-/** How a value could be written: as it is, in hex, in both alphabets of base64 at each of its three offsets, in a URL. */
+/** Lists encodings of a value: plain, hex, both base64 alphabets at each of the three offsets, and URL encoding. */
 function spellings(value: string): string[] {
   const bytes = Buffer.from(value)
   const base64 = [0, 1, 2].flatMap((offset) => {
     const shifted = Buffer.concat([Buffer.alloc(offset), bytes])
-    // What depends on the neighbours is cut off at both ends.
+    // Cuts off the characters at both ends that depend on adjacent bytes.
     return (['base64', 'base64url'] as const).map((alphabet) =>
       shifted
         .toString(alphabet)

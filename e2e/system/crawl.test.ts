@@ -22,7 +22,7 @@ const running = async (): Promise<CrawledService> => ({
 
 describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', running)
 
-test('the lines of auth.md work when they are run in one shell', async () => {
+test('the commands of auth.md work in one shell', async () => {
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
   const blocks = [...markdown.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, block]) => block)
   expect(blocks.length).toBeGreaterThanOrEqual(5)
@@ -33,7 +33,7 @@ test('the lines of auth.md work when they are run in one shell', async () => {
   expect(stdout).toMatch(/ended with 0\n$/)
 })
 
-test('the collector that it is told of gets the traces of both apps', async () => {
+test('the configured collector receives the traces of both apps', async () => {
   const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
   await expect.poll(senders, { timeout: 20_000 }).toEqual(['plainpath-auth', 'plainpath-resource'])
 })

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Asker, askerOf } from '../faults/ask.ts'
+import { type Client, createClient } from '../faults/ask.ts'
 import { FAULTS_IN_CI } from '../faults/catalogue.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import { faultTable } from '../faults/fault-table.ts'
@@ -11,27 +11,27 @@ import { type FaultResult, runFault, SHORT } from '../faults/run-fault.ts'
 import { whenCounted } from './when-counted.ts'
 
 /**
- * Held for two seconds, and until its required effects were seen. What a fault lost stays lost, so longer time-outs expire
- * afterwards. Half of the traffic of `npm run faults`: a busy machine must not decide what comes of it.
+ * Each fault lasts two seconds, and until its required effects were seen. Bytes that it lost stay lost, so longer time-outs expire
+ * afterwards. The rate is half of that of `npm run faults`, so that a busy machine does not affect the results.
  */
 const TRAFFIC = { rate: 50, ...SHORT, held: 2 }
 const SEED = Number(process.env['FAULT_SEED'] ?? Date.now() % 1_000_000)
 const LIMITS_FACTOR = 80
-/** Of `waitlist-email`: 5 in an hour, times the factor. */
+/** The limit `waitlist-email`: 5 in an hour, times the factor. */
 const JOINS = 5 * LIMITS_FACTOR
 
 const resources = new AsyncDisposableStack()
 const results: FaultResult[] = []
 let system: FaultyStack
 let ledger: Ledger
-let asker: Asker
+let client: Client
 
 beforeAll(async () => {
   process.stdout.write(`\nFAULT_SEED=${SEED}\n`)
   seedRandom(SEED)
   system = resources.use(await startFaultyStack({ limitsFactor: LIMITS_FACTOR }))
   ledger = await prepareLedger(system.stack.origin)
-  asker = resources.use(askerOf(system.stack.origin))
+  client = resources.use(createClient(system.stack.origin))
 })
 afterAll(async () => {
   await resources.disposeAsync()
@@ -47,14 +47,14 @@ for (const fault of FAULTS_IN_CI) {
 }
 
 const join = (email: string) =>
-  asker.ask({
+  client.ask({
     method: 'POST',
     path: '/api/waitlist',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ email }),
   })
 
-/** @returns how many answers had each status */
+/** Joins `count` times. Returns the number of responses by status. */
 async function joinTimes(email: string, count: number): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {}
   let left = count
@@ -69,26 +69,26 @@ async function joinTimes(email: string, count: number): Promise<Record<number, n
   return statuses
 }
 
-/** So many requests, one after another, do not all go to one of two instances: the gateway takes either. */
-const BOTH_ASKED = 20
+/** The gateway distributes so many successive requests over both instances. */
+const ENOUGH_FOR_BOTH = 20
 
-const EACH_COUNTED = Array.from({ length: BOTH_ASKED }, (_, times) => 0 - times)
+const EACH_COUNTED = Array.from({ length: ENOUGH_FOR_BOTH }, (_, times) => 0 - times)
 
-/** What is left of the limit after each of these requests, compared with the first. */
+/** Returns the remaining limit after each of these requests, compared with the first. */
 async function remaining(policy: string, ask: () => ReturnType<typeof join>): Promise<number[]> {
   const left: number[] = []
-  for (let times = 0; times < BOTH_ASKED; times += 1) {
+  for (let times = 0; times < ENOUGH_FOR_BOTH; times += 1) {
     const field = (await ask()).header('ratelimit') ?? ''
     left.push(Number(new RegExp(`"${policy}";r=(\\d+)`).exec(field)?.[1]))
   }
   return left.map((each) => each - (left[0] ?? 0))
 }
 
-test('while Redis is away each process counts limits by itself; when it is back both count together', async () => {
+test('while Redis is away each process counts limits by itself; when it is available again they count together', async () => {
   await system.put({ kind: 'refuse' }, 'auth redis', 'api redis')
   const first = await joinTimes('alone@example.org', JOINS)
   expect(first).toEqual({ 201: 1, 200: JOINS - 1 })
-  // The gateway gives each process about a half, and a busy one less. At last each has allowed its quota.
+  // The gateway sends each process about half of the requests, until each has allowed its own quota.
   let more = 0
   const next = async () => {
     const { 200: allowed = 0, ...refused } = await joinTimes('alone@example.org', JOINS)
@@ -104,7 +104,7 @@ test('while Redis is away each process counts limits by itself; when it is back 
     return remaining('waitlist-email', () => join(email))
   }
   await expect.poll(nextRound, { timeout: 10_000 }).toEqual(EACH_COUNTED)
-  const register = () => asker.ask({ method: 'POST', path: '/api/agent/register' })
+  const register = () => client.ask({ method: 'POST', path: '/api/agent/register' })
   await expect.poll(() => remaining('register-address', register), { timeout: 10_000 }).toEqual(EACH_COUNTED)
   await whenCounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`
@@ -112,7 +112,7 @@ test('while Redis is away each process counts limits by itself; when it is back 
   })
 })
 
-test('after all faults, everything acknowledged is there and everything ended is dead', {
+test('after all faults, everything acknowledged is stored and everything revoked is rejected', {
   timeout: 120_000,
 }, async () => {
   expect(ledger.agents.length).toBeGreaterThan(100)
@@ -120,14 +120,14 @@ test('after all faults, everything acknowledged is there and everything ended is
   expect(await checkAcknowledged(system.stack.origin, ledger)).toEqual([])
 })
 
-test('after all faults, no more connections are open than two processes of each app need', async () => {
+test('after all faults, only the connections that two processes of each app need are open', async () => {
   const { rows } = await system.admin.server.query<{ datname: string; connections: number }>(
     `select datname, count(*)::int as connections from pg_stat_activity
      where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'
      group by datname order by datname`,
   )
   const [auth, api] = rows.map(({ connections }) => connections)
-  // A pool of ten and a listener each for notices and mail; in auth the two of revocations as well.
+  // A pool of ten, and a listener each for notifications and mail; in auth also two connections for revocations.
   expect(auth).toBeLessThanOrEqual(2 * 14)
   expect(api).toBeLessThanOrEqual(2 * 12)
   const clients = String(await system.redis.client('LIST'))

@@ -6,8 +6,8 @@ export interface LeakedKey extends JsonWebKey {
 }
 
 /**
- * An answer to introspection that says of any token that it is good (RFC 9701 §5), and may be kept, as whoever has the key
- * can make it.
+ * Forges a cacheable introspection response that declares any token active (RFC 9701 §5), as the holder of a leaked key
+ * could.
  */
 export function forgeAnswer(
   key: LeakedKey,
@@ -43,8 +43,8 @@ export function forgeAnswer(
   return `${signed}.${signature.toString('base64url')}`
 }
 
-/** The `kid` in the header of a JWT. */
-export function kidOf(jwt: string): string {
+/** Reads the `kid` from the header of a JWT. */
+export function parseKid(jwt: string): string {
   const header = Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString('utf8')
   return (JSON.parse(header) as { kid: string }).kid
 }

@@ -10,12 +10,12 @@ const ROUNDS = 5
 const AT_ONCE = 30
 const OVER_THE_CAP = 20_000
 
-/** An instance that answers a body with the same, and can go and come back at its port. */
+/** An instance that responds with the body of the request, and can stop and start again at its port. */
 interface Instance {
   readonly port: number
-  /** Bodies that came to their end. */
+  /** The bodies that were complete. */
   readonly whole: string[]
-  /** Requests that broke off. */
+  /** The number of interrupted requests. */
   broken: number
   checks: number
   go(): Promise<void>
@@ -26,7 +26,7 @@ async function startInstance(): Promise<Instance> {
   let server: Server
   const listen = async (port: number) => {
     server = createServer((request, response) => {
-      // So that the gateway meets an instance that refuses, not a connection that ends while it writes.
+      // The gateway should find a closed port, not a connection that ends while it writes.
       response.shouldKeepAlive = false
       if (request.method === 'GET') {
         instance.checks += 1
@@ -82,7 +82,7 @@ afterAll(() => resources.disposeAsync())
 const post = (body: string, headers: Readonly<Record<string, string>> = {}) =>
   gateway.plain.send({ method: 'POST', path: '/api/waitlist', body, headers })
 
-test('F-18 what an instance did not take that has just died goes to another one, each with its own body', async () => {
+test('F-18 sends requests that a crashed instance did not accept to another one, each with its own body', async () => {
   for (let round = 0; round < ROUNDS; round += 1) {
     const bodies = Array.from({ length: AT_ONCE }, (_, n) => `${round}-${n}-`.padEnd(n * 500, 'x'))
     await instances[0].go()
@@ -94,13 +94,13 @@ test('F-18 what an instance did not take that has just died goes to another one,
   }
 })
 
-test('a body of a GET is nothing to the gateway', async () => {
+test('ignores the body of a GET', async () => {
   const body = 'x'.repeat(OVER_THE_CAP)
   for (const headers of [{}, { 'transfer-encoding': 'chunked' }])
     expect((await gateway.plain.send({ path: '/api/guides', body, headers })).status).toBe(204)
 })
 
-test('a body without a length goes through as it comes', async () => {
+test('passes a body without a length through', async () => {
   const body = 'é'.repeat(8_000)
   expect(await post(body, { 'transfer-encoding': 'chunked' })).toMatchObject({ status: 200, text: body })
 })
@@ -120,7 +120,7 @@ test.for([
   },
 )
 
-/** Sends these pieces on a connection of its own, and then no more. @returns status, content type and body of the answer */
+/** Sends the pieces on a connection of its own, and reads status, content type and body of the response. */
 async function sendPieces(...pieces: readonly string[]) {
   const socket = connect(gateway.httpPort, '127.0.0.1')
   socket.end(['POST /oauth/token HTTP/1.1', 'Host: localhost', 'Connection: close', ...pieces].join('\r\n'))
@@ -128,7 +128,7 @@ async function sendPieces(...pieces: readonly string[]) {
   return { status: Number(head.slice(9, 12)), type: /^content-type: (.*)$/im.exec(head)?.[1], body }
 }
 
-test('no instance takes the beginning of a body without a length for the whole, when the rest is none', async () => {
+test('does not let an instance accept an interrupted body without a length as complete', async () => {
   const before = seen()
   const { status } = await sendPieces('Transfer-Encoding: chunked', '', '7', 'name=At', 'no number', '')
   expect(status).not.toBe(200)
@@ -136,7 +136,7 @@ test('no instance takes the beginning of a body without a length for the whole, 
   expect(seen() - before).toBe(1)
 })
 
-test('a body that is shorter than its length is refused as the apps do it, and reaches no instance', async () => {
+test('refuses a body that is shorter than its length like the apps, and sends it to no instance', async () => {
   const before = instances.map(({ whole, broken }) => [whole.length, broken])
   const { status, type, body } = await sendPieces('Content-Length: 100', '', 'name=At')
   const { meaning, remedy, title } = problemKind('request-timeout')

@@ -5,7 +5,7 @@ import { GATEWAY_CHECK_HOST } from '@plainpath/http'
 import { expect, test } from 'vitest'
 import { SHIPPED, startShippedGateway } from './shipped-gateway.ts'
 
-test('the gateway passes no request on under the host of its own check, by which it alone asks instances', async () => {
+test('the gateway passes no client request on with the host of its own health check', async () => {
   await using resources = new AsyncDisposableStack()
   const seen = { checks: new Set<string>(), passedOn: [] as string[] }
   const instance = createServer(({ headers: { host = '', ...headers } }, response) => {

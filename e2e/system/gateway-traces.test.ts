@@ -8,7 +8,7 @@ import { startGateway } from '@plainpath/stack/start-gateway'
 import { expect, test } from 'vitest'
 import { senderTo } from '../send.ts'
 
-test('the gateway, whose traces the apps go on with, hands on nobody else’s', async () => {
+test('the gateway removes the trace headers of clients', async () => {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-gateway-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))

@@ -6,10 +6,10 @@ import type { System } from './open-system.ts'
 
 const CADDYFILE = new URL('../../infra/gateway/Caddyfile', import.meta.url)
 
-/** Who answered: only auth writes errors below its paths as OAuth or agents read them. */
+/** Tells from an error which app sent it: only auth uses the OAuth and agent formats, on its own paths. */
 const writtenBy = (text: string) => ('error' in (JSON.parse(text) as object) ? 'auth' : 'resource')
 
-/** How many requests for the guides all instances of the API have answered. */
+/** Counts the requests for guides that all instances of the API have served. */
 async function answeredGuides({ stack }: System): Promise<number> {
   const counts = stack.resource.map(async ({ ports }) => {
     const text = await (await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).text()
@@ -19,7 +19,7 @@ async function answeredGuides({ stack }: System): Promise<number> {
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-/** What the gateway lets through, and to whom. */
+/** Tests what the gateway routes, and to which app. */
 export function describeGateway(running: () => System): void {
   describe('the gateway', () => {
     test('sends each path to the app of the path table', async () => {
@@ -42,7 +42,7 @@ export function describeGateway(running: () => System): void {
       }
     })
 
-    test('does not route introspection, whoever asks', async () => {
+    test('does not route introspection for any client', async () => {
       const system = running()
       const token = await system.token(await system.register())
       const body = form({ token })
@@ -69,7 +69,7 @@ export function describeGateway(running: () => System): void {
       expect((await direct.send(sent)).status).toBe(200)
     })
 
-    test('keeps what operators see to itself', async () => {
+    test('does not route the operations listeners', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.12' })
       for (const path of [
@@ -89,7 +89,7 @@ export function describeGateway(running: () => System): void {
         expect((await fetch(`http://127.0.0.1:${ports.operations}/metrics`)).status).toBe(200)
     })
 
-    test('answers for its own name alone, with the same bytes whatever is forged', async () => {
+    test('serves its own host only, with the same bytes whatever headers are forged', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.13' })
       const forged = {
@@ -220,7 +220,7 @@ export function describeGateway(running: () => System): void {
       },
     )
 
-    test('asks an app once for a GET, whatever body it has', async () => {
+    test('sends an app a GET once, whatever body it has', async () => {
       const system = running()
       const sender = system.client({ from: '127.0.0.18' })
       const before = await answeredGuides(system)
@@ -230,7 +230,7 @@ export function describeGateway(running: () => System): void {
       expect((await answeredGuides(system)) - before).toBe(2)
     })
 
-    test('writes errors below /oauth/ for programs, whatever is accepted', async () => {
+    test('sends errors of /oauth/ as JSON, whatever Accept says', async () => {
       for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
         for (const accept of ['text/html', 'image/png', '*/*']) {
           const answer = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })

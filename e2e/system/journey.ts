@@ -5,7 +5,7 @@ import type { System } from './open-system.ts'
 
 const insecure = { [oauth.allowInsecureRequests]: true } as const
 
-/** What an agent does in its life, through the gateway, with a client that nobody here wrote. */
+/** Tests everything that an agent does, through the gateway, with a third-party client. */
 export function describeJourney(running: () => System): void {
   describe('through the gateway, an agent', () => {
     test('registers, discovers, gets a token, reads guides, puts a person on the waitlist, and revokes', async () => {
@@ -48,7 +48,7 @@ export function describeJourney(running: () => System): void {
       expect((await sender.send({ path: '/api/guides' })).status).toBe(200)
     })
 
-    test('ends itself, and its tokens with it, at both API processes', async () => {
+    test('deletes itself, and both API processes then reject its tokens', async () => {
       const system = running()
       const agent = await system.register()
       const token = await system.token(agent)

@@ -12,9 +12,9 @@ import { openResource } from '@plainpath/resource/wire'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forgeAnswer, kidOf, type LeakedKey } from './forge-answer.ts'
+import { forgeAnswer, type LeakedKey, parseKid } from './forge-answer.ts'
 
-/** A tenth of what a security team should try before a release: KEY_ROTATIONS=100 KEY_RATE=200. */
+/** Before a release, run ten times as many: KEY_ROTATIONS=100 KEY_RATE=200. */
 const ROTATIONS = Number(process.env['KEY_ROTATIONS'] ?? 10)
 const RATE = Number(process.env['KEY_RATE'] ?? 40)
 const SETTINGS = {
@@ -30,7 +30,7 @@ const ANSWER_TYPE = 'application/token-introspection+jwt'
 
 const resources = new AsyncDisposableStack()
 const silent = createLog({ service: 'e2e', write: () => {} })
-/** Answers introspection in place of the authorization server, where it is set. */
+/** When set, responds to introspections in place of the authorization server. */
 let forge: ((token: string) => string) | undefined
 let stack: Stack
 let token: string
@@ -57,7 +57,7 @@ interface Client {
 }
 const basic = (id: string, secret: string) => `Basic ${Buffer.from(`${id}:${secret}`).toString('base64')}`
 
-/** An API to which whoever holds a leaked key answers introspection, between it and this authorization server. */
+/** Starts an API whose introspections go through a proxy, on which the holder of a leaked key can forge responses. */
 async function deceivedApi(authUrl: string): Promise<string> {
   const between: RequestHandler = async (request, response) => {
     const body = await text(request)
@@ -97,10 +97,10 @@ const signingKid = async () =>
     ({ state }) => state === 'signing',
   )?.kid ?? ''
 
-/** Sends requests whether or not earlier ones were answered. */
+/** Sends requests without waiting for responses. */
 function startLoad(perSecond: number) {
   const statuses = new Map<number | string, number>()
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const startedAt = performance.now()
   let sent = 0
   const send = async () => {
@@ -115,13 +115,13 @@ function startLoad(perSecond: number) {
   const timer = setInterval(() => {
     const due = ((performance.now() - startedAt) / 1000) * perSecond
     for (; sent < due; sent += 1) {
-      const one = send().finally(() => underWay.delete(one))
-      underWay.add(one)
+      const one = send().finally(() => inFlight.delete(one))
+      inFlight.add(one)
     }
   }, 10)
   return async () => {
     clearInterval(timer)
-    await Promise.all(underWay)
+    await Promise.all(inFlight)
     const seconds = (performance.now() - startedAt) / 1000
     return {
       statuses: Object.fromEntries(statuses),
@@ -137,7 +137,7 @@ const jwks = async (url: string) =>
     ({ kid }) => kid,
   )
 
-/** A key set that may still be believed, from whichever instance, holds the key that signs an answer afterwards. */
+/** Checks that a key set of any instance, while it may be cached, has the key of each response that is signed later. */
 function watchKeySets() {
   const missing: string[] = []
   const failed: string[] = []
@@ -161,7 +161,7 @@ function watchKeySets() {
           failed.push(answered)
           continue
         }
-        const kid = kidOf(answered)
+        const kid = parseKid(answered)
         if (performance.now() - fetchedAt > TRUST_MS) continue
         const without = sets.filter((set) => !set.includes(kid))
         missing.push(...without.map((set) => `${kid} not in ${set.join(' ')}`))
@@ -180,7 +180,7 @@ async function resourceCredential(): Promise<string> {
   return basic(stack.env['RESOURCE_CLIENT_ID'] ?? '', secret)
 }
 
-/** @returns the step that was due, once every instance follows it */
+/** Does the next step of a rotation, if one is due, and returns it when every instance has followed. */
 async function oneStep(all: KeyOperations, algorithm: 'ES256' | 'EdDSA'): Promise<string | undefined> {
   const done = await all.rotate({ algorithm })
   if (!done.ok) throw new Error(done.error.reason)
@@ -268,7 +268,7 @@ test('once revoke has returned, no API accepts what the leaked key signs, and no
   expect(answer.status).toBe(200)
 })
 
-/** Whoever reads what goes to an API knows it. */
+/** The current mark, which an attacker who can read the responses to an API knows. */
 async function revocationMark(): Promise<string> {
   const redis = new Redis(stack.redis.adminUrl)
   const mark = await redis.hget('revocation:state', 'mark')

@@ -7,12 +7,12 @@ import type { System } from './open-system.ts'
 const APPS = ['auth', 'resource'] as const
 const OTHER = { auth: 'resource', resource: 'auth' } as const
 
-/** What each app may do with the stores, asked of the stores themselves. */
+/** Tests the rights of each app at its stores. */
 export function describeLeastPrivilege(running: () => System): void {
   const databaseUrl = (app: (typeof APPS)[number]) =>
     running().stack.env[`${app.toUpperCase()}_DATABASE_URL`] ?? ''
 
-  /** Sends one command to Redis as the user of an app. @returns `done`, or the first word of the refusal */
+  /** Sends a command to Redis as the user of an app. Returns `done`, or the first word of the error. */
   const say = async (app: (typeof APPS)[number], ...words: [string, ...string[]]) => {
     const redis = new Redis(running().stack.redis.urls[app], { lazyConnect: true, retryStrategy: () => null })
     redis.on('error', () => {})
@@ -79,7 +79,7 @@ export function describeLeastPrivilege(running: () => System): void {
       expect(await codeOf('select 1', url.href)).toBe('42501')
     })
 
-    test('is nobody special, and has no member', async () => {
+    test('has no special attributes and no members', async () => {
       await using db = openPool(databaseUrl(app), { max: 1 })
       const { rows } = await db.query(
         `select rolsuper, rolcreaterole, rolcreatedb, rolreplication, rolbypassrls,
@@ -99,7 +99,7 @@ export function describeLeastPrivilege(running: () => System): void {
     })
   })
 
-  test('in PostgreSQL, the audit of keys may only grow', async () => {
+  test('in PostgreSQL, rows can only be added to the audit of keys', async () => {
     await using db = openPool(databaseUrl('auth'), { max: 1 })
     const { rows } = await db.query<{ privilege: string }>(
       `select privilege_type as privilege from information_schema.role_table_grants
@@ -111,7 +111,7 @@ export function describeLeastPrivilege(running: () => System): void {
   describe.for(APPS)('in Redis, the user of %s', (app) => {
     const other = OTHER[app]
 
-    test('keeps keys and hears channels of its own', async () => {
+    test('uses its own keys and channels', async () => {
       expect(await say(app, 'SET', `${app}:planted`, '1', 'EX', '5')).toBe('done')
       expect(await say(app, 'GET', `${app}:planted`)).toBe('done')
       expect(await say(app, 'DEL', `${app}:planted`)).toBe('done')
@@ -119,7 +119,7 @@ export function describeLeastPrivilege(running: () => System): void {
       expect(await say(app, 'EVAL', `return redis.call('GET', KEYS[1])`, '1', `${app}:planted`)).toBe('done')
     })
 
-    test('shares the hash and the channel of revocations, and no more', async () => {
+    test('uses the hash and the channel of revocations, and nothing else of the other app', async () => {
       expect(await say(app, 'HGET', 'revocation:state', 'number')).toBe('done')
       expect(await say(app, 'HSET', 'revocation:state', 'member planted', '0')).toBe('done')
       expect(await say(app, 'HDEL', 'revocation:state', 'member planted')).toBe('done')
@@ -172,19 +172,19 @@ export function describeLeastPrivilege(running: () => System): void {
       ['SAVE'],
     ])('may not: %s %s %s', async (words) => {
       const said = await say(app, ...words)
-      // A script that names a key it was not given is refused in the words of the script.
+      // If a script uses a key that is not permitted, the error message contains the script's own error.
       expect(['NOPERM', 'ERR']).toContain(said)
       if (words[0] !== 'EVAL') expect(said).toBe('NOPERM')
     })
   })
 
-  test('in Redis, only auth may list keys: it counts the tokens that it ended', async () => {
+  test('in Redis, only auth may list keys, to count the tokens that it revoked', async () => {
     expect(await say('auth', 'SCAN', '0', 'MATCH', 'auth:*')).toBe('done')
     expect(await say('resource', 'SCAN', '0')).toBe('NOPERM')
     expect(await say('resource', 'MGET', 'resource:planted')).toBe('NOPERM')
   })
 
-  test('nobody is let into Redis without a name and a password', async () => {
+  test('Redis accepts no connection without a user and a password', async () => {
     const redis = new Redis(running().stack.redis.port, '127.0.0.1', {
       lazyConnect: true,
       retryStrategy: () => null,
@@ -194,14 +194,14 @@ export function describeLeastPrivilege(running: () => System): void {
     redis.disconnect()
   })
 
-  test('no app speaks to anybody but its stores and, the API, to auth', () => {
+  test('each app connects only to its stores, and the API also to auth', () => {
     const { stack } = running()
     const stores = [stack.postgres.port, stack.redis.port]
     const internal = stack.auth.map(({ ports }) => ports.internal)
     for (const { name, child, ports } of [...stack.auth, ...stack.resource]) {
       const allowed = name.startsWith('auth') ? stores : [...stores, ...internal]
       const own = Object.values(ports)
-      const spokenTo = connectionsOf(child.pid ?? 0).filter(({ local }) => !own.includes(local))
+      const spokenTo = listConnections(child.pid ?? 0).filter(({ local }) => !own.includes(local))
       expect(spokenTo.length, name).toBeGreaterThan(0)
       for (const { remote, remoteIsLoopback } of spokenTo) {
         expect(remoteIsLoopback, name).toBe(true)
@@ -211,8 +211,8 @@ export function describeLeastPrivilege(running: () => System): void {
   })
 }
 
-/** The TCP connections that a process has, as Linux tells them. */
-function connectionsOf(pid: number): { local: number; remote: number; remoteIsLoopback: boolean }[] {
+/** Lists the TCP connections of a process from /proc. */
+function listConnections(pid: number): { local: number; remote: number; remoteIsLoopback: boolean }[] {
   const sockets = new Set(
     readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       try {

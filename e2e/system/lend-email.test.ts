@@ -13,7 +13,7 @@ import { dumpEverything, find } from './canaries.ts'
 import { type MailSystem, openMailSystem } from './lend-mailbox.ts'
 
 const MESSAGE = 'My work permit ends in the spring of next year; may I renew it from abroad?'
-/** Codes that a page has shown. */
+/** The codes that pages have shown. */
 const codes: string[] = []
 
 const resources = new AsyncDisposableStack()
@@ -27,7 +27,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** A person who has neither a mouse nor scripts. */
+/** Opens a browser page for a person without a mouse, with scripts disabled. */
 async function withoutScripts() {
   const context = await browser.newContext({ javaScriptEnabled: false })
   const page = await context.newPage()
@@ -35,7 +35,7 @@ async function withoutScripts() {
 }
 const heading = (page: Page) => page.locator('h1').innerText()
 
-/** Goes to a button by Tab, and presses it by Enter. */
+/** Moves to a button with Tab, and presses it with Enter. */
 async function pressByKeyboard(page: Page, button: string): Promise<void> {
   const reached: string[] = []
   while (reached.at(-1)?.startsWith(button) !== true) {
@@ -54,7 +54,7 @@ async function codeOn(page: Page): Promise<string> {
   return code
 }
 
-/** All rows about loans and messages, and those of mails. */
+/** Reads all rows of verifications, messages and mails. */
 async function stored(): Promise<string[]> {
   const tables = {
     auth: ['claims', 'claim_attempts', 'claim_tries', 'claim_blocks', 'mails'],
@@ -81,7 +81,7 @@ const allMailSent = async () => {
   return states.every((state) => state === 'sent')
 }
 
-/** Does what a mail gateway does with each link of each mail, and finds everything as it was. @returns what it was answered */
+/** Opens each link of each mail, as a mail scanner does, and expects no change. Returns the responses. */
 async function scanEveryMail(): Promise<string[]> {
   await expect.poll(allMailSent, { timeout: 20_000 }).toBe(true)
   const before = await stored()
@@ -107,7 +107,7 @@ const arrived = async (to: string, subject: RegExp) => {
   return mailTo(to, subject)
 }
 
-/** What each API process answers to a token, asked at once. */
+/** Returns the status of a simultaneous request with the token at each API process. */
 async function atBothProcesses(address: string, token: string): Promise<number[]> {
   const headers = { host: new URL(system.origin).host, authorization: `Bearer ${token}` }
   return Promise.all(
@@ -118,7 +118,7 @@ async function atBothProcesses(address: string, token: string): Promise<number[]
   )
 }
 
-test('a person lends a mailbox by keyboard, without scripts; an agent writes; the person ends it', {
+test('a person confirms an agent by keyboard, without scripts; the agent writes; the person revokes its access', {
   timeout: 120_000,
 }, async () => {
   const email = system.newEmail()
@@ -171,7 +171,7 @@ test('a person lends a mailbox by keyboard, without scripts; an agent writes; th
 
   const end = linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end')
   system.confidential.add(new URL(end).searchParams.get('end') ?? '')
-  // The first link has done what it is for; the one that ends it stands.
+  // The confirmation link is used; the link that revokes access is still valid.
   expect(await scanEveryMail()).toEqual(['/claim 200', '/claim 410', '/contact/withdraw 200', '/privacy 200'])
   expect(await atBothProcesses(address, token)).toEqual([200, 200])
   await page.goto(end)
@@ -240,7 +240,7 @@ describe('the pages behind mailed links', () => {
   )
 })
 
-/** @returns one line for each rule of axe that is broken, and each part that is cut off at the right */
+/** Returns one line for each violated rule of axe, and for each element that is cut off at the right. */
 async function faults(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const { violations } = await page.evaluate<axe.AxeResults>('axe.run()')
@@ -250,7 +250,7 @@ async function faults(page: Page): Promise<string[]> {
   return [...violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`)), ...wide]
 }
 
-test('no address, message, code, link or token of a loan lies in a table, in Redis, in a file or in a log', {
+test('no address, message, code, link or token of a verification is stored in the clear in a table, in Redis, in a file or in a log', {
   timeout: 120_000,
 }, async () => {
   await using dump = await dumpEverything(system)

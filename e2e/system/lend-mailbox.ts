@@ -2,7 +2,7 @@ import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
 import { openSystem, type System } from './open-system.ts'
 
-/** The whole topology, with a mail server that both apps send to. */
+/** The whole topology, with a mail server for both apps. */
 export interface MailSystem extends System {
   readonly mail: MailServer
 }
@@ -15,7 +15,7 @@ export async function openMailSystem(options: { limitsFactor: number }): Promise
   return { ...system, mail, [Symbol.asyncDispose]: () => resources.disposeAsync() }
 }
 
-/** All of it over plain HTTP. @returns a token for what the person lent */
+/** Lets a person confirm a new agent over HTTP. Returns a token with `contact:write`. */
 export async function lendMailbox(system: MailSystem, email: string): Promise<string> {
   const sender = system.client({ from: '127.0.0.101' })
   return lendMailboxTo(await system.register(sender), email, { mail: system.mail, sender })

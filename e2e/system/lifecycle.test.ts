@@ -1,7 +1,7 @@
 import { postgresProcess } from '@plainpath/stack/postgres-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { askerOf } from '../faults/ask.ts'
+import { createClient } from '../faults/ask.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import { SHORTEST_TIMEOUT_MS } from '../faults/judge.ts'
 import type { Ledger } from '../faults/ledger.ts'
@@ -9,13 +9,13 @@ import { type Entry, type Load, startLoad } from '../faults/load.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { openSystem, type System } from './open-system.ts'
 
-/** What is due before a release, on a machine that does nothing else: ROLLING_RATE=200. */
+/** Before a release, on a machine without other work: ROLLING_RATE=200. */
 const RATE = Number(process.env['ROLLING_RATE'] ?? 40)
-/** The share of requests that may be refused because a time-out ran out, on a machine that is too busy. */
-const MOST_EXCUSED = process.env['ROLLING_RATE'] ? 0 : 0.04
-/** Each death is one by itself: who has just come back has compiled nothing yet, and is slow, before the next. */
+/** The share of requests that a busy machine may refuse after a time-out. */
+const MAX_EXCUSED_SHARE = process.env['ROLLING_RATE'] ? 0 : 0.04
+/** The pause between two kills, since a process is slow after its start until its code is compiled. */
 const WARM_SECONDS = 5
-/** A process starts in this time on a machine that does other things too. */
+/** A process starts within this time on a busy machine. */
 const BACK_MS = 60_000
 
 let system: System
@@ -24,7 +24,7 @@ let load: Load
 beforeAll(async () => {
   system = await openSystem({
     limitsFactor: 100_000,
-    // Longer than the gateway needs to look away: it asks ten times a second.
+    // Longer than the gateway, which checks ten times a second, needs to notice.
     settings: { AUTH_DRAIN_DELAY_SECONDS: '4', RESOURCE_DRAIN_DELAY_SECONDS: '4' },
   })
   ledger = await prepareLedger(system.origin)
@@ -34,7 +34,7 @@ afterAll(() => system?.[Symbol.asyncDispose](), 60_000)
 
 const processes = () => [...system.stack.auth, ...system.stack.resource]
 
-/** Until the gateway sends requests to a process that has just started. */
+/** Waits until the gateway sends requests to a process that has just started. */
 async function untilAsked({ ports }: RunningApp): Promise<void> {
   const asked = async () => {
     const answer = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
@@ -48,19 +48,25 @@ const line = ({ operation, outcome, why = '', startedAt, endedAt }: Entry) =>
 
 const failed = () => load.entries.filter(({ outcome }) => outcome !== 'good')
 
-/** Those of `entries` that the machine cannot be blamed for. */
+/** Describes the failures that a busy machine does not explain. */
 function blamed(entries: readonly Entry[]): string[] {
   const late = entries.filter(
     (each) => each.outcome === 'refused' && each.endedAt - each.startedAt >= SHORTEST_TIMEOUT_MS,
   )
-  const excused = late.length <= MOST_EXCUSED * load.entries.length ? late : []
+  const excused = late.length <= MAX_EXCUSED_SHARE * load.entries.length ? late : []
   return entries.filter((entry) => !excused.includes(entry)).map(line)
 }
 
 function print(what: string, facts: Record<string, unknown>): void {
   const slowest = Math.max(...load.entries.map(({ startedAt, endedAt }) => endedAt - startedAt))
   const stalls = load.stalls.length
-  const figures = { what, rate: RATE, requests: load.entries.length, slowestMs: Math.round(slowest), stalls }
+  const figures = {
+    what,
+    rate: RATE,
+    requests: load.entries.length,
+    maxResponseMs: Math.round(slowest),
+    stalls,
+  }
   process.stdout.write(`\n${JSON.stringify({ ...figures, ...facts })}\n`)
 }
 
@@ -110,7 +116,7 @@ test(`F-18 each process killed in turn under ${RATE} requests a second: only wha
   expect(await checkAcknowledged(system.origin, ledger)).toEqual([])
 })
 
-test('F-36 everything down: all four live and say what they wait for, and serve when the stores are there', {
+test('F-36 with all stores down, all four instances are alive and report what they wait for, and serve when the stores are up', {
   timeout: 3 * BACK_MS,
 }, async () => {
   const { stack, origin } = system
@@ -128,9 +134,9 @@ test('F-36 everything down: all four live and say what they wait for, and serve 
     .poll(() => all('/ready'), { timeout: BACK_MS })
     .toMatchObject([auth, auth, api, api].map((awaited) => ({ code: 503, awaited })))
   expect(await all('/live')).toMatchObject(processes().map(() => ({ code: 200 })))
-  using asker = askerOf(origin)
-  expect((await asker.ask({ method: 'GET', path: '/api/guides' })).status).toBe(200)
-  const refused = await asker.ask({ method: 'POST', path: '/oauth/token' })
+  using client = createClient(origin)
+  expect((await client.ask({ method: 'GET', path: '/api/guides' })).status).toBe(200)
+  const refused = await client.ask({ method: 'POST', path: '/oauth/token' })
   expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
 
   await Promise.all([postgres.start(), stack.redis.start()])

@@ -5,7 +5,7 @@ import { type Answer, basic, form, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { whenCounted } from './when-counted.ts'
 
-/** As production counts, over two processes of each app that share Redis. */
+/** Production limits, with two processes of each app that share Redis. */
 const resources = new AsyncDisposableStack()
 let system: System
 beforeAll(async () => {
@@ -14,7 +14,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 
 let lastAddress = 0
-/** An address that nobody has used before. */
+/** Returns a client address that no test has used. */
 const newAddress = () => {
   lastAddress += 1
   return `127.1.${Math.floor(lastAddress / 200)}.${(lastAddress % 200) + 1}`
@@ -37,7 +37,7 @@ const authenticate = (sender: Sender, id: string, secret: string) => {
     headers: { ...body.headers, ...basic(id, secret) },
   })
 }
-/** Straight to both processes of an app in turn, as the gateway would come from 127.0.0.1, or as anybody from elsewhere. */
+/** Sends directly to both processes of an app in turn: from 127.0.0.1 like the gateway, or from another address. */
 function direct(app: AppName, options: { from?: string } = {}) {
   const host = new URL(system.origin).host
   const senders = system.stack[app].map(({ ports }) =>
@@ -51,7 +51,7 @@ function direct(app: AppName, options: { from?: string } = {}) {
   return { send, [Symbol.dispose]: () => {} }
 }
 
-/** Lets time pass for what is counted in Redis. */
+/** Shifts the counts in Redis into the past. */
 async function makeOlder(seconds: number): Promise<void> {
   const redis = new Redis(system.stack.redis.adminUrl)
   const keys = await redis.keys('*:limit:*')
@@ -77,7 +77,7 @@ describe('two processes behind the gateway count together:', () => {
       })
     }))
 
-  test('a burst on each side of a window’s edge lets one quota through, from all processes together', () =>
+  test('of bursts on both sides of a window’s edge, all processes together accept one quota', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       expect(statuses(await times(15, () => register(sender)))).toEqual({ 201: 15 })
@@ -91,7 +91,7 @@ describe('two processes behind the gateway count together:', () => {
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       const reads = statuses(await times(130, () => sender.send({ path: '/api/guides?limit=1' })))
-      // Each of the two processes may hold back what it took ahead, a batch of ten at most (decision 14).
+      // Each of the two processes may hold prefetched rate-limit tokens, a batch of ten at most (decision 14).
       expect(reads[200]).toBeGreaterThanOrEqual(100)
       expect(reads[200]).toBeLessThanOrEqual(120)
       expect(reads[429]).toBe(130 - Number(reads[200]))
@@ -106,7 +106,7 @@ describe('two processes behind the gateway count together:', () => {
       expect((await sender.send({ path: '/api/guides?limit=1', headers })).status).toBe(200)
     }))
 
-  test('five joins an hour for one mailbox, from whatever address and in whatever spelling', () =>
+  test('one mailbox joins five times an hour, from any address and in any spelling', () =>
     whenCounted(system.stack, async () => {
       const email = system.newEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
@@ -135,7 +135,7 @@ describe('a forged header changes nothing:', () => {
       expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
     }))
 
-  test('nor does it use up the limit of another', () =>
+  test('a client does not use up the limit of another', () =>
     whenCounted(system.stack, async () => {
       const victim = newAddress()
       const attacker = system.client({ from: newAddress() })
@@ -144,7 +144,7 @@ describe('a forged header changes nothing:', () => {
       expect(statuses(await times(20, () => register(system.client({ from: victim }))))).toEqual({ 201: 20 })
     }))
 
-  test('a client that finds a way past the gateway does not escape either', () =>
+  test('a client that bypasses the gateway does not escape its limit', () =>
     whenCounted(system.stack, async () => {
       const sender = direct('auth', { from: newAddress() })
       expect(statuses(await times(30, (n) => register(sender, forged(n))))).toEqual({ 201: 20, 429: 10 })
@@ -173,7 +173,7 @@ describe('a forged header changes nothing:', () => {
       }),
   )
 
-  test('garbage from the gateway counts as the gateway', () =>
+  test('an invalid header from the gateway counts for the gateway', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
       const answers = await times(30, (n) =>
@@ -184,7 +184,7 @@ describe('a forged header changes nothing:', () => {
 })
 
 describe('IPv6, at two processes:', () => {
-  test('a /64 is one address', () =>
+  test('a /64 counts as one address', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
       const answers = await times(40, (n) =>
@@ -195,7 +195,7 @@ describe('IPv6, at two processes:', () => {
       expect(neighbour.status).toBe(201)
     }))
 
-  test('a /48 has four times as much, over all its networks', () =>
+  test('a /48 has four times the limit over all its networks', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
       const answers = await times(120, (n) =>
@@ -206,21 +206,21 @@ describe('IPv6, at two processes:', () => {
     }))
 })
 
-describe('nobody locks out another:', () => {
-  test('failed authentications for a client refuse neither its right secret nor other addresses', () =>
+describe('a client cannot lock out another:', () => {
+  test('failed authentications for a client affect neither its right secret nor other addresses', () =>
     whenCounted(system.stack, async () => {
       const agent = await system.register(system.client({ from: newAddress() }))
       const attacker = system.client({ from: newAddress() })
       const wrong = await times(40, () => authenticate(attacker, agent.client_id, 'a-wrong-secret'))
       expect(statuses(wrong)).toEqual({ 401: 20, 429: 20 })
-      // Even from the attacker's own address the right secret is let in.
+      // The right secret is accepted even from the attacker's address.
       expect((await authenticate(attacker, agent.client_id, agent.client_secret)).status).toBe(200)
       const elsewhere = system.client({ from: newAddress() })
       expect((await authenticate(elsewhere, agent.client_id, 'a-wrong-secret')).status).toBe(401)
       expect((await authenticate(elsewhere, agent.client_id, agent.client_secret)).status).toBe(200)
     }))
 
-  test('nor do they count for another client at the same address', () =>
+  test('failed authentications do not count for another client at the same address', () =>
     whenCounted(system.stack, async () => {
       const address = newAddress()
       const [noisy, quiet] = [
@@ -233,7 +233,7 @@ describe('nobody locks out another:', () => {
       expect((await authenticate(sender, quiet.client_id, quiet.client_secret)).status).toBe(200)
     }))
 
-  test('a client that used up its tokens of a minute leaves its neighbours theirs', () =>
+  test('a client that has used up its tokens per minute does not affect other clients at its address', () =>
     whenCounted(system.stack, async () => {
       const sender = system.client({ from: newAddress() })
       const [busy, other] = [

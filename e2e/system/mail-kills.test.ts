@@ -2,13 +2,13 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { DESK } from '../lend-mailbox-to.ts'
 import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
-import { type MailLoad, nameOfMail, startMailLoad } from './mail-load.ts'
+import { identifyMail, type MailLoad, startMailLoad } from './mail-load.ts'
 
-/** What is due before a release: MAIL_KILLS=50. */
+/** Before a release: MAIL_KILLS=50. */
 const KILLS = Number(process.env['MAIL_KILLS'] ?? 8)
 const SEED = Number(process.env['MAIL_KILLS_SEED'] ?? 20_261_120)
 const RATE = Number(process.env['MAIL_KILLS_RATE'] ?? 25)
-/** Longer than the lease of a killed worker lasts, and than another one takes to find what it left. */
+/** Longer than the lease of a killed worker and the interval at which another worker polls. */
 const DELIVERED_MS = 240_000
 const KILL_MS = 20_000
 const LENDER = 'ana@lender.example.org'
@@ -19,7 +19,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => system?.[Symbol.asyncDispose]())
 
-/** Which process is killed next, and after how many further requests. */
+/** The process to kill next, and the number of requests before that. */
 const KILLINGS = fc.sample(fc.record({ index: fc.nat(3), after: fc.integer({ min: 5, max: 60 }) }), {
   seed: SEED,
   numRuns: KILLS,
@@ -52,14 +52,14 @@ test(`${KILLS} kills under ${RATE} requests a second: every mail that was promis
   const seconds = await load.stop()
   const stoppedAt = performance.now()
   const missing = () => {
-    const arrived = new Set(received.map(nameOfMail))
+    const arrived = new Set(received.map(identifyMail))
     return load.promised.filter((mail) => !arrived.has(mail))
   }
   await expect
     .poll(missing, { interval: 500, timeout: DELIVERED_MS })
     .toEqual([])
     .finally(() => {
-      const different = new Set(received.map(nameOfMail)).size
+      const different = new Set(received.map(identifyMail)).size
       const figures = {
         ...{ seed: SEED, seconds, kills, requests: load.statuses, accepted: load.accepted },
         promised: load.promised.length,
@@ -70,7 +70,7 @@ test(`${KILLS} kills under ${RATE} requests a second: every mail that was promis
       }
       process.stdout.write(`\n${JSON.stringify(figures)}\n`)
     })
-  const idsOf = Map.groupBy(received, nameOfMail)
+  const idsOf = Map.groupBy(received, identifyMail)
   const several = [...idsOf].filter(
     ([, mails]) => new Set(mails.map(({ messageId }) => messageId)).size !== 1,
   )

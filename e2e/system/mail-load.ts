@@ -5,25 +5,25 @@ import type { RegisteredAgent } from './open-system.ts'
 type MailRequest = 'join' | 'claim' | 'contact'
 
 export interface MailLoad {
-  /** How often which request was answered what, as `join 201`; 0 is no answer. */
+  /** The number of responses by request and status, such as `join 201`; status 0 is no response. */
   readonly statuses: Readonly<Record<string, number>>
   readonly accepted: Readonly<Record<MailRequest, number>>
-  /** Names of the mails that follow what was accepted. */
+  /** The mails that accepted requests promise, as `identifyMail` names them. */
   readonly promised: readonly string[]
-  /** Resolves once so many more requests were sent. */
+  /** Resolves when `count` more requests have been sent. */
   sent(count: number): Promise<void>
-  /** Sends no more, and waits for what is under way. @returns how long it lasted, in seconds */
+  /** Stops sending and waits for the requests in flight. Returns the duration of the load in seconds. */
   stop(): Promise<number>
 }
 
 const TICK_MS = 10
-const MOST_UNDER_WAY = 2_000
+const MAX_IN_FLIGHT = 2_000
 
 /**
- * Sends `rate` requests a second from which mails follow, whether or not earlier ones were answered: mostly joins, each
- * at a domain of its own; every tenth a claim by a new agent, and every tenth a message.
+ * Sends `rate` requests a second that cause mails, without waiting for responses: mostly joins, each
+ * at its own domain; every tenth a verification by a new agent, and every tenth a message.
  *
- * @param options.token of an agent that a person lent their mailbox
+ * @param options.token the token of an agent that a person has confirmed
  */
 export function startMailLoad(options: {
   origin: string
@@ -36,11 +36,11 @@ export function startMailLoad(options: {
   const statuses: Record<string, number> = {}
   const accepted = { join: 0, claim: 0, contact: 0 }
   const promised: string[] = []
-  const underWay = new Set<Promise<void>>()
+  const inFlight = new Set<Promise<void>>()
   const waiting = new Set<{ readonly at: number; readonly done: () => void }>()
   let sent = 0
 
-  /** A killed process answers nobody; the gateway or the socket says so. */
+  /** A killed process sends no response; the gateway responds, or the connection fails. */
   async function ask(sending: Sent, name: string): Promise<{ status: number; text: string }> {
     const answer = await sender.send({ method: 'POST', ...sending }).catch(() => ({ status: 0, text: '' }))
     statuses[`${name} ${answer.status}`] = (statuses[`${name} ${answer.status}`] ?? 0) + 1
@@ -77,18 +77,18 @@ export function startMailLoad(options: {
     },
   }
   function send(): void {
-    if (underWay.size >= MOST_UNDER_WAY) return
+    if (inFlight.size >= MAX_IN_FLIGHT) return
     sent += 1
     const kind = sent % 10 === 3 ? 'claim' : sent % 10 === 7 ? 'contact' : 'join'
-    const over = requests[kind](sent).finally(() => underWay.delete(over))
-    underWay.add(over)
+    const over = requests[kind](sent).finally(() => inFlight.delete(over))
+    inFlight.add(over)
     for (const one of waiting) if (sent >= one.at) one.done()
   }
 
   const startedAt = performance.now()
   const timer = setInterval(() => {
     const due = ((performance.now() - startedAt) / 1000) * options.rate
-    while (sent < due && underWay.size < MOST_UNDER_WAY) send()
+    while (sent < due && inFlight.size < MAX_IN_FLIGHT) send()
   }, TICK_MS)
   return {
     statuses,
@@ -102,7 +102,7 @@ export function startMailLoad(options: {
     },
     async stop() {
       clearInterval(timer)
-      await Promise.all(underWay)
+      await Promise.all(inFlight)
       sender[Symbol.dispose]()
       return Math.round((performance.now() - startedAt) / 1000)
     },
@@ -117,8 +117,8 @@ const KINDS = {
   receipt: /^We received your message/,
 }
 
-/** Kind, addressee and, where one addressee gets several of a kind, the message that it is about. */
-export function nameOfMail({ to, subject, text }: ReceivedMail): string {
+/** Identifies a mail by kind, addressee and, if an addressee gets several of a kind, its message. */
+export function identifyMail({ to, subject, text }: ReceivedMail): string {
   const kind = Object.entries(KINDS).find(([, pattern]) => pattern.test(subject))?.[0] ?? subject
   const message = /^Message: ([\w-]{36})$/m.exec(text)?.[1]
   return [kind, ...to, ...(message ? [message] : [])].join(' ')

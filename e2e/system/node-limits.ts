@@ -5,7 +5,7 @@ import { describe, expect, test } from 'vitest'
 import { converse, request } from '../converse.ts'
 import type { System } from './open-system.ts'
 
-/** Each with a path where it reads a body. */
+/** The servers, each with a path at which it reads a body. */
 const gateway = { name: 'the gateway', url: ({ origin }: System) => origin, reads: '/api/waitlist' }
 const auth = {
   name: 'an auth process',
@@ -20,18 +20,18 @@ const resource = {
 const PLACES = [gateway, auth, resource] as const
 const APPS = [auth, resource] as const
 
-/** As `server.ts` and the Caddyfile have them, with the second after which they are looked at. */
+/** The time-outs of `server.ts` and the Caddyfile. Node checks them once a second. */
 const HEADERS_MS = 10_000
 const REQUEST_MS = { gateway: 18_000, app: 15_000 }
 const IDLE_MS = { gateway: 30_000, app: 5_000 }
 const LATE_MS = 4_000
 
-/** What one client may keep open, and for how long. */
+/** Tests how many connections a client may keep open, and for how long. */
 export function describeNodeLimits(running: () => System): void {
   const host = () => new URL(running().origin).host
 
   describe.concurrent.for(PLACES)('$name ends a connection', ({ url, name, reads }) => {
-    test('whose headers never end, after 10 s', async () => {
+    test('with headers that never end, after 10 s', async () => {
       const { answers, closed, ms } = await trickle(
         url(running()),
         request('GET /api/health', host()).slice(0, -2),
@@ -58,7 +58,7 @@ export function describeNodeLimits(running: () => System): void {
       },
     )
 
-    test('that says nothing after its first request, after some seconds', async () => {
+    test('that is idle after its first request, after some seconds', async () => {
       const { answers, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
         forMs: 40_000,
       })
@@ -93,7 +93,7 @@ export function describeNodeLimits(running: () => System): void {
   })
 
   describe.for(APPS)('$name', ({ url }) => {
-    test('refuses connections past 4096; those it has are answered, and operators see it', async () => {
+    test('refuses connections over 4096, serves the others, and reports it in a metric', async () => {
       const system = running()
       const place = url(system)
       const app = [...system.stack.auth, ...system.stack.resource].find(({ ports }) =>
@@ -121,7 +121,7 @@ export function describeNodeLimits(running: () => System): void {
   })
 }
 
-/** Sends a beginning and then a little each second, until the other side has enough. */
+/** Sends a beginning and then a few bytes each second, until the server closes the connection. */
 async function trickle(url: string, beginning: string, little: string) {
   const startedAt = performance.now()
   const { hostname, port } = new URL(url)
@@ -159,7 +159,7 @@ async function openIdle(port: number, count: number) {
     sockets.push(...some)
     await Promise.all(some.map((socket) => once(socket, 'connect').catch(() => undefined)))
   }
-  // The last ones hear of it a moment later.
+  // The last ones are closed a moment later.
   await expect.poll(() => closed, { timeout: 3_000 }).toBeGreaterThanOrEqual(count - 4_100)
   return { sockets, closed: () => closed }
 }

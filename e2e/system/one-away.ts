@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest'
 import { json } from '../send.ts'
 import type { System } from './open-system.ts'
 
-/** The gateway with half of the processes. It runs late: what comes right after may meet a process that just began. */
+/** Tests the gateway with half of the processes. Runs late, since tests right after it may use a process that has just started. */
 export function describeOneAway(running: () => System): void {
   describe('the gateway', () => {
-    test('once one process of each app is away, the other takes every request, also those with a body, each with its own', async () => {
+    test('sends every request, with its own body, to the other process while one process of each app is down', async () => {
       const { stack, ...system } = running()
       const away = [stack.auth[0], stack.resource[0]].filter((each) => each !== undefined)
       await Promise.all(away.map((each) => each.stop('SIGKILL')))
       const sender = system.client({ from: '127.0.0.17' })
       const register = (name: string) =>
         sender.send({ method: 'POST', path: '/api/agent/register', ...json({ client_name: name }) })
-      // The first of them come before the gateway has noticed.
+      // The gateway has not noticed the failure when it receives the first of these requests.
       for (let round = 0; round < 3; round += 1) {
         const names = Array.from({ length: 30 }, (_each, n) => `Agent ${n} of round ${round}`)
         const answers = await Promise.all(names.map(register))

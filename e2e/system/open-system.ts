@@ -10,21 +10,21 @@ export interface RegisteredAgent {
   readonly client_secret: string
 }
 
-/** The whole topology as processes, and what every test of it needs. */
+/** The whole topology as processes, with helpers for tests. */
 export interface System extends AsyncDisposable {
   readonly stack: Stack
   readonly origin: string
   readonly folder: string
-  /** By which the API is known to auth. */
+  /** The secret with which the API authenticates to auth. */
   readonly apiSecret: string
-  /** Owners of the tables, for looking at what is stored. */
+  /** Databases with the owner's role, to read what is stored. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** Every token, secret, e-mail address and name of an agent that was sent or given. Nothing may hold it in clear. */
+  /** Every token, secret, e-mail address and agent name that was sent or received. None may be stored in the clear. */
   readonly confidential: Set<string>
   /**
-   * Sends to the gateway, or to `url`, as a client at another address; holds each answer against the invariants.
+   * Sends to the gateway, or to `url`, from another client address, and checks each response against the invariants.
    *
-   * @param options.from any of 127.0.0.0/8; 127.0.0.1, which the apps take for the gateway, when absent
+   * @param options.from any of 127.0.0.0/8; when absent 127.0.0.1, which the apps trust as the gateway
    */
   client(options?: { from?: string; url?: string }): Sender
   register(sender?: Sender): Promise<RegisteredAgent>
@@ -32,14 +32,14 @@ export interface System extends AsyncDisposable {
   newEmail(): string
 }
 
-/** Starts everything and says what. */
+/** Starts the topology and prints its addresses. */
 export async function openSystem(
   options: Pick<StackOptions, 'limitsFactor' | 'settings'> = {},
 ): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // As root the database server runs as another user, who must reach its folder below this one.
+  // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
   const lines: string[] = []
   const stack = opening.use(await startStack({ ...options, folder, print: (line) => lines.push(line) }))
@@ -91,7 +91,7 @@ async function sendAndHold(
   options: SoundnessOptions,
 ): Promise<Answer> {
   const answer = await sender.send(sent)
-  // Documents hold examples only.
+  // Documents contain only examples.
   if (/^\/(api|oauth)\//.test(sent.path))
     for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(answer.text)])
       confidential.add(value)
@@ -100,7 +100,7 @@ async function sendAndHold(
   return answer
 }
 
-/** What a body says in confidence. */
+/** Finds the confidential values of a body. */
 function confidentialIn(text: string): string[] {
   const said = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
   return [...text.matchAll(said)]

@@ -26,7 +26,7 @@ afterAll(() => resources.disposeAsync())
 const names = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
 const newEmail = () => `${randomUUID()}@example.org`
 
-/** A page that notes what a page of ours must not do: complain, run scripts, or ask another origin for anything. */
+/** Opens a page and records what our pages must not do: log errors, run scripts, or send requests to another origin. */
 async function visiting(options: BrowserContextOptions = {}) {
   const page = await browser.newPage(options)
   const strange: string[] = []
@@ -46,7 +46,7 @@ const open = (page: Page, address: string) => page.goto(`${stack.origin}${addres
 const heading = (page: Page) => page.locator('h1').innerText()
 
 describe('the form of the waitlist, without scripts', () => {
-  test('joins, shows the link once, and keeps who led there', async () => {
+  test('joins, shows the link once, and keeps the referral', async () => {
     await using visit = await visiting({ javaScriptEnabled: false })
     const { page } = visit
     await open(page, '/')
@@ -70,7 +70,7 @@ describe('the form of the waitlist, without scripts', () => {
     expect(visit.strange).toEqual([])
   })
 
-  test('says a mistake on top, where the focus is, and beside the field, and keeps what was typed', async () => {
+  test('shows a mistake at the top with the focus, and beside the field, and keeps the input', async () => {
     await using visit = await visiting({ javaScriptEnabled: false })
     const { page } = visit
     await open(page, '/?ref=k3v7q2mzt5ndw4ha')
@@ -102,7 +102,7 @@ describe('the form of the waitlist, without scripts', () => {
 })
 
 describe('the page to ask on', () => {
-  test('answers without scripts; a yes hands off, and nothing of it is in an address', async () => {
+  test('answers without scripts, hands off after a yes, and puts nothing of the question into a URL', async () => {
     await using visit = await visiting({ javaScriptEnabled: false })
     const { page } = visit
     await open(page, '/')
@@ -120,7 +120,7 @@ describe('the page to ask on', () => {
     expect(visit.strange).toEqual([])
   })
 
-  test('is used with the keyboard alone, up to “none of these applies”', async () => {
+  test('works with the keyboard only, up to “none of these applies”', async () => {
     await using visit = await visiting()
     const { page } = visit
     await open(page, '/ask')
@@ -156,7 +156,7 @@ describe('the page to ask on', () => {
     },
   )
 
-  test('says a mistake on top, where the focus is, and keeps what was typed', async () => {
+  test('shows a mistake at the top with the focus, and keeps the input', async () => {
     await using visit = await visiting({ javaScriptEnabled: false })
     const { page } = visit
     await open(page, '/ask')
@@ -166,7 +166,7 @@ describe('the page to ask on', () => {
 })
 
 describe('with the keyboard alone', () => {
-  test('one key leads past the header, and the waitlist can be joined', async () => {
+  test('one key skips the header, and a person can join the waitlist', async () => {
     await using visit = await visiting()
     const { page } = visit
     await open(page, '/waitlist')
@@ -208,7 +208,7 @@ const FOCUSED = `(() => {
 })()`
 
 describe.for(names)('the page %s', (name) => {
-  test('fits 320 pixels, and nothing is cut off', async () => {
+  test('fits 320 pixels without cutting anything off', async () => {
     await using visit = await visiting({ viewport: { width: 320, height: 640 } })
     await open(visit.page, SITE_PAGES[name])
     expect(await visit.page.evaluate('document.documentElement.scrollWidth')).toBe(320)
@@ -227,7 +227,7 @@ describe.for(names)('the page %s', (name) => {
   )
 })
 
-test('the pages that a form answers have no fault that axe knows either', async () => {
+test('axe finds no violation on the pages that follow a form', async () => {
   await using visit = await visiting()
   const { page } = visit
   await open(page, '/waitlist')
@@ -240,25 +240,25 @@ test('the pages that a form answers have no fault that axe knows either', async 
   }
 })
 
-/** @returns one line for each: the rule, and where it is broken */
+/** Returns one line for each violation: the rule, and the element. */
 async function violations(page: Page): Promise<string[]> {
   await page.evaluate(axe.source)
   const found = await page.evaluate<axe.AxeResults>('axe.run()')
   return found.violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html}`))
 }
 
-/** What succeeds only once a person has read a mail, or for a second secret, says what is missing. */
+/** Commands that need a mail that a person reads, or a second secret; without it they fail with an explanation. */
 const NEEDS_MORE = /\/api\/(contact\b|agent\/(assertion|claim\/complete|secrets\/[\w-]+)\b)/
 
 describe('the commands of /docs', () => {
-  test('work as they are copied, for every operation', async () => {
+  test('work when they are copied, for every operation', async () => {
     await using visit = await visiting()
     await open(visit.page, '/docs')
     const commands = await visit.page.locator('code.command').allInnerTexts()
     const shared = await credentials()
     const answers: string[] = []
     for (const command of commands) {
-      // These end the client or its secret.
+      // These delete the client or revoke its secret.
       const variables = / -X (DELETE|PUT) /.test(command) ? await credentials() : shared
       const checked = command.replace('curl -sS', `curl -sS -o /dev/null -w '%{http_code}'`)
       const { stdout } = await promisify(execFile)('sh', ['-c', checked], {
@@ -273,7 +273,7 @@ describe('the commands of /docs', () => {
   })
 })
 
-/** What the commands call `$id`, `$secret` and `$token`. */
+/** Creates the values of `$id`, `$secret` and `$token` in the commands. */
 async function credentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
   const registered = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
   const { client_id: id, client_secret: secret } = (await registered.json()) as Record<string, string>

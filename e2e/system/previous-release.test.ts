@@ -30,10 +30,10 @@ beforeAll(async () => {
   release = newestRelease(ROOT)
   folder = await mkdtemp(path.join(tmpdir(), 'plainpath-release-'))
   resources.defer(() => rm(folder, { recursive: true, force: true }))
-  // As root the database server runs as another user, who must reach its folder below this one.
+  // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
   checkOut(ROOT, release, path.join(folder, 'release'))
-  env = await openSurroundings()
+  env = await openStoresOfBothReleases()
   await runCommand(path.join(folder, 'release'), 'auth', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'resource', ['migrate'], env)
   await runCommand(path.join(folder, 'release'), 'auth', ['keys', 'init'], env)
@@ -41,8 +41,8 @@ beforeAll(async () => {
 }, 180_000)
 afterAll(() => resources.disposeAsync(), 60_000)
 
-/** Stores for both releases, and the settings that name them. */
-async function openSurroundings(): Promise<Record<string, string>> {
+/** Opens the stores for both releases, and returns the settings that name them. */
+async function openStoresOfBothReleases(): Promise<Record<string, string>> {
   const data = await openDataDirectory(path.join(folder, 'data'))
   const secrets = await ensureLocalSecrets(data, serviceUrls(ORIGIN).base)
   await chmod(path.join(folder, 'data'), 0o755)
@@ -74,7 +74,7 @@ function migrateTo(app: keyof typeof FOLDERS, migrations = FOLDERS[app]) {
   return migrate({ url: env[`${app}_MIGRATION_DATABASE_URL`] ?? '', folder: migrations, appRole })
 }
 
-/** Migrates to what this release has and one file more. */
+/** Applies the migrations of this release and one more with the given SQL. */
 async function plant(app: keyof typeof FOLDERS, sql: string): Promise<void> {
   const planted = path.join(folder, `planted-${app}`)
   await cp(FOLDERS[app], planted, { recursive: true })
@@ -82,18 +82,18 @@ async function plant(app: keyof typeof FOLDERS, sql: string): Promise<void> {
   expect(await migrateTo(app, planted)).toEqual({ applied: ['9999-planted'] })
 }
 
-test('F-32 the release that runs, on its own tables', async () => {
+test('F-32 the previous release works on its own tables', async () => {
   expect(await smoke(old)).toEqual([])
 })
 
-test('F-32 the release that runs goes on while the tables of this one come', async () => {
+test('F-32 the previous release keeps working during the migrations of this one', async () => {
   await migrateTo('AUTH')
   expect(await smoke(old)).toEqual([])
   await migrateTo('RESOURCE')
   expect(await smoke(old)).toEqual([])
 })
 
-test('F-32 both run beside each other on the new tables, and the old one can be started there', async () => {
+test('F-32 both releases work on the new tables at once, and the previous one can start there', async () => {
   await using now = await startRelease(ROOT, { name: 'this', env, folder })
   expect([await smoke(now), await smoke(old)]).toEqual([[], []])
   for (const each of old.processes) {
@@ -103,7 +103,7 @@ test('F-32 both run beside each other on the new tables, and the old one can be 
   expect([await smoke(old), await smoke(now)]).toEqual([[], []])
 })
 
-test('F-32 a migration that takes away what the release that runs uses is found', async () => {
+test('F-32 the check detects a migration that removes what the previous release uses', async () => {
   await plant('RESOURCE', 'alter table waitlist_entries rename column email_hash to email_digest')
   expect(await smoke(old)).toEqual([
     expect.stringMatching(/^join: 5/),

@@ -5,7 +5,7 @@ import type { System } from './open-system.ts'
 
 const JOINS = 100
 
-/** Requests that arrive at once, at two processes of each app. */
+/** Tests simultaneous requests at two processes of each app. */
 export function describeRace(running: () => System): void {
   describe('at once, through the gateway,', () => {
     test(`of ${JOINS} joins with one address exactly one is 201, and one row is stored`, async () => {
@@ -32,7 +32,7 @@ export function describeRace(running: () => System): void {
       expect(await count()).toBe(before + 1)
     })
 
-    test('tokens of one client are different and all good, whichever process issues and checks them', async () => {
+    test('tokens of one client are all different and active, whichever process issues and introspects them', async () => {
       const system = running()
       const agent = await system.register()
       const tokens = await Promise.all(Array.from({ length: 40 }, () => system.token(agent)))
@@ -44,7 +44,7 @@ export function describeRace(running: () => System): void {
       expect((await Promise.all(read)).every(({ status }) => status === 200)).toBe(true)
     })
 
-    test('a client that ends itself ten times at once ends once', async () => {
+    test('a client that deletes itself ten times at once is deleted once', async () => {
       const system = running()
       const agent = await system.register()
       const headers = basic(agent.client_id, agent.client_secret)

@@ -7,17 +7,17 @@ import { promisify } from 'node:util'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { expect, test } from 'vitest'
 
-/** Requests of each process: 2 before a release (a minute, 1.5 GB). */
+/** The number of requests of each process. Before a release: 2 (a minute, 1.5 GB). */
 const REQUESTS = Number(process.env['REVOCATION_REQUESTS'] ?? 1)
 const MODEL = fileURLToPath(new URL('../../docs/revocation/revocation.pml', import.meta.url))
 const SEARCH_MS = REQUESTS * 150_000
 const run = promisify(execFile)
 
 /**
- * Searches every state of the model.
+ * Searches all states of the model with Spin.
  *
  * @param optimize `-O2` for a full search; `-O0` compiles faster, for one that stops at its first error
- * @returns what the search printed, without its progress
+ * @returns the output of the search without its progress
  */
 async function search(optimize: '-O0' | '-O2', ...flags: string[]): Promise<string> {
   const { gcc, spin } = await findDebianPrograms(['gcc', 'spin'], process.env['PATH'] ?? '')
@@ -32,7 +32,7 @@ async function search(optimize: '-O0' | '-O2', ...flags: string[]): Promise<stri
   }
 }
 
-test('the revocation protocol holds R-LIN in every state of its model, and never stops for good', {
+test('the revocation protocol satisfies R-LIN in every state of its model, and never deadlocks', {
   timeout: SEARCH_MS + 30_000,
 }, async () => {
   const found = await search('-O2')
@@ -45,10 +45,10 @@ const safeguards = [...(await readFile(MODEL, 'utf8')).matchAll(/^ {5}([A-Z_]{5,
   ([, name = '', what = '']) => ({ name, what }),
 )
 
-test('the model names its safeguards', () => {
+test('the model lists its safeguards', () => {
   expect(safeguards.length).toBe(10)
 })
 
-test.concurrent.for(safeguards)('$name fails: $what', { timeout: SEARCH_MS + 30_000 }, async ({ name }) => {
+test.concurrent.for(safeguards)('R-LIN fails without the safeguard $name: $what', { timeout: SEARCH_MS + 30_000 }, async ({ name }) => {
   expect(await search('-O0', `-D${name}`)).toContain('assertion violated')
 })

@@ -10,7 +10,7 @@ interface Use {
   readonly status: number
 }
 
-/** Uses a token at each API process over and over, until told to stop. */
+/** Uses a token repeatedly at each API process, until it is stopped. */
 function useEverywhere(system: System, token: string) {
   const host = new URL(system.origin).host
   const uses: Use[] = []
@@ -36,11 +36,11 @@ function useEverywhere(system: System, token: string) {
   }
 }
 
-/** Of a key pair whose private half nobody has. */
+/** A public key whose private key was discarded. */
 const PUBLIC_KEY = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
 const credentials = (agent: RegisteredAgent) => basic(agent.client_id, agent.client_secret)
 
-/** R-LIN: what was answered as ended at time T is dead for every request that begins after T, at any process. */
+/** Tests R-LIN: after the response to a revocation, no process accepts a new request with what was revoked. */
 export function describeRevocation(running: () => System): void {
   describe('R-LIN over two processes of each app:', () => {
     test.for([
@@ -79,7 +79,7 @@ export function describeRevocation(running: () => System): void {
     ] as const)('%s', async ([_what, end, expected]) => {
       const system = running()
       const host = new URL(system.origin).host
-      // Through the gateway, and at each auth process.
+      // Revokes through the gateway, and directly at each auth process.
       const places = [
         system.client({ from: '127.0.0.6' }),
         ...system.stack.auth.map(({ ports }) => {
@@ -106,7 +106,7 @@ export function describeRevocation(running: () => System): void {
       }
     })
 
-    test('what was ended stays ended when every auth process and the database are killed right after', async () => {
+    test('a revocation survives when every auth process and the database are killed right after its response', async () => {
       const system = running()
       const agent = await system.register()
       const token = await system.token(agent)

@@ -6,7 +6,7 @@ import type { Way } from '../faults/ways.ts'
 import { randomness } from '../revocation/virtual-time.ts'
 import { basic, form, type Sender, senderTo } from '../send.ts'
 
-/** How long it goes on: REVOCATION_SECONDS=3600 before a release, and another REVOCATION_SEED each time. */
+/** The duration. Before a release: REVOCATION_SECONDS=3600, each time with another REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
 const SEED = Number(process.env['REVOCATION_SEED'] ?? 1)
 const CLIENTS = 6
@@ -37,11 +37,11 @@ interface Use {
   readonly status: number
 }
 
-const among = <T>(list: readonly T[]): T => list[random.below(list.length)]!
+const pickOne = <T>(list: readonly T[]): T => list[random.below(list.length)]!
 const send = (to: Sender, sent: Parameters<Sender['send']>[0]) =>
   to.send({ ...sent, headers: { host: new URL(system.stack.origin).host, ...sent.headers } })
 const post = (path: string, client: Client, fields: Record<string, string>) =>
-  send(among(auths), {
+  send(pickOne(auths), {
     method: 'POST',
     path,
     ...form(fields),
@@ -49,7 +49,7 @@ const post = (path: string, client: Client, fields: Record<string, string>) =>
   })
 
 async function newClient(): Promise<Client> {
-  const { text } = await send(among(auths), { method: 'POST', path: '/api/agent/register' })
+  const { text } = await send(pickOne(auths), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
 async function newToken(client: Client): Promise<string | undefined> {
@@ -68,7 +68,7 @@ const NETWORK: readonly Fault[] = [
 ]
 const WAYS: readonly Way[] = ['api redis', 'api redis', 'auth redis', 'introspection']
 
-/** Something happens to a part of the system, or to its store; the ways are good again afterwards. */
+/** Failures of a part of the system or of its store, after which the connections work again. */
 const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] = [
   { what: 'FLUSHALL', happen: () => system.redis.flushall() },
   {
@@ -96,7 +96,7 @@ const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] =
   {
     what: 'an API stands still',
     async happen() {
-      const { child } = among(system.stack.resource)
+      const { child } = pickOne(system.stack.resource)
       child.kill('SIGSTOP')
       await pause(random.between(500, 2 * REVOCATION.intervals.leaseMs))
       child.kill('SIGCONT')
@@ -105,7 +105,7 @@ const LOSSES: readonly { readonly what: string; happen(): Promise<unknown> }[] =
 ]
 
 let going = true
-/** Requests and faults come at random, not one upon the other. */
+/** Waits for a random time, so that requests and faults do not coincide. */
 const pause = async (ms: number) => {
   const { promise, resolve } = Promise.withResolvers<void>()
   // oxlint-disable-next-line no-restricted-globals -- a bound
@@ -117,11 +117,11 @@ async function makeTrouble(counts: Map<string, number>): Promise<void> {
   const count = (what: string) => counts.set(what, (counts.get(what) ?? 0) + 1)
   while (going) {
     if (random.happens(0.35)) {
-      const loss = among(LOSSES)
+      const loss = pickOne(LOSSES)
       count(loss.what)
       await loss.happen()
     } else {
-      const [fault, way] = [among(NETWORK), among(WAYS)]
+      const [fault, way] = [pickOne(NETWORK), pickOne(WAYS)]
       count(`${way}: ${fault.kind}`)
       await system.put(fault, way)
       await pause(random.between(200, 2_500))
@@ -144,7 +144,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
   const using = apis.flatMap((api) =>
     [0, 1, 2, 3].map(async () => {
       while (going) {
-        const token = inUse.length > 0 ? among(inUse) : undefined
+        const token = inUse.length > 0 ? pickOne(inUse) : undefined
         if (token === undefined) {
           await pause(5)
           continue
@@ -171,7 +171,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
       await pause(random.between(20, 800))
       const leaves = random.happens(0.15)
       const answer = await (leaves
-        ? send(among(auths), {
+        ? send(pickOne(auths), {
             method: 'DELETE',
             path: '/api/agent',
             headers: basic(client.client_id, client.client_secret),
@@ -193,7 +193,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
     ({ token, startedAt, status }) =>
       status === 200 && startedAt > (endedAt.get(token) ?? Number.POSITIVE_INFINITY),
   )
-  const hits = await Promise.all(operations.map(hitsOf))
+  const hits = await Promise.all(operations.map(readHits))
   process.stdout.write(
     `\n${endedAt.size} ends answered, ${uses.length} requests, ${hits.join(' + ')} from memory (seed ${SEED})\n` +
       `${JSON.stringify(Object.fromEntries([...statuses].sort()))}\n${JSON.stringify(Object.fromEntries([...counts].sort()))}\n`,
@@ -203,7 +203,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
   expect(Math.min(...hits)).toBeGreaterThan(20)
 })
 
-async function hitsOf(sender: Sender): Promise<number> {
+async function readHits(sender: Sender): Promise<number> {
   const { text } = await sender.send({ path: '/metrics' })
   return Number(/^introspection_cache_hits_total(?:\{[^}]*\})? (\S+)$/m.exec(text)?.[1])
 }

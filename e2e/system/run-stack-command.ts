@@ -7,25 +7,25 @@ import { startManagedProcess } from '@plainpath/stack/managed-process'
 
 const MAIN = fileURLToPath(new URL('../../infra/stack/src/main.ts', import.meta.url))
 const START_MS = 110_000
-/** It ends its own processes, each within a bound; killed before it would leave them. */
+/** The command stops its own processes, each within a bound. If it is killed earlier, they keep running. */
 const STOP_MS = 60_000
 
-/** What an operator starts with `npm run stack`. */
+/** The process of `npm run stack`. */
 export interface StackProcess extends AsyncDisposable {
-  /** Of its gateway. */
+  /** The origin of its gateway. */
   readonly origin: string
-  /** The lines that it printed so far. */
+  /** The lines of its output so far. */
   printed(): Promise<readonly string[]>
-  /** Ctrl-C. @returns its exit code */
+  /** Sends SIGINT like Ctrl-C, and returns the exit code. */
   interrupt(): Promise<number | null>
 }
 
-/** Runs it on a port and a folder of its own until it says that it is ready. @throws with the last that it printed */
+/** Runs `npm run stack` with its own port and folder until it is ready. @throws {Error} with the end of its output */
 export async function runStackCommand(env: Readonly<Record<string, string>>): Promise<StackProcess> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-stack-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
-  // As root the database server runs as another user, who must reach its folder below this one.
+  // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
   const [port = 0] = await freePorts(1)
   const started = opening.use(

@@ -21,10 +21,10 @@ import {
 } from './shipped-gateway.ts'
 
 const { host } = new URL(origin)
-/** Mails wait. */
+/** No server listens here, so mails stay in the queue. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 const OTHER_HOSTS = ['evil.example', `${host}.evil.example`, `${host}:8443`, '127.0.0.1', GATEWAY_CHECK_HOST]
-/** An id that was made. */
+/** A request id that the gateway generated. */
 const MADE = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 const REQUEST_ID = 'an-id.of_the-client'
 
@@ -60,7 +60,7 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** On a connection of its own: the apps close one that was idle for some seconds. */
+/** Sends directly to an app on a new connection, since the apps close idle ones after some seconds. */
 const ofApp = (app: AppName, sent: Sent) =>
   apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
 
@@ -69,7 +69,7 @@ const asked = (sent: Sent, more: Readonly<Record<string, string>> = {}): Sent =>
   headers: { host, ...sent.headers, ...more },
 })
 
-describe('what is for another host is refused by the apps, and done for ours', () => {
+describe('the apps reject requests for another host and serve those for ours', () => {
   const register = { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) }
   const requests: [Sent, number][] = [
     [register, 201],
@@ -114,7 +114,7 @@ describe('what is for another host is refused by the apps, and done for ours', (
 })
 
 test.for([host, ...OTHER_HOSTS])(
-  'whoever comes to Kubernetes without TLS is sent to the origin, whatever Host says: %s',
+  'redirects a request without TLS to the origin on Kubernetes, whatever its Host: %s',
   async (name) => {
     for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const more of [{}, { method: 'POST', ...json({}) }]) {
@@ -133,7 +133,7 @@ test.for([host, ...OTHER_HOSTS])(
   },
 )
 
-/** What is of the connection, or of counters that the gateway has none of. */
+/** Headers of the connection, and of rate limits, which the gateway does not count. */
 const OF_THE_APPS = new Set(['connection', 'date', 'keep-alive', 'ratelimit', 'ratelimit-policy'])
 const headersThatMatter = (headers: Headers) =>
   Object.fromEntries([...headers].filter(([name]) => !OF_THE_APPS.has(name)))
@@ -144,7 +144,7 @@ test.for([
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
 ] as const)(
-  'a body over the cap of the gateway is refused with the very answer of %s: %s',
+  'refuses a body over 16 KB with the same response as %s: %s',
   async ([app, where]) => {
     const ofBytes = (count: number) => {
       const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
@@ -180,7 +180,7 @@ const FORMS: [Sent, AppName, ErrorForm][] = [
 const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 'strict-transport-security']
 
 test.concurrent.for(FORMS)(
-  'while no app answers, %o is refused in the form and with the headers of %s',
+  'refuses %o, while no app is available, in the format and with the headers of %s',
   async ([sent, app, form]) => {
     const answer = await withoutApps.secure.send(asked(sent, { 'x-request-id': REQUEST_ID }))
     expect([answer.status, answer.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
@@ -203,7 +203,7 @@ test.concurrent.for([
   ['{http.request.host}', false],
   ['abcdefgh\u00e9', false],
 ] as const)(
-  'says back the id of a request where the apps do, and makes one else: %s',
+  'returns the id of a request if the apps do, and otherwise generates one: %s',
   async ([sent, kept]) => {
     const request = asked({ path: '/api/guides', headers: { 'x-request-id': sent } })
     const [own, theirs] = await Promise.all([withoutApps.secure.send(request), ofApp('resource', request)])
@@ -213,9 +213,9 @@ test.concurrent.for([
   },
 )
 
-test('no line end in an id, and nothing in a path, gets into the JSON', async () => {
+test('no line end in an id, and no part of a path, breaks the JSON', async () => {
   const socket = connect({ host: '127.0.0.1', port: withoutApps.httpsPort, ...withoutApps.tls })
-  // A header that goes on in the next line (RFC 9112 section 5.2).
+  // A header that continues on the next line (RFC 9112 section 5.2).
   const folded = 'X-Request-Id: abcdefgh\r\n ","code":"x\r\n'
   socket.write(`GET /api/guides HTTP/1.1\r\nHost: ${host}\r\n${folded}Connection: close\r\n\r\n`)
   const [head = '', body = ''] = (await text(socket)).split('\r\n\r\n')

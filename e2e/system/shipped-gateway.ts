@@ -8,7 +8,7 @@ import { startGatewayWith } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
 import { senderTo } from '../send.ts'
 
-/** The variables of the gateway as the Kubernetes base ships them, and as compose.yaml does. */
+/** The variables of the gateway in the Kubernetes base and in compose.yaml. */
 export const SHIPPED = {
   kubernetes: readVariables('kubernetes/base/gateway.env'),
   compose: readCompose().services['gateway']?.environment ?? {},
@@ -18,8 +18,8 @@ export const SHIPPED_ORIGIN = SHIPPED.kubernetes['PLAINPATH_ORIGIN'] ?? ''
 const FOLDER_OF_POD = '/run/plainpath'
 
 /**
- * Caddy with variables that are shipped. Only what a machine decides is another: ports, the addresses of the apps, and
- * the folder of the certificate, which is one that nobody else trusts.
+ * Starts Caddy with shipped variables, except for what depends on the machine: ports, the addresses of the apps, and
+ * the folder of the certificate, which is self-signed.
  */
 export async function startShippedGateway(
   variables: Readonly<Record<string, string | undefined>>,

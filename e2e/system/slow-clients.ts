@@ -6,13 +6,13 @@ import type { System } from './open-system.ts'
 
 const CONNECTIONS = 200
 const SECONDS = 14
-/** Other clients: one request each so many ms, at each place. */
+/** The interval between requests of another client, at each server. */
 const PROBE_MS = 50
 const SOON_MS = 1_000
 
 const SIZE = ['-c', String(CONNECTIONS), '-r', '200', '-l', String(SECONDS), '-p', '3', '-v', '1']
 
-/** At the gateway, an auth process and an API process. */
+/** Connections at each of the gateway, an auth process and an API process. */
 const MODES = [
   {
     what: 'headers',
@@ -38,7 +38,7 @@ export function describeSlowClients(running: () => System): void {
       const system = running()
       const ports = [system.stack.auth[0]?.ports.public, system.stack.resource[0]?.ports.public]
       const others = serveOthers(system, [system.origin, ...ports.map((port) => `http://127.0.0.1:${port}`)])
-      // As a proxy is asked, since a process of ours refuses another Host than that of the gateway.
+      // In absolute form, since the apps reject a Host other than that of the gateway.
       const places = [[], ...ports.map((port) => ['-d', `localhost:${port}`])]
       const attacks = places.map((proxy, n) =>
         promisify(execFile)(
@@ -55,7 +55,7 @@ export function describeSlowClients(running: () => System): void {
       )
       for (const report of seen) {
         expect(report).toMatchObject({ connected: CONNECTIONS, available: 'YES' })
-        // All of them have had their 10 s.
+        // All connections have reached their time-out of 10 s.
         if (what === 'headers') expect(report.ended).toBe('No open connections left')
       }
       expect(served.total).toBeGreaterThan((SECONDS * 1_000) / PROBE_MS)
@@ -65,7 +65,7 @@ export function describeSlowClients(running: () => System): void {
   })
 }
 
-/** What the program says last of its connections, and of one that it opens beside them. */
+/** The last output of the program about its connections, and about a probe connection. */
 function readReport(stdout: string) {
   const all = (name: string) =>
     [...stripVTControlCharacters(stdout).matchAll(new RegExp(`^${name}: +(\\w+)`, 'gm'))].map(
@@ -73,14 +73,14 @@ function readReport(stdout: string) {
     )
   const first = (name: string) => all(name).find((value) => value !== '0')
   return {
-    /** At the fifth second, before any has had its time. */
+    /** After five seconds, before any connection has timed out. */
     connected: Number(first('connected')),
     available: all('service available').at(-1),
     ended: /^Exit status: (.+)$/m.exec(stripVTControlCharacters(stdout))?.[1]?.trim(),
   }
 }
 
-/** Asks each place for something small, over and over, as another client does. */
+/** Sends a small request to each server repeatedly, as another client would. */
 function serveOthers(system: System, places: readonly string[]) {
   const times: number[] = []
   const failed: string[] = []

@@ -44,7 +44,7 @@ const PLACES: readonly Place[] = [
   },
 ]
 
-/** Requests that hide another one in what two readers could take for the body. */
+/** Tests requests that hide another request in what one of two servers could read as the body. */
 export function describeSmuggling(running: () => System): void {
   describe.for(PLACES)(
     'sent to $name, a hidden request is not carried out:',
@@ -60,7 +60,7 @@ export function describeSmuggling(running: () => System): void {
         )
         const statuses = answers.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
-          // RFC 9112 section 6.3 lets a server go by the chunks: then it is no hidden request for anybody behind it.
+          // RFC 9112 section 6.3 lets a server use the chunks; then no app sees a hidden request.
           if (CHUNKS_WIN.test(framing.why)) return await expectEachItsOwn(system)
           expect(statuses.length).toBeLessThanOrEqual(1)
         } else {
@@ -76,7 +76,7 @@ export function describeSmuggling(running: () => System): void {
   )
 }
 
-/** I10: connections that the gateway shares among clients are in step. */
+/** I10: expects that responses on connections that the gateway shares between clients match their requests. */
 async function expectEachItsOwn(system: System): Promise<void> {
   const expected: Record<string, string> = {
     '/oauth/jwks.json': '"keys"',

@@ -28,18 +28,18 @@ const QUERIES = Dashboard.parse(
 const ALERTS = Array.from(
   readFileSync(infra('prometheus/rules.yaml'), 'utf8').matchAll(/expr: (?:\|\n((?: {10}.*\n)+)|(.+))/g),
 ).map(([, block, line]) => block ?? line ?? '')
-/** Of other programs. */
+/** Metrics of other programs. */
 const FOREIGN = /^kube_/
 const WORDS =
   /^(abs|absent|and|or|unless|by|on|sum|min|max|count|rate|increase|time|offset|histogram_quantile)$/
-/** The names of metrics in a query: what is neither a word of the language, nor a label, nor a value. */
+/** Finds the metrics of a query: words that are not keywords, labels or values. */
 const metricsIn = (query: string): string[] =>
   query
     .replaceAll(/\{[^}]*\}|\bby \([^)]*\)|\[[^\]]*\]|"[^"]*"/g, ' ')
     .match(/[a-z_][a-z0-9_]*/g)
     ?.filter((word) => !WORDS.test(word)) ?? []
 
-/** What the table of docs/telemetry.md names; of Node.js only by their beginnings. */
+/** The metrics in the table of docs/telemetry.md; those of Node.js by their prefixes. */
 const NAMED = readDocs('telemetry.md')
   .split('\n')
   .filter((line) => line.startsWith('| `'))
@@ -97,15 +97,15 @@ afterAll(() => resources.disposeAsync())
 describe('promtool', () => {
   const run = (...args: string[]) => promisify(execFile)(promtool, args)
 
-  test('finds no mistake in what is scraped and in the alerts', async () => {
+  test('finds no mistake in the scrape configuration and the alerts', async () => {
     expect((await run('check', 'config', infra('prometheus/prometheus.yaml'))).stdout).toContain('SUCCESS')
   })
 
-  test('finds no mistake in what docs/kubernetes.md scrapes', async () => {
+  test('finds no mistake in the scrape configuration of docs/kubernetes.md', async () => {
     const [, snippet = ''] = /```\n(rule_files:[^]*?)```/.exec(readDocs('kubernetes.md')) ?? []
     const file = path.join(system.folder, 'kubernetes.yaml')
     await copyFile(infra('prometheus/rules.yaml'), path.join(system.folder, 'rules.yaml'))
-    // Debian's promtool is built without the discovery.
+    // Debian's promtool is built without service discovery for Kubernetes.
     await writeFile(
       file,
       snippet.replace(/kubernetes_sd_configs: .*/, 'static_configs: [{ targets: [pod] }]'),
@@ -113,7 +113,7 @@ describe('promtool', () => {
     expect((await run('check', 'config', file)).stdout).toContain('SUCCESS')
   })
 
-  test('sees each alert fire on recorded series, and stay quiet on others', async () => {
+  test('finds that each alert fires for its series and not for the others', async () => {
     expect((await run('test', 'rules', infra('prometheus/rules.test.yaml'))).stdout).toContain('SUCCESS')
   })
 })
@@ -133,7 +133,7 @@ describe('a Prometheus that scrapes every instance', () => {
       for (const question of Object.values(ASKED))
         await sender.send({ method: 'POST', path: '/api/answers', ...json({ question }) })
     }
-    // A rate needs two scrapes of each instance, and a change in between.
+    // A rate needs two scrapes of each instance with a change between them.
     const seen = [
       'sum(rate(tokens_issued_total[5m])) > 0',
       'sum(rate(limit_decisions_total[5m])) > 0',
@@ -152,12 +152,12 @@ describe('a Prometheus that scrapes every instance', () => {
     )
   }, 120_000)
 
-  test('reaches all four, and one more that waits to start', async () => {
+  test('reaches all four instances, and one that waits for its startup dependencies', async () => {
     expect((await ask('up == 1')).length).toBe(5)
     expect((await ask('waiting_to_start == 1')).length).toBe(1)
   })
 
-  test.for(QUERIES)('answers the dashboard: $title, $expr', async ({ expr }) => {
+  test.for(QUERIES)('has data for the dashboard: $title, $expr', async ({ expr }) => {
     const result = await ask(expr)
     expect(result.filter(({ value }) => Number.isFinite(Number(value[1]))).length).toBeGreaterThan(0)
   })
@@ -174,7 +174,7 @@ describe('a Prometheus that scrapes every instance', () => {
     expect(exported.filter((name) => !NAMED.includes(name))).toEqual([])
   })
 
-  test('sees each sweep of what is to be erased', async () => {
+  test('has the metric of each sweep', async () => {
     const since = await ask('count by (service, sweep) (retention_last_success_timestamp_seconds) == 2')
     const sweeps = since.map(({ metric: { service, sweep } }) => `${service} ${sweep}`)
     expect(sweeps.toSorted()).toEqual([
@@ -190,14 +190,14 @@ describe('a Prometheus that scrapes every instance', () => {
     ])
   })
 
-  test('has every metric that an alert asks for', async () => {
+  test('has every metric that an alert uses', async () => {
     const answer = (await (await fetch(`${url}/api/v1/label/__name__/values`)).json()) as { data: string[] }
     const asked = new Set(ALERTS.flatMap(metricsIn).filter((name) => !FOREIGN.test(name)))
     expect(asked.size).toBeGreaterThan(15)
     expect([...asked].filter((name) => !answer.data.includes(name))).toEqual([])
   })
 
-  test('has taken every rule, and nothing fires', async () => {
+  test('has loaded every rule, and no alert fires', async () => {
     const answer = (await (await fetch(`${url}/api/v1/rules`)).json()) as {
       data: { groups: { rules: { name: string; health: string; state: string }[] }[] }
     }

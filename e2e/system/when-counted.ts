@@ -5,10 +5,10 @@ import { metric } from '../faults/operations-listener.ts'
 const ROUNDS = 5
 
 /**
- * Runs `body` again when it failed while a process counted limits by itself, because Redis did not answer in time: then it
- * says nothing about limits in Redis. The metrics tell. What Redis counted is deleted before.
+ * Runs `body` again if it failed while a process counted limits in memory because Redis was too slow: then the failure
+ * says nothing about limits in Redis. A metric shows this. The counts in Redis are deleted first.
  *
- * @throws what `body` throws when all was counted in Redis, or in the last round
+ * @throws what `body` throws if all limits were counted in Redis, or in the last attempt
  */
 export async function whenCounted(stack: Stack, body: () => Promise<void>): Promise<void> {
   for (let round = 1; ; round += 1) {
@@ -23,12 +23,12 @@ export async function whenCounted(stack: Stack, body: () => Promise<void>): Prom
   }
 }
 
-/** How many decisions about limits all processes have made by themselves. */
+/** Counts the decisions about limits that processes made without Redis. */
 async function uncounted({ auth, resource }: Stack): Promise<number> {
   const counts = await Promise.all(
     [...auth, ...resource].map((app) => metric(app, 'limit_decisions_total', 'decision="uncounted"')),
   )
-  // A process that has counted nothing by itself has no such series.
+  // A process without such decisions does not export the series.
   return counts.reduce((sum, count) => sum + (count || 0), 0)
 }
 

@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => resources.disposeAsync())
 const running = () => system
 
-// In this order: the last one looks for what all those before it sent.
+// The order matters: the last test searches for the confidential values of all others.
 describeJourney(running)
 describeGateway(running)
 describeRace(running)

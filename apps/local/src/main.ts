@@ -1,7 +1,7 @@
 import { shutdownSignal } from '@plainpath/http'
 import { localSettings, PROJECT_FOLDER } from './local-settings.ts'
 import { startLocal } from './start-local.ts'
-import { welcomeLines, runProgram, printSteps } from './terminal.ts'
+import { printSteps, runProgram, welcomeLines } from './terminal.ts'
 
 const print = (line: string) => console.log(line)
 

@@ -107,7 +107,11 @@ async function listenOn(
   }
 }
 
-async function lockDataDirectory(opening: AsyncDisposableStack, url: string, directory: string): Promise<void> {
+async function lockDataDirectory(
+  opening: AsyncDisposableStack,
+  url: string,
+  directory: string,
+): Promise<void> {
   const lock = await holdLock(url, 'plainpath npm start')
   if (!lock)
     throw new LocalError(

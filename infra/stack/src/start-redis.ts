@@ -49,9 +49,13 @@ const SHARED_KEYS = '~revocation:state &revocation:notices'
 
 const CONNECTION_COMMANDS = '+@connection -@dangerous -@admin'
 /** Used by both apps, for rate limits and the list of subscribers. */
-const COMMON_COMMANDS = '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
+const COMMON_COMMANDS =
+  '+eval +evalsha +get +set +del +hget +hmget +hgetall +hset +hdel +hincrby +publish +time +info'
 /** Used besides: both subscribe to revocations, and `auth stop` counts the tokens that it revoked. */
-const APP_COMMANDS = { auth: '+subscribe +unsubscribe +scan +mget', resource: '+subscribe +unsubscribe' } as const
+const APP_COMMANDS = {
+  auth: '+subscribe +unsubscribe +scan +mget',
+  resource: '+subscribe +unsubscribe',
+} as const
 
 /** Allows an app the commands that it sends, on its own and the shared keys and channels. Everything else is denied. */
 const accessRules = (app: keyof typeof APP_COMMANDS) =>

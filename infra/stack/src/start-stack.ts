@@ -65,10 +65,21 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     ...options.settings,
   }
   await compileApps()
-  const start = async (app: AppName, number: number, extraSettings: Readonly<Record<string, string>> = {}) => {
+  const start = async (
+    app: AppName,
+    number: number,
+    extraSettings: Readonly<Record<string, string>> = {},
+  ) => {
     const ports: AppPorts = { public: takePort(), operations: takePort(), internal: takePort() }
     const processEnv = options.processEnvFor?.(`${app}-${number}`) ?? {}
-    const started = await startApp({ app, number, ports, env: { ...env, ...extraSettings }, processEnv, folder })
+    const started = await startApp({
+      app,
+      number,
+      ports,
+      env: { ...env, ...extraSettings },
+      processEnv,
+      folder,
+    })
     opening.use(started)
     print(`${started.name.padEnd(14)} 127.0.0.1:${ports.public}  operations 127.0.0.1:${ports.operations}`)
     return started

@@ -5,7 +5,7 @@ import { parse } from 'yaml'
 import { z } from 'zod'
 import { ARROWS } from './arrows.ts'
 import { readPods } from './pods.ts'
-import { readInfra, parseWorkload } from './read-manifests.ts'
+import { parseWorkload, readInfra } from './read-manifests.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const Rule = z.strictObject({

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { z } from 'zod'
 import { ARROWS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
-import { listNetworks, readCompose, readManifests, parseWorkload } from './read-manifests.ts'
+import { listNetworks, parseWorkload, readCompose, readManifests } from './read-manifests.ts'
 import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 const NAME = 'app.kubernetes.io/name'

@@ -74,28 +74,31 @@ const CONFIGURED = readPods().flatMap(({ name: pod, containers }) =>
     .map((container) => ({ pod, container, name: container.name })),
 )
 
-test.for(CONFIGURED)('creates secrets with which $pod, container $name, starts on Kubernetes', ({ container }) => {
-  const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
-  const readSecret = (key: string): string => {
-    if (key === 'smtp-url') return 'smtp://plainpath:password@mail.plainpath.example:587'
-    const [file] = Object.entries(COMPOSE_ENV_FILES).find(
-      ([, [variable]]) => variable === `${app}-${key}`.replaceAll('-', '_').toUpperCase(),
-    )!
-    return variables(file)[2] ?? ''
-  }
-  const settings = Object.entries(readVariables(`kubernetes/base/${app}.env`)).map(([name, value]) => {
-    const file = /^\/run\/plainpath\/(.+)$/.exec(value)?.[1]
-    return [
-      name,
-      file ? path.join(folder, APP_FILES.includes(file) ? `${app}-${file}` : file) : value,
-    ] as const
-  })
-  const secrets = container.env.map(({ name, valueFrom }) => [name, readSecret(valueFrom.secretKeyRef.key)])
-  const environment = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
-  expect(() => LOAD_CONFIG[app](environment)).not.toThrow()
-  const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = environment
-  expect(() => LOAD_CONFIG[app](withoutMail)).toThrow('_SMTP_URL')
-})
+test.for(CONFIGURED)(
+  'creates secrets with which $pod, container $name, starts on Kubernetes',
+  ({ container }) => {
+    const app = container.image === 'plainpath/auth' ? 'auth' : 'resource'
+    const readSecret = (key: string): string => {
+      if (key === 'smtp-url') return 'smtp://plainpath:password@mail.plainpath.example:587'
+      const [file] = Object.entries(COMPOSE_ENV_FILES).find(
+        ([, [variable]]) => variable === `${app}-${key}`.replaceAll('-', '_').toUpperCase(),
+      )!
+      return variables(file)[2] ?? ''
+    }
+    const settings = Object.entries(readVariables(`kubernetes/base/${app}.env`)).map(([name, value]) => {
+      const file = /^\/run\/plainpath\/(.+)$/.exec(value)?.[1]
+      return [
+        name,
+        file ? path.join(folder, APP_FILES.includes(file) ? `${app}-${file}` : file) : value,
+      ] as const
+    })
+    const secrets = container.env.map(({ name, valueFrom }) => [name, readSecret(valueFrom.secretKeyRef.key)])
+    const environment = Object.fromEntries([...settings, ...secrets]) as Record<string, string>
+    expect(() => LOAD_CONFIG[app](environment)).not.toThrow()
+    const { [`${app.toUpperCase()}_SMTP_URL`]: _url, ...withoutMail } = environment
+    expect(() => LOAD_CONFIG[app](withoutMail)).toThrow('_SMTP_URL')
+  },
+)
 
 test('creates a certificate for the mail catcher that only clients with this CA accept', async () => {
   const [key, cert] = [read('mail-key.pem'), read('mail-certificate.pem')]

@@ -51,7 +51,9 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
     const names = SETTINGS_OF[app].map(({ name }) => name)
     const required = SETTINGS_OF[app].filter((setting) => setting.required).map(({ name }) => name)
     expect(required.filter((name) => !variables.has(name))).toEqual([])
-    expect([...variables.keys()].filter((name) => name !== NODE_VARIABLE && !names.includes(name))).toEqual([])
+    expect([...variables.keys()].filter((name) => name !== NODE_VARIABLE && !names.includes(name))).toEqual(
+      [],
+    )
   })
 
   test('sets only values that the app accepts', () => {
@@ -63,22 +65,19 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
   })
 })
 
-test.for(APP_NAMES)(
-  'every setting of %s is set in both, or has a reason to keep its default',
-  (app) => {
-    const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
-    const jobs = [composeVariables(`${app}-migrate`), podVariables(findContainer(`${app}-migrate`, 'migrate'))]
-    const missing = SETTINGS_OF[app]
-      .map(({ name }) => name)
-      .filter((name) => !(name in LEFT_AT_DEFAULT))
-      .filter(
-        (name) =>
-          places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
-      )
-      .map((name) => `${name}: set it in compose.yaml and kubernetes/base, or give a reason in LEFT_AT_DEFAULT`)
-    expect(missing).toEqual([])
-  },
-)
+test.for(APP_NAMES)('every setting of %s is set in both, or has a reason to keep its default', (app) => {
+  const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
+  const jobs = [composeVariables(`${app}-migrate`), podVariables(findContainer(`${app}-migrate`, 'migrate'))]
+  const missing = SETTINGS_OF[app]
+    .map(({ name }) => name)
+    .filter((name) => !(name in LEFT_AT_DEFAULT))
+    .filter(
+      (name) =>
+        places.some((variables) => !variables.has(name)) && jobs.some((variables) => !variables.has(name)),
+    )
+    .map((name) => `${name}: set it in compose.yaml and kubernetes/base, or give a reason in LEFT_AT_DEFAULT`)
+  expect(missing).toEqual([])
+})
 
 test('only migrations have the role that owns the tables', () => {
   const hasOwnerUrl = (variables: Map<string, string | undefined>) =>

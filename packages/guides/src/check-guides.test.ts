@@ -33,7 +33,11 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
     'a source of one sentence only',
     replaceInBody('You ask for it on a form. [^form]', 'You ask. [^form] You get it. [^form]'),
   ],
-  ['unknown-source', 'a marker that no source has', replaceInBody('on a form. [^form]', 'on a form. [^form] [^frm]')],
+  [
+    'unknown-source',
+    'a marker that no source has',
+    replaceInBody('on a form. [^form]', 'on a form. [^form] [^frm]'),
+  ],
   ['unused-source', 'a source that no paragraph names', UNUSED_SOURCE],
   ['unofficial-source', 'another host', withSource({ url: 'https://usciss.us/i-90' })],
   [
@@ -65,7 +69,11 @@ const PLANTED: [check: GuideCheckName, why: string, change: Partial<PackagedGuid
   ['unofficial-link', 'a script', replaceSentence('See [a site](javascript:alert`1`).')],
   ['unknown-guide-linked', 'a guide that is not there', replaceInBody('/guides/example', '/guides/nowhere')],
   ['unknown-guide-linked', 'another page of ours', replaceInBody('/guides/example', '/contact')],
-  ['unknown-guide-linked', 'another site, by its host alone', replaceInBody('/guides/example', '//example.com/x')],
+  [
+    'unknown-guide-linked',
+    'another site, by its host alone',
+    replaceInBody('/guides/example', '//example.com/x'),
+  ],
   [
     'grade-too-high',
     'long words in long sentences',

@@ -6,15 +6,15 @@ import { ATTORNEY_LISTS } from '@plainpath/domain'
 import {
   ATTORNEY_HEADING,
   type Block,
-  parseBlocks,
   CHANGES_HEADING,
   DISCLAIMER,
+  parseBlocks,
   SOURCE_MARKER,
 } from './guide-body.ts'
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { readingGrade, splitSentences } from './reading-grade.ts'
-import { listFactBlocks, findSourceIds } from './statements.ts'
+import { findSourceIds, listFactBlocks } from './statements.ts'
 
 interface CheckContext {
   /** All guides that are published together. */

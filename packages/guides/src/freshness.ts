@@ -1,5 +1,5 @@
 import { DAY_MS, type SourceKind } from '@plainpath/domain'
-import { type Statement, listStatements } from './statements.ts'
+import { listStatements, type Statement } from './statements.ts'
 
 /** The days after which a source that was read is stale, by kind. The reasons are in decision 30. */
 export const LIMIT_DAYS = {

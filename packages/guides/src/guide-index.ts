@@ -3,7 +3,7 @@ import { type Block, parseBlocks, withoutAttorneySection } from './guide-body.ts
 import { anchorOf } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
-import { SYNONYM_WORDS, createSpelling, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+import { createSpelling, SYNONYM_WORDS, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
 
 interface GuideHit {
   readonly slug: string
@@ -128,5 +128,7 @@ function limitLength([first = '', ...others]: readonly string[]): string {
     if (text.length + next.length + 1 > MAX_SNIPPET_LENGTH) break
     text += ` ${next}`
   }
-  return text.length <= MAX_SNIPPET_LENGTH ? text : `${text.slice(0, text.lastIndexOf(' ', MAX_SNIPPET_LENGTH - 2))} …`
+  return text.length <= MAX_SNIPPET_LENGTH
+    ? text
+    : `${text.slice(0, text.lastIndexOf(' ', MAX_SNIPPET_LENGTH - 2))} …`
 }

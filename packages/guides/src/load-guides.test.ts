@@ -43,11 +43,7 @@ test.for([
   ['no front matter', 'Text.', 'a.md: does not begin with front matter'],
   ['invalid YAML', guideFile(`${FRONT}\n\ttitle: "x`), 'a.md: front matter: '],
   ['a member twice', guideFile(`${FRONT}\nslug: a`), 'a.md: front matter: Map keys must be unique'],
-  [
-    'an unknown member',
-    guideFile(`${FRONT}\nauthor: me`),
-    'a.md: front matter: Unrecognized key: "author"',
-  ],
+  ['an unknown member', guideFile(`${FRONT}\nauthor: me`), 'a.md: front matter: Unrecognized key: "author"'],
   ['a missing member', guideFile(FRONT.replace('version: 1\n', '')), 'a.md: version: '],
   ['an unknown status', guideFile(FRONT.replace('status: published', 'status: live')), 'a.md: status: '],
   [
@@ -60,9 +56,21 @@ test.for([
     guideFile(FRONT.replace('checkedBy: a copy', 'checkedBy: a copy, by: me')),
     'a.md: sources.0: ',
   ],
-  ['a source without a kind', guideFile(FRONT.replace('kind: form-instructions, ', '')), 'a.md: sources.0.kind: '],
-  ['one limit for all sources', guideFile(`${FRONT}\nmaxAgeDays: 365`), 'a.md: front matter: Unrecognized key'],
-  ['a source without a day', guideFile(FRONT.replace('checked: 2026-06-26, ', '')), 'a.md: sources.0.checked: '],
+  [
+    'a source without a kind',
+    guideFile(FRONT.replace('kind: form-instructions, ', '')),
+    'a.md: sources.0.kind: ',
+  ],
+  [
+    'one limit for all sources',
+    guideFile(`${FRONT}\nmaxAgeDays: 365`),
+    'a.md: front matter: Unrecognized key',
+  ],
+  [
+    'a source without a day',
+    guideFile(FRONT.replace('checked: 2026-06-26, ', '')),
+    'a.md: sources.0.checked: ',
+  ],
   [
     'two sources of one id',
     guideFile(`${FRONT}\n${FRONT.split('\n').at(-1)}`),

@@ -1,6 +1,6 @@
 import { parseBlocks } from './guide-body.ts'
 import type { DatedGuide } from './packaged-guide.ts'
-import { listFactBlocks, isUnchecked, findSourceIds } from './statements.ts'
+import { findSourceIds, isUnchecked, listFactBlocks } from './statements.ts'
 
 /** The notes on freshness that are added to the text of a guide, each one line of Markdown. */
 export interface FreshnessNotes {

@@ -1,7 +1,7 @@
 import { Guide, GuideHistoryLine, GuideSource, type SourceKind } from '@plainpath/domain'
 import { z } from 'zod'
 import { isStale, LIMIT_DAYS, staleStatements } from './freshness.ts'
-import { listStatements, findUncheckedContacts } from './statements.ts'
+import { findUncheckedContacts, listStatements } from './statements.ts'
 
 /** A source with the id by which paragraphs cite it: `[^uscis-n400]`. */
 const PackagedSource = z.strictObject({

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { loadGuides } from './load-guides.ts'
-import { readingGrade, splitSentences, countSyllables } from './reading-grade.ts'
+import { countSyllables, readingGrade, splitSentences } from './reading-grade.ts'
 
 test.for([
   ['I', 1],
@@ -60,9 +60,6 @@ test('gives a body without sentences grade 0', () => {
   expect(readingGrade('## Only a heading')).toBe(0)
 })
 
-test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))(
-  'grades %s 8 or below',
-  ([, body]) => {
-    expect(readingGrade(body)).toBeLessThanOrEqual(8)
-  },
-)
+test.for(loadGuides().map(({ slug, body }) => [slug, body] as const))('grades %s 8 or below', ([, body]) => {
+  expect(readingGrade(body)).toBeLessThanOrEqual(8)
+})

@@ -6,7 +6,7 @@ import { CONTENT } from './load-guides.ts'
 import { isOfficial } from './official-hosts.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
-import { listFactBlocks, findSourceIds } from './statements.ts'
+import { findSourceIds, listFactBlocks } from './statements.ts'
 
 /** The result of reading one source of one guide again. Members that are not listed here are notes for people. */
 const Reading = z.object({
@@ -84,12 +84,21 @@ export function planRecheck(
   return { changes, left }
 }
 
-const pickReadMembers = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({ checked, checkedBy, url })
+const pickReadMembers = ({ checked, checkedBy, url }: SourceReading): SourceReading => ({
+  checked,
+  checkedBy,
+  url,
+})
 
 const earliestDay = ({ newest_copy_date, how_dated }: Reading): string =>
   [newest_copy_date, ...(how_dated.match(/\b\d{4}-\d\d-\d\d\b/g) ?? [])].toSorted()[0] ?? newest_copy_date
 
-function findReasonToKeep(guide: PackagedGuide, before: SourceReading, reading: Reading, now: Date): string | undefined {
+function findReasonToKeep(
+  guide: PackagedGuide,
+  before: SourceReading,
+  reading: Reading,
+  now: Date,
+): string | undefined {
   const day = earliestDay(reading)
   if (Date.parse(day) > now.getTime()) return `${day} is yet to come`
   if (day <= before.checked) return `the copy of ${day} is not newer than ${before.checked}`

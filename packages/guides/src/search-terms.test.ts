@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { editDistance, createSpelling, stemOf, termsOf, wordsOf } from './search-terms.ts'
+import { createSpelling, editDistance, stemOf, termsOf, wordsOf } from './search-terms.ts'
 
 describe('words', () => {
   test.for([

@@ -1,4 +1,4 @@
-import { ATTORNEY_HEADING, type Block, parseBlocks, CHANGES_HEADING, SOURCE_MARKER } from './guide-body.ts'
+import { ATTORNEY_HEADING, type Block, CHANGES_HEADING, parseBlocks, SOURCE_MARKER } from './guide-body.ts'
 import { splitSentences } from './reading-grade.ts'
 
 /** One sentence or list item of a guide, without markers, and the ids of the sources that support it. */
@@ -8,7 +8,8 @@ export interface Statement {
 }
 
 /** Lists the statements of a body, in order. The sources of a paragraph support each of its sentences. */
-export const listStatements = (body: string): readonly Statement[] => listFactBlocks(body).flatMap(splitStatements)
+export const listStatements = (body: string): readonly Statement[] =>
+  listFactBlocks(body).flatMap(splitStatements)
 
 /** Splits a block into statements: a list item is one, a paragraph has one for each sentence. */
 function splitStatements({ kind, text }: Block): readonly Statement[] {

@@ -79,7 +79,8 @@ function mistakesIn({ sentence, source: id, quote, date }: Evidence, guide: Pack
   const source = guide.sources.find((each) => each.id === id)
   const words = quote.split(/\s+/).filter((word) => /[\p{L}\p{N}]/u.test(word)).length
   if (blocks.length === 0) return ['the guide does not say this']
-  if (!source || !blocks.some(({ text }) => findSourceIds(text).includes(id))) return [`it does not cite ${id}`]
+  if (!source || !blocks.some(({ text }) => findSourceIds(text).includes(id)))
+    return [`it does not cite ${id}`]
   return [
     ...(words > MOST_WORDS ? [`the quote has ${words} words, at most ${MOST_WORDS}`] : []),
     ...(date < source.checked

@@ -195,7 +195,10 @@ test('counts a released mail again, instead of giving it up, when it is not deli
 test('lets unwanted mails wait like wanted ones, and does not count them', async () => {
   await using mailing = await startMailing()
   const isWanted = async (about: string) => about === 'wanted'
-  const mailer = mailing.start({ caps: { ...HIGH_CAPS, domain: 2 }, handlers: { note: { wanted: isWanted } } })
+  const mailer = mailing.start({
+    caps: { ...HIGH_CAPS, domain: 2 },
+    handlers: { note: { wanted: isWanted } },
+  })
   const add = (about: string) => mailing.add({ to: `${about}@example.org`, about })
   await mailing.becomes(await add('unwanted'), 'dropped')
   await mailing.becomes(await add('wanted'), 'sent')

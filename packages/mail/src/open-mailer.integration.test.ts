@@ -135,31 +135,33 @@ test('sends a mail again under the same Message-ID when its worker was killed be
 test.for([
   { why: 'is refused permanently', refusal: { at: 'rcpt', code: 550 }, attempts: 1 },
   { why: 'fails at its last attempt', refusal: { at: 'data', code: 451 }, attempts: 12 },
-] as const)('settles a mail that $why as dead, and erases its content after 7 days', async (row) => {
-  const { refusal, attempts } = row
-  await using mailing = await startMailing()
-  mailing.server.refuseNext(refusal)
-  const settledMails: string[] = []
-  const id = await mailing.add()
-  await mailing.db.query('update mails set attempts = $1', [attempts - 1])
-  const mailer = mailing.start({
-    handlers: { note: { settled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
-  })
-  const row = await mailing.becomes(id, 'dead')
-  expect(row['mail_sealed']).toBeInstanceOf(Buffer)
-  expect(settledMails).toEqual(['dead'])
-  expect(mailing.server.received).toEqual([])
-  const settled = mailing.clock.now
-  mailing.clock.now = later(settled, 7 * 24 * 60 - 1)
-  await mailer.upkeep()
-  expect((await mailing.state(id))['mail_sealed']).toBeInstanceOf(Buffer)
-  mailing.clock.now = later(settled, 7 * 24 * 60)
-  await mailer.upkeep()
-  expect((await mailing.state(id))['mail_sealed']).toBeNull()
-  mailing.clock.now = later(settled, 30 * 24 * 60)
-  await mailer.upkeep()
-  expect(await mailing.state(id)).toEqual({})
-})
+] as const)(
+  'settles a mail that $why as dead, and erases its content after 7 days',
+  async ({ refusal, attempts }) => {
+    await using mailing = await startMailing()
+    mailing.server.refuseNext(refusal)
+    const settledMails: string[] = []
+    const id = await mailing.add()
+    await mailing.db.query('update mails set attempts = $1', [attempts - 1])
+    const mailer = mailing.start({
+      handlers: { note: { settled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
+    })
+    const row = await mailing.becomes(id, 'dead')
+    expect(row['mail_sealed']).toBeInstanceOf(Buffer)
+    expect(settledMails).toEqual(['dead'])
+    expect(mailing.server.received).toEqual([])
+    const settled = mailing.clock.now
+    mailing.clock.now = later(settled, 7 * 24 * 60 - 1)
+    await mailer.upkeep()
+    expect((await mailing.state(id))['mail_sealed']).toBeInstanceOf(Buffer)
+    mailing.clock.now = later(settled, 7 * 24 * 60)
+    await mailer.upkeep()
+    expect((await mailing.state(id))['mail_sealed']).toBeNull()
+    mailing.clock.now = later(settled, 30 * 24 * 60)
+    await mailer.upkeep()
+    expect(await mailing.state(id)).toEqual({})
+  },
+)
 
 test('settles a mail as dead when workers were killed in all its attempts', async () => {
   await using mailing = await startMailing()
