@@ -20,7 +20,7 @@ export function apiProcess(
 ): ApiProcess {
   const { time, random, store } = world
   const local = () => clock.offset + time.now() * clock.speed
-  const member = world.parts.revocationMember({ name, leaseMs, keepMs: 30_000, mostKept: 100 })
+  const subscriber = world.parts.revocationSubscriber({ name, leaseMs, cacheMs: 30_000, maxCached: 100 })
   const waiting = new Map<object, ((active: boolean) => void)[]>()
   let pausedUntil = 0
   let slowUntil = 0
@@ -55,22 +55,22 @@ export function apiProcess(
     })
   }
 
-  type Commands = ReturnType<typeof member.tick>
+  type Commands = ReturnType<typeof subscriber.tick>
   function run(commands: Commands): void {
     const target = connection
     if (!target) return
     for (const command of commands) {
-      if (command.do === 'join')
+      if (command.do === 'subscribe')
         send(
           target,
           () => store.subscribe(command.id, command.previous),
-          (granted) => run(member.joined(command, granted, local())),
+          (granted) => run(subscriber.subscribed(command, granted, local())),
         )
       else
         send(
           target,
           () => store.acknowledge(command.mark, command.id, command.seen),
-          (number) => run(member.heard(command, number, local())),
+          (number) => run(subscriber.acknowledged(command, number, local())),
         )
     }
   }
@@ -88,12 +88,12 @@ export function apiProcess(
     send(
       target,
       () => (target.subscribed = true),
-      () => run(member.connected(local())),
+      () => run(subscriber.connected(local())),
     )
     const tick = () => {
       if (connection !== target) return
       if (time.now() - target.heardAt > SILENCE_MS) return close(target)
-      run(member.tick(local()))
+      run(subscriber.tick(local()))
       runAt(time.now() + renewMs, tick)
     }
     runAt(time.now() + renewMs, tick)
@@ -103,7 +103,7 @@ export function apiProcess(
     target.subscribed = false
     if (connection !== target) return
     connection = undefined
-    member.disconnected()
+    subscriber.disconnected()
     runAt(time.now() + random.between(50, 500), connect)
   }
   connect()
@@ -128,18 +128,20 @@ export function apiProcess(
           if (beganAt > answeredAt)
             world.violations.push(`${token} ${how} at ${beganAt}, ended at ${answeredAt}`)
         }
-        const found = member.find(token, local())
-        const asked = found ? ({ how: 'kept', answer: found } as const) : member.ask(token, local())
-        if (asked.how === 'kept') {
+        const found = subscriber.find(token, local())
+        const source = found
+          ? ({ from: 'cache', introspection: found } as const)
+          : subscriber.begin(token, local())
+        if (source.from === 'cache') {
           world.fromMemory += 1
-          settle('kept')(true)
-        } else if (asked.how === 'alone') introspect(token, settle('alone'))
-        else if (asked.how === 'shared') waiting.get(asked.lookUp)!.push(settle('shared'))
+          settle('cache')(true)
+        } else if (source.from === 'uncached') introspect(token, settle('uncached'))
+        else if (source.from === 'shared') waiting.get(source.inFlight)!.push(settle('shared'))
         else {
           const all = [settle('new')]
-          waiting.set(asked.lookUp, all)
+          waiting.set(source.inFlight, all)
           introspect(token, (active, mark) => {
-            member.answered(asked.lookUp, createIntrospection(token, active, mark), local())
+            subscriber.finish(source.inFlight, createIntrospection(token, active, mark), local())
             for (const each of all) each(active)
           })
         }
@@ -147,7 +149,7 @@ export function apiProcess(
     },
     publish(notice) {
       const target = connection
-      if (target?.subscribed && target.open) toApi(target, () => run(member.notice(notice, local())))
+      if (target?.subscribed && target.open) toApi(target, () => run(subscriber.notified(notice, local())))
     },
     cut() {
       const target = connection
@@ -170,7 +172,7 @@ export function apiProcess(
   }
 }
 
-type Answer = Parameters<ReturnType<World['parts']['revocationMember']>['answered']>[1]
+type Answer = Parameters<ReturnType<World['parts']['revocationSubscriber']>['finish']>[1]
 function createIntrospection(token: string, active: boolean, mark: string | undefined): Answer {
   if (!active) return { active: false }
   const clientId = token.split('/')[0]!
@@ -181,6 +183,6 @@ function createIntrospection(token: string, active: boolean, mark: string | unde
     audience: [],
     expiresAt: new Date(8.64e15),
     identityType: 'anonymous',
-    ...(mark !== undefined && { endsToldBy: mark }),
+    ...(mark !== undefined && { revocationMark: mark }),
   }
 }

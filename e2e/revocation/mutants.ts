@@ -6,7 +6,7 @@ import type { Parts } from './world.ts'
 
 /** The files that contain only pure functions, and import only types and each other. */
 const FILES = {
-  'revocation-member.ts': '@plainpath/resource/revocation-member',
+  'revocation-subscriber.ts': '@plainpath/resource/revocation-subscriber',
   'revocation-wait.ts': '@plainpath/auth/revocation-wait',
 } as const
 
@@ -31,50 +31,50 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'NO_LEASE: what is kept is used without a lease',
-    file: 'revocation-member.ts',
-    from: `    ask(hash: string, now: number): Asked {
-      if (!isValid(now)) return { how: 'alone' }
-      const answer = kept.find(hash, now)`,
-    to: `    ask(hash: string, now: number): Asked {
-      const answer = kept.find(hash, now)`,
+    file: 'revocation-subscriber.ts',
+    from: `    begin(hash: string, now: number): Source {
+      if (!isValid(now)) return { from: 'uncached' }
+      const introspection = cache.find(hash, now)`,
+    to: `    begin(hash: string, now: number): Source {
+      const introspection = cache.find(hash, now)`,
     seed: 7,
   },
   {
     name: 'FOUND_WITHOUT_LEASE: what is kept is found without a lease',
-    file: 'revocation-member.ts',
-    from: `find: (hash: string, now: number) => (isValid(now) ? kept.find(hash, now) : undefined)`,
-    to: `find: (hash: string, now: number) => kept.find(hash, now)`,
+    file: 'revocation-subscriber.ts',
+    from: `find: (hash: string, now: number) => (isValid(now) ? cache.find(hash, now) : undefined)`,
+    to: `find: (hash: string, now: number) => cache.find(hash, now)`,
     seed: 7,
   },
   {
     name: 'NO_GENERATION: an answer is kept although a notice came meanwhile',
-    file: 'revocation-member.ts',
-    from: `if (lookUps.get(lookUp.hash) !== lookUp) return`,
+    file: 'revocation-subscriber.ts',
+    from: `if (inFlightByHash.get(inFlight.hash) !== inFlight) return`,
     to: ``,
     seed: 3,
   },
   {
     name: 'JOIN_ANY: a look-up begun before a notice is shared after it',
-    file: 'revocation-member.ts',
-    from: `if (ended.kind === 'token') lookUps.delete(ended.hash)
-    else lookUps.clear()`,
+    file: 'revocation-subscriber.ts',
+    from: `if (revoked.kind === 'token') inFlightByHash.delete(revoked.hash)
+    else inFlightByHash.clear()`,
     to: ``,
     seed: 1,
   },
   {
     name: 'JOIN_WITHOUT_LEASE: look-ups are shared without a lease',
-    file: 'revocation-member.ts',
-    from: `      if (!isValid(now)) return { how: 'alone' }
-      const answer = kept.find(hash, now)`,
-    to: `      const answer = isValid(now) ? kept.find(hash, now) : undefined`,
+    file: 'revocation-subscriber.ts',
+    from: `      if (!isValid(now)) return { from: 'uncached' }
+      const introspection = cache.find(hash, now)`,
+    to: `      const introspection = isValid(now) ? cache.find(hash, now) : undefined`,
     seed: 41,
   },
   {
     name: 'NO_ATOMIC_GRANT: on the answer to a join, what is from before it stays',
-    file: 'revocation-member.ts',
-    from: `      forget({ kind: 'everything' })
-      member = { id: asked.id`,
-    to: `      member = { id: asked.id`,
+    file: 'revocation-subscriber.ts',
+    from: `      remove({ kind: 'everything' })
+      subscription = { id: command.id`,
+    to: `      subscription = { id: command.id`,
     seed: 1,
   },
   {
@@ -86,16 +86,16 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     name: 'LEASE_FROM_ANSWER: a lease is counted from when it was granted',
-    file: 'revocation-member.ts',
-    from: `Math.max(believedUntil, asked.sentAt + options.leaseMs)`,
-    to: `Math.max(believedUntil, now + options.leaseMs)`,
+    file: 'revocation-subscriber.ts',
+    from: `Math.max(leaseUntil, command.sentAt + options.leaseMs)`,
+    to: `Math.max(leaseUntil, now + options.leaseMs)`,
     seed: 71,
   },
   {
     name: 'RENEW_ANYWAY: a lease is prolonged although the store has a higher number',
-    file: 'revocation-member.ts',
-    from: `if (number === asked.seen) believedUntil`,
-    to: `believedUntil`,
+    file: 'revocation-subscriber.ts',
+    from: `if (number === command.seen) leaseUntil`,
+    to: `leaseUntil`,
     seed: 778,
   },
 ]
@@ -110,7 +110,11 @@ export async function loadParts(mutant: Mutant | undefined): Promise<Parts> {
     }
     const load = (file: keyof typeof FILES): Promise<unknown> =>
       import(/* @vite-ignore */ pathToFileURL(path.join(folder, file)).href)
-    return Object.assign({}, await load('revocation-member.ts'), await load('revocation-wait.ts')) as Parts
+    return Object.assign(
+      {},
+      await load('revocation-subscriber.ts'),
+      await load('revocation-wait.ts'),
+    ) as Parts
   } finally {
     await rm(folder, { recursive: true })
   }

@@ -1,12 +1,12 @@
 import type * as revocationWait from '@plainpath/auth/revocation-wait'
-import type * as revocationMember from '@plainpath/resource/revocation-member'
+import type * as revocationSubscriber from '@plainpath/resource/revocation-subscriber'
 import { REVOCATION, type RevocationNotification } from '@plainpath/revocation'
 import type { StoreModel } from './store-model.ts'
 import type { Randomness, VirtualTime } from './virtual-time.ts'
 
 /** The code under test: the pure functions of both apps, or mutants of them. */
 export interface Parts {
-  readonly revocationMember: typeof revocationMember.revocationMember
+  readonly revocationSubscriber: typeof revocationSubscriber.revocationSubscriber
   readonly nextStep: typeof revocationWait.nextStep
   readonly knowMark: typeof revocationWait.knowMark
 }

@@ -20,9 +20,12 @@ import { answerMetrics } from './answers/answer-metrics.ts'
 import { answerRoutes } from './answers/answer-routes.ts'
 import { type AnswerService, answerService } from './answers/answer-service.ts'
 import { publicHandler } from './app.ts'
-import { type AskAuthorizationServer, askAuthorizationServer } from './auth/ask-authorization-server.ts'
+import {
+  authorizationServerClient,
+  type RequestAuthorizationServer,
+} from './auth/authorization-server-client.ts'
 import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
-import { bearerCheck, knownBearer, verifiedPerson } from './auth/bearer.ts'
+import { bearerCheck, cachedBearer, verifiedPerson } from './auth/bearer.ts'
 import type { Introspect } from './auth/introspection.ts'
 import { introspectionMetrics } from './auth/introspection-client.ts'
 import type { Config } from './config.ts'
@@ -46,7 +49,7 @@ import type { Retention } from './retention/start-retention.ts'
 import { joinWaitlist } from './waitlist/join-waitlist.ts'
 import { waitlistRoutes } from './waitlist/waitlist-routes.ts'
 import { startBackgroundWork } from './wire/wire-background.ts'
-import { createIntrospection, tokenMemory } from './wire/wire-introspection.ts'
+import { createIntrospection, createSubscriber } from './wire/wire-introspection.ts'
 import { openStores, type Stores } from './wire/wire-stores.ts'
 
 /** The API, open but not listening. Disposing closes its connections. */
@@ -98,22 +101,22 @@ export async function openResource(
   poolMetrics(metrics, db)
   const tokenMetrics = introspectionMetrics(metrics)
   const stores = openStores(config, { db, log, now }, opening)
-  const member = config.redisUrl ? tokenMemory(revocation) : undefined
+  const subscriber = config.redisUrl ? createSubscriber(revocation) : undefined
   const answers = answerService({ origin: urls.origin, metrics: answerMetrics(metrics), now, log })
   const onGuides = (catalog: GuideCatalog) => answers.prepare(catalog)
   const { clock, clientSecret, guides, mailer, retention } = await startBackgroundWork(
     config,
-    { db, stores, member, revocation, metrics, tokenMetrics, log, now, announce, onGuides },
+    { db, stores, subscriber, revocation, metrics, tokenMetrics, log, now, announce, onGuides },
     opening,
   )
   registerGuideMetrics(metrics.registry, guides)
 
-  const askServer = askAuthorizationServer(config.authUrls)
-  const { introspect, introspectWithEmail, known } = createIntrospection(config, {
-    askServer,
+  const requestServer = authorizationServerClient(config.authUrls)
+  const { introspect, introspectWithEmail, findCached } = createIntrospection(config, {
+    requestServer,
     issuer: urls.origin,
     clientSecret,
-    member,
+    subscriber,
     metrics: tokenMetrics,
     now,
     timeoutMs: introspectionTimeoutMs,
@@ -123,7 +126,7 @@ export async function openResource(
   const guideAnswers = guideRoutes(guideDeps)
   const routes = [
     ...guideAnswers.routes,
-    ...otherRoutes(config, { db, stores, askServer, introspectWithEmail, guideDeps, answers, now }),
+    ...otherRoutes(config, { db, stores, requestServer, introspectWithEmail, guideDeps, answers, now }),
   ]
   const readiness = createReadiness({
     schema: currentSchema(db, MIGRATIONS),
@@ -143,7 +146,7 @@ export async function openResource(
       config,
       urls,
       routes,
-      quick: { find: guideAnswers.quick, cachedCaller: knownBearer({ known, urls, clock, now }) },
+      quick: { find: guideAnswers.quick, cachedCaller: cachedBearer({ findCached, urls, clock, now }) },
       limiter,
       authenticators: { bearer: bearerCheck({ introspect, urls, clock, now }) },
       metrics,
@@ -172,14 +175,14 @@ function otherRoutes(
   deps: {
     db: Pool
     stores: Stores
-    askServer: AskAuthorizationServer
+    requestServer: RequestAuthorizationServer
     introspectWithEmail: Introspect
     guideDeps: GuideDeps
     answers: AnswerService
     now: () => Date
   },
 ): Route[] {
-  const { db, askServer, introspectWithEmail, guideDeps, answers, now } = deps
+  const { db, requestServer, introspectWithEmail, guideDeps, answers, now } = deps
   const { waitlist, contact } = deps.stores
   const { guides, urls } = guideDeps
   const join = joinWaitlist({ waitlist, urls, now })
@@ -190,7 +193,7 @@ function otherRoutes(
       publishedGuides: () => guides.current().size,
       checks: {
         database: sharedCheck(() => db.query('select 1'), now),
-        auth: sharedCheck(requireAuthorizationServer(askServer), now),
+        auth: sharedCheck(requireAuthorizationServer(requestServer), now),
       },
       answers: answers.state,
     }),

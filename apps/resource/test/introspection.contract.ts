@@ -1,7 +1,7 @@
 import { createMetrics } from '@plainpath/http'
 import { decodeJwt, decodeProtectedHeader } from 'jose'
 import { describe, expect, test } from 'vitest'
-import { askAuthorizationServer } from '../src/auth/ask-authorization-server.ts'
+import { authorizationServerClient } from '../src/auth/authorization-server-client.ts'
 import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { introspectionClient, introspectionMetrics } from '../src/auth/introspection-client.ts'
 
@@ -19,19 +19,19 @@ export interface IntrospectionServer extends AsyncDisposable {
   readonly revokedToken: string
 }
 
-const ANSWER_TYPE = 'application/token-introspection+jwt'
+const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 
 /** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
   const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) => {
-    const askServer = askAuthorizationServer([url])
+    const requestServer = authorizationServerClient([url])
     return introspectionClient({
-      askServer,
+      requestServer,
       issuer,
       clientId,
-      clientSecret: { current: () => clientSecret, insteadOf: async () => undefined },
-      keys: authorizationServerKeys(askServer),
+      clientSecret: { current: () => clientSecret, alternativeTo: async () => undefined },
+      keys: authorizationServerKeys(requestServer),
       now: () => new Date(),
       metrics: introspectionMetrics(createMetrics('resource')),
     })
@@ -39,12 +39,12 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
   const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
     fetch(`${server.url}/oauth/introspect`, {
       method: 'POST',
-      headers: { accept: ANSWER_TYPE, authorization: basic(server), ...headers },
+      headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },
       body: new URLSearchParams({ token }),
     })
 
-  describe(`${kind}, asked about a token`, () => {
-    test('says what an active token is worth', async () => {
+  describe(`introspection by ${kind}`, () => {
+    test('introspects an active token', async () => {
       await using server = await open()
       const answer = await clientOf(server)(server.activeToken)
       expect(answer).toMatchObject({ active: true, clientId: server.agentId, identityType: 'anonymous' })
@@ -54,7 +54,7 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       expect(answer.expiresAt.getTime()).toBeGreaterThan(Date.now())
     })
 
-    test('says that unknown and revoked tokens are inactive', async () => {
+    test('reports unknown and revoked tokens as inactive', async () => {
       await using server = await open()
       const introspect = clientOf(server)
       expect(await introspect(UNKNOWN_TOKEN)).toEqual({ active: false })
@@ -64,7 +64,9 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
     test('signs the answer for whoever asked, with a published key', async () => {
       await using server = await open()
       const response = await ask(server, {})
-      expect(response.headers.get('content-type')).toMatch(new RegExp(`^${ANSWER_TYPE.replace('+', '\\+')}`))
+      expect(response.headers.get('content-type')).toMatch(
+        new RegExp(`^${INTROSPECTION_TYPE.replace('+', '\\+')}`),
+      )
       const jwt = await response.text()
       const { typ, alg, kid } = decodeProtectedHeader(jwt)
       expect({ typ, alg }).toEqual({

@@ -1,56 +1,58 @@
 import { createLocalJWKSet, type JWTVerifyGetKey } from 'jose'
 import { z } from 'zod'
-import { type AskAuthorizationServer, KEY_SET } from './ask-authorization-server.ts'
+import { KEY_SET_PATH, type RequestAuthorizationServer } from './authorization-server-client.ts'
 import { AuthorizationServerFailure } from './introspection.ts'
-import { timeOut } from './request-bounded.ts'
+import { timeoutSignal } from './request-bounded.ts'
 
 const FETCH_TIMEOUT_MS = 1_000
-/** A `kid` that is not in the set makes us fetch the set again, at most this often. */
+/** The shortest time between two fetches for a `kid` that is not in the set. */
 const COOLDOWN_MS = 1_000
-/** After a failure nobody asks again for so long, while the set that is kept may be believed. */
+/** The pause after a failed fetch, while the cached set is trusted. */
 const RETRY_MS = 250
-/** For a key set that does not say how long it may be believed. */
-const LEAST_TRUST_SECONDS = 1
-const MOST_TRUST_SECONDS = 60
+/** For a key set that does not say how long to trust it. */
+const DEFAULT_TRUST_SECONDS = 1
+const MAX_TRUST_SECONDS = 60
 
-/** RFC 7517 §5; `trust_seconds` is a member of our own. */
+/** RFC 7517 §5; the member `trust_seconds` is ours. */
 const KeySet = z.object({
   keys: z.array(z.looseObject({ kid: z.string() })).max(100),
-  trust_seconds: z.number().min(0).max(MOST_TRUST_SECONDS).default(LEAST_TRUST_SECONDS),
+  trust_seconds: z.number().min(0).max(MAX_TRUST_SECONDS).default(DEFAULT_TRUST_SECONDS),
 })
 
-interface Kept {
+interface CachedKeySet {
   readonly kids: ReadonlySet<string>
   readonly find: JWTVerifyGetKey
-  readonly askedAt: number
-  /** From then on it is fetched anew beside the requests that use it. */
+  readonly requestedAt: number
+  /** From this time on the set is fetched again in the background. */
   readonly staleAt: number
   readonly trustedUntil: number
 }
 
 /**
- * The public keys of the authorization server (RFC 7517), fetched when needed, by one request at a time. A set is
- * believed for as long as it says, counted from before it was asked for: whoever revokes a key waits that long, so that
- * afterwards nobody believes the key. Within that time it also serves while the authorization server does not answer.
+ * Finds the public keys of the authorization server (RFC 7517). It fetches the key set when it needs it, one request at a time.
  *
- * @param options.clock milliseconds that only rise
- * @param options.timeoutMs how long the set may take; a second when absent
+ * A set is trusted for its own `trust_seconds`, counted from before it was requested. Revoking a key takes that long, so that
+ * no API trusts the key once the revocation is confirmed. Within that time the set also serves while the authorization server
+ * does not respond.
+ *
+ * @param options.clock milliseconds of a monotonic clock
+ * @param options.timeoutMs the time limit of one fetch; a second when absent
  */
 export function authorizationServerKeys(
-  askServer: AskAuthorizationServer,
+  requestServer: RequestAuthorizationServer,
   {
     clock = performance,
     timeoutMs = FETCH_TIMEOUT_MS,
   }: { clock?: { now(): number }; timeoutMs?: number | undefined } = {},
 ): JWTVerifyGetKey {
-  let kept: Kept | undefined
-  let underWay: Promise<Kept> | undefined
+  let cached: CachedKeySet | undefined
+  let inFlight: Promise<CachedKeySet> | undefined
   let failedAt = Number.NEGATIVE_INFINITY
 
-  function fetchKeys(): Promise<Kept> {
-    underWay ??= fetchKeySet(askServer, { clock, timeoutMs })
+  function fetchKeys(): Promise<CachedKeySet> {
+    inFlight ??= fetchKeySet(requestServer, { clock, timeoutMs })
       .then((fetched) => {
-        kept = fetched
+        cached = fetched
         return fetched
       })
       .catch((error: unknown) => {
@@ -58,51 +60,53 @@ export function authorizationServerKeys(
         throw error
       })
       .finally(() => {
-        underWay = undefined
+        inFlight = undefined
       })
-    return underWay
+    return inFlight
   }
 
-  /** Whoever joins a fetch that hung may get a set that is too old already. */
-  async function believable(): Promise<Kept> {
-    if (kept && clock.now() < kept.trustedUntil) return kept
+  /** A caller that shares a slow fetch may get a set whose trust has already ended. */
+  async function trustedKeySet(): Promise<CachedKeySet> {
+    if (cached && clock.now() < cached.trustedUntil) return cached
     const fetched = await fetchKeys()
     if (clock.now() < fetched.trustedUntil) return fetched
-    throw new AuthorizationServerFailure('the key set came too late to be believed')
+    throw new AuthorizationServerFailure('the key set arrived after its trust had ended')
   }
 
   return async (header, input) => {
-    let set = await believable()
+    let set = await trustedKeySet()
     const now = clock.now()
     if (now >= set.staleAt && now >= failedAt + RETRY_MS) void fetchKeys().catch(() => undefined)
-    if (!set.kids.has(header.kid ?? '') && (underWay || now >= set.askedAt + COOLDOWN_MS))
+    if (!set.kids.has(header.kid ?? '') && (inFlight || now >= set.requestedAt + COOLDOWN_MS))
       set = await fetchKeys()
     return set.find(header, input)
   }
 }
 
 async function fetchKeySet(
-  askServer: AskAuthorizationServer,
+  requestServer: RequestAuthorizationServer,
   { clock, timeoutMs }: { clock: { now(): number }; timeoutMs: number },
-): Promise<Kept> {
-  const askedAt = clock.now()
-  const { keys, trust_seconds: trust } = KeySet.parse(JSON.parse(await askForKeySet(askServer, timeoutMs)))
+): Promise<CachedKeySet> {
+  const requestedAt = clock.now()
+  const { keys, trust_seconds: trust } = KeySet.parse(
+    JSON.parse(await requestKeySet(requestServer, timeoutMs)),
+  )
   return {
     kids: new Set(keys.map(({ kid }) => kid)),
     find: createLocalJWKSet({ keys }),
-    askedAt,
-    staleAt: askedAt + trust * 500,
-    trustedUntil: askedAt + trust * 1_000,
+    requestedAt,
+    staleAt: requestedAt + trust * 500,
+    trustedUntil: requestedAt + trust * 1_000,
   }
 }
 
-async function askForKeySet(askServer: AskAuthorizationServer, timeoutMs: number): Promise<string> {
-  using bound = timeOut(timeoutMs)
-  const { status, text } = await askServer(KEY_SET, { signal: bound.signal })
-  if (status !== 200) throw new AuthorizationServerFailure(`the key set was answered ${status}`)
+async function requestKeySet(requestServer: RequestAuthorizationServer, timeoutMs: number): Promise<string> {
+  using timeout = timeoutSignal(timeoutMs)
+  const { status, text } = await requestServer(KEY_SET_PATH, { signal: timeout.signal })
+  if (status !== 200) throw new AuthorizationServerFailure(`the response for the key set was ${status}`)
   return text
 }
 
-/** @returns what throws when the key set cannot be had within a second: then no token can be checked */
-export const requireAuthorizationServer = (askServer: AskAuthorizationServer) => () =>
-  askForKeySet(askServer, FETCH_TIMEOUT_MS)
+/** @returns a check that throws when the key set does not arrive within a second: no token can be verified then */
+export const requireAuthorizationServer = (requestServer: RequestAuthorizationServer) => () =>
+  requestKeySet(requestServer, FETCH_TIMEOUT_MS)

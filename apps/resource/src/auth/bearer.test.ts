@@ -2,8 +2,8 @@ import { AgentId } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bearerChallenge, bearerToken, knownBearer } from './bearer.ts'
-import type { ActiveAnswer } from './introspection.ts'
+import { bearerChallenge, bearerToken, cachedBearer } from './bearer.ts'
+import type { ActiveIntrospection } from './introspection.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
@@ -61,7 +61,7 @@ test('nothing breaks out of a parameter', () => {
 describe('a token whose answer is in memory', () => {
   const now = new Date('2026-11-20T09:00:00Z')
   const urls = serviceUrls('https://plainpath.example')
-  const good: ActiveAnswer = {
+  const good: ActiveIntrospection = {
     active: true,
     clientId: AgentId.parse(`agt_${'a'.repeat(22)}`),
     scopes: new Set(['guides:read']),
@@ -74,10 +74,10 @@ describe('a token whose answer is in memory', () => {
     answer = good,
   }: {
     isSynchronised?: boolean
-    answer?: ActiveAnswer
+    answer?: ActiveIntrospection
   }) => {
     const clock = { isSynchronised: () => isSynchronised }
-    const find = knownBearer({ known: () => answer, urls, clock, now: () => now })
+    const find = cachedBearer({ findCached: () => answer, urls, clock, now: () => now })
     return find({ rawHeaders: ['Authorization', `Bearer ${TOKEN}`] })
   }
 

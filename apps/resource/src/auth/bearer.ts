@@ -13,7 +13,7 @@ import {
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { IntrospectionLimited } from './guard-introspection.ts'
-import type { ActiveAnswer, Introspect, IntrospectFor } from './introspection.ts'
+import type { ActiveIntrospection, Introspect, IntrospectFor } from './introspection.ts'
 
 /** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
@@ -80,29 +80,29 @@ export function bearerCheck(deps: {
 }
 
 /**
- * Who sends the token of a request for a public route, when what is in memory says that it is good. Undefined says nothing:
- * `bearerCheck` then judges.
+ * Finds the caller of a request for a public route from the introspection cache. When it returns undefined, call
+ * `bearerCheck`.
  */
-export function knownBearer(deps: {
-  known: (token: string) => ActiveAnswer | undefined
+export function cachedBearer(deps: {
+  findCached: (token: string) => ActiveIntrospection | undefined
   urls: ServiceUrls
   clock: Pick<WatchedClock, 'isSynchronised'>
   now: () => Date
 }) {
   return (request: Pick<IncomingMessage, 'rawHeaders'>): Caller | undefined => {
     const token = bearerToken(request)
-    const answer = token.ok && deps.clock.isSynchronised() ? deps.known(token.value) : undefined
+    const answer = token.ok && deps.clock.isSynchronised() ? deps.findCached(token.value) : undefined
     return answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
 }
 
 /** Why a token that is active is not good here and now. Every path asks this, from memory or not. */
-function faultOf(answer: ActiveAnswer, { urls, now }: { urls: ServiceUrls; now: () => Date }) {
+function faultOf(answer: ActiveIntrospection, { urls, now }: { urls: ServiceUrls; now: () => Date }) {
   if (!answer.audience.includes(urls.base)) return 'The token is for another service.'
   return answer.expiresAt <= now() ? 'The token has expired.' : undefined
 }
 
-const callerOf = ({ clientId, scopes, registrationId }: ActiveAnswer): Caller => ({
+const callerOf = ({ clientId, scopes, registrationId }: ActiveIntrospection): Caller => ({
   clientId,
   scopes,
   ...(registrationId !== undefined && { registrationId }),

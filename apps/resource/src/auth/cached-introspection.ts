@@ -1,53 +1,51 @@
 import { sha256 } from '@plainpath/sealing'
-import type { ActiveAnswer, IntrospectFor, Introspection } from './introspection.ts'
+import type { ActiveIntrospection, IntrospectFor, Introspection } from './introspection.ts'
 import type { IntrospectionMetrics } from './introspection-client.ts'
-import type { LookUp, RevocationMember } from './revocation-member.ts'
+import type { InFlight, RevocationSubscriber } from './revocation-subscriber.ts'
 
 /**
- * Asks the authorization server only for what cannot be had from memory, or from a look-up under way. Only answers that
- * say `active` are kept: what is inactive costs whoever sends it a look-up each time, and may be counted and refused.
+ * Introspects a token only when neither the cache nor an introspection in flight has the result. Only active tokens are cached:
+ * each request with an inactive token is introspected, so that it can be counted and limited.
  *
- * @param deps.clock the member's: milliseconds that only rise
+ * @param deps.clock the subscriber's: milliseconds of a monotonic clock
  */
 export function cachedIntrospection(deps: {
   introspect: IntrospectFor
-  member: Pick<RevocationMember, 'ask' | 'answered' | 'find'>
+  subscriber: Pick<RevocationSubscriber, 'begin' | 'finish' | 'find'>
   clock: { now(): number }
-  metrics: Pick<IntrospectionMetrics, 'asked'>
-}): { introspect: IntrospectFor; known: (token: string) => ActiveAnswer | undefined } {
-  const { introspect, member, clock, metrics } = deps
-  const underWay = new WeakMap<LookUp, Promise<Introspection>>()
+  metrics: Pick<IntrospectionMetrics, 'source'>
+}): { introspect: IntrospectFor; findCached: (token: string) => ActiveIntrospection | undefined } {
+  const { introspect, subscriber, clock, metrics } = deps
+  const results = new WeakMap<InFlight, Promise<Introspection>>()
 
-  async function lookUp(token: string, address: string, asked: LookUp): Promise<Introspection> {
-    let answer: Introspection | undefined
+  async function introspectAndCache(token: string, address: string, inFlight: InFlight) {
+    let result: Introspection | undefined
     try {
-      answer = await introspect(token, address)
-      return answer
+      result = await introspect(token, address)
+      return result
     } finally {
-      member.answered(asked, answer, clock.now())
+      subscriber.finish(inFlight, result, clock.now())
     }
   }
 
-  const hashOf = (token: string) => sha256(token).toString('base64url')
-
-  async function introspectOrRemember(token: string, address: string): Promise<Introspection> {
-    const asked = member.ask(hashOf(token), clock.now())
-    metrics.asked(asked.how)
-    if (asked.how === 'kept') return asked.answer
-    if (asked.how === 'alone') return introspect(token, address)
-    const known = underWay.get(asked.lookUp)
-    if (known) return known
-    const found = lookUp(token, address, asked.lookUp)
-    underWay.set(asked.lookUp, found)
-    return found
-  }
+  const tokenHash = (token: string) => sha256(token).toString('base64url')
 
   return {
-    introspect: introspectOrRemember,
-    known(token) {
-      const answer = member.find(hashOf(token), clock.now())
-      if (answer) metrics.asked('kept')
-      return answer
+    async introspect(token, address) {
+      const source = subscriber.begin(tokenHash(token), clock.now())
+      metrics.source(source.from)
+      if (source.from === 'cache') return source.introspection
+      if (source.from === 'uncached') return introspect(token, address)
+      const shared = results.get(source.inFlight)
+      if (shared) return shared
+      const result = introspectAndCache(token, address, source.inFlight)
+      results.set(source.inFlight, result)
+      return result
+    },
+    findCached(token) {
+      const introspection = subscriber.find(tokenHash(token), clock.now())
+      if (introspection) metrics.source('cache')
+      return introspection
     },
   }
 }

@@ -13,121 +13,126 @@ import {
 } from '@plainpath/revocation'
 import { createClient } from 'redis'
 import type { IntrospectionMetrics } from './introspection-client.ts'
-import type { Command, Hear, Join, RevocationMember } from './revocation-member.ts'
+import type { Acknowledge, Command, RevocationSubscriber, Subscribe } from './revocation-subscriber.ts'
 
 interface FollowDeps {
-  readonly member: RevocationMember
-  /** Of the hash and the channel in Redis. */
+  readonly subscriber: RevocationSubscriber
+  /** The name of the hash and the channel in Redis. */
   readonly name: string
   readonly intervals: RevocationIntervals
-  /** The member's: milliseconds that only rise. */
+  /** The subscriber's clock: milliseconds of a monotonic clock. */
   readonly clock: { now(): number }
   readonly log: Log
   readonly metrics: Pick<IntrospectionMetrics, 'lease'>
 }
 
 /**
- * The number of renewals without a reply after which a connection is given up. The client's own time-out is of no use
- * here: it begins anew with whatever is sent.
+ * After this many renewals without a reply the connection counts as lost. The Redis client's own timeout does not help here,
+ * since it restarts with each command that is sent.
  */
-const LOST_RENEWALS = 3
-const LONGEST_PAUSE_MS = 1_000
-const LEAVE_TIMEOUT_MS = 200
+const MAX_UNANSWERED_RENEWALS = 3
+const MAX_PAUSE_MS = 1_000
+const UNSUBSCRIBE_TIMEOUT_MS = 200
 const CONNECT_TIMEOUT_MS = 1_000
 
 /**
- * Follows revocations until disposed: notices and renewals on one connection, so that whoever hears nothing renews
- * nothing. A connection is used until the first failure; then another one is made and the member joins anew. While
- * there is none, each token is introspected.
+ * Receives revocations until it is disposed of. Notifications and renewals use one connection, so that a process which receives
+ * no notifications cannot renew its lease either. After the first failure of a connection it opens another one and subscribes
+ * again. While there is none, each token is introspected.
  */
 export function followRevocations(url: string, deps: FollowDeps): AsyncDisposable {
   const stopping = new AbortController()
   let failures = 0
 
-  function joined(): void {
-    if (failures > 0) deps.log.info('revocations are followed again')
+  function subscribed(): void {
+    if (failures > 0) deps.log.info('receives revocations again')
     failures = 0
   }
   function failed(error: unknown): void {
-    if (failures === 0) deps.log.warn('revocations are not followed: each token is introspected', { error })
+    if (failures === 0) deps.log.warn('cannot receive revocations: introspects each token', { error })
     failures += 1
   }
 
-  async function follow(): Promise<void> {
+  async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const connection = revocationConnection(url, deps.name)
-      await followOn(connection, { ...deps, joined, signal: stopping.signal }).catch(failed)
-      const pause = Math.min(50 * 2 ** Math.min(failures, 10), LONGEST_PAUSE_MS)
+      await receive(connection, { ...deps, subscribed, signal: stopping.signal }).catch(failed)
+      const pause = Math.min(50 * 2 ** Math.min(failures, 10), MAX_PAUSE_MS)
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => undefined)
     }
   }
 
-  const following = follow()
+  const running = run()
   return {
     async [Symbol.asyncDispose]() {
       stopping.abort()
-      await following
+      await running
     },
   }
 }
 
-/** Until `signal` says so. @throws when the connection is lost, or cannot be made */
-async function followOn(
+/** Receives revocations on one connection until `signal` is aborted. @throws when the connection cannot be opened, or is lost */
+async function receive(
   connection: ReturnType<typeof revocationConnection>,
-  deps: FollowDeps & { joined(): void; signal: AbortSignal },
+  deps: FollowDeps & { subscribed(): void; signal: AbortSignal },
 ): Promise<void> {
-  const { member, clock, intervals, signal } = deps
-  const over = Promise.withResolvers<void>()
-  over.promise.catch(() => undefined)
-  let answeredAt = clock.now()
+  const { subscriber, clock, intervals, signal } = deps
+  const end = Promise.withResolvers<void>()
+  end.promise.catch(() => undefined)
+  let repliedAt = clock.now()
   let isOpen = false
 
   async function perform(command: Command): Promise<Command[]> {
-    if (command.do === 'hear') {
-      const number = await connection.hear(command)
-      return member.heard(command, number, clock.now())
+    if (command.do === 'acknowledge') {
+      const number = await connection.acknowledge(command)
+      return subscriber.acknowledged(command, number, clock.now())
     }
-    const granted = await connection.join(command)
-    if (granted) deps.joined()
-    return member.joined(command, granted, clock.now())
+    const granted = await connection.subscribe(command)
+    if (granted) deps.subscribed()
+    return subscriber.subscribed(command, granted, clock.now())
   }
   const send = (commands: readonly Command[]): void => {
-    for (const command of commands) perform(command).then(answered).catch(over.reject)
+    for (const command of commands) perform(command).then(handleReply).catch(end.reject)
   }
-  function answered(commands: readonly Command[]): void {
-    answeredAt = clock.now()
+  function handleReply(commands: readonly Command[]): void {
+    repliedAt = clock.now()
     send(commands)
   }
   const tick = () => {
-    deps.metrics.lease(member.isValid(clock.now()))
-    if (clock.now() - answeredAt > LOST_RENEWALS * intervals.renewMs)
-      over.reject(new Error('nothing was answered in time'))
-    else if (isOpen) send(member.tick(clock.now()))
+    deps.metrics.lease(subscriber.isValid(clock.now()))
+    if (clock.now() - repliedAt > MAX_UNANSWERED_RENEWALS * intervals.renewMs)
+      end.reject(new Error('the store did not reply in time'))
+    else if (isOpen) send(subscriber.tick(clock.now()))
   }
 
-  const stop = () => over.resolve()
+  const stop = () => end.resolve()
   signal.addEventListener('abort', stop)
-  connection.onLost(over.reject)
+  connection.onLost(end.reject)
   const timer = setInterval(tick, intervals.renewMs)
   try {
-    const opening = connection.open((notice) => answered(member.notice(notice, clock.now())))
-    await Promise.race([opening, over.promise])
+    const opening = connection.open((notification) =>
+      handleReply(subscriber.notified(notification, clock.now())),
+    )
+    await Promise.race([opening, end.promise])
     isOpen = true
-    answered(member.connected(clock.now()))
-    await over.promise
+    handleReply(subscriber.connected(clock.now()))
+    await end.promise
   } finally {
     clearInterval(timer)
     signal.removeEventListener('abort', stop)
     deps.metrics.lease(false)
-    const id = member.disconnected()
-    // Nothing is believed any more, so nobody need wait for this member.
+    const id = subscriber.disconnected()
+    // The lease is dropped, so revocations need not wait for this subscriber any more.
     if (id !== undefined)
-      await Promise.race([connection.leave(id), sleep(LEAVE_TIMEOUT_MS, undefined, { ref: false })])
+      await Promise.race([
+        connection.unsubscribe(id),
+        sleep(UNSUBSCRIBE_TIMEOUT_MS, undefined, { ref: false }),
+      ])
     connection.close()
   }
 }
 
-/** One connection to the store of revocations, which is not made anew when it fails. @param name of the hash and the channel */
+/** Creates one connection to the revocation store. It does not reconnect. @param name of the hash and the channel */
 function revocationConnection(url: string, name: string) {
   const client = createClient({
     url,
@@ -140,25 +145,28 @@ function revocationConnection(url: string, name: string) {
   const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: string[]): Promise<Reply> =>
     reply.parse(await client.eval(lua, { keys: [revocationKey(name)], arguments: args }))
   return {
-    /** Connects and listens. @param onNotice told of each notice; undefined for one that cannot be read */
-    async open(onNotice: (notice: RevocationNotification | undefined) => void): Promise<void> {
+    /** Connects and listens. @param onNotification gets each notification, or undefined for one that cannot be parsed */
+    async open(onNotification: (notification: RevocationNotification | undefined) => void): Promise<void> {
       await client.connect()
-      await client.subscribe(revocationChannel(name), (text: string) => onNotice(parseNotification(text)))
+      await client.subscribe(revocationChannel(name), (text: string) =>
+        onNotification(parseNotification(text)),
+      )
     },
-    /** Told once or more when the connection has failed. */
+    /** Calls `listener` once or more when the connection has failed. */
     onLost(listener: (error: Error) => void): void {
       client.on('error', listener)
       client.on('end', () => listener(new Error('the connection was closed')))
     },
-    /** @returns undefined where nobody revokes through this store */
-    async join({ id, previous }: Join) {
-      const joined = await run(SUBSCRIBE, id, previous)
-      return joined ? { mark: joined[0], number: joined[1] } : undefined
+    /** @returns undefined when no authorization server publishes revocations in this store */
+    async subscribe({ id, previous }: Subscribe) {
+      const granted = await run(SUBSCRIBE, id, previous)
+      return granted ? { mark: granted[0], number: granted[1] } : undefined
     },
-    /** @returns the store's number; undefined for one who is no member */
-    hear: async ({ mark, id, seen }: Hear) => (await run(ACKNOWLEDGE, mark, id, String(seen))) ?? undefined,
-    /** Takes the membership off the list, if that can be done. */
-    async leave(id: string): Promise<void> {
+    /** @returns the store's number; undefined when the store does not know the subscription */
+    acknowledge: async ({ mark, id, seen }: Acknowledge) =>
+      (await run(ACKNOWLEDGE, mark, id, String(seen))) ?? undefined,
+    /** Removes the subscription from the list, if the store can be reached. */
+    async unsubscribe(id: string): Promise<void> {
       if (client.isReady) await run(UNSUBSCRIBE, id).catch(() => undefined)
     },
     close() {

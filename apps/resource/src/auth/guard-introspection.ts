@@ -3,21 +3,21 @@ import { sha256 } from '@plainpath/sealing'
 import { LRUCache } from 'lru-cache'
 import { AuthorizationServerFailure, type Introspect, type IntrospectFor } from './introspection.ts'
 
-/** Tokens that turned out to be unknown, expired or revoked, counted for each network of an address. */
+/** Counts tokens that were unknown, expired or revoked, for each network of an address. */
 const FAILED_TOKENS: LimitPolicy = { name: 'failed-tokens', quota: 30, windowSeconds: 60 }
 
-/** Of tokens that were not verified lately. As many places are left to those that were. */
-const UNVERIFIED_AT_ONCE = 128
-const UNVERIFIED_AT_ONCE_FROM_NETWORK: LimitPolicy = {
+/** In-flight introspections of tokens that were not verified recently. As many places are left for those that were. */
+const MAX_UNVERIFIED_IN_FLIGHT = 128
+const UNVERIFIED_IN_FLIGHT_FROM_NETWORK: LimitPolicy = {
   name: 'introspections-at-once',
   quota: 16,
   windowSeconds: 1,
 }
 
-const VERIFIED_MS = 10 * 60_000
-const MOST_VERIFIED = 50_000
+const REMEMBER_VERIFIED_MS = 10 * 60_000
+const MAX_VERIFIED = 50_000
 
-/** A limit keeps a token from being introspected. */
+/** A limit does not allow a token to be introspected. */
 export class IntrospectionLimited extends Error {
   override readonly name = 'IntrospectionLimited'
   readonly state: LimitState
@@ -29,10 +29,10 @@ export class IntrospectionLimited extends Error {
 }
 
 /**
- * Introspects for an address, so that whoever sends bad tokens keeps nobody else from being served. A token that this
- * process verified within the last ten minutes is always introspected. Any other one is introspected while fewer than 30
- * tokens failed at its address within a minute, and while few such introspections are under way: 16 for each network, 128
- * in all. An address counts in its networks, as it does for every limit.
+ * Limits introspection by address, so that a caller with bad tokens does not take the service from others. A token that this
+ * process verified within the last ten minutes is always introspected. Any other token is introspected if fewer than 30 tokens
+ * from its address failed within a minute, and if few such introspections are in flight: 16 for each network, 128 in all. An
+ * address counts in each of its networks, as for every limit.
  *
  * @param options.factor multiplies both limits of an address
  */
@@ -44,60 +44,62 @@ export function guardIntrospection(options: {
   const { introspect, factor, now } = options
   const failures = memoryLimitStore(now)
   const verified = new LRUCache<string, true>({
-    max: MOST_VERIFIED,
-    ttl: VERIFIED_MS,
+    max: MAX_VERIFIED,
+    ttl: REMEMBER_VERIFIED_MS,
     perf: { now: () => now().getTime() },
   })
-  const underWay = new Map<string, number>()
-  let allUnderWay = 0
+  const inFlight = new Map<string, number>()
+  let allInFlight = 0
 
-  const placesOf = (address: string) =>
+  const networksOf = (address: string) =>
     addressNetworks(address).map(({ network, allowance }) => ({ network, factor: factor * allowance }))
 
-  async function requireRoom(places: ReturnType<typeof placesOf>): Promise<void> {
-    for (const { network, factor: allowed } of places) {
+  async function requireRoom(networks: ReturnType<typeof networksOf>): Promise<void> {
+    for (const { network, factor: allowed } of networks) {
       const policy = scaled(FAILED_TOKENS, allowed)
-      // What is refused is not counted, so this only asks how long it lasts.
+      // A refused request is not counted: `take` only returns when the limit allows the next one.
       if (!failures.local.offer(network, policy))
         throw new IntrospectionLimited({ policy, ...(await failures.take(network, policy)) })
-      const atOnce = scaled(UNVERIFIED_AT_ONCE_FROM_NETWORK, allowed)
-      if ((underWay.get(network) ?? 0) >= atOnce.quota)
-        throw new IntrospectionLimited({ policy: atOnce, allowed: false, remaining: 0, resetSeconds: 1 })
+      const places = scaled(UNVERIFIED_IN_FLIGHT_FROM_NETWORK, allowed)
+      if ((inFlight.get(network) ?? 0) >= places.quota)
+        throw new IntrospectionLimited({ policy: places, allowed: false, remaining: 0, resetSeconds: 1 })
     }
-    if (allUnderWay >= UNVERIFIED_AT_ONCE)
+    if (allInFlight >= MAX_UNVERIFIED_IN_FLIGHT)
       throw new AuthorizationServerFailure('too many introspections of tokens that were not verified before')
   }
 
-  function change(places: ReturnType<typeof placesOf>, by: 1 | -1): void {
-    allUnderWay += by
-    for (const { network } of places) {
-      const left = (underWay.get(network) ?? 0) + by
-      if (left === 0) underWay.delete(network)
-      else underWay.set(network, left)
+  function changeCount(networks: ReturnType<typeof networksOf>, by: 1 | -1): void {
+    allInFlight += by
+    for (const { network } of networks) {
+      const count = (inFlight.get(network) ?? 0) + by
+      if (count === 0) inFlight.delete(network)
+      else inFlight.set(network, count)
     }
   }
 
   async function introspectUnverified(token: string, address: string) {
-    const places = placesOf(address)
-    await requireRoom(places)
-    change(places, 1)
+    const networks = networksOf(address)
+    await requireRoom(networks)
+    changeCount(networks, 1)
     try {
-      const answer = await introspect(token)
-      if (!answer.active)
-        for (const { network, factor: allowed } of places)
+      const introspection = await introspect(token)
+      if (!introspection.active)
+        for (const { network, factor: allowed } of networks)
           await failures.take(network, scaled(FAILED_TOKENS, allowed))
-      return answer
+      return introspection
     } finally {
-      change(places, -1)
+      changeCount(networks, -1)
     }
   }
 
   return async (token, address) => {
     const hash = sha256(token).toString('base64url')
-    const answer = verified.has(hash) ? await introspect(token) : await introspectUnverified(token, address)
-    if (answer.active) verified.set(hash, true)
+    const introspection = verified.has(hash)
+      ? await introspect(token)
+      : await introspectUnverified(token, address)
+    if (introspection.active) verified.set(hash, true)
     else verified.delete(hash)
-    return answer
+    return introspection
   }
 }
 

@@ -1,78 +1,90 @@
 import type { Metrics } from '@plainpath/http'
 import { traced, traceHeaders } from '@plainpath/tracing'
 import type { JWTVerifyGetKey } from 'jose'
-import type { AskAuthorizationServer } from './ask-authorization-server.ts'
-import type { FollowedClientSecret } from './client-secret.ts'
+import type { RequestAuthorizationServer } from './authorization-server-client.ts'
 import {
-  ANSWER_TYPE,
   AuthorizationServerFailure,
+  INTROSPECTION_TYPE,
   type Introspect,
-  readSignedAnswer,
+  parseSignedIntrospection,
 } from './introspection.ts'
-import { timeOut } from './request-bounded.ts'
-import type { Asked } from './revocation-member.ts'
+import { timeoutSignal } from './request-bounded.ts'
+import type { Source } from './revocation-subscriber.ts'
+import type { WatchedClientSecret } from './watch-client-secret.ts'
 
 const TIMEOUT_MS = 1_000
-/** More at once than this are refused: an authorization server that hangs must not fill this process. */
-const MAX_AT_ONCE = 256
+/** Limits the introspections in flight, so that an authorization server that hangs cannot fill this process. */
+const MAX_IN_FLIGHT = 256
 
-/** Introspects at the authorization server (RFC 7662 §2.1) and accepts signed answers only (RFC 9701 §4). */
+/** Introspects at the authorization server (RFC 7662 §2.1), and accepts only signed responses (RFC 9701 §4). */
 export function introspectionClient(options: {
-  readonly askServer: AskAuthorizationServer
+  readonly requestServer: RequestAuthorizationServer
   /** The OAuth issuer, which is ORIGIN. */
   readonly issuer: string
   readonly clientId: string
-  readonly clientSecret: Pick<FollowedClientSecret, 'current' | 'insteadOf'>
+  readonly clientSecret: Pick<WatchedClientSecret, 'current' | 'alternativeTo'>
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
-  /** How long an answer may take; a second when absent. */
+  /** The time limit of one introspection; a second when absent. */
   readonly timeoutMs?: number | undefined
-  /** Asks for the address of the person too. */
+  /** Requests the person's e-mail address, too. */
   readonly claims?: 'email'
   readonly metrics: IntrospectionMetrics
 }): Introspect {
-  const { askServer, issuer, clientId, clientSecret, keys, now, metrics, timeoutMs = TIMEOUT_MS } = options
+  const {
+    requestServer,
+    issuer,
+    clientId,
+    clientSecret,
+    keys,
+    now,
+    metrics,
+    timeoutMs = TIMEOUT_MS,
+  } = options
   const expected = { issuer, audience: clientId, keys, now }
 
-  function askAs(secret: string, token: string, signal: AbortSignal) {
+  function introspectWith(secret: string, token: string, signal: AbortSignal) {
     const headers = {
-      accept: ANSWER_TYPE,
+      accept: INTROSPECTION_TYPE,
       authorization: basicCredentials(clientId, secret),
       'content-type': 'application/x-www-form-urlencoded',
       ...traceHeaders(),
     }
-    const asked = {
+    const form = {
       token,
       token_type_hint: 'access_token',
       ...(options.claims && { claims: options.claims }),
     }
-    const body = new URLSearchParams(asked).toString()
-    return askServer('/oauth/introspect', { method: 'POST', headers, body, signal })
+    const body = new URLSearchParams(form).toString()
+    return requestServer('/oauth/introspect', { method: 'POST', headers, body, signal })
   }
 
-  async function ask(token: string, signal: AbortSignal) {
+  async function introspect(token: string, signal: AbortSignal) {
     const secret = clientSecret.current()
-    let answer = await askAs(secret, token, signal)
-    const other = answer.status === 401 ? await clientSecret.insteadOf(secret) : undefined
-    if (other !== undefined) answer = await askAs(other, token, signal)
-    if (answer.status !== 200 || answer.type !== ANSWER_TYPE)
-      throw new AuthorizationServerFailure(`introspection was answered ${answer.status} ${answer.type}`)
-    return readSignedAnswer(answer.text, token, expected)
+    let response = await introspectWith(secret, token, signal)
+    const other = response.status === 401 ? await clientSecret.alternativeTo(secret) : undefined
+    if (other !== undefined) response = await introspectWith(other, token, signal)
+    const { status, type, text } = response
+    if (status !== 200 || type !== INTROSPECTION_TYPE)
+      throw new AuthorizationServerFailure(`the response to an introspection was ${status} ${type}`)
+    return parseSignedIntrospection(text, token, expected)
   }
 
-  let asking = 0
+  let inFlight = 0
   const count = (change: 1 | -1) => {
-    asking += change
-    metrics.underWay(options.claims ?? 'token', asking)
+    inFlight += change
+    metrics.inFlight(options.claims ?? 'token', inFlight)
   }
   return async (token) => {
-    if (asking >= MAX_AT_ONCE) throw new AuthorizationServerFailure('too many introspections at once')
+    if (inFlight >= MAX_IN_FLIGHT) throw new AuthorizationServerFailure('too many introspections in flight')
     count(1)
     metrics.sent()
-    using bound = timeOut(timeoutMs)
-    const { signal } = bound
+    using timeout = timeoutSignal(timeoutMs)
+    const { signal } = timeout
     try {
-      return await traced(introspectionCall, () => Promise.race([ask(token, signal), rejection(signal)]))
+      return await traced(introspectionCall, () =>
+        Promise.race([introspect(token, signal), rejectOnAbort(signal)]),
+      )
     } catch (cause) {
       metrics.failed()
       if (cause instanceof AuthorizationServerFailure) throw cause
@@ -95,49 +107,46 @@ function basicCredentials(clientId: string, clientSecret: string): string {
   return `Basic ${Buffer.from(`${encoded(clientId)}:${encoded(clientSecret)}`).toString('base64')}`
 }
 
-/** The keys have a time-out of their own; both together must still end with the signal. */
-function rejection(signal: AbortSignal): Promise<never> {
+/** Fetching the keys has a timeout of its own; this makes the whole introspection end with the signal. */
+function rejectOnAbort(signal: AbortSignal): Promise<never> {
   const { promise, reject } = Promise.withResolvers<never>()
   signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   return promise
 }
 
-/** Counts how answers about tokens were had, and shows whether those in memory may be used. */
+/** Metrics of where introspections came from, and whether the lease is valid. */
 export function introspectionMetrics(metrics: Pick<Metrics, 'counter' | 'gauge' | 'sampled'>) {
-  const count: Record<Asked['how'], () => void> = {
-    kept: metrics.counter('introspection_cache_hits_total', 'Tokens whose answer was in memory'),
-    shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose look-up was under way'),
+  const count: Record<Source['from'], () => void> = {
+    cache: metrics.counter('introspection_cache_hits_total', 'Tokens whose introspection was cached'),
+    shared: metrics.counter('introspection_cache_shared_total', 'Tokens whose introspection was in flight'),
     new: metrics.counter('introspection_cache_misses_total', 'Tokens that were introspected under a lease'),
-    alone: metrics.counter(
+    uncached: metrics.counter(
       'introspection_cache_bypassed_total',
-      'Tokens that were introspected since no lease was valid',
+      'Tokens that were introspected because no lease was valid',
     ),
   }
-  const lease = metrics.gauge('revocation_lease_valid', '1 when answers in memory may be used')
+  const lease = metrics.gauge('revocation_lease_valid', '1 when cached introspections may be used')
   lease(0)
-  const underWay = { token: 0, email: 0 }
+  const inFlight = { token: 0, email: 0 }
   metrics.sampled(
     'introspections_under_way',
-    `Introspections without an answer yet, of a token and of its e-mail address; ${MAX_AT_ONCE} of each at most`,
+    `Introspections in flight, of a token and of its e-mail address; ${MAX_IN_FLIGHT} of each at most`,
     'about',
-    () => underWay,
+    () => inFlight,
   )
   return {
-    asked: (how: Asked['how']) => count[how](),
+    source: (from: Source['from']) => count[from](),
     sent: metrics.counter(
       'introspections_total',
       'Introspections that were sent to the authorization server',
     ),
-    /** How many introspections have no answer yet. */
-    underWay(about: keyof typeof underWay, now: number) {
-      underWay[about] = now
+    /** Sets the number of introspections in flight. */
+    inFlight(about: keyof typeof inFlight, total: number) {
+      inFlight[about] = total
     },
     lease: (valid: boolean) => lease(valid ? 1 : 0),
-    /** An answer was missing, or could not be believed. */
-    failed: metrics.counter(
-      'authorization_server_failures_total',
-      'Introspections without an answer that can be believed',
-    ),
+    /** Counts an introspection without a valid response. */
+    failed: metrics.counter('authorization_server_failures_total', 'Introspections without a valid response'),
   }
 }
 

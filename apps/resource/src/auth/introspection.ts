@@ -3,7 +3,7 @@ import { sha256 } from '@plainpath/sealing'
 import { type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
 
-/** What the authorization server says of an access token (RFC 7662 §2.2). */
+/** The introspection of an access token (RFC 7662 §2.2). */
 export type Introspection =
   | { readonly active: false }
   | {
@@ -14,36 +14,37 @@ export type Introspection =
       readonly expiresAt: Date
       readonly identityType: IdentityType
       readonly registrationId?: string
-      /** Only where it was asked for, and verified. */
+      /** Present only when it was requested and the person verified it. */
       readonly email?: string
-      /** The birth mark of the store through which revokers tell that it ended; undefined where nobody tells. */
-      readonly endsToldBy?: string
+      /** The mark of the revocation store that publishes this token's revocation; undefined when no store does. */
+      readonly revocationMark?: string
     }
 
-export type ActiveAnswer = Extract<Introspection, { active: true }>
+export type ActiveIntrospection = Extract<Introspection, { active: true }>
 
 /**
- * Asks what a token is worth.
+ * Introspects a token.
  *
- * @throws {AuthorizationServerFailure} when there is no answer in time, or none that can be believed
+ * @throws {AuthorizationServerFailure} when no valid response arrives in time
  */
 export type Introspect = (token: string) => Promise<Introspection>
 
 /**
- * The same for a request from an address, as `clientAddress` gives it.
+ * Introspects a token that a request from `address` presents; `clientAddress` returns that address.
  *
- * @throws {IntrospectionLimited} where a limit of the address keeps the token from being introspected
+ * @throws {AuthorizationServerFailure} like `Introspect`
+ * @throws {IntrospectionLimited} when a limit of the address does not allow the introspection
  */
 export type IntrospectFor = (token: string, address: string) => Promise<Introspection>
 
-/** The authorization server did not answer, or not as agreed: 503, never an allow and never a 401. */
+/** The authorization server did not respond as agreed. The request gets 503; it is never accepted, and never a 401. */
 export class AuthorizationServerFailure extends Error {
   override readonly name = 'AuthorizationServerFailure'
 }
 
 const Seconds = z.int().min(0)
 
-/** The member `token_introspection` of a signed answer (RFC 9701 §5). Unknown members are ignored. */
+/** The member `token_introspection` of a signed response (RFC 9701 §5). Unknown members are ignored. */
 const TokenIntrospection = z.discriminatedUnion('active', [
   z.object({ active: z.literal(false) }).transform((): Introspection => ({ active: false })),
   z
@@ -61,26 +62,26 @@ const TokenIntrospection = z.discriminatedUnion('active', [
       email: EmailAddress.optional(),
     })
     .transform(
-      (answer): Introspection => ({
+      (response): Introspection => ({
         active: true,
-        clientId: answer.client_id,
-        scopes: new Set(answer.scope.split(' ').filter(Boolean)),
-        audience: [answer.aud].flat(),
-        expiresAt: new Date(answer.exp * 1000),
-        identityType: answer.identity_type,
-        ...(answer.registration_id !== undefined && { registrationId: answer.registration_id }),
-        ...(answer.email !== undefined && { email: answer.email }),
+        clientId: response.client_id,
+        scopes: new Set(response.scope.split(' ').filter(Boolean)),
+        audience: [response.aud].flat(),
+        expiresAt: new Date(response.exp * 1000),
+        identityType: response.identity_type,
+        ...(response.registration_id !== undefined && { registrationId: response.registration_id }),
+        ...(response.email !== undefined && { email: response.email }),
       }),
     ),
 ])
 
-export const ANSWER_TYPE = 'application/token-introspection+jwt'
+export const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
-/** What is expected of every signed answer. */
-interface AnswerExpectations {
+/** What every signed response must match. */
+interface Expected {
   /** `iss`: the OAuth issuer. */
   readonly issuer: string
-  /** `aud`: who we are at the authorization server. */
+  /** `aud`: our client ID at the authorization server. */
   readonly audience: string
   readonly keys: JWTVerifyGetKey
   readonly now: () => Date
@@ -90,45 +91,46 @@ const MAX_AGE_SECONDS = 60
 const CLOCK_TOLERANCE_SECONDS = 5
 
 /**
- * Claims of our own: `token_hash` binds the answer to the token that was asked about; `revocation_mark` names the store
- * through which its end will be told.
+ * Two claims are ours: `token_hash` binds the response to the introspected token; `revocation_mark` names the store that
+ * publishes the token's revocation.
  */
-const Answer = z.object({
+const SignedIntrospection = z.object({
   token_hash: z.string(),
   revocation_mark: z.string().optional(),
   token_introspection: TokenIntrospection,
 })
 
 /**
- * Reads a signed introspection answer (RFC 9701 §5).
+ * Verifies and parses a signed introspection response (RFC 9701 §5).
  *
- * @throws {AuthorizationServerFailure} when it is not signed by a published key, stale, for somebody else, about
- *   another token, or has another shape
+ * @throws {AuthorizationServerFailure} when it is not signed by a published key, is too old, is meant for another client, is
+ *   about another token, or has another shape
  */
-export async function readSignedAnswer(
+export async function parseSignedIntrospection(
   jwt: string,
   token: string,
-  expected: AnswerExpectations,
+  expected: Expected,
 ): Promise<Introspection> {
-  const payload = await verifiedPayload(jwt, expected)
-  const answer = Answer.safeParse(payload)
-  if (!answer.success) {
-    const where = answer.error.issues.map((issue) => issue.path.join('.')).join(', ')
-    throw new AuthorizationServerFailure(`the introspection answer has another shape at ${where}`)
+  const response = SignedIntrospection.safeParse(await verifyPayload(jwt, expected))
+  if (!response.success) {
+    const where = response.error.issues.map((issue) => issue.path.join('.')).join(', ')
+    throw new AuthorizationServerFailure(`the introspection response has another shape at ${where}`)
   }
-  if (answer.data.token_hash !== sha256(token).toString('base64url'))
-    throw new AuthorizationServerFailure('the introspection answer is about another token')
-  const { token_introspection: introspection, revocation_mark: endsToldBy } = answer.data
-  return introspection.active && endsToldBy !== undefined ? { ...introspection, endsToldBy } : introspection
+  if (response.data.token_hash !== sha256(token).toString('base64url'))
+    throw new AuthorizationServerFailure('the introspection response is about another token')
+  const { token_introspection: introspection, revocation_mark: revocationMark } = response.data
+  return introspection.active && revocationMark !== undefined
+    ? { ...introspection, revocationMark }
+    : introspection
 }
 
-async function verifiedPayload(jwt: string, expected: AnswerExpectations): Promise<unknown> {
+async function verifyPayload(jwt: string, expected: Expected): Promise<unknown> {
   const { keys, issuer, audience, now } = expected
   try {
     const { payload } = await jwtVerify(
       jwt,
       async (header, input) => {
-        if (!header.kid) throw new AuthorizationServerFailure('the introspection answer names no key')
+        if (!header.kid) throw new AuthorizationServerFailure('the introspection response names no key')
         return keys(header, input)
       },
       {
@@ -144,6 +146,6 @@ async function verifiedPayload(jwt: string, expected: AnswerExpectations): Promi
     )
     return payload
   } catch (cause) {
-    throw new AuthorizationServerFailure('the introspection answer cannot be verified', { cause })
+    throw new AuthorizationServerFailure('the introspection response cannot be verified', { cause })
   }
 }

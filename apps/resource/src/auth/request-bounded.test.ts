@@ -9,15 +9,15 @@ afterEach(async () => {
   opened = new AsyncDisposableStack()
 })
 
-/** Answers each connection by what `answer` does with its socket, once it got something. @returns its URL */
-async function listen(answer: (socket: Socket, connection: number) => void): Promise<string> {
+/** Starts a server that calls `respond` with each connection's socket once it has received data. @returns its URL */
+async function listen(respond: (socket: Socket, connection: number) => void): Promise<string> {
   let connections = 0
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {
     connections += 1
     const connection = connections
     sockets.add(socket.on('error', () => undefined))
-    socket.once('data', () => answer(socket, connection))
+    socket.once('data', () => respond(socket, connection))
   }).listen(0, '127.0.0.1')
   opened.defer(async () => {
     for (const socket of sockets) socket.destroy()
@@ -31,17 +31,17 @@ async function listen(answer: (socket: Socket, connection: number) => void): Pro
 const OK = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
 const soon = () => AbortSignal.timeout(10_000)
 
-test('a connection that is lost is tried once more', async () => {
+test('repeats a request once when its connection is lost', async () => {
   const url = await listen((socket, connection) => (connection === 1 ? socket.destroy() : socket.end(OK)))
   expect((await requestBounded(url, { signal: soon() })).text).toBe('ok')
 })
 
-test('a connection that is lost twice is a failure', async () => {
+test('fails when the connection is lost twice', async () => {
   const url = await listen((socket, connection) => (connection < 3 ? socket.destroy() : socket.end(OK)))
   await expect(requestBounded(url, { signal: soon() })).rejects.toMatchObject({ code: 'ECONNRESET' })
 })
 
-test('an answer that changes the protocol is refused', async () => {
+test('rejects a response that changes the protocol', async () => {
   const url = await listen((socket) =>
     socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n'),
   )
@@ -50,12 +50,12 @@ test('an answer that changes the protocol is refused', async () => {
 
 const SILENT: [string, string][] = [
   ['nothing', ''],
-  ['the beginning of a head', 'HTTP/1.1 200 OK\r\nContent-'],
-  ['a part of what it promised', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok'],
-  ['only an interim answer', 'HTTP/1.1 102 Processing\r\n\r\n'],
+  ['the beginning of a header section', 'HTTP/1.1 200 OK\r\nContent-'],
+  ['a part of the promised body', 'HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok'],
+  ['only an interim response', 'HTTP/1.1 102 Processing\r\n\r\n'],
 ]
 
-test.for(SILENT)('the signal ends it when %s comes', async ([, sent]) => {
+test.for(SILENT)('ends with the signal when the server sends %s', async ([, sent]) => {
   const stopped = new AbortController()
   const url = await listen((socket) => {
     socket.write(sent)
@@ -64,7 +64,7 @@ test.for(SILENT)('the signal ends it when %s comes', async ([, sent]) => {
   await expect(requestBounded(url, { signal: stopped.signal })).rejects.toThrow('over')
 })
 
-test('nothing is sent when the signal has ended already', async () => {
+test('sends nothing when the signal is already aborted', async () => {
   let reached = false
   const url = await listen(() => {
     reached = true
@@ -75,7 +75,7 @@ test('nothing is sent when the signal has ended already', async () => {
   expect(reached).toBe(false)
 })
 
-test('the scheme of an address may be written in capitals', async () => {
+test('accepts a scheme in capitals', async () => {
   const url = await listen((socket) => socket.end(OK))
   expect((await requestBounded(url.replace('http:', 'HTTP:'), { signal: soon() })).text).toBe('ok')
   await expect(requestBounded(url.replace('http:', 'HTTPS:'), { signal: soon() })).rejects.toThrow(

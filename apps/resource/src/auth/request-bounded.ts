@@ -8,7 +8,7 @@ export interface BoundedRequest {
   readonly signal: AbortSignal
 }
 
-export interface BoundedAnswer {
+export interface BoundedResponse {
   readonly status: number
   /** The media type, lower-case, without parameters. */
   readonly type: string
@@ -17,24 +17,24 @@ export interface BoundedAnswer {
 
 const LIMIT_BYTES = 64 * 1024
 
-/** What Node says when a kept connection was closed just as a request was written to it. */
+/** Node's error codes when the server closed an idle connection just as a request was written to it. */
 const LOST_CONNECTION = new Set(['ECONNRESET', 'EPIPE'])
 
-/** Idle connections are let go before the 5 s after which auth closes them: no request meets a closing one. */
-const KEPT = { keepAlive: true, timeout: 4_000 }
+/** Closes idle connections before auth does after 5 s, so that no request meets a closing connection. */
+const AGENT_OPTIONS = { keepAlive: true, timeout: 4_000 }
 
-/** Of Node's own and not `fetch`, whose streams, headers and aborts took a tenth of what the API did under load. */
-const HTTP = { request: http.request, agent: new http.Agent(KEPT) }
-const HTTPS = { request: https.request, agent: new https.Agent(KEPT) }
+/** Node's client rather than `fetch`, whose streams, headers and abort handling took a tenth of the API's time under load. */
+const HTTP = { request: http.request, agent: new http.Agent(AGENT_OPTIONS) }
+const HTTPS = { request: https.request, agent: new https.Agent(AGENT_OPTIONS) }
 
 /**
- * Reads at most 64 KiB as they are, follows no redirect, and is over when `signal` says so, whatever the other side does. A
- * lost connection is tried once more at once, so only ask what may be asked twice.
+ * Sends a request and reads at most 64 KiB of the response. It follows no redirect, and ends when `signal` is aborted, whatever
+ * the server does. If the connection is lost, it repeats the request once, so send only requests that may be repeated.
  *
- * @throws the reason of `signal`, what Node says of a connection (with a `code`), a RangeError for a longer answer and a
- *   TypeError for an encoded one, or one that changes the protocol
+ * @throws the reason of `signal`; Node's error of a connection, which has a `code`; a RangeError for a longer response; a
+ *   TypeError for a response with a content encoding or a change of protocol
  */
-export async function requestBounded(url: string, request: BoundedRequest): Promise<BoundedAnswer> {
+export async function requestBounded(url: string, request: BoundedRequest): Promise<BoundedResponse> {
   try {
     return await exchange(url, request)
   } catch (error) {
@@ -46,19 +46,21 @@ export async function requestBounded(url: string, request: BoundedRequest): Prom
 
 function exchange(url: string, { method = 'GET', headers = {}, body, signal }: BoundedRequest) {
   signal.throwIfAborted()
-  const { promise, resolve, reject } = Promise.withResolvers<BoundedAnswer>()
+  const { promise, resolve, reject } = Promise.withResolvers<BoundedResponse>()
   const target = new URL(url)
   const { request, agent } = target.protocol === 'https:' ? HTTPS : HTTP
   const outgoing = request(target, { method, headers, agent }, (response) => {
     response.on('error', reject)
     if (response.headers['content-encoding'] !== undefined)
-      return void response.destroy(new TypeError('the answer is encoded, and nobody asked for that'))
+      return void response.destroy(
+        new TypeError('the response has a content encoding, which was not requested'),
+      )
     const chunks: Buffer[] = []
     let length = 0
     response.on('data', (chunk: Buffer) => {
       length += chunk.byteLength
       if (length > LIMIT_BYTES)
-        response.destroy(new RangeError(`the answer is longer than ${LIMIT_BYTES} bytes`))
+        response.destroy(new RangeError(`the response is longer than ${LIMIT_BYTES} bytes`))
       else chunks.push(chunk)
     })
     response.on('end', () => {
@@ -66,7 +68,7 @@ function exchange(url: string, { method = 'GET', headers = {}, body, signal }: B
       resolve({ status: response.statusCode ?? 0, type, text: Buffer.concat(chunks).toString('utf8') })
     })
   })
-  // Not Node's own `signal`: what has lost its socket without an error is never told of it.
+  // Not Node's own `signal` option: a request that lost its socket without an error does not react to it.
   signal.addEventListener('abort', () => {
     reject(signal.reason)
     outgoing.destroy()
@@ -74,7 +76,7 @@ function exchange(url: string, { method = 'GET', headers = {}, body, signal }: B
   outgoing
     .on('upgrade', (_response, socket) => {
       socket.destroy()
-      reject(new TypeError('the answer changes the protocol, and nobody asked for that'))
+      reject(new TypeError('the response changes the protocol, which was not requested'))
     })
     .on('error', reject)
     .end(body)
@@ -82,10 +84,10 @@ function exchange(url: string, { method = 'GET', headers = {}, body, signal }: B
 }
 
 /**
- * A signal that is aborted after `ms`, unless it was disposed of before: then nothing is left of it. What
- * `AbortSignal.timeout` gives goes on after the work is done, and makes an error that nobody hears of.
+ * Creates a signal that is aborted after `ms`, unless it is disposed of before. A signal of `AbortSignal.timeout` cannot be
+ * disposed of: its timer runs on after the work is done.
  */
-export function timeOut(ms: number): Disposable & { readonly signal: AbortSignal } {
+export function timeoutSignal(ms: number): Disposable & { readonly signal: AbortSignal } {
   const controller = new AbortController()
   const elapse = () => controller.abort(new DOMException(`not done within ${ms} ms`, 'TimeoutError'))
   const timer = setTimeout(elapse, ms)

@@ -4,10 +4,10 @@ import { type Log, type Metrics, watchClock } from '@plainpath/http'
 import { mailTransport, openMailer, scaledMailCaps } from '@plainpath/mail'
 import { clockAgrees, databaseTime, type Pool } from '@plainpath/postgres'
 import type { RevocationOptions } from '@plainpath/revocation'
-import { followClientSecret } from '../auth/client-secret.ts'
 import { followRevocations } from '../auth/follow-revocations.ts'
 import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
-import type { RevocationMember } from '../auth/revocation-member.ts'
+import type { RevocationSubscriber } from '../auth/revocation-subscriber.ts'
+import { watchClientSecret } from '../auth/watch-client-secret.ts'
 import type { Config } from '../config.ts'
 import { contactMailHandlers } from '../contact/contact-store.ts'
 import { followGuides } from '../guides/follow-guides.ts'
@@ -17,13 +17,13 @@ import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
 import type { Stores } from './wire-stores.ts'
 
-/** Everything that polls, listens or sweeps by itself, until it is disposed of. */
+/** Starts everything that polls, listens or sweeps. Each stops when `opening`, or what it moves to, is disposed of. */
 export async function startBackgroundWork(
   config: Config,
   deps: {
     db: Pool
     stores: Stores
-    member: RevocationMember | undefined
+    subscriber: RevocationSubscriber | undefined
     revocation: RevocationOptions
     metrics: Metrics
     tokenMetrics: IntrospectionMetrics
@@ -34,19 +34,19 @@ export async function startBackgroundWork(
   },
   opening: AsyncDisposableStack,
 ) {
-  const { db, member, metrics, log, now } = deps
+  const { db, subscriber, metrics, log, now } = deps
   const { waitlist, contact } = deps.stores
   const clock = opening.use(watchClock({ storeTime: () => databaseTime(db), log, onSkew: metrics.clockSkew }))
   const clientSecret = opening.use(
-    followClientSecret({
-      first: config.clientSecret,
+    watchClientSecret({
+      initial: config.clientSecret,
       read: async () => parseClientSecret(await readFile(config.clientSecretFile, 'utf8')),
       log,
     }),
   )
-  if (config.redisUrl && member) {
+  if (config.redisUrl && subscriber) {
     const { name, intervals } = deps.revocation
-    const followed = { member, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
+    const followed = { subscriber, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
     opening.use(followRevocations(config.redisUrl, followed))
   }
   const guides = opening.use(
