@@ -1,6 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type ApiDescription, operationsOf } from '../crawl/api-description.ts'
-import { namedLinks } from '../crawl/named-links.ts'
 import { type System, startSystem } from './start-system.ts'
 
 let system: System
@@ -76,85 +75,4 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
 const only = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
   client_id,
   client_secret,
-})
-
-test('a program that follows the requests of auth.md from top to bottom gets a token', async () => {
-  const markdown = await (await fetch(`${system.origin}/auth.md`)).text()
-  const answers: { status: number; body: Record<string, string> }[] = []
-  for (const { method, url, headers, body } of requestsIn(markdown)) {
-    const known = Object.assign({}, ...answers.map((answer) => answer.body)) as Record<string, string>
-    const credentials = `${known['client_id']}:${known['client_secret']}`
-    const response = await fetch(url, {
-      method,
-      headers: Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [
-          name,
-          value.replace('base64(client_id:client_secret)', Buffer.from(credentials).toString('base64')),
-        ]),
-      ),
-      ...(body && { body }),
-    })
-    answers.push({ status: response.status, body: (await response.json()) as Record<string, string> })
-  }
-  expect(answers.map(({ status }) => status)).toEqual([200, 200, 201, 200])
-  const token = answers.at(-1)?.body['access_token']
-  const guides = await fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })
-  expect(guides.status).toBe(200)
-})
-
-/** The fenced `http` blocks: a request line, headers, and a body after an empty line. */
-function requestsIn(markdown: string) {
-  return [...markdown.matchAll(/^```http\n([\s\S]*?)\n```$/gm)].map(([, block = '']) => {
-    const [head = '', body] = block.split('\n\n')
-    const [line = '', ...fields] = head.split('\n')
-    const [method = '', url = ''] = line.split(' ')
-    const headers = Object.fromEntries(
-      fields.map((field) => field.split(/: (.*)/).slice(0, 2) as [string, string]),
-    )
-    return { method, url, headers, body }
-  })
-}
-
-test('each error of the table in auth.md is the answer to the mistake that it explains', async () => {
-  const { origin } = system
-  const agent = (await (await fetch(`${origin}/api/agent/register`, { method: 'POST' })).json()) as Record<
-    string,
-    string
-  >
-  const basic = `Basic ${Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')}`
-  const register = (body: string) =>
-    fetch(`${origin}/api/agent/register`, {
-      method: 'POST',
-      headers: { 'content-type': 'application/json' },
-      body,
-    })
-  const token = (fields: Record<string, string>, authorization = basic) =>
-    fetch(`${origin}/oauth/token`, {
-      method: 'POST',
-      headers: { authorization },
-      body: new URLSearchParams(fields),
-    })
-  const grant = { grant_type: 'client_credentials' }
-  const mistakes = {
-    invalid_request: await register('{'),
-    invalid_client_metadata: await register(JSON.stringify({ client_name: 'x'.repeat(201) })),
-    unsupported_credential_type: await register('{"type":"other"}'),
-    unsupported_grant_type: await token({ grant_type: 'password' }),
-    invalid_scope: await token({ ...grant, scope: 'contact:write' }),
-    invalid_target: await token({ ...grant, resource: 'https://other.example' }),
-    invalid_client: await token(grant, `Basic ${Buffer.from('agt_none:wrong').toString('base64')}`),
-  }
-  const markdown = await (await fetch(`${origin}/auth.md`)).text()
-  for (const [error, response] of Object.entries(mistakes)) {
-    const row = new RegExp(`^\\| \`${error}\` \\| (\\d+) \\| .+ \\| (\\S+) \\|$`, 'm').exec(markdown)
-    const body = (await response.json()) as Record<string, string>
-    expect({ error, status: response.status, page: body['error_uri'] ?? body['type'] }).toEqual({
-      error,
-      status: Number(row?.[1]),
-      page: row?.[2],
-    })
-    expect(
-      namedLinks({ url: response.url, headers: response.headers, text: JSON.stringify(body) }).length,
-    ).toBeGreaterThan(0)
-  }
 })

@@ -1,4 +1,7 @@
 import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
 import { promisify } from 'node:util'
 import { startCollector } from '@plainpath/tracing/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -22,18 +25,40 @@ const running = async (): Promise<CrawledService> => ({
 
 describeCrawl('behind the gateway of `npm run stack`, with two processes of each app', running)
 
-test('the commands of auth.md work in one shell', async () => {
+test('the commands of auth.md work in one shell, and print no secret', async () => {
+  await using folder = await temporaryFolder()
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
-  const blocks = [...markdown.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, block]) => block)
-  expect(blocks.length).toBeGreaterThanOrEqual(5)
-  const script = `set -eu\n${blocks.join('\n')}\necho ended with $?`
-  const { stdout } = await promisify(execFile)('sh', ['-c', script], { timeout: 30_000 })
-  expect(stdout).toMatch(/"client_id":"agt_/)
-  expect(stdout).toMatch(/"guides":\[/)
-  expect(stdout).toMatch(/ended with 0\n$/)
+  const blocks = [...markdown.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, block = '']) => block)
+  const [leave = '', ...journey] = blocks.toReversed()
+  expect(blocks).toHaveLength(5)
+  expect(leave).toContain('-X DELETE')
+  const run = async (...lines: string[]) => {
+    const script = `set -eu\n${lines.join('\n')}\necho ended with $?`
+    return promisify(execFile)('sh', ['-c', script], { cwd: folder.path, timeout: 30_000 })
+  }
+  const first = await run(...journey.toReversed())
+  expect(first.stdout).toMatch(/"slug":"[a-z-]+"/)
+  expect(first.stdout).toMatch(/"talkToAnAttorneyWhen":/)
+  expect(first.stdout).toMatch(/ended with 0\n$/)
+  const file = path.join(folder.path, 'plainpath-agent.json')
+  const registered = await readFile(file, 'utf8')
+  const { client_secret } = JSON.parse(registered) as { client_secret: string }
+  expect(first.stdout + first.stderr).not.toContain(client_secret)
+  expect(first.stdout).not.toMatch(/ppt_|pps_/)
+
+  // Run again, the lines keep the registration; then the agent leaves.
+  const second = await run(...journey.toReversed(), `cp ${path.basename(file)} kept.json`, leave)
+  expect(second.stdout).toMatch(/ended with 0\n$/)
+  expect(await readFile(path.join(folder.path, 'kept.json'), 'utf8')).toBe(registered)
+  await expect(readFile(file)).rejects.toThrow('ENOENT')
 })
 
-test('the configured collector receives the traces of both apps', async () => {
+async function temporaryFolder() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-auth-md-'))
+  return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
+}
+
+test('the collector that it is told of gets the traces of both apps', async () => {
   const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
   await expect.poll(senders, { timeout: 20_000 }).toEqual(['plainpath-auth', 'plainpath-resource'])
 })

@@ -18,6 +18,7 @@ import {
   type TrustedProxies,
   type WatchedClock,
 } from '@plainpath/http'
+import { authDocuments, serviceUrls } from '@plainpath/metadata'
 import { html, PAGE_CSP, problemPage, renderPage } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
@@ -43,17 +44,17 @@ export interface AppDeps {
   oauth: OAuthRouteDeps
 }
 
-const PUBLIC_GETS = new Set(['/oauth/jwks.json', '/.well-known/oauth-authorization-server', '/auth.md'])
-
 /** Builds the application for the public listener. */
 export function publicApp(deps: AppDeps): Koa {
+  const documents = authDocuments(serviceUrls(deps.origin)).map(({ path }) => path as string)
+  const publicGets = new Set(['/oauth/jwks.json', ...documents])
   const app = createApp({
     ...appOptions(deps),
     traces: deps.tracing && { tracing: deps.tracing, continues: deps.trustedProxies },
     browsers: {
       alsoAcceptHosts: deps.alsoAcceptHosts,
       allowedOrigins: deps.corsOrigins,
-      isPublicGet: (path) => PUBLIC_GETS.has(path),
+      isPublicGet: (path) => publicGets.has(path),
     },
   })
   app.use(useReservedConnections(deps.db))

@@ -30,6 +30,10 @@ const PUBLIC: Record<string, string[]> = {
   '/api/agent/secrets': ['POST'],
   '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10': ['DELETE'],
   '/auth.md': ['GET', 'HEAD'],
+  '/auth/errors.md': ['GET', 'HEAD'],
+  '/auth/keys.md': ['GET', 'HEAD'],
+  '/auth/lifetimes.md': ['GET', 'HEAD'],
+  '/auth/verified-email.md': ['GET', 'HEAD'],
   '/claim': ['GET', 'HEAD', 'POST'],
   '/oauth/authorize': ['GET', 'HEAD', 'POST'],
   '/oauth/jwks.json': ['GET', 'HEAD'],
@@ -168,8 +172,9 @@ describe('/.well-known/oauth-authorization-server', () => {
       document.service_documentation,
     ]
     expect(named.every((url) => url.startsWith('https://plainpath.example/'))).toBe(true)
-    // Registration names the client's own URL, auth.md the others; RFC 8414 names this document, and a mail its page.
+    // auth.md and the documents that it links name the others; RFC 8414 names this document, and a mail its page.
     const unnamed = [
+      ...Object.keys(PUBLIC).filter((path) => path.startsWith('/auth/')),
       ...['/api/agent', '/api/agent/assertion', '/api/agent/jwks', '/claim'],
       ...Object.keys(PUBLIC).filter((path) => path.startsWith('/api/agent/secrets')),
       '/.well-known/oauth-authorization-server',
@@ -242,60 +247,63 @@ describe('/oauth/jwks.json', () => {
   })
 })
 
-describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md'])('%s', (path) => {
-  test('is cacheable and can be revalidated', async () => {
-    const answer = await send(auth.url, { path })
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
-    expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
-      'Accept',
-      'Accept-Encoding',
-      'Authorization',
-    ])
-    const etag = answer.headers.get('etag') ?? ''
-    expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
-    // fetch would ask every cache on the way for a new copy.
-    const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
-    const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
-    expect([again?.status, again?.text]).toEqual([304, ''])
-    await expectSound(auth, answer)
-    await expectSound(auth, again!)
-  })
+describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/auth.md', '/auth/keys.md'])(
+  '%s',
+  (path) => {
+    test('is cacheable and can be revalidated', async () => {
+      const answer = await send(auth.url, { path })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('public, max-age=300')
+      expect(answer.headers.get('vary')?.split(', ').sort()).toEqual([
+        'Accept',
+        'Accept-Encoding',
+        'Authorization',
+      ])
+      const etag = answer.headers.get('etag') ?? ''
+      expect(etag).toMatch(/^"[A-Za-z0-9_-]{22}(-gz)?"$/)
+      // fetch would ask every cache on the way for a new copy.
+      const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
+      const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
+      expect([again?.status, again?.text]).toEqual([304, ''])
+      await expectSound(auth, answer)
+      await expectSound(auth, again!)
+    })
 
-  test('HEAD has the headers of GET', async () => {
-    const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
-    expect([head.status, head.text]).toEqual([200, ''])
-    for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
-      expect(head.headers.get(name)).toBe(get.headers.get(name))
-  })
+    test('HEAD has the headers of GET', async () => {
+      const [get, head] = [await send(auth.url, { path }), await send(auth.url, { method: 'HEAD', path })]
+      expect([head.status, head.text]).toEqual([200, ''])
+      for (const name of ['content-type', 'content-length', 'etag', 'cache-control', 'vary'])
+        expect(head.headers.get(name)).toBe(get.headers.get(name))
+    })
 
-  test('is not cacheable by others when requested with credentials', async () => {
-    const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
-    expect(answer.status).toBe(200)
-    expect(answer.headers.get('cache-control')).toBe('private, no-store')
-  })
+    test('is not cacheable by others when requested with credentials', async () => {
+      const answer = await send(auth.url, { path, headers: { authorization: `Bearer ${CANARY}` } })
+      expect(answer.status).toBe(200)
+      expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    })
 
-  test('any site may read it, without credentials', async () => {
-    const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
-    expect(headers.get('access-control-allow-origin')).toBe('*')
-    expect(headers.get('access-control-allow-credentials')).toBeNull()
-    expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
-  })
+    test('any site may read it, without credentials', async () => {
+      const { headers } = await send(auth.url, { path, headers: { origin: 'https://reader.example' } })
+      expect(headers.get('access-control-allow-origin')).toBe('*')
+      expect(headers.get('access-control-allow-credentials')).toBeNull()
+      expect(headers.get('access-control-expose-headers')).toContain('X-Request-Id')
+    })
 
-  test('no header of the request changes a byte', async () => {
-    const { text } = await send(auth.url, { path })
-    const headers = {
-      'x-forwarded-host': 'evil.example',
-      'x-forwarded-proto': 'http',
-      'x-forwarded-prefix': '/evil',
-      forwarded: 'host=evil.example;proto=http',
-      'x-original-url': '/evil',
-      'accept-language': 'de',
-      accept: 'text/html',
-    }
-    expect((await send(auth.url, { path, headers })).text).toBe(text)
-  })
-})
+    test('no header of the request changes a byte', async () => {
+      const { text } = await send(auth.url, { path })
+      const headers = {
+        'x-forwarded-host': 'evil.example',
+        'x-forwarded-proto': 'http',
+        'x-forwarded-prefix': '/evil',
+        forwarded: 'host=evil.example;proto=http',
+        'x-original-url': '/evil',
+        'accept-language': 'de',
+        accept: 'text/html',
+      }
+      expect((await send(auth.url, { path, headers })).text).toBe(text)
+    })
+  },
+)
 
 test.for(['GET', 'POST'])('%s /oauth/authorize says that nobody signs in here', async (method) => {
   const path = '/oauth/authorize?response_type=code&client_id=x&redirect_uri=https://evil.example'

@@ -44,8 +44,9 @@ describe('the home page as Markdown', () => {
     const { body } = await get('/index.md')
     for (const { slug, title } of loadGuides())
       expect(body).toContain(`- [${title}](${api.origin}/guides/${slug})`)
-    expect(body).toContain(`curl -sS -X POST ${api.origin}/api/agent/register`)
+    expect(body).toContain(`curl -fsS -X POST ${api.origin}/api/agent/register`)
     expect(body).toMatch(/not a law firm and not the government/)
+    expect(body).toMatch(/send a message to our staff for a person .*\/auth\/verified-email\.md\)/)
     expect(body).not.toMatch(/\]\(\/|undefined/)
   })
 })
@@ -61,7 +62,8 @@ test('the Link header of / names what agents need, each at an address that answe
   )
   for (const [, href = '', , type = ''] of links) {
     const path = href.replace(api.origin, '')
-    if (path === '/auth.md') continue
+    // Auth serves them.
+    if (/^\/auth[./]/.test(path)) continue
     const answered = await get(path, type)
     expect([href, answered.status, answered.headers['content-type']?.split(';')[0]]).toEqual([
       href,

@@ -1,3 +1,4 @@
+export { AGENT_ERRORS } from './documents/agent-errors.ts'
 export { agentCommands } from './documents/auth-md.ts'
 export { documentLinks, homeLinkHeader } from './documents/catalogs.ts'
 export { authDocuments, resourceDocuments } from './documents/documents.ts'

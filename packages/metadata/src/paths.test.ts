@@ -14,6 +14,8 @@ const AUTH = [
   '/.well-known/oauth-authorization-server',
   '/.well-known/openid-configuration',
   '/auth.md',
+  '/auth/keys.md',
+  '/auth/',
   '/api/agent',
   '/api/agent/register',
   '/api/agent/claim/complete',
@@ -48,6 +50,7 @@ const RESOURCE = [
   '/oauth',
   '/oauthx',
   '/auth.md/',
+  '/auth',
   '*',
 ]
 

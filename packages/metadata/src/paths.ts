@@ -11,6 +11,7 @@ export const PATHS: readonly { readonly path: string; readonly app: AppName }[] 
   { path: '/.well-known/oauth-authorization-server', app: 'auth' },
   { path: '/.well-known/openid-configuration', app: 'auth' },
   { path: '/auth.md', app: 'auth' },
+  { path: '/auth/*', app: 'auth' },
   { path: '/claim', app: 'auth' },
   { path: '/api/agent', app: 'auth' },
   { path: '/api/agent/*', app: 'auth' },

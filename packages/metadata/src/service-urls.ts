@@ -44,6 +44,11 @@ export function serviceUrls(origin: string) {
     skills: `${origin}/.well-known/agent-skills/index.json`,
     aiCatalog: `${origin}/.well-known/ai-catalog.json`,
     authMd: `${origin}/auth.md`,
+    /** What `/auth.md` leaves out. */
+    authVerifiedEmail: `${origin}/auth/verified-email.md`,
+    authKeys: `${origin}/auth/keys.md`,
+    authErrors: `${origin}/auth/errors.md`,
+    authLifetimes: `${origin}/auth/lifetimes.md`,
     llms: `${origin}/llms.txt`,
     sitemap: `${origin}/sitemap.xml`,
     mcp: `${base}/mcp`,

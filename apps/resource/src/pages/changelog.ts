@@ -61,6 +61,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
         operations: [],
       },
+      {
+        text: 'auth.md is a short quick start. Verified e-mail and messages, keys, errors, and limits and lifetimes have documents of their own, with a full request and response for each step.',
+        operations: [],
+      },
     ],
   },
 ]

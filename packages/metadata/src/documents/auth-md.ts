@@ -1,32 +1,20 @@
-import {
-  ASSERTION_ALGORITHMS,
-  durationIn,
-  durationInWords,
-  numberInWords,
-  RULES,
-  SCOPE_MEANINGS,
-  Scope,
-} from '@plainpath/domain'
-import {
-  authorizationServerMetadata,
-  GRANT_TYPES,
-  JWT_BEARER_GRANT,
-  protectedResourceMetadata,
-} from '../oauth-metadata.ts'
-import { registrationExample } from '../operations/agents.ts'
-import { exampleCode } from '../operations/claims.ts'
-import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
+import { durationIn, RULES } from '@plainpath/domain'
+import { registerAgent } from '../operations/agents.ts'
+import { createToken } from '../operations/oauth.ts'
 import { readTemplate } from '../read-template.ts'
 import { API_TITLE, type ServiceUrls } from '../service-urls.ts'
+import { exampleOf, pretty } from './exchange.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
+
+/** Where the commands store the credential. */
+const FILE = 'plainpath-agent.json'
 
 const fillIn = readTemplate(
   new URL('./auth.template.md', import.meta.url),
   [
     'urls',
-    'protectedResource',
-    'agentAuth',
     'registration',
+    'token',
     'registerCommand',
     'tokenCommand',
     'readCommand',
@@ -36,51 +24,26 @@ const fillIn = readTemplate(
   ],
   {
     title: API_TITLE,
-    scope: encodeURIComponent(Scope.options.join(' ')),
-    scopes: Scope.options.map((scope) => `| \`${scope}\` | ${SCOPE_MEANINGS[scope]} |`).join('\n'),
-    jwtBearerGrant: encodeURIComponent(JWT_BEARER_GRANT),
-    clientAssertionType: CLIENT_ASSERTION_TYPE,
-    algorithms: ASSERTION_ALGORITHMS.join(', '),
-    nameCharacters: RULES.nameCharacters,
-    tokenSeconds: RULES.tokenMs / 1000,
+    file: FILE,
     neverUsed: durationIn('day', RULES.neverUsedMs),
     idle: durationIn('day', RULES.idleMs),
-    flood: durationIn('hour', RULES.floodMs),
-    oldSecretDays: durationIn('day', RULES.oldSecretMs).replace(/ days?$/, ''),
-    agentKeys: RULES.agentKeys,
-    agentCachedSeconds: RULES.agentCachedMs / 1000,
-    clientAssertionLasts: durationIn('minute', RULES.clientAssertionMs),
-    keyProofLasts: durationIn('minute', RULES.keyProofMs),
-    jtiCharacters: RULES.jtiCharacters,
-    codeDigits: numberInWords(RULES.claimCodeDigits),
-    exampleCode: exampleCode(),
-    codeLasts: durationIn('minute', RULES.claimCodeMs),
-    codes: numberInWords(RULES.claimCodes),
-    linkLasts: durationIn('hour', RULES.claimLinkMs),
-    mailboxTriesLast: durationIn('day', RULES.mailboxTriesMs),
-    tries: numberInWords(RULES.claimTries),
-    claimMails: numberInWords(RULES.claimMails),
-    resendPause: durationIn('minute', RULES.claimResendMs),
-    mailsToMailbox: numberInWords(RULES.mailsToMailbox),
-    assertionLasts: durationIn('hour', RULES.identityAssertionMs),
-    claimLasts: durationIn('day', RULES.claimMs),
-    messageCharacters: RULES.messageCharacters,
-    idempotencyLasts: durationIn('hour', RULES.idempotencyMs),
-    duplicateLasts: durationIn('hour', RULES.duplicateMessageMs),
-    urgentHold: durationInWords('minute', RULES.urgentHoldMs),
-    handOffTriggers: RULES.handOffTriggers,
+    tokenLasts: durationIn('hour', RULES.tokenMs),
   },
 )
 
-/** `/auth.md`: an agent that reads it from top to bottom gets a token and reads a guide. */
+/** `/auth.md`: an agent that reads it from top to bottom gets a token, reads a guide and leaves. */
 export function authMd(urls: ServiceUrls): ServedDocument {
-  const { agent_auth } = authorizationServerMetadata(urls)
+  // As the command registers, without a name.
+  const { client_name: _, ...registration } = exampleOf(
+    registerAgent.responses[201],
+    registerAgent.outcomes[201],
+    urls,
+  )
   const [register, token, read, revoke] = agentCommands(urls)
   const content = fillIn({
     urls,
-    protectedResource: pretty(protectedResourceMetadata(urls)),
-    agentAuth: pretty({ agent_auth }),
-    registration: pretty(registrationAnswer(urls)),
+    registration: pretty(registration),
+    token: pretty(createToken.outcomes[200].example?.(urls)),
     registerCommand: register.line,
     tokenCommand: token.line,
     readCommand: read.line,
@@ -91,47 +54,33 @@ export function authMd(urls: ServiceUrls): ServedDocument {
   return { path: '/auth.md', contentType: MARKDOWN_TYPE, content }
 }
 
-const pretty = (value: unknown) => JSON.stringify(value, null, 2)
-
-/** What an agent needs of the answer, with values that say what is to be filled in. */
-const registrationAnswer = (urls: ServiceUrls) => ({
-  client_id: 'agt_…',
-  client_secret: 'pps_…',
-  client_name: 'Example Agent',
-  identity_type: 'anonymous',
-  grant_types: GRANT_TYPES,
-  scopes: ['guides:read', 'waitlist:write'],
-  token_endpoint: urls.token,
-  token_endpoint_auth_method: 'client_secret_basic',
-  client_secret_expires_at: 0,
-  resource: urls.base,
-  idle_expiry: registrationExample(urls).idle_expiry,
-})
-
-const member = (name: string) => `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'`
+const member = (name: string, file = '') =>
+  `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'${file && ` ${file}`}`
 
 /**
  * The journey of an agent as lines for a POSIX shell that work when they are pasted in this order, with nothing but curl
- * and sed; a later line uses the variables of an earlier one.
+ * and sed. A later line uses the variables of an earlier one; no line prints a secret or a token.
  */
 export const agentCommands = (urls: ServiceUrls) =>
   [
     {
-      does: 'Register. Keep the answer: the secret is shown once.',
-      line: `agent=$(curl -sS -X POST ${urls.register}); echo "$agent"
-id=$(echo "$agent" | ${member('client_id')})
-secret=$(echo "$agent" | ${member('client_secret')})`,
+      does: `Register once. Your credential is stored in ${FILE}; the service does not show it again.`,
+      line: `[ -s ${FILE} ] || (umask 077; curl -fsS -X POST ${urls.register} -o ${FILE})
+id=$(${member('client_id', FILE)})
+secret=$(${member('client_secret', FILE)})`,
     },
     {
       does: `Get a token. It lasts ${durationIn('hour', RULES.tokenMs)}.`,
-      line: `token=$(curl -sS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
+      line: `token=$(curl -fsS -u "$id:$secret" -d grant_type=client_credentials ${urls.token} | ${member('access_token')})`,
     },
     {
-      does: 'Read the guides. This also works without a token.',
-      line: `curl -sS -H "Authorization: Bearer $token" ${urls.base}/guides`,
+      does: 'Search the guides, and read the best one. This also works without a token.',
+      line: `guides=${urls.base}/guides
+slug=$(curl -fsS "$guides?q=work+permit&limit=1" | ${member('slug')})
+curl -fsS -H "Authorization: Bearer $token" "$guides/$slug"`,
     },
     {
-      does: 'Give the token back when you are done.',
-      line: `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
+      does: 'Revoke the token when you are done. From then on no API accepts it.',
+      line: `curl -fsS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
     },
   ] as const

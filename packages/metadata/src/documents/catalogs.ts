@@ -14,13 +14,14 @@ const LINKSET_TYPE = 'application/linkset+json'
 const AI_CATALOG_TYPE = 'application/ai-catalog+json'
 export const SERVER_CARD_TYPE = 'application/mcp-server-card+json'
 
-/** Where an agent goes on from the home page, or from the API root. */
+/** The documents that the home page and the API root link for agents. */
 export function documentLinks(urls: ServiceUrls): readonly DocumentLink[] {
   const link = (rel: string, href: string, type: string, title: string) => ({ rel, href, type, title })
   return [
     link('api-catalog', urls.apiCatalog, LINKSET_TYPE, 'Catalog of the APIs (RFC 9727)'),
     link('service-desc', urls.openapi, 'application/json', 'Description of the API (OpenAPI 3.1)'),
     link('service-doc', urls.authMd, 'text/markdown', 'How an agent registers and gets a token'),
+    link('service-doc', urls.authVerifiedEmail, 'text/markdown', 'How an agent sends a message for a person'),
     link('service-doc', urls.reference, 'text/html', 'Reference of the API with examples'),
     link('describedby', urls.llms, 'text/plain', 'What is here, for language models'),
     link('ai-catalog', urls.aiCatalog, AI_CATALOG_TYPE, 'Catalog of what agents can use'),
@@ -39,7 +40,7 @@ export const homeLinkHeader = (urls: ServiceUrls): string =>
 /** The type that `ai-catalog.json` names; draft-ietf-httpapi-rest-api-mediatypes registers it. */
 export const OPENAPI_TYPE = 'application/openapi+json'
 
-/** `BASE` itself, which the catalog and the OAuth metadata name: what the API is, and where to go on. */
+/** The API root, which the catalog and the OAuth metadata name: what the API is, and links to its documents. */
 export function apiRoot(urls: ServiceUrls): ServedDocument {
   return jsonDocument(urls.base, {
     title: API_TITLE,
@@ -52,7 +53,7 @@ export function apiRoot(urls: ServiceUrls): ServedDocument {
 
 const PROFILE = 'https://www.rfc-editor.org/info/rfc9727'
 
-/** `/.well-known/api-catalog` (RFC 9727): what APIs there are, and for each what describes it (RFC 8631). */
+/** `/.well-known/api-catalog` (RFC 9727): lists the APIs, and the documents about each (RFC 8631). */
 export function apiCatalog(urls: ServiceUrls): ServedDocument {
   const linkset = [
     {
@@ -87,6 +88,14 @@ function apiContext(urls: ServiceUrls) {
     'service-desc': [{ href: urls.openapi, type: JSON_TYPE, title: 'OpenAPI 3.1' }],
     'service-doc': [
       { href: urls.authMd, type: 'text/markdown', title: 'Registration and tokens' },
+      {
+        href: urls.authVerifiedEmail,
+        type: 'text/markdown',
+        title: 'Verified e-mail, and messages for a person',
+      },
+      { href: urls.authKeys, type: 'text/markdown', title: 'Keys and secrets' },
+      { href: urls.authErrors, type: 'text/markdown', title: 'Errors' },
+      { href: urls.authLifetimes, type: 'text/markdown', title: 'Limits and lifetimes' },
       { href: urls.llms, type: 'text/plain', title: 'Overview for language models' },
       { href: urls.reference, type: 'text/html', title: 'Reference' },
     ],
@@ -122,7 +131,8 @@ const identifier = ({ origin }: ServiceUrls, ...name: string[]) =>
 const apiEntry = (urls: ServiceUrls) => ({
   identifier: identifier(urls, 'api', 'rest'),
   displayName: API_TITLE,
-  description: 'Plain-English guides to U.S. immigration with their official sources, and a waitlist.',
+  description:
+    'Plain-English guides to U.S. immigration with their official sources, answers, a waitlist, and messages for a person.',
   type: OPENAPI_TYPE,
   url: urls.openapi,
   representativeQueries: [

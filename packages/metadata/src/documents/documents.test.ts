@@ -51,8 +51,8 @@ test('every document names the same issuer, resource and scopes', () => {
   expect(tokenUrl).toBe(server.token_endpoint)
   for (const supported of [server.scopes_supported, resource.scopes_supported, Object.keys(scopes)])
     expect(supported).toEqual(Scope.options)
-  const inAuthMd = [...contentAt('/auth.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
-  expect(inAuthMd.map(([, scope]) => scope)).toEqual(Scope.options)
+  const inDocument = [...contentAt('/auth/lifetimes.md').matchAll(/^\| `(\w+:\w+)` \|/gm)]
+  expect(inDocument.map(([, scope]) => scope)).toEqual(Scope.options)
 })
 
 test('no document can be mistaken for one of another origin', () => {
@@ -125,43 +125,32 @@ describe('the skills', () => {
   })
 })
 
+const AUTH_DOCUMENTS = [
+  '/auth.md',
+  '/auth/verified-email.md',
+  '/auth/keys.md',
+  '/auth/errors.md',
+  '/auth/lifetimes.md',
+] as const
+
 describe('auth.md', () => {
   const text = contentAt('/auth.md')
-  const blocks = (kind: string) =>
-    [...text.matchAll(new RegExp(`^\`\`\`${kind}\n([\\s\\S]*?)\n\`\`\`$`, 'gm'))].map(
-      ([, block = '']) => block,
-    )
 
-  test('has JSON that parses, and that is what the documents say', () => {
-    const [resource, server] = blocks('json').map((block) => JSON.parse(block))
-    expect(resource).toEqual(jsonAt(PRM))
-    expect(server).toEqual({ agent_auth: jsonAt(SERVER).agent_auth })
+  test('is short', () => {
+    expect(Buffer.byteLength(text)).toBeLessThan(5_000)
   })
 
-  test('names no address that is not ours', () => {
-    expect(addressesIn(text).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
+  test('links the other documents, which link back to those that they need', () => {
+    for (const path of AUTH_DOCUMENTS.slice(1)) expect(text).toContain(`](${ORIGIN}${path})`)
+    for (const path of ['/auth/verified-email.md', '/auth/keys.md'])
+      expect(contentAt(path)).toContain(`](${ORIGIN}/auth/errors.md)`)
   })
 
-  test('says rightly in which section keys are', () => {
-    const [, section] = /^## (\d)\. Keys/m.exec(text) ?? []
-    expect(text).toContain(`you need no secret: section ${section}.`)
-  })
-
-  test('says that tokens end with the key that got them, and how to prove a new key', () => {
-    const [, section = ''] = /^## \d\. Keys.*\n([\s\S]*?)^## /m.exec(text) ?? []
-    expect(section).toContain('If a key has leaked, remove it at once: its tokens end with it.')
-    expect(section).toContain('A set that only adds keys ends no token')
-    expect(section).toMatch(/`proof`.*a JWT signed with the new key/)
-    expect(section).toContain('`typ` exactly `jwks-proof+jwt`')
-    expect(section).toContain('the answer has a `warning`')
-  })
-
-  test('names the errors of confirmation by e-mail and of messages', () => {
-    const codes = [
-      ...['invalid-grant', 'no-claim', 'otp-locked', 'code-not-shown'],
-      ...['token-required', 'insufficient-scope'],
-    ]
-    expect(codes.filter((code) => !text.includes(`/problems/${code} |`))).toEqual([])
+  test('has leaving in a section of its own, after the quick start', () => {
+    const [, start = ''] = /^## Quick start\n([\s\S]*?)^## /m.exec(text) ?? []
+    const [, leave = ''] = /^## Leave\n([\s\S]*?)^## /m.exec(text) ?? []
+    expect(start).not.toContain('DELETE')
+    expect(leave).toContain(`-X DELETE -u "$id:$secret" ${ORIGIN}/api/agent `)
   })
 
   test('names every endpoint of the metadata that an agent needs', () => {
@@ -169,6 +158,38 @@ describe('auth.md', () => {
     for (const address of [server.token_endpoint, server.revocation_endpoint, server.agent_auth.register_uri])
       expect(text).toContain(address)
   })
+})
+
+test.for(AUTH_DOCUMENTS)('%s names no address that is not ours, but in examples of responses', (path) => {
+  const prose = contentAt(path).replaceAll(/^```[\s\S]*?^```$/gm, '')
+  expect(addressesIn(prose).filter((address) => !address.startsWith(ORIGIN))).toEqual([])
+})
+
+test('keys.md says that tokens end with a removed key, and how to prove a new key', () => {
+  const text = contentAt('/auth/keys.md')
+  expect(text).toContain('If a key has leaked, remove it at once. This revokes the tokens')
+  expect(text).toContain('A set that only adds keys revokes no token.')
+  expect(text).toContain('`typ` is exactly `jwks-proof+jwt`.')
+  expect(text).toContain('the response has a `warning`')
+})
+
+test('one document says which member of an error to decide by', () => {
+  const deciding = [...documentsByPath()].filter(([, { content }]) => /\bdecide by `/i.test(content))
+  // The OpenAPI description says it where it describes the member.
+  expect(deciding.map(([path]) => path).filter((path) => path !== '/openapi.json')).toEqual([
+    '/auth/errors.md',
+  ])
+})
+
+test.for([
+  '/llms.txt',
+  '/.well-known/agent-skills/use-immigration-guidance-api/SKILL.md',
+  '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md',
+  '/auth.md',
+])('%s says how to send a message for a person, and what to share', (path) => {
+  const text = contentAt(path)
+  expect(text).toContain(`${ORIGIN}/auth/verified-email.md`)
+  expect(text).toMatch(/Share only what (the person|they) agreed to share, and no more than staff need/)
 })
 
 describe('security.txt (RFC 9116)', () => {

@@ -1,6 +1,7 @@
 import { authorizationServerMetadata, protectedResourceMetadata } from '../oauth-metadata.ts'
 import { openApiDescription } from '../openapi/openapi-description.ts'
 import type { ServiceUrls } from '../service-urls.ts'
+import { authDetails } from './auth-details.ts'
 import { authMd } from './auth-md.ts'
 import { aiCatalog, apiCatalog, apiRoot, OPENAPI_TYPE } from './catalogs.ts'
 import { serverCards } from './mcp-server.ts'
@@ -12,6 +13,7 @@ import { agentSkills } from './skills.ts'
 export const authDocuments = (urls: ServiceUrls): ServedDocument[] => [
   jsonDocument(urls.authorizationServer, authorizationServerMetadata(urls)),
   authMd(urls),
+  ...authDetails(urls),
 ]
 
 /** What the API serves beside its operations and pages. */

@@ -5,7 +5,7 @@ import { SKILLS } from './skills.ts'
 
 const llms = readTemplate(new URL('./llms.template.txt', import.meta.url), ['urls', 'guides', 'skills'])
 
-/** `/llms.txt`: one page that leads a language model to everything else. */
+/** `/llms.txt`: the overview for language models, with links to all other documents. */
 export function llmsTxt(
   urls: ServiceUrls,
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
@@ -82,7 +82,8 @@ export function sitemap(
 ): ServedDocument {
   const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
   const { ask, reference, contact, privacy, terms, changelog, authMd, llms: overview } = urls
-  const others = [ask, reference, contact, privacy, terms, changelog, authMd, overview]
+  const details = [urls.authVerifiedEmail, urls.authKeys, urls.authErrors, urls.authLifetimes]
+  const others = [ask, reference, contact, privacy, terms, changelog, authMd, ...details, overview]
   const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[

@@ -22,7 +22,7 @@ interface Skill {
   /** What it does and when to use it; at most 1024 characters. */
   readonly description: string
   readonly version: string
-  /** What people say when it is the right one. */
+  /** What people say when this skill fits. */
   readonly queries: readonly string[]
   /** Markdown, without the front matter. */
   body(urls: ServiceUrls, attorneyLists: readonly string[]): string
@@ -42,15 +42,20 @@ const USE_API: Skill = {
   name: 'use-immigration-guidance-api',
   title: 'Use the Plainpath Immigration Guidance API',
   description:
-    'Answer a question about U.S. immigration, find and read plain-English guides with their official sources, and put a ' +
-    'person on the product waitlist, through the Plainpath Immigration Guidance API. Use when a person asks about a U.S. ' +
-    'immigration form, fee, step, deadline or appointment, or wants to join the waitlist.',
-  version: '1.1.0',
-  queries: ['how do I apply for a work permit', 'put me on the immigration guidance waitlist'],
+    'Answer a question about U.S. immigration, find and read plain-English guides with their official sources, put a ' +
+    'person on the product waitlist, and send a message to the staff of Plainpath for a person, through the Plainpath ' +
+    'Immigration Guidance API. Use when a person asks about a U.S. immigration form, fee, step, deadline or appointment, ' +
+    'wants to join the waitlist, or wants to write to Plainpath.',
+  version: '1.2.0',
+  queries: [
+    'how do I apply for a work permit',
+    'put me on the immigration guidance waitlist',
+    'tell Plainpath that a guide is wrong',
+  ],
   body: (urls) => useApi({ urls, handOffSkill: urls.skill(HAND_OFF.name) }),
 }
 
-/** When to stop answering, and how to hand a person over to somebody who may give legal advice. */
+/** When to stop answering, and how a person finds an attorney. */
 const HAND_OFF: Skill = {
   name: 'hand-off-to-an-attorney',
   title: 'Hand off to an immigration attorney',
@@ -58,7 +63,7 @@ const HAND_OFF: Skill = {
     'Recognize when a question about U.S. immigration needs a licensed attorney or an accredited representative, ' +
     'and lead the person to the official lists. Use when a case involves removal proceedings, arrests, past ' +
     'denials, false statements, fear of return, missed deadlines, or anything that a guide does not settle.',
-  version: '1.1.0',
+  version: '1.2.0',
   queries: ['do I need an immigration lawyer', 'where can I find free legal help for immigration court'],
   body: (urls, attorneyLists) =>
     handOff({
@@ -82,8 +87,9 @@ export function agentSkills(
   const index = {
     $schema: INDEX_SCHEMA,
     instructions:
-      'Use these when a person asks about U.S. immigration: forms, fees, steps, waiting, appointments. They give ' +
-      'sourced information, not legal advice. Do not use them to decide somebody’s own case.',
+      'Use these when a person asks about U.S. immigration: forms, fees, steps, waiting, appointments; or wants to ' +
+      'send a message to Plainpath. They give sourced information, not legal advice. Do not use them to decide ' +
+      'somebody’s own case.',
     skills: files.map(({ name, description, content }) => ({
       name,
       type: 'skill-md',

@@ -5,6 +5,7 @@ import {
   ContactState,
   durationIn,
   durationInWords,
+  EMERGENCY_LINES,
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
@@ -67,7 +68,7 @@ export const sendContactMessage = defineOperation({
         reply: {
           expected: 'People read every message. They answer by e-mail.',
           ifYouCannotWait: 'Do not wait for our answer if somebody is in danger. Get help now:',
-          findHelp: [{ title: 'If you are in danger now', phone: '911' }],
+          findHelp: [EMERGENCY_LINES.danger, EMERGENCY_LINES.court],
         },
       }),
     },

@@ -1,0 +1,80 @@
+/** A request and its response, as a document shows them. */
+export interface DocumentedExchange {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly status: number
+  /** The media type of the response; undefined when it has no body. */
+  readonly type: string | undefined
+  readonly shown: unknown
+}
+
+/** @returns the pairs of `http` blocks in the order of the document, with the `json` blocks before each */
+export function documentedExchanges(
+  markdown: string,
+): { readonly exchange: DocumentedExchange; readonly json: readonly unknown[] }[] {
+  const found: { exchange: DocumentedExchange; json: readonly unknown[] }[] = []
+  let json: unknown[] = []
+  let request: string | undefined
+  for (const [, kind, block = ''] of markdown.matchAll(/^```(http|json)\n([\s\S]*?)\n```$/gm)) {
+    if (kind === 'json') json.push(JSON.parse(block))
+    else if (request === undefined) request = block
+    else {
+      found.push({ exchange: readExchange(request, block), json })
+      request = undefined
+      json = []
+    }
+  }
+  if (request !== undefined) throw new Error(`a request without a response: ${request}`)
+  return found
+}
+
+function readExchange(request: string, response: string): DocumentedExchange {
+  const sent = readBlock(request)
+  const [method = '', url = ''] = sent.line.split(' ')
+  const received = readBlock(response)
+  return {
+    method,
+    url,
+    headers: sent.headers,
+    body: sent.body,
+    status: Number(received.line.split(' ')[1]),
+    type: received.headers['Content-Type'],
+    shown: received.body === undefined ? undefined : JSON.parse(received.body),
+  }
+}
+
+function readBlock(block: string) {
+  const [head = '', ...rest] = block.split('\n\n')
+  const [line = '', ...fields] = head.split('\n')
+  const headers: Record<string, string> = Object.fromEntries(
+    fields.map((field) => field.split(/: (.*)/).slice(0, 2) as [string, string]),
+  )
+  return { line, headers, body: rest.length > 0 ? rest.join('\n\n') : undefined }
+}
+
+/** The names of all members, with those of the objects inside; the elements of a list count together. */
+export function memberNames(value: unknown, at = ''): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const inside = Array.isArray(value)
+    ? value.flatMap((element) => memberNames(element, `${at}[]`))
+    : Object.entries(value).flatMap(([name, member]) => [
+        `${at}.${name}`,
+        ...memberNames(member, `${at}.${name}`),
+      ])
+  return [...new Set(inside)].sort()
+}
+
+/** Maps each string that a document shows to the one that the service returned in its place. */
+export function matchStrings(
+  shown: unknown,
+  real: unknown,
+  found = new Map<string, string>(),
+): Map<string, string> {
+  if (typeof shown === 'string' && typeof real === 'string') return found.set(shown, real)
+  if (typeof shown !== 'object' || typeof real !== 'object' || !shown || !real) return found
+  for (const [name, member] of Object.entries(shown))
+    matchStrings(member, (real as Record<string, unknown>)[name], found)
+  return found
+}

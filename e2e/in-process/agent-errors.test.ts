@@ -1,0 +1,254 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { PROBLEM_CODES, type ProblemCode, problemKind } from '@plainpath/http'
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
+import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
+import { type System, startSystem } from './start-system.ts'
+
+const resources = new AsyncDisposableStack()
+let mail: MailServer
+let system: System
+beforeAll(async () => {
+  mail = resources.use(await startMailServer())
+  system = resources.use(await startSystem({ env: { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' } }))
+})
+afterAll(() => resources.disposeAsync())
+
+interface Agent {
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+interface Request {
+  readonly as?: Agent
+  readonly token?: string
+  readonly key?: string
+  readonly assertion?: string
+  readonly json?: unknown
+  readonly form?: Readonly<Record<string, string>>
+}
+
+const send = (method: string, path: string, { as, token, key, assertion, json, form }: Request = {}) =>
+  fetch(system.origin + path, {
+    method,
+    headers: {
+      ...(as && { authorization: `Basic ${btoa(`${as.client_id}:${as.client_secret}`)}` }),
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(key !== undefined && { 'idempotency-key': key }),
+      ...(assertion !== undefined && { 'client-assertion': assertion }),
+      ...(json !== undefined && { 'content-type': 'application/json' }),
+    },
+    ...(json !== undefined && { body: JSON.stringify(json) }),
+    ...(form && { body: new URLSearchParams(form) }),
+  })
+
+/** @throws when the request fails */
+async function succeed<T>(sent: Promise<Response>): Promise<T> {
+  const response = await sent
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${response.status}: ${text}`)
+  return (text === '' ? {} : JSON.parse(text)) as T
+}
+
+const register = (json: unknown = {}) => succeed<Agent>(send('POST', '/api/agent/register', { json }))
+const GRANT = { grant_type: 'client_credentials' }
+const tokenOf = async (as: Agent, form: Record<string, string> = GRANT) =>
+  (await succeed<{ access_token: string }>(send('POST', '/oauth/token', { as, form }))).access_token
+
+/** Begins a verification. @returns what the person can do with the mailed link */
+async function begin(as: Agent) {
+  const email = `ana-${randomUUID()}@example.org`
+  await succeed(send('POST', '/api/agent/claim', { as, json: { email } }))
+  const mailed = () => mail.received.find(({ to }) => to.includes(email))
+  await expect.poll(mailed, { timeout: 10_000 }).toBeDefined()
+  const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
+  const press = async (answer: 'yes' | 'no') =>
+    (await send('POST', '/claim', { form: { attempt, answer } })).text()
+  const code = async () =>
+    /<code id="code">([\d ]+)</.exec(await press('yes'))?.[1]?.replaceAll(' ', '') ?? ''
+  return { email, press, code }
+}
+
+const complete = (as: Agent, otp: string) => send('POST', '/api/agent/claim/complete', { as, json: { otp } })
+const wrong = (code: string) => String((Number(code) + 1) % 1_000_000).padStart(6, '0')
+
+/** An agent that a person confirmed, with a token for messages. */
+async function confirmed() {
+  const as = await register()
+  const { code } = await begin(as)
+  const otp = await code()
+  const { identity_assertion: assertion } = await succeed<{ identity_assertion: string }>(complete(as, otp))
+  const token = await tokenOf(as, { grant_type: JWT_BEARER_GRANT, assertion })
+  return { as, otp, assertion, token }
+}
+
+const MESSAGE = { topic: 'question', message: 'When do I renew it?' }
+const write = (token: string, key?: string, message = MESSAGE.message) =>
+  send('POST', '/api/contact', { token, ...(key !== undefined && { key }), json: { ...MESSAGE, message } })
+
+/** The shortest way to each mistake. */
+const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
+  'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
+  'invalid-client-metadata': () =>
+    send('POST', '/api/agent/register', { json: { client_name: 'x'.repeat(201) } }),
+  'unsupported-credential-type': () => send('POST', '/api/agent/register', { json: { type: 'other' } }),
+  'unsupported-grant-type': async () =>
+    send('POST', '/oauth/token', { as: await register(), form: { grant_type: 'password' } }),
+  'invalid-scope': async () =>
+    send('POST', '/oauth/token', { as: await register(), form: { ...GRANT, scope: 'contact:write' } }),
+  'invalid-target': async () =>
+    send('POST', '/oauth/token', {
+      as: await register(),
+      form: { ...GRANT, resource: 'https://other.example' },
+    }),
+  'invalid-client': async () =>
+    send('GET', '/api/agent', { as: { ...(await register()), client_secret: 'pps_wrong' } }),
+  'foreign-token': async () =>
+    send('POST', '/oauth/revoke', { as: await register(), form: { token: await tokenOf(await register()) } }),
+  'invalid-token': () => send('GET', '/api/guides', { token: 'ppt_wrong' }),
+  'token-required': () => send('POST', '/api/contact', { json: MESSAGE }),
+  'insufficient-scope': async () => write(await tokenOf(await register())),
+  'invalid-key-proof': async () =>
+    send('PUT', '/api/agent/jwks', {
+      as: await register(),
+      json: { keys: [await newKey()], proof: 'wrong' },
+    }),
+  'client-has-keys': async () => {
+    const { privateKey, publicKey } = await generateKeyPair('ES256')
+    const { client_id } = await register({ jwks: { keys: [await exportJWK(publicKey)] } })
+    const assertion = await new SignJWT({
+      iss: client_id,
+      sub: client_id,
+      aud: system.origin,
+      jti: randomUUID(),
+    })
+      .setProtectedHeader({ alg: 'ES256' })
+      .setExpirationTime('1 minute')
+      .sign(privateKey)
+    return send('POST', '/api/agent/secrets', { assertion })
+  },
+  'too-many-secrets': async () => {
+    const as = await register()
+    await succeed(send('POST', '/api/agent/secrets', { as }))
+    return send('POST', '/api/agent/secrets', { as })
+  },
+  'last-secret': async () => {
+    const as = await register()
+    const { secrets } = await succeed<{ secrets: { secret_id: string }[] }>(send('GET', '/api/agent', { as }))
+    return send('DELETE', `/api/agent/secrets/${secrets[0]?.secret_id}`, { as })
+  },
+  'claim-unknown': async () => complete(await register(), '123456'),
+  'code-not-shown': async () => {
+    const as = await register()
+    await begin(as)
+    return complete(as, '123456')
+  },
+  'otp-invalid': async () => {
+    const as = await register()
+    const { code } = await begin(as)
+    return complete(as, wrong(await code()))
+  },
+  'otp-locked': async () => {
+    const as = await register()
+    const { code } = await begin(as)
+    const otp = wrong(await code())
+    for (const status of [400, 400, 400, 400]) expect((await complete(as, otp)).status).toBe(status)
+    await complete(as, otp)
+    return complete(as, otp)
+  },
+  'claim-completed': async () => {
+    const { as, otp } = await confirmed()
+    return complete(as, otp)
+  },
+  'claim-superseded': async () => {
+    const as = await register()
+    const first = await succeed<{ claim_attempt_id: string }>(
+      send('POST', '/api/agent/claim', { as, json: { email: `ana-${randomUUID()}@example.org` } }),
+    )
+    await begin(as)
+    return send('POST', '/api/agent/claim/complete', {
+      as,
+      json: { otp: '123456', claim_attempt_id: first.claim_attempt_id },
+    })
+  },
+  'claim-declined': async () => {
+    const as = await register()
+    const { press } = await begin(as)
+    await press('no')
+    return complete(as, '123456')
+  },
+  'no-claim': async () => send('POST', '/api/agent/assertion', { as: await register() }),
+  'invalid-grant': async () => {
+    const { as, assertion } = await confirmed()
+    await succeed(send('DELETE', '/api/agent/claim', { as }))
+    return send('POST', '/oauth/token', { as, form: { grant_type: JWT_BEARER_GRANT, assertion } })
+  },
+  'duplicate-message': async () => {
+    const { token } = await confirmed()
+    await succeed(write(token))
+    return write(token)
+  },
+  'idempotency-key-reused': async () => {
+    const { token } = await confirmed()
+    await succeed(write(token, 'key'))
+    return write(token, 'key', 'Something else')
+  },
+  'message-withdrawn': async () => {
+    const { token } = await confirmed()
+    const { id } = await succeed<{ id: string }>(write(token, 'key'))
+    await succeed(send('DELETE', `/api/contact/${id}`, { token }))
+    return write(token, 'key')
+  },
+  'not-found': () => send('GET', '/api/guides/no-such-guide'),
+}
+
+/** Rows that need a clock, a race or a failure, and the test that leads to each. */
+const ELSEWHERE: Readonly<Record<string, string>> = {
+  'client-expired': 'apps/auth/test/expiry.test.ts',
+  'otp-expired': 'apps/auth/test/claims.test.ts',
+  'claim-expired': 'apps/auth/test/refused-mail.test.ts',
+  'idempotency-in-progress': 'apps/resource/test/contact-keeping.test.ts',
+  'message-being-delivered': 'apps/resource/test/contact-hold.test.ts',
+  'already-delivered': 'apps/resource/test/contact-hold.test.ts',
+  'rate-limited': 'apps/auth/test/claim-limits.test.ts',
+  unavailable: 'apps/auth/test/store-down.test.ts',
+}
+
+async function newKey() {
+  return exportJWK((await generateKeyPair('ES256')).publicKey)
+}
+
+describe('/auth/errors.md', () => {
+  test.for(AGENT_ERRORS)('$code is what the mistake leads to', async ({ code, status, error }) => {
+    const kind = problemKind(code as ProblemCode)
+    expect(PROBLEM_CODES).toContain(code)
+    expect(status).toBe(kind.status)
+    const mistake = MISTAKES[code]
+    if (!mistake) {
+      const file = new URL(`../../${ELSEWHERE[code]}`, import.meta.url)
+      expect(await readFile(file, 'utf8')).toContain(`'${code}'`)
+      expect(error ?? kind.oauth).toBe(kind.oauth)
+      return
+    }
+    const response = await mistake()
+    const body = (await response.json()) as Record<string, string>
+    const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
+    expect({
+      code: (body['type'] ?? body['error_uri'])?.split('/').at(-1),
+      status: response.status,
+      error: body['error'] ?? challenge,
+    }).toEqual({ code, status, error })
+  })
+
+  test('has a row for each, once', async () => {
+    const codes = AGENT_ERRORS.map(({ code }) => code)
+    expect(new Set(codes).size).toBe(codes.length)
+    expect([...Object.keys(MISTAKES), ...Object.keys(ELSEWHERE)].sort()).toEqual(codes.toSorted())
+    const markdown = await (await fetch(`${system.origin}/auth/errors.md`)).text()
+    for (const code of codes)
+      expect(markdown).toContain(`| [\`${code}\`](${system.origin}/problems/${code}) |`)
+  })
+})

@@ -1,0 +1,170 @@
+import { randomUUID } from 'node:crypto'
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import {
+  type DocumentedExchange,
+  documentedExchanges,
+  matchStrings,
+  memberNames,
+} from '../documented-exchanges.ts'
+import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
+import { type System, startSystem } from './start-system.ts'
+
+const resources = new AsyncDisposableStack()
+let mail: MailServer
+let system: System
+beforeAll(async () => {
+  mail = resources.use(await startMailServer())
+  const env = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
+  system = resources.use(await startSystem({ env }))
+})
+afterAll(() => resources.disposeAsync())
+
+interface Agent {
+  readonly client_id: string
+  readonly client_secret: string
+}
+const credentialsOf = ({ client_id, client_secret }: Agent) =>
+  Buffer.from(`${client_id}:${client_secret}`).toString('base64')
+
+const documentAt = async (path: string) => (await fetch(system.origin + path)).text()
+
+/**
+ * An agent that does what a document shows, in its order: it puts the values that it was given in place of those that are
+ * shown, and signs what is to be signed. @returns what each response had
+ */
+async function follow(path: string) {
+  const email = `ana-${randomUUID()}@example.org`
+  const known = new Map([['ana@example.org', email]])
+  const registered = await fetch(`${system.origin}/api/agent/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: '{"client_name": "Example Agent"}',
+  })
+  known.set('base64(client_id:client_secret)', credentialsOf((await registered.json()) as Agent))
+  const signed = await signing()
+  const fill = (text: string) =>
+    [...known].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
+  const steps: { exchange: DocumentedExchange; response: Response; real: unknown }[] = []
+  for (const { exchange, json } of documentedExchanges(await documentAt(path))) {
+    signed.learn(exchange, json)
+    if (exchange.url.endsWith('/claim/complete')) known.set(...(await codeOf(exchange, email)))
+    const { method, url, headers } = exchange
+    const response = await fetch(fill(url), {
+      method,
+      headers: Object.fromEntries(
+        await Promise.all(
+          Object.entries(headers).map(async ([name, value]) => [name, await signed.fill(fill(value), fill)]),
+        ),
+      ),
+      ...(exchange.body !== undefined && { body: await signed.fill(fill(exchange.body), fill) }),
+    })
+    const text = await response.text()
+    const real: unknown = text === '' ? undefined : JSON.parse(text)
+    for (const [shown, value] of matchStrings(exchange.shown, real))
+      if (shown !== value) known.set(shown, value)
+    steps.push({ exchange, response, real })
+  }
+  return steps
+}
+
+/** Plays the person: opens the mailed link and reads the code. @returns the code that is shown, and the real one */
+async function codeOf({ body = '' }: DocumentedExchange, email: string): Promise<[string, string]> {
+  const mailed = () => mail.received.find(({ to }) => to.includes(email))
+  await expect.poll(mailed, { timeout: 10_000 }).toBeDefined()
+  const attempt = new URL(linkIn(mailed()?.text ?? '', 'attempt')).searchParams.get('attempt') ?? ''
+  const page = await fetch(`${system.origin}/claim`, {
+    method: 'POST',
+    body: new URLSearchParams({ attempt, answer: 'yes' }),
+  })
+  const code = /<code id="code">([\d ]+)</.exec(await page.text())?.[1]?.replaceAll(' ', '') ?? ''
+  return [(JSON.parse(body) as { otp: string }).otp, code]
+}
+
+interface ShownJwt {
+  readonly header: { readonly alg: string }
+  readonly claims: JWTPayload
+}
+
+/** A key in place of the one that is shown, and JWTs as the document describes them. */
+async function signing() {
+  const { privateKey, publicKey } = await generateKeyPair('ES256')
+  const jwk = await exportJWK(publicKey)
+  const shownKeys = new Map<string, string>()
+  const jwts: ShownJwt[] = []
+  const sign = async ({ header, claims }: ShownJwt, fill: (text: string) => string) => {
+    const filled = JSON.parse(fill(JSON.stringify(claims))) as JWTPayload
+    const iat = Math.floor(Date.now() / 1000)
+    const jkts = 'jkts' in claims && { jkts: [await calculateJwkThumbprint(jwk)] }
+    return new SignJWT({ ...filled, ...jkts, iat, exp: iat + 60, jti: randomUUID() })
+      .setProtectedHeader(header)
+      .sign(privateKey)
+  }
+  return {
+    learn({ body = '' }: DocumentedExchange, json: readonly unknown[]) {
+      jwts.push(
+        ...json.filter((each): each is ShownJwt => typeof each === 'object' && !!each && 'claims' in each),
+      )
+      const [, x, y] = /"x": "([\w-]+)", "y": "([\w-]+)"/.exec(body) ?? []
+      if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)
+    },
+    async fill(text: string, fill: (text: string) => string): Promise<string> {
+      let filled = text
+      for (const [shown, real] of shownKeys) filled = filled.replaceAll(shown, real)
+      for (const [mark, isOf] of MARKS) {
+        const jwt = jwts.find(isOf)
+        if (filled.includes(mark) && jwt) filled = filled.replaceAll(mark, await sign(jwt, fill))
+      }
+      return filled
+    },
+  }
+}
+
+const MARKS: readonly [string, (jwt: ShownJwt) => boolean][] = [
+  ['<assertion>', ({ claims }) => 'sub' in claims],
+  ['<proof>', ({ claims }) => 'jkts' in claims],
+]
+
+test.for([
+  ['/auth/verified-email.md', 8],
+  ['/auth/keys.md', 6],
+  ['/auth/errors.md', 3],
+  ['/auth/lifetimes.md', 1],
+] as const)('each request of %s gets the response that is shown', async ([path, count]) => {
+  const steps = await follow(path)
+  expect(steps).toHaveLength(count)
+  for (const { exchange, response, real } of steps) {
+    const { method, url, status, type, shown } = exchange
+    expect({
+      request: `${method} ${url}`,
+      status: response.status,
+      type: response.headers.get('content-type')?.split(';')[0],
+      members: memberNames(real),
+    }).toEqual({ request: `${method} ${url}`, status, type, members: memberNames(shown) })
+    if (status >= 400) expect(codeIn(real)).toBe(codeIn(shown))
+  }
+})
+
+const codeIn = (body: unknown) => {
+  const { type, error_uri } = body as { type?: string; error_uri?: string }
+  return new URL(type ?? error_uri ?? '').pathname
+}
+
+test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
+  const markdown = await documentAt('/auth.md')
+  const blocks = [...markdown.matchAll(/^```json\n([\s\S]*?)\n```$/gm)].map(([, json = '']) =>
+    JSON.parse(json),
+  )
+  const registered = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
+  const agent = (await registered.json()) as Agent
+  const token = await fetch(`${system.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${credentialsOf(agent)}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  expect(blocks.map((block) => memberNames(block))).toEqual([
+    memberNames(agent),
+    memberNames(await token.json()),
+  ])
+})
