@@ -143,8 +143,11 @@ test.for([
       members: memberNames(real),
     }).toEqual({ request: `${method} ${url}`, status, type, members: memberNames(shown) })
     if (status >= 400) expect(codeIn(real)).toBe(codeIn(shown))
+    expect(statusIn(real)).toEqual(statusIn(shown))
   }
 })
+
+const statusIn = (body: unknown) => (body as { status?: unknown } | undefined)?.status
 
 const codeIn = (body: unknown) => {
   const { type, error_uri } = body as { type?: string; error_uri?: string }

@@ -90,7 +90,11 @@ function verifiedEmail(urls: ServiceUrls): string {
     send: exchange(sendContactMessage, urls, {
       headers: { ...bearer, 'Idempotency-Key': 'a3f1c2d4-renewal' },
     }),
-    status: exchange(getContactMessage, urls, { headers: bearer, params }),
+    status: exchange(getContactMessage, urls, {
+      headers: bearer,
+      params,
+      response: () => ({ id: received.id, status: received.status, heldUntil: received.heldUntil }),
+    }),
     withdraw: exchange(deleteContactMessage, urls, { headers: bearer, params }),
     renew: exchange(createAssertion, urls, { headers: BASIC }),
     end: exchange(endClaim, urls, { headers: BASIC }),

@@ -77,10 +77,10 @@ secret=$(${member('client_secret', FILE)})`,
       does: 'Search the guides, and read the best one. This also works without a token.',
       line: `guides=${urls.base}/guides
 slug=$(curl -fsS "$guides?q=work+permit&limit=1" | ${member('slug')})
-curl -fsS -H "Authorization: Bearer $token" "$guides/$slug"`,
+curl -sS -H "Authorization: Bearer $token" "$guides/$slug"`,
     },
     {
       does: 'Revoke the token when you are done. From then on no API accepts it.',
-      line: `curl -fsS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
+      line: `curl -sS -u "$id:$secret" -d token="$token" ${urls.revoke}`,
     },
   ] as const
