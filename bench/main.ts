@@ -6,10 +6,10 @@ import { Command, InvalidArgumentError } from 'commander'
 import { runGrowth } from './growth/run-growth.ts'
 import { watchMemory } from './load/processor-time.ts'
 import { GUIDE, GUIDES, measuredPaths } from './measured-paths.ts'
-import { memoryVerdicts, revocationVerdict, verdictsOf } from './report/judge.ts'
+import { judgeAll, memoryVerdicts, revocationVerdict } from './report/judge.ts'
 import { keepResult } from './report/keep-result.ts'
-import { markdownOf } from './report/markdown.ts'
-import { answersFromMemory, type Revocations, revokeSome } from './revocation.ts'
+import { reportMarkdown } from './report/markdown.ts'
+import { type Revocations, revokeSome, usesCache } from './revocation.ts'
 import { runRounds } from './run-rounds.ts'
 import { describeMachine, moveToLoadCore } from './testbed/machine.ts'
 import { type AgentWithToken, makeAgents } from './testbed/make-agents.ts'
@@ -26,7 +26,7 @@ interface Options {
   readonly node: string
 }
 
-/** Fewer rounds than these give no result that is kept. */
+/** The smallest number of rounds whose result is stored. */
 const LEAST_ROUNDS = 5
 
 const wholeNumber = (most: number) => (text: string) => {
@@ -61,13 +61,13 @@ const COMMAND = new Command('npm run bench --')
 interface BenchRuntime {
   readonly folder: string
   readonly say: (line: string) => void
-  /** Ends the run after the measurement under way. */
+  /** Ends the run after the current measurement. */
   readonly signal: AbortSignal
 }
 
 const AGENTS = 1_000
 
-/** Starts everything, measures, prints, and writes what counts to `bench/results`. */
+/** Starts everything, measures, prints the result, and writes a complete one to `bench/results`. */
 async function runBench(options: Options, runtime: BenchRuntime): Promise<void> {
   const { folder, say, signal } = runtime
   const profileFolder = options.profile && path.resolve(options.profile)
@@ -105,17 +105,21 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
     ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
     : undefined
   const apis = another ? [api, another] : [api]
-  const fromMemory = await answersFromMemory(auth, apis, agents)
+  const usedCache = await usesCache(auth, apis, agents)
   const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
   const verdicts = [
-    ...verdictsOf(series, fromMemory),
-    ...(wanted('revoke') ? [revocationVerdict(revocations, fromMemory)] : []),
+    ...judgeAll(series, usedCache),
+    ...(wanted('revoke') ? [revocationVerdict(revocations, usedCache)] : []),
     ...(wanted('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
   ]
   const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
-  say(`\n${markdownOf(report)}`)
+  say(`\n${reportMarkdown(report)}`)
   if (options.rounds >= LEAST_ROUNDS && options.only === undefined && !options.profile && !options.node)
-    await keepResult('', { ...report, revocations }, { markdown: markdownOf(report), date: startedAt, say })
+    await keepResult(
+      '',
+      { ...report, revocations },
+      { markdown: reportMarkdown(report), date: startedAt, say },
+    )
 }
 
 async function revokeInRounds(
@@ -138,12 +142,12 @@ async function revokeInRounds(
 
 const options = COMMAND.parse().opts<Options>()
 moveToLoadCore()
-// What runs is stopped in order, after the measurement under way.
+// Stops in order, after the current measurement.
 const stopping = new AbortController()
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.once(signal, () => stopping.abort(new Error(`stopped by ${signal}`)))
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-bench-'))
-// As root the database server runs as another user, who must reach its folder below this one.
+// For root the database server runs as another user, which must be able to enter its folder inside this one.
 await chmod(folder, 0o755)
 try {
   await runBench(options, { folder, say: (line) => console.log(line), signal: stopping.signal })

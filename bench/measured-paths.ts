@@ -1,33 +1,33 @@
 import { randomBytes } from 'node:crypto'
-import { inTurn, requestBytes, type Target } from './load/target.ts'
+import { cycle, requestBytes, type Target } from './load/target.ts'
 import { basic, FORM, READING } from './testbed/ask.ts'
 import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
-/** One row of the issue's table: what of ours is measured, and what beside it. */
+/** One row of the result: the measured path, and the baselines that it is compared with. */
 export interface MeasuredPath {
   readonly name: string
   readonly title: string
-  /** Where the time goes when it is saturated: a server that is not busy then was not measured. */
+  /** What saturates first. If the server should but is not busy, the measurement is invalid. */
   readonly boundBy: 'server' | 'store'
   readonly ours: Target
   readonly beside: readonly Comparison[]
-  /** Takes away what ours leaves to be done later, after each measurement of it. */
+  /** Removes deferred work, such as mails, after each measurement of ours. */
   readonly tidy?: () => Promise<void>
 }
 
 export interface Comparison {
   readonly baseline: BaselineName
   readonly target: Target
-  /** The ratio of throughputs, ours to theirs, that is promised; none where it is shown only. */
+  /** The target for the ratio of throughputs, ours to theirs; undefined if there is none. */
   readonly atLeast?: number
 }
 
 export const GUIDES = '/api/guides'
 export const GUIDE = '/api/guides/work-permit'
-/** Few enough that their look-ups, each every 30 s, are lost among the reads. */
+/** So few that their introspections, each every 30 s, do not affect the measured reads. */
 const CACHED_TOKENS = 200
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 
@@ -37,7 +37,7 @@ export interface Parts {
   readonly baselines: Baselines
   readonly agents: readonly AgentWithToken[]
   readonly stores: Stores
-  /** By which the API introspects. */
+  /** The secret with which the API introspects. */
   readonly apiSecret: string
 }
 
@@ -56,8 +56,8 @@ export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
 
 const get = (path: string, headers: Record<string, string> = {}) =>
   requestBytes('GET', path, { headers: { ...READING, ...headers } })
-/** The same, from one address after the other. */
-const fromEverywhere = (make: () => Buffer) => inTurn(Array.from({ length: 1_000 }, make))
+/** Creates requests from a thousand addresses in turn. */
+const fromEverywhere = (make: () => Buffer) => cycle(Array.from({ length: 1_000 }, make))
 
 function readGuides({ api, baselines: { servers } }: Parts): MeasuredPath {
   const next = fromEverywhere(() => get(GUIDES))
@@ -80,7 +80,7 @@ function readGuide({ api, baselines: { servers, jwt }, agents }: Parts): Measure
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
-    ours: target(api, inTurn(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token)))),
+    ours: target(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token)))),
     beside: [
       { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.7 },
       { baseline: 'koa-jwt', target: target(servers['koa-jwt'], next), atLeast: 4 },
@@ -99,7 +99,7 @@ function issue({ auth, baselines: { servers, client }, agents }: Parts): Measure
     name: 'token',
     title: '`POST /oauth/token` on Redis',
     boundBy: 'server',
-    ours: target(auth, inTurn(agents.map(({ id, secret }) => grant('/oauth/token', id, secret)))),
+    ours: target(auth, cycle(agents.map(({ id, secret }) => grant('/oauth/token', id, secret)))),
     beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], theirs), atLeast: 0.9 }],
   }
 }
@@ -123,9 +123,9 @@ async function introspect({ auth, baselines, agents, stores, apiSecret }: Parts)
     boundBy: 'server',
     ours: target(
       { port: auth.internalPort, pid: auth.pid },
-      inTurn(agents.map(({ token }) => asking('/oauth/introspect', api, token))),
+      cycle(agents.map(({ token }) => asking('/oauth/introspect', api, token))),
     ),
-    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], inTurn(theirs)), atLeast: 0.5 }],
+    beside: [{ baseline: 'oidc-bare', target: target(servers['oidc-bare'], cycle(theirs)), atLeast: 0.5 }],
   }
 }
 
@@ -157,7 +157,7 @@ function join({ api, baselines: { servers }, stores }: Parts): MeasuredPath {
   }
 }
 
-/** What people ask most: a sentence. */
+/** A typical question: one sentence. */
 function answerOrdinary({ api }: Parts): MeasuredPath {
   const questions = [
     'When do I renew my green card?',
@@ -179,7 +179,7 @@ function answerOrdinary({ api }: Parts): MeasuredPath {
   }
 }
 
-/** As long as a question may be, of the words that begin the most patterns: what costs most of all that was tried. */
+/** The most expensive known question: of the largest length, with the words that begin the most patterns. */
 function answerWorst({ api }: Parts): MeasuredPath {
   const question = 'my brother he '.repeat(72).slice(0, 1_000)
   return {

@@ -1,25 +1,25 @@
 import { arrive } from './load/open-loop.ts'
-import { inTurn, requestBytes } from './load/target.ts'
+import { cycle, requestBytes } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
 import { ask, basic, FORM } from './testbed/ask.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
-/** How long it takes until a revocation is answered, from the moment it was to be sent. */
+/** The times until the response to a revocation, from when it was due. */
 export type Revocations = Pick<Measurement, 'arrivals' | 'fault'>
 
-/** Well above what operators and clients revoke, and few enough that other paths can be measured beside it. */
+/** Well above the rate in production, but low enough to leave capacity. */
 const PER_SECOND = 50
 const AT_ONCE = 16
 
-/** Revokes tokens that were just used at both APIs, so that both would know them. */
+/** Revokes tokens that were just used at both APIs, so that both have cached them. */
 export async function revokeSome(
   parts: { auth: App; apis: readonly App[]; agents: readonly AgentWithToken[] },
   seconds: number,
 ): Promise<Revocations> {
   const { auth, apis, agents } = parts
-  // Twice as many as are expected: arrivals are random.
+  // Twice the expected number, since arrivals are random.
   const owners = Array.from(
     { length: PER_SECOND * seconds * 2 },
     (_none, index) => agents[index % agents.length],
@@ -38,7 +38,7 @@ export async function revokeSome(
     }
   }
   await Promise.all(Array.from({ length: AT_ONCE }, prepare))
-  const target = { port: auth.port, pid: auth.pid, next: inTurn(requests), status: 200 }
+  const target = { port: auth.port, pid: auth.pid, next: cycle(requests), status: 200 }
   const arrivals = await arrive(target, { rate: PER_SECOND, seconds })
   if (arrivals.errors > 0) return { arrivals, fault: { kind: 'errors', what: `${arrivals.errors} errors` } }
   if (isLate(arrivals)) return { arrivals, fault: { kind: 'generator', what: 'the generator was late' } }
@@ -46,9 +46,9 @@ export async function revokeSome(
 }
 
 /**
- * True when the APIs answer for tokens they know without asking the authorization server, which counts who asks.
+ * Tells whether the APIs use cached introspections: the authorization server counts no introspection for known tokens.
  */
-export async function answersFromMemory(
+export async function usesCache(
   auth: App,
   apis: readonly App[],
   agents: readonly AgentWithToken[],

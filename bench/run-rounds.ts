@@ -3,28 +3,28 @@ import { type Arrivals, arrive } from './load/open-loop.ts'
 import type { Target } from './load/target.ts'
 import type { MeasuredPath } from './measured-paths.ts'
 
-/** One target in one round: how much it can do, and how long it takes at 60 % of that. */
+/** One target in one round: its throughput, and its latency at 60 % of that. */
 export interface Measurement {
   readonly saturation: Saturation
   readonly arrivals: Arrivals
-  /** Why no figure may be taken from it. */
+  /** Why the measurement is invalid. */
   readonly fault?: Fault
-  /** The generator was late, so there is no latency to tell; what the target can do was measured all the same. */
+  /** Whether the generator was late: then the latency is invalid, but the throughput is not. */
   readonly isLate: boolean
 }
 
 interface Fault {
-  /** `errors` spoil the figure for good; a generator that could not keep up spoils this try. */
+  /** `errors` invalidate the figure; a generator that was too slow invalidates only this attempt. */
   readonly kind: 'errors' | 'generator'
   readonly what: string
 }
 
 const SHARE_OF_SATURATION = 0.6
-/** A generator that is later than this measures itself. */
-const MOST_LAG_MS = 5
+/** A generator with a longer delay measures itself. */
+const MAX_LAG_MS = 5
 const TRIES = 3
 
-/** Tries again when the generator could not keep up, at most twice. */
+/** Measures, and repeats the measurement at most twice when the generator was too slow. */
 async function measure(
   target: Target,
   { seconds, boundBy }: { seconds: number; boundBy: 'server' | 'store' },
@@ -34,7 +34,7 @@ async function measure(
     const saturation = await saturate(target, seconds)
     const rate = Math.max(1, saturation.perSecond * SHARE_OF_SATURATION)
     const arrivals = await arrive(target, { rate, seconds })
-    const fault = faultOf({ saturation, arrivals }, boundBy)
+    const fault = findFault({ saturation, arrivals }, boundBy)
     measurement = { saturation, arrivals, isLate: isLate(arrivals), ...(fault && { fault }) }
     if (fault?.kind !== 'generator') break
   }
@@ -42,8 +42,8 @@ async function measure(
   return measurement
 }
 
-/** What makes a measurement say nothing of the target. */
-export function faultOf(
+/** Returns why a measurement is invalid; undefined when it is valid. */
+export function findFault(
   { saturation, arrivals }: Pick<Measurement, 'saturation' | 'arrivals'>,
   boundBy: 'server' | 'store',
 ): Fault | undefined {
@@ -59,13 +59,13 @@ export function faultOf(
   return undefined
 }
 
-export const isLate = ({ lag }: Arrivals) => lag.p99 > MOST_LAG_MS
+export const isLate = ({ lag }: Arrivals) => lag.p99 > MAX_LAG_MS
 
 const percent = (share: number) => `${Math.round(share * 100)} %`
 
 /** All rounds of one target. */
 export interface Series {
-  /** `ours`, or the name of the baseline. */
+  /** `ours`, or the name of a baseline. */
   readonly name: string
   readonly rounds: readonly Measurement[]
 }
@@ -79,8 +79,8 @@ export interface PathSeries {
 const WARM_UP_SECONDS = 2
 
 /**
- * Measures the targets of each path one right after the other, round by round, in one order and then in the other: what
- * changes on the machine meanwhile meets all of them alike.
+ * Measures the targets of each path one after the other, round by round, in alternating order, so that
+ * changes of the machine affect all of them alike.
  */
 export async function runRounds(
   paths: readonly MeasuredPath[],

@@ -2,23 +2,23 @@ import { connect } from 'node:net'
 import type { Answer } from './send.ts'
 
 export interface Conversation {
-  /** Whole answers, without interim ones (1xx). */
+  /** Complete responses, without interim ones (1xx). */
   readonly answers: readonly Answer[]
-  /** Statuses of the interim ones. */
+  /** Statuses of interim responses. */
   readonly interim: readonly number[]
-  /** Whether the other side ended the connection, and when. */
+  /** Whether the server closed the connection, and when. */
   readonly closed: boolean
   readonly ms: number
 }
 
 export interface ConverseOptions {
-  /** Stop reading when so many answers came. */
+  /** Stops reading after this number of responses. */
   readonly answers?: number
-  /** Stop reading after so long; 5 s when absent. */
+  /** Stops reading after this time; 5 s when absent. */
   readonly forMs?: number
 }
 
-/** Sends bytes exactly as they are, and reads until the other side ends the connection, or as `options` say. */
+/** Sends the exact bytes, and reads until the server closes the connection or `options` are met. */
 export async function converse(
   url: string,
   bytes: string | Uint8Array,
@@ -33,7 +33,7 @@ export async function converse(
     received = Buffer.concat([received, chunk])
     if (parseAnswers(received, 0).answers.length >= wanted) resolve(false)
   })
-  // A reset ends the connection too; what came before it counts.
+  // A reset closes the connection, too; the data before it counts.
   socket.on('error', () => undefined)
   socket.on('close', () => resolve(true))
   // oxlint-disable-next-line no-restricted-globals -- a bound
@@ -69,6 +69,6 @@ function parseAnswers(received: Buffer, ms: number): Pick<Conversation, 'answers
   }
 }
 
-/** One request as text. `Host` comes first; nothing is added about the body. */
+/** Formats a request. `Host` is the first header; no header about the body is added. */
 export const request = (line: string, host: string, headers: readonly string[] = [], body = '') =>
   [`${line} HTTP/1.1`, `Host: ${host}`, ...headers, '', body].join('\r\n')

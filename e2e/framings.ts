@@ -1,6 +1,6 @@
 import { request } from './converse.ts'
 
-/** A body of four bytes for one reader and, for another, a body with a whole request in it. */
+/** A request whose body has four bytes for one server and contains a whole request for another. */
 export interface Framing {
   readonly why: string
   readonly headers: (inner: string) => readonly string[]
@@ -20,7 +20,7 @@ const chunked = (why: string, ...headers: string[]): Framing => ({
   body: (inner) => LAST_CHUNK + inner,
 })
 
-/** Where two readers could disagree about where a request ends. None of them may be guessed at. */
+/** Framings about whose end two servers could disagree. A server must reject all of them. */
 export const FRAMINGS: readonly Framing[] = [
   chunked('a length and chunks', 'Content-Length: WHOLE', 'Transfer-Encoding: chunked'),
   chunked('chunks and a length', 'Transfer-Encoding: chunked', 'Content-Length: WHOLE'),
@@ -60,6 +60,6 @@ export const FRAMINGS: readonly Framing[] = [
   },
 ]
 
-/** A request whose body hides another one. */
+/** Builds a request whose body hides another one. */
 export const framed = ({ headers, body }: Framing, host: string, line: string, inner: string) =>
   request(line, host, headers(inner), body(inner))

@@ -12,7 +12,7 @@ export const DESK = 'desk@answers.example.org'
 
 const MAILED_MS = 20_000
 
-/** Of both apps, which send to it; messages go to `DESK`, at once. */
+/** Settings with which both apps send mail to the server, and messages to `DESK` without a hold. */
 export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   AUTH_SMTP_URL: url,
   RESOURCE_SMTP_URL: url,
@@ -24,7 +24,7 @@ export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
 
 type Fields = Record<string, unknown>
 
-/** @throws when the answer has another status */
+/** Sends a request. @throws {Error} when the response has another status */
 function parsed(answer: Answer, status: number): Record<string, string> {
   if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`)
   return JSON.parse(answer.text) as Record<string, string>
@@ -36,14 +36,14 @@ export const postAs = (sender: Sender, agent: AgentCredentials, path: string, bo
   return sender.send({ method: 'POST', path, ...sent, headers })
 }
 
-/** @returns the answer of the token endpoint to an assertion */
+/** Exchanges an assertion at the token endpoint. */
 export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<Answer> {
   const sent = form({ grant_type: JWT_BEARER_GRANT, assertion })
   const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
   return sender.send({ method: 'POST', path: '/oauth/token', ...sent, headers })
 }
 
-/** Begins a claim. @returns the two words, and the link that is mailed */
+/** Begins a verification. Returns the two words, and the link in the mail. */
 export async function beginClaim(
   { mail }: { readonly mail: Pick<MailServer, 'received'> },
   sender: Sender,
@@ -57,20 +57,20 @@ export async function beginClaim(
   return { phrase, attemptId, link: linkIn(its()?.text ?? '', 'attempt') }
 }
 
-/** Gives the code back. @returns the assertion */
+/** Completes the verification with the code. Returns the assertion. */
 export async function completeClaim(sender: Sender, agent: AgentCredentials, otp: string): Promise<string> {
   const answer = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
   return parsed(answer, 200)['identity_assertion'] ?? ''
 }
 
-/** @returns a token for what the person lent */
+/** Returns a token with the confirmed scope. */
 export async function lentToken(sender: Sender, agent: AgentCredentials, assertion: string): Promise<string> {
   const { scope = '', access_token: token = '' } = parsed(await exchange(sender, agent, assertion), 200)
   if (!scope.includes('contact:write')) throw new Error(`a token for ${scope}`)
   return token
 }
 
-/** A person at `email` lends their mailbox to the agent, over plain HTTP. @returns a token for what they lent */
+/** Lets a person at `email` confirm the agent, over HTTP. Returns a token with `contact:write`. */
 export async function lendMailboxTo(
   agent: AgentCredentials,
   email: string,
@@ -83,6 +83,6 @@ export async function lendMailboxTo(
   return lentToken(sender, agent, await completeClaim(sender, agent, otp))
 }
 
-/** @returns the one link of a mail about a claim */
+/** Finds the link in a mail of a verification. */
 export const linkIn = (text: string, kind: 'attempt' | 'end'): string =>
   new RegExp(`^ *(http\\S+/claim\\?${kind}=[\\w-]{43})$`, 'm').exec(text)?.[1] ?? ''

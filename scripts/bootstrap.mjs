@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 /**
- * The way into every npm script: installs what the lockfile pins, then runs a program with the pinned Node, from the
- * root of the checkout and with the root's programs first on PATH.
+ * Runs every npm script: installs the pinned dependencies, then runs a program with the pinned Node, from the
+ * root of the checkout, with the root's programs first on PATH.
  *
  *     node scripts/bootstrap.mjs <file, relative to the root> [arguments…]
  *
  * The machine's own Node runs this file and those in bootstrap/, so they use the API of Node 20 and no dependency.
- * Everything said here goes to stderr: the output of the program stays clean.
+ * Its own messages go to stderr, so stdout has only the output of the program.
  */
 import path from 'node:path'
 import process from 'node:process'

@@ -7,8 +7,8 @@ const FILES = {
   'apps/auth/README.md': '',
   'docs/storage.md': '# What is kept\n\n## Tables & lifetimes\n\n```\n# no heading\n```\n',
 }
-/** Of a repository that holds these files, in memory. */
-const breachesOf = (files: Readonly<Record<string, string>>) =>
+/** Checks a repository in memory with these files. */
+const checkRepository = (files: Readonly<Record<string, string>>) =>
   checkDocs({
     files: Object.keys(files).toSorted(),
     read(file) {
@@ -17,7 +17,7 @@ const breachesOf = (files: Readonly<Record<string, string>>) =>
       return content
     },
   })
-const breachesIn = (markdown: string, file = 'README.md') => breachesOf({ ...FILES, [file]: markdown })
+const checkMarkdown = (markdown: string, file = 'README.md') => checkRepository({ ...FILES, [file]: markdown })
 
 it.each([
   ['a link', '[storage](docs/storage.md)'],
@@ -31,8 +31,8 @@ it.each([
   ['a file name', '`wire.ts` and `*-notes.md` and `w*.ts`'],
   ['a path of the API', 'GET /docs/none or `/apps/none`'],
   ['commands', 'Run `npm start`, then `npm run test:system`.'],
-])('takes %s', (_, markdown) => {
-  expect(breachesIn(markdown)).toEqual([])
+])('accepts %s', (_, markdown) => {
+  expect(checkMarkdown(markdown)).toEqual([])
 })
 
 it.each([
@@ -46,28 +46,28 @@ it.each([
   ['`wires.ts`', 'there is no wires.ts'],
   ['`npm run none -- --help`', 'package.json has no script none'],
   ['```sh\nnpm test\n```', 'package.json has no script test'],
-])('catches %j', (markdown, breach) => {
-  expect(breachesIn(markdown)).toContain(`README.md: ${breach}`)
+])('reports %j', (markdown, breach) => {
+  expect(checkMarkdown(markdown)).toContain(`README.md: ${breach}`)
 })
 
-it('reads paths in a package from its own folder', () => {
-  expect(breachesIn('`src/wire.ts`', 'apps/auth/docs.md')).toEqual([])
-  expect(breachesIn('`src/wires.ts`', 'apps/auth/docs.md')).toEqual([
+it('resolves paths in documents of a package in its folder', () => {
+  expect(checkMarkdown('`src/wire.ts`', 'apps/auth/docs.md')).toEqual([])
+  expect(checkMarkdown('`src/wires.ts`', 'apps/auth/docs.md')).toEqual([
     'apps/auth/docs.md: there is no apps/auth/src/wires.ts',
   ])
 })
 
-it('leaves the content of the guides alone', () => {
-  expect(breachesIn('[form](forms/none.md) docs/none', 'packages/guides/content/visa.md')).toEqual([])
+it('ignores the content of the guides', () => {
+  expect(checkMarkdown('[form](forms/none.md) docs/none', 'packages/guides/content/visa.md')).toEqual([])
 })
 
-it('wants every page below docs in its index', () => {
+it('requires every page of docs in its index', () => {
   const files = {
     'package.json': '{"scripts":{}}',
     'docs/runbooks/flood.md': '# Flood',
     'docs/storage.md': '# Storage',
   }
-  const index = (text: string) => breachesOf({ ...files, 'docs/README.md': text })
+  const index = (text: string) => checkRepository({ ...files, 'docs/README.md': text })
   expect(index('[flood](runbooks/flood.md#flood), [storage](storage.md)')).toEqual([])
   expect(index('[storage](storage.md)')).toEqual(['docs/README.md: does not link to docs/runbooks/flood.md'])
 })
@@ -79,10 +79,10 @@ it('accepts a page that the README of a linked folder links to', () => {
     'docs/decisions/0001-one.md': '# One',
     'docs/decisions/0002-two.md': '# Two',
   }
-  expect(breachesOf({ ...files, 'docs/README.md': '[decisions](decisions/README.md)' })).toEqual([
+  expect(checkRepository({ ...files, 'docs/README.md': '[decisions](decisions/README.md)' })).toEqual([
     'docs/README.md: does not link to docs/decisions/0002-two.md',
   ])
-  expect(breachesOf({ ...files, 'docs/README.md': '[two](decisions/0002-two.md)' })).toEqual([
+  expect(checkRepository({ ...files, 'docs/README.md': '[two](decisions/0002-two.md)' })).toEqual([
     'docs/README.md: does not link to docs/decisions/0001-one.md',
     'docs/README.md: does not link to docs/decisions/README.md',
   ])

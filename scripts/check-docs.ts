@@ -1,7 +1,7 @@
 import path from 'node:path'
 import type { Repository } from './repository.ts'
 
-/** Texts that are served: their links are for readers of the service. */
+/** Texts that the service serves; their links are for its readers. */
 const SERVED = /^packages\/guides\/content\/|\.template\.md$/
 const INDEX = 'docs/README.md'
 const FENCED = /^ *(`{3,}|~{3,})[^\n]*\n[\s\S]*?^ *\1/gm
@@ -15,9 +15,9 @@ const FILE_NAME = /`([\w.*-]+\.(?:ts|mjs|sql))`/g
 const COMMAND = /\bnpm (?:run(?:-script)? +([\w:-]+)|(start|test)\b)/g
 
 /**
- * What Markdown says of the repository is so: links lead somewhere, paths exist, npm commands can be given.
+ * Checks what Markdown files say about the repository: link targets, paths and npm commands must exist.
  *
- * @returns one line for each breach, beginning with the file it is in
+ * @returns one line for each mistake, beginning with its file
  */
 export const checkDocs = (repository: Repository): string[] => [
   ...pagesWithoutLink(repository),
@@ -33,7 +33,7 @@ export const checkDocs = (repository: Repository): string[] => [
     }),
 ]
 
-/** The index links to every page, itself or through the README of a folder that it links to, so that nobody has to search for one. */
+/** Finds pages that the index does not link to, either itself or through the README of a folder. */
 function pagesWithoutLink({ files, read }: Repository): string[] {
   if (!files.includes(INDEX)) return []
   const pages = files.filter(
@@ -53,21 +53,21 @@ function brokenLinks(repository: Repository, file: string, text: string): string
   const prose = text.replace(FENCED, '').replace(CODE, '')
   const targets = Array.from(prose.matchAll(LINK), ([, inline, reference]) => inline ?? reference ?? '')
   return targets
-    .filter((target) => !ABSOLUTE.test(target) && !leadsSomewhere(repository, file, target))
+    .filter((target) => !ABSOLUTE.test(target) && !isReachable(repository, file, target))
     .map((target) => `the link to ${target} leads nowhere`)
 }
 
-function leadsSomewhere(repository: Repository, file: string, link: string): boolean {
+function isReachable(repository: Repository, file: string, link: string): boolean {
   const [place = '', anchor] = decodeURIComponent(link).split('#')
   const target = place === '' ? file : path.posix.join(path.posix.dirname(file), place)
   if (!exists(repository, target)) return false
   return (
-    anchor === undefined || !target.endsWith('.md') || anchorsOf(repository.read(target)).includes(anchor)
+    anchor === undefined || !target.endsWith('.md') || listAnchors(repository.read(target)).includes(anchor)
   )
 }
 
-/** The ids that a heading gets where Markdown is shown. */
-function anchorsOf(text: string): string[] {
+/** Lists the anchors of the headings of a text, as GitHub creates them. */
+function listAnchors(text: string): string[] {
   const headings = Array.from(
     text.replace(FENCED, '').matchAll(/^#+ +(.+?) *#*$/gm),
     ([, heading]) => heading ?? '',
@@ -81,12 +81,12 @@ function anchorsOf(text: string): string[] {
 }
 
 function missingPlaces(repository: Repository, file: string, text: string): string[] {
-  const unpunctuated = (place: string) => place.replace(/[.,{}]+$/, '')
+  const trimPunctuation = (place: string) => place.replace(/[.,{}]+$/, '')
   const ownFolder = /^(?:apps|packages)\/[^/]+\//.exec(file)?.[0]
   const places = [...(text.match(PLACE) ?? [])]
   if (ownFolder) places.push(...(text.match(PLACE_IN_PACKAGE) ?? []).map((place) => ownFolder + place))
   const names = Array.from(text.matchAll(FILE_NAME), ([, name]) => `**/${name}`)
-  return [...new Set([...places, ...names].map(unpunctuated))]
+  return [...new Set([...places, ...names].map(trimPunctuation))]
     .filter((place) => !exists(repository, place))
     .map((place) => `there is no ${place.replace(/^\*\*\//, '')}`)
 }

@@ -1,6 +1,6 @@
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/** What we may use and pass on without asking. MPL-2.0 only unchanged, which it is. */
+/** Licences whose packages we may use and distribute; MPL-2.0 only if unchanged, which is so. */
 const ALLOWED = [
   ...[
     '0BSD',
@@ -16,7 +16,7 @@ const ALLOWED = [
   ...['MIT OR Apache-2.0', 'MPL-2.0', 'PSF-2.0', 'Python-2.0', 'Unlicense'],
 ]
 
-/** Every package that is installed comes under a licence of the list. */
+/** Checks that every installed package has a licence of the list. */
 export function checkLicences(root: string): string[] {
   const list = ['pnpm', 'licenses', 'list', '--recursive', '--include-workspace-root', '--json']
   const { stdout, failure } = runWithPnpm(root, list)
@@ -27,7 +27,7 @@ export function checkLicences(root: string): string[] {
   return licenceBreaches(byLicence)
 }
 
-/** @param byLicence packages by what they say of their licence, as pnpm lists them */
+/** Finds packages whose licence is not in the list. @param byLicence packages by licence, as pnpm lists them */
 export const licenceBreaches = (byLicence: Readonly<Record<string, readonly { name: string }[]>>): string[] =>
   Object.entries(byLicence)
     .filter(([licence]) => !ALLOWED.includes(licence))

@@ -5,12 +5,12 @@ import { checkLicences } from './check-licences.ts'
 import { openRepository } from './repository.ts'
 import { runWithPnpm } from './run-with-pnpm.ts'
 
-/** Commands of package.json, whose results turbo remembers while no file changes. */
+/** Scripts of package.json whose results turbo caches while no file changes. */
 const TASKS = ['format:check', 'lint', 'lint:openapi', 'typecheck', 'imports', 'unused']
 const TURBO_PREFACE = /^ +• /
 const root = path.resolve(import.meta.dirname, '..')
 
-/** Looks the whole repository over and says what is wrong in all of it, not only the first thing. */
+/** Runs all checks, also after one has failed, and reports every mistake. */
 function check(): boolean {
   const results = [
     ...TASKS.map((task) => report(task, () => turbo(task))),
@@ -21,7 +21,7 @@ function check(): boolean {
   return results.every(Boolean)
 }
 
-/** Sources of the guides that become stale within 30 days: somebody has to read them, and no change of the code is wrong. */
+/** Lists sources of guides that become stale within 30 days. This is a warning, since the code is not wrong. */
 function warnOfDueSources(): void {
   const script = path.join(root, 'packages/guides/src/print-due-sources.ts')
   const due = execFileSync(process.execPath, [script], { encoding: 'utf8' }).trim()
@@ -39,7 +39,7 @@ function report(name: string, find: () => string[]): boolean {
   return breaches.length === 0
 }
 
-/** Turbo runs a task through pnpm. @returns what a failing task said */
+/** Runs a task with turbo, which calls pnpm. Returns the output of a failing task. */
 function turbo(task: string): string[] {
   const options = ['--output-logs=errors-only', '--log-prefix=none', '--ui=stream']
   const { failure } = runWithPnpm(root, ['turbo', 'run', task, ...options])

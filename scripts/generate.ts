@@ -12,7 +12,7 @@ const WRITERS = [
   'apps/local/src/write-commands.ts',
 ]
 
-/** Writes every committed file that is made from the code. */
+/** Writes every committed file that is generated from the code. */
 for (const writer of WRITERS) {
   execFileSync(process.execPath, [path.join(root, writer)], { cwd: root, stdio: 'inherit' })
 }

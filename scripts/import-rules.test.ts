@@ -5,12 +5,12 @@ import { cruise } from 'dependency-cruiser'
 import { expect, it } from 'vitest'
 import rules from '../.dependency-cruiser.mjs'
 
-/** Apart, so that nothing takes the text below for an import of this file. */
+/** Split, so that no tool takes the texts below for imports of this file. */
 const DYNAMIC = 'import'
 
 type Planted = [file: string, source: string]
 
-/** Each breach beside the nearest thing that is allowed. */
+/** Each violation with the most similar import that is permitted. */
 const TWINS: { rule: string; breach: Planted; allowed: Planted }[] = [
   {
     rule: 'domain-knows-no-technology',
@@ -153,7 +153,7 @@ const WORKSPACE = [
   ['packages/http', './src/index.ts'],
 ] as const
 
-/** What planted files import. */
+/** Files that planted files import. */
 const THERE: Planted[] = [
   ...['auth', 'resource'].map((name): Planted => [`apps/${name}/src/main.ts`, '']),
   ...['domain', 'http'].map((name): Planted => [`packages/${name}/src/index.ts`, '']),
@@ -178,8 +178,8 @@ const THERE: Planted[] = [
   ['node_modules/oidc-provider/package.json', '{"main":"lib/index.js"}'],
 ]
 
-/** Holds these files to the rules. @returns `file: rule` for each breach */
-async function breachesIn(planted: readonly Planted[]): Promise<string[]> {
+/** Checks the files against the rules. Returns `file: rule` for each violation. */
+async function checkMarkdown(planted: readonly Planted[]): Promise<string[]> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'imports-'))
   try {
     for (const [file, source] of [...THERE, ...planted]) {
@@ -212,12 +212,12 @@ async function breachesIn(planted: readonly Planted[]): Promise<string[]> {
 it.each(TWINS)(
   '$rule: caught in $breach.0, and its twin in $allowed.0 passes',
   async ({ rule, breach, allowed }) => {
-    expect(await breachesIn([breach])).toContain(`${breach[0]}: ${rule}`)
-    expect(await breachesIn([allowed])).toEqual([])
+    expect(await checkMarkdown([breach])).toContain(`${breach[0]}: ${rule}`)
+    expect(await checkMarkdown([allowed])).toEqual([])
   },
 )
 
-it('has a planted breach for each rule', () => {
+it('has a planted violation for each rule', () => {
   const planted = TWINS.map(({ rule }) => rule)
   expect(new Set(rules.forbidden?.map(({ name }) => name))).toEqual(new Set(planted))
 })

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 const root = path.resolve(import.meta.dirname, '..')
 const COPY = 'packages/metadata/openapi.json'
 
-/** The commands of `npm run lint:openapi`, for another file. */
+/** The commands of `npm run lint:openapi` with another file. */
 function lint(file: string): string {
   const manifest = JSON.parse(readFileSync(path.join(root, 'package.json'), 'utf8')) as {
     scripts: Record<string, string>

@@ -9,7 +9,7 @@ const SOURCE = 'packages/one/src/planted.ts'
 const TEST = 'packages/one/src/planted.test.ts'
 const SEEDED = 'e2e/faults/planted.ts'
 
-/** One breach for each rule that guards something this project promises; `oxlint` names the rule with its plugin. */
+/** One violation for each rule that the project depends on, by the name that `oxlint` prints. */
 const PLANTED: [rule: string, file: string, line: string][] = [
   ['eslint(eqeqeq)', SOURCE, `export const same = (a: string, b: string) => a == b`],
   ['eslint(no-console)', SOURCE, `console.log('secret')`],
@@ -96,10 +96,10 @@ const CLEAN: [file: string, content: string][] = [
   ],
 ]
 
-/** Apart, so that no linter takes it for a comment of this file. */
+/** Split, so that no linter takes it for a comment of this file. */
 const SWITCHED_OFF = ['// oxlint', 'disable-next-line no-console\nexport const one = 1'].join('-')
 
-/** The rules that one run over all planted files names, by file. */
+/** The violated rules of all planted files, from one run, by file. */
 let found: Map<string, string[]>
 const fileOf = (file: string, index: number) => file.replace('planted', `planted-${index}`)
 
@@ -145,6 +145,6 @@ it.each(CLEAN)('%s is clean', (file) => {
   expect(found.get(file)).toBeUndefined()
 })
 
-it('refuses a comment that switches off what is not there', () => {
+it('rejects a comment that disables a rule without a violation', () => {
   expect(found.get('packages/one/src/switched-off.ts')).toHaveLength(1)
 })

@@ -5,24 +5,24 @@ import { openRepository } from './repository.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '..')
 
-/** What only a real secret looks like: our own forms with random characters behind them, and those of others. */
+/** The formats of real secrets: ours with random characters, and those of other services. */
 const SECRET =
   /(?:ppt|pps|rss)_[A-Za-z0-9_-]{43}\b|\b(?:kek|hash)-[a-z0-9]+:[A-Za-z0-9_-]{43}\b|-----BEGIN (?:[A-Z]+ )?PRIVATE KEY-----|"d": ?"[A-Za-z0-9_-]{43,}"|\bAKIA[0-9A-Z]{16}\b|\bgh[pousr]_[A-Za-z0-9]{36}\b|\bxox[bp]-[0-9A-Za-z-]{20,}|\/\/[a-z]+:(?!password@|secret@|pw@|\$)[^\s@/'"`:]{12,}@/g
 
-/** Of the API's description, and of nobody. */
+/** Examples of the API description. */
 const EXAMPLES = [
   'pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk',
   'pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A',
   'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
 ]
-/** Made up to look like one: of few different characters, or a word. */
+/** Tells whether a match is an invented example: it has few different characters, or a word. */
 function isMadeUp(found: string): boolean {
   if (found.startsWith('-----')) return false
   return EXAMPLES.includes(found) || new Set(found).size < 14 || /canary|example|wrong|secret/i.test(found)
 }
 const secretsIn = (text: string) => (text.match(SECRET) ?? []).filter((found) => !isMadeUp(found))
 
-test('no file has a secret in it, nor had one ever', () => {
+test('no file contains a secret, and no earlier version did', () => {
   const { files, read } = openRepository(ROOT)
   const found = files
     .filter((file) => !/\.(png|ico|woff2)$/.test(file) && file !== 'pnpm-lock.yaml')
@@ -42,7 +42,7 @@ test('no file has a secret in it, nor had one ever', () => {
   expect(secretsIn(added.join('\n')).map((secret) => `${secret.slice(0, 12)}…`)).toEqual([])
 })
 
-test('nothing is packed for a registry, and no source map is kept', () => {
+test('no package can be published, and there are no source maps', () => {
   const { files, read } = openRepository(ROOT)
   const manifests = files.filter((file) => /(^|\/)package\.json$/.test(file))
   expect(manifests.length).toBeGreaterThan(10)
@@ -55,6 +55,6 @@ test.for([
   ['kek', '-2026:', 'q83vEjRWeJCrze8SNFZ4', 'kKvN7xI0VniQq83vEjRWeJA'],
   ['-----BEGIN ', 'EC PRIVATE KEY-----'],
   ['AKIA', 'QWERTZUIOPASDFGH'],
-])('one that is planted is found: %j', (parts) => {
+])('finds a planted secret: %j', (parts) => {
   expect(secretsIn(`before ${parts.join('')} after`)).toHaveLength(1)
 })

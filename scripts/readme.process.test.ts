@@ -4,7 +4,7 @@ import path from 'node:path'
 import { afterEach, beforeEach, expect, it } from 'vitest'
 import { freshShell, readBlock, runBlock } from './readme.ts'
 
-it('keeps what a shell has, and nothing that npm, the bootstrap or our settings added', () => {
+it('keeps the environment of a shell, without what npm, the bootstrap or our settings added', () => {
   const env = {
     HOME: '/home/ana',
     PATH: '/clone/node_modules/.bin:/npm/node-gyp-bin:/usr/bin:/bin',
@@ -36,7 +36,7 @@ npm start
 <!-- ci:twice -->
 `
 
-it('takes the block right after its comment', () => {
+it('reads the block after its comment', () => {
   expect(readBlock(README, 'ci:test')).toBe('npm test\n')
 })
 
@@ -44,7 +44,7 @@ it.each([
   ['ci:none', 'README.md has no comment <!-- ci:none -->'],
   ['ci:prose', 'README.md has no block of commands right after <!-- ci:prose -->'],
   ['ci:twice', 'README.md has the comment <!-- ci:twice --> more than once'],
-])('fails loudly for %s', (marker, message) => {
+])('throws for %s', (marker, message) => {
   expect(() => readBlock(README, marker)).toThrow(message)
 })
 
@@ -56,7 +56,7 @@ afterEach(() => rmSync(folder, { recursive: true }))
 
 const env = { PATH: process.env['PATH'] ?? '', WORD: 'hello' }
 
-it('runs a block as it stands, in its folder', async () => {
+it('runs a block unchanged, in its folder', async () => {
   const run = await runBlock('echo "$WORD from $PWD"\n', folder, env)
   expect(run).toEqual({ output: `hello from ${folder}\n`, answers: [] })
 })
@@ -68,7 +68,7 @@ it.each(['false\necho unreached', 'false | cat', 'echo "$UNSET"'])(
   },
 )
 
-it('tells how each call of curl was answered, as curl reports it when its settings ask for that', async () => {
+it('returns the status of each call of curl', async () => {
   const curl = `#!/bin/sh
 test -f "$CURL_HOME/.curlrc" || exit 1
 echo "answer to $*"

@@ -5,10 +5,10 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 
 /**
- * Takes a block of commands out of Markdown, so that what is tested is what people copy.
+ * Reads a block of commands from Markdown, so that the test runs what people copy.
  *
- * @param marker the text of the HTML comment that stands right before the block.
- * @throws when the comment is missing, stands there twice, or is not followed by a fenced block.
+ * @param marker the text of the HTML comment before the block
+ * @throws {Error} when the comment is missing, occurs twice, or is not followed by a fenced block
  */
 export function readBlock(markdown: string, marker: string): string {
   const comment = `<!-- ${marker} -->\n`
@@ -23,7 +23,7 @@ export function readBlock(markdown: string, marker: string): string {
 
 const OURS = /^(npm_|AUTH_|RESOURCE_|TEST_|NODE|INIT_CWD$|PORT$|ORIGIN$|DATA_DIR$|LIMITS_FACTOR$|TURBO_)/
 
-/** The environment of somebody who opens a shell: without what npm and the bootstrap have added, and no setting of ours. */
+/** Returns the environment of a new shell, without what npm and the bootstrap added, and without our settings. */
 export function freshShell(env: Readonly<Record<string, string | undefined>>): Record<string, string> {
   const folders = env['PATH']?.split(path.delimiter) ?? []
   const kept = Object.entries(env).filter(
@@ -36,9 +36,9 @@ export function freshShell(env: Readonly<Record<string, string | undefined>>): R
 }
 
 export interface BlockRun {
-  /** What the commands printed. */
+  /** The output of the commands. */
   readonly output: string
-  /** `POST /oauth/token 200`, one for each call of curl that has no `-w` of its own. */
+  /** Such as `POST /oauth/token 200`, for each call of curl without its own `-w`. */
   readonly answers: readonly string[]
 }
 
@@ -46,9 +46,9 @@ const BLOCK_LIMIT_MS = 60_000
 const REPORT_EACH_CALL = 'write-out = "%{stderr}\\ncurl: %{method} %{url} %{http_code}\\n"\n'
 
 /**
- * Runs the commands of a block, as they stand, in `folder`.
+ * Runs the commands of a block unchanged, in `folder`.
  *
- * @throws when a command fails or they take longer than a minute.
+ * @throws {Error} when a command fails, or after a minute
  */
 export async function runBlock(
   block: string,
@@ -73,18 +73,18 @@ export async function runBlock(
   return await promise
 }
 
-/** A first start downloads everything. */
+/** Long enough for a first start, which downloads everything. */
 const READY_SECONDS = 300
 const STOP_SECONDS = 30
 
 export interface Service extends AsyncDisposable {
-  /** How long it took from the command to `GET /api/health` with 200. */
+  /** The time from the command to a 200 of `GET /api/health`. */
   readonly readyAfterSeconds: number
-  /** Sends SIGTERM to npm. @throws when the service does not end with exit code 0 in time. */
+  /** Sends SIGTERM to npm. @throws {Error} when the service does not end in time with exit code 0 */
   stop(): Promise<void>
 }
 
-/** Gives `npm start` in a checkout. @throws when it is not ready in time, with all it said. */
+/** Runs `npm start` in a checkout. @throws {Error} with its output, when it is not ready in time */
 export async function startService(
   checkout: string,
   options: { port: number; env: Readonly<Record<string, string>> },
@@ -147,11 +147,11 @@ export interface Process {
   readonly command: string
 }
 
-/** The processes whose command line names a folder: what was started from it, or on it. */
+/** Finds the processes whose command line contains a folder. */
 export function processesIn(folder: string): Process[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid)
-    .map((name) => ({ pid: Number(name), command: commandOf(name) }))
+    .map((name) => ({ pid: Number(name), command: readCommandLine(name) }))
     .filter(({ command }) => command.includes(folder))
 }
 
@@ -160,12 +160,12 @@ export function killAll(processes: readonly Process[]): void {
     try {
       process.kill(pid, 'SIGKILL')
     } catch {
-      // It has ended by itself.
+      // The process has already ended.
     }
   }
 }
 
-function commandOf(pid: string): string {
+function readCommandLine(pid: string): string {
   try {
     return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
   } catch {

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, test } from 'vitest'
 import { openRepository } from './repository.ts'
 
-test('a repository has the files that git tracks or would add, and leaves alone what git ignores', () => {
+test('lists the files that git tracks or would add, without ignored ones', () => {
   const root = mkdtempSync(path.join(tmpdir(), 'repository-'))
   try {
     execFileSync('git', ['init', '--quiet'], { cwd: root })

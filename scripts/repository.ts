@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import path from 'node:path'
 
-/** What the checks look at: the files that git tracks or would add, and nothing that .gitignore names. */
+/** The files that the checks read: those that git tracks or would add, without ignored ones. */
 export interface Repository {
   /** Relative to the root, sorted. */
   readonly files: readonly string[]

@@ -7,7 +7,7 @@ const LIMIT_MS = 5 * 60_000
 /**
  * Runs a command with the pinned pnpm on its PATH, or that pnpm itself.
  *
- * @returns what it printed, and what went wrong: '' when it ended with 0
+ * @returns its output, and the failure: '' when it exited with 0
  */
 export function runWithPnpm(root: string, command: readonly string[]): { stdout: string; failure: string } {
   const [program = '', ...args] = command

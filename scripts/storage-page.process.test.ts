@@ -16,12 +16,12 @@ comment on column guests.id is 'the guest''s own';
 alter table guests add column left_at timestamptz;
 `
 
-const repositoryOf = (files: Record<string, string>) => ({
+const createRepository = (files: Record<string, string>) => ({
   files: Object.keys(files).sort(),
   read: (file: string) => files[file] ?? '',
 })
 
-it('reads tables and columns with what is said of them, and what later migrations change', () => {
+it('reads tables and columns with their comments, and the changes of later migrations', () => {
   const guests = {
     name: 'guests',
     what: 'Who is here.',
@@ -32,14 +32,14 @@ it('reads tables and columns with what is said of them, and what later migration
     ],
   }
   const first = { 'apps/auth/migrations/0001-guests.sql': SQL }
-  expect(readTables(repositoryOf(first), 'auth')).toEqual([guests])
+  expect(readTables(createRepository(first), 'auth')).toEqual([guests])
   const less = { ...first, 'apps/auth/migrations/0002-less.sql': 'alter table guests drop column name;\n' }
-  expect(readTables(repositoryOf(less), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
+  expect(readTables(createRepository(less), 'auth')[0]?.columns.map(({ name }) => name)).toEqual([
     'id',
     'left_at',
   ])
   const none = { ...first, 'apps/auth/migrations/0002-none.sql': 'drop table guests;\n' }
-  expect(readTables(repositoryOf(none), 'auth')).toEqual([])
+  expect(readTables(createRepository(none), 'auth')).toEqual([])
 })
 
 const repository = openRepository(path.resolve(import.meta.dirname, '..'))

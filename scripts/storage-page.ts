@@ -3,7 +3,7 @@ import type { Repository } from './repository.ts'
 const APPS = ['auth', 'resource'] as const
 const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
 
-/** How long the rows of each table are there. Every table has a line; docs/retention.md says the same of people's data. */
+/** The retention of the rows of each table. Every table has a line; docs/retention.md has the retention of personal data. */
 export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
     agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
@@ -40,7 +40,7 @@ export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string,
   },
 }
 
-/** Every table and column of both databases, and what is elsewhere. */
+/** Writes docs/storage.md: every table and column of both databases, and what is stored elsewhere. */
 export function storagePage(repository: Repository): string {
   return `# Storage
 
@@ -102,7 +102,7 @@ interface Draft {
   readonly columns: Map<string, { type: string; what: string }>
 }
 
-/** The tables that the migrations of an app leave behind, with what their comments say. Sorted by name. */
+/** Reads the tables that the migrations of an app create, with their comments, sorted by name. */
 export function readTables(repository: Repository, app: string): StoredTable[] {
   const tables = new Map<string, Draft>()
   for (const file of repository.files.filter((each) => each.startsWith(`apps/${app}/migrations/`)))

@@ -16,8 +16,8 @@ const named = files
     )
   })
 
-/** The members of a mapping at the left margin of pnpm-workspace.yaml. */
-function membersOf(name: string): [name: string, version: string][] {
+/** Reads the members of a top-level mapping of pnpm-workspace.yaml. */
+function readMembers(name: string): [name: string, version: string][] {
   const section = new RegExp(`^${name}:\\n((?: +.+\\n?)+)`, 'm').exec(workspace)?.[1] ?? ''
   return Array.from(section.matchAll(/^ +"?([^":#]+)"?: (.+)$/gm), ([, key = '', value = '']) => [key, value])
 }
@@ -27,7 +27,7 @@ test.for([
   'minimumReleaseAgeStrict: true',
   'minimumReleaseAgeIgnoreMissingTime: false',
   'trustPolicy: no-downgrade',
-  // Holds each package of the lockfile to these rules, to a SHA-512 and to the registry.
+  // Checks each package of the lockfile against these rules, a SHA-512 and the registry.
   'trustLockfile: false',
   'blockExoticSubdeps: true',
   'strictDepBuilds: true',
@@ -38,7 +38,7 @@ test.for([
   expect(workspace).not.toMatch(/^dangerously/m)
 })
 
-test('exceptions from the waiting time name an exact version that is locked', () => {
+test('exceptions from the minimum age name an exact, locked version', () => {
   const exceptions = /^minimumReleaseAgeExclude:\n((?: +.+\n)+)/m.exec(workspace)?.[1] ?? ''
   const locked = read('pnpm-lock.yaml')
   for (const [, entry = ''] of exceptions.matchAll(/^ +- ['"]?(.+?)['"]?$/gm)) {
@@ -47,8 +47,8 @@ test('exceptions from the waiting time name an exact version that is locked', ()
   }
 })
 
-test('versions are exact, and stand in the catalog or in the manifest of the root', () => {
-  const catalog = membersOf('catalog')
+test('versions are exact, and only in the catalog or in the manifest of the root', () => {
+  const catalog = readMembers('catalog')
   expect(catalog.length).toBeGreaterThan(30)
   expect(catalog.filter(([, version]) => !EXACT.test(version))).toEqual([])
   expect(named.length).toBeGreaterThan(100)
@@ -62,14 +62,14 @@ test('versions are exact, and stand in the catalog or in the manifest of the roo
   expect(wrong).toEqual([])
 })
 
-test('pnpm-lock.yaml is the only lockfile but that of pnpm itself, and names no server that packages come from', () => {
+test('pnpm-lock.yaml is the only lockfile besides that of pnpm itself, and names no registry', () => {
   expect(
     files.filter((file) => /(^|\/)(package-lock\.json|npm-shrinkwrap\.json|yarn\.lock)$/.test(file)),
   ).toEqual(['scripts/bootstrap/pnpm/package-lock.json'])
   expect(read('pnpm-lock.yaml')).not.toMatch(/https?:\/\//)
 })
 
-test('docs/dependencies.md says why for each package that a manifest names, and for no other', () => {
+test('docs/dependencies.md has exactly the packages that manifests name', () => {
   const ours = named.filter(({ version }) => version !== 'workspace:*').map(({ name }) => name)
   const rows = Array.from(
     read('docs/dependencies.md').matchAll(/^\| `(?!scripts\/)(.+?)` \|/gm),
@@ -94,7 +94,7 @@ test('pnpm is the version that the root manifest names, with a SHA-512 for each 
     expect(version, name).toBe(pinned)
     const locked = packages[`node_modules/${name}`]
     expect(locked, name).toMatchObject({ version, integrity: expect.stringMatching(/^sha512-.{86}==$/) })
-    // The registry of whoever installs is asked.
+    // The lockfile names no registry, so the configured one is used.
     expect(locked?.resolved, name).toBeUndefined()
   }
 })

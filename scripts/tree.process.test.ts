@@ -4,10 +4,10 @@ import { openRepository } from './repository.ts'
 
 const { files, read } = openRepository(path.resolve(import.meta.dirname, '..'))
 
-/** Those of TypeScript are held to it by `npm run lint`. */
+/** `npm run lint` checks the TypeScript files. */
 const SCRIPTS = files.filter((file) => /\.(sql|sh)$|^\.ci\/run$/.test(file))
 
-test('the tree has no other folders than docs/architecture.md draws', () => {
+test('the tree has only the folders of docs/architecture.md', () => {
   const folders = new Set(files.filter((file) => file.includes('/')).map((file) => file.split('/')[0]))
   const known = ['.ci', 'apps', 'bench', 'docs', 'e2e', 'infra', 'packages', 'scripts']
   expect([...folders].sort()).toEqual(known)
@@ -29,7 +29,7 @@ test('migrations and shell scripts have at most 300 lines and names in kebab-cas
   expect(SCRIPTS.filter((file) => !/^[a-z0-9.]+(-[a-z0-9.]+)*$/.test(path.basename(file)))).toEqual([])
 })
 
-test('no file or folder has a name that says nothing about what is inside', () => {
+test('no file or folder has a meaningless name', () => {
   const empty = /(^|\/)(utils?|helpers?|common|shared|misc)(\.[^/]*)?(\/|$)|-(utils?|helpers?)\.[^/]+$/
   expect(files.filter((file) => empty.test(file))).toEqual([])
 })

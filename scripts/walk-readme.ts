@@ -6,7 +6,7 @@ import path from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { freshShell, killAll, processesIn, readBlock, runBlock, startService } from './readme.ts'
 
-/** What each block of the README must meet at least, beside commands that do not fail. */
+/** The minimum result of each block of the README, besides that its commands succeed. */
 const EXPECTED = {
   'ci:journey': {
     output: /with the revoked token: 401$/m,
@@ -26,7 +26,7 @@ const EXPECTED = {
 const USUAL_PORT = 8080
 const GRACE_MS = 5000
 
-/** Does what README.md tells a newcomer, in a fresh clone of the last commit: start, journey, stop, start again, journey on. */
+/** Follows README.md in a new clone of the last commit: start, journey, stop, start again, rest of the journey. */
 async function walkReadme(root: string): Promise<void> {
   const folder = mkdtempSync(path.join(os.tmpdir(), 'plainpath-walk-'))
   const clone = path.join(folder, 'clone')
@@ -76,7 +76,7 @@ async function walkBlock(
     throw new Error(`The block ${marker} did not print ${expected.output}:\n${ending}`)
 }
 
-/** @returns `wanted`, or another one when it is taken. */
+/** Returns the wanted port, or a free one when it is in use. */
 async function freePort(wanted: number): Promise<number> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
@@ -88,7 +88,7 @@ async function freePort(wanted: number): Promise<number> {
   return (await promise) ?? freePort(0)
 }
 
-/** @throws when something that was started still runs a few seconds after its end was reported. */
+/** @throws {Error} when a process is still running a few seconds after its end was reported */
 async function expectNothingLeft(folder: string): Promise<void> {
   const deadline = Date.now() + GRACE_MS
   while (processesIn(folder).length > 0) {

@@ -3,7 +3,7 @@ import Koa from 'koa'
 import pg from 'pg'
 import { listen, setting } from './answers.ts'
 
-/** One row into the very tables that the apps write to, with the same constraints and indexes; the request is not read. */
+/** Inserts one row into the tables of the apps, with the same constraints and indexes, without reading the request. */
 const auth = new pg.Pool({ connectionString: setting('BENCH_AUTH_DATABASE_URL'), max: 10 })
 const resource = new pg.Pool({ connectionString: setting('BENCH_RESOURCE_DATABASE_URL'), max: 10 })
 

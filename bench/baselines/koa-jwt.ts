@@ -2,7 +2,7 @@ import { importJWK, type JWK, jwtVerify } from 'jose'
 import Koa from 'koa'
 import { listen, readAnswers, respond, setting } from './answers.ts'
 
-/** What most would build instead: a signed token (ES256) that is verified for each request, and that nobody can revoke. */
+/** The usual alternative: a signed token (ES256) that is verified for each request and cannot be revoked. */
 const answers = readAnswers(setting('BENCH_ANSWERS'))
 const key = await importJWK(JSON.parse(setting('BENCH_JWK')) as JWK, 'ES256')
 const expected = {

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
 import { listen, setting } from './answers.ts'
 
-/** oidc-provider as its documentation sets it up: one key for each token in Redis, one static client, one limit. */
+/** oidc-provider as in its documentation: one Redis key for each token, one static client, one limit. */
 const redis = new Redis(setting('BENCH_REDIS_URL'), { keyPrefix: 'bare:' })
 
 class RedisAdapter implements Adapter {

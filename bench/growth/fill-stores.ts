@@ -8,7 +8,7 @@ interface Admin extends AsyncDisposable {
   query(text: string, values?: readonly unknown[]): Promise<{ rows: Record<string, unknown>[] }>
 }
 
-/** A connection whose statements may take as long as a million rows take. */
+/** Opens a connection without a statement time-out, for inserting a million rows. */
 export async function openAdmin(url: string): Promise<Admin> {
   const client = new pg.Client({ connectionString: url, application_name: 'plainpath bench' })
   await client.connect()
@@ -18,7 +18,7 @@ export async function openAdmin(url: string): Promise<Admin> {
   }
 }
 
-/** Rows beside those that were made through the apps: as long as real ones, and of no use to anybody. */
+/** Inserts rows of the same size as real ones, but with random values. */
 export async function seedPostgres(
   urls: { readonly auth: string; readonly resource: string },
   rows: number,
@@ -60,7 +60,7 @@ async function fill(
   await admin.query('checkpoint')
 }
 
-/** What `redis-token-store.ts` writes, for tokens that nobody has. */
+/** The keys that `redis-token-store.ts` writes, for tokens that were never issued. */
 const FILL = `
 local life = string.match(redis.call('INFO', 'replication'), 'master_replid:(%w+)')
 for n = ARGV[1], ARGV[2] do
@@ -74,11 +74,11 @@ end`
 
 export interface TokensInRedis {
   readonly tokens: number
-  /** Memory of the server for one token and the number of its client, keys and expiry included. */
+  /** The memory of the server for one token and the credential version of its client, including keys and expiry. */
   readonly bytesPerToken: number
 }
 
-/** Each token of another client, which is the most that a token can cost. @param from how many are there already */
+/** Stores tokens of different clients, the most expensive case. @param from the number of tokens that exist already */
 export async function seedRedis(
   url: string,
   { from, tokens, now }: { from: number; tokens: number; now: Date },
@@ -104,8 +104,8 @@ export interface Size {
   readonly bytes: number
 }
 
-/** Of the tables that grow, without their indexes, and of each index. */
-export async function sizesOf(urls: { readonly auth: string; readonly resource: string }): Promise<Size[]> {
+/** Reads the sizes of the growing tables without their indexes, and of each index. */
+export async function readSizes(urls: { readonly auth: string; readonly resource: string }): Promise<Size[]> {
   const all: Size[] = []
   for (const url of [urls.auth, urls.resource]) {
     await using admin = await openAdmin(url)

@@ -1,11 +1,11 @@
 import type { AppName } from '@plainpath/metadata'
-import { figuresOf, spreadText } from '../report/judge.ts'
+import { computeFigures, spreadText } from '../report/judge.ts'
 import { table } from '../report/markdown.ts'
 import type { PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
 import type { Size, TokensInRedis } from './fill-stores.ts'
 
-/** The series of the server without stores. */
+/** The name of the series of the server without stores. */
 export const CONTROL = 'koa-bare'
 
 const AT_LEAST = 0.9
@@ -49,8 +49,8 @@ ${table(['table or index, MB', ...levels.map(({ rows }) => count(rows))], sizeRo
 
 function pathRows(level: Level, [first]: readonly Level[]): string[][] {
   return level.series.map(({ path, ours }) => {
-    const figures = figuresOf(ours)
-    const ratio = isAlone(level, first) ? ofFirst(level, first, path.name) : undefined
+    const figures = computeFigures(ours)
+    const ratio = isAlone(level, first) ? compareWithFirst(level, first, path.name) : undefined
     return [
       path.title,
       count(level.rows),
@@ -62,19 +62,19 @@ function pathRows(level: Level, [first]: readonly Level[]): string[][] {
   })
 }
 
-const seriesOf = ({ series }: Level, name: string) => series.find(({ path }) => path.name === name)?.ours
+const findSeries = ({ series }: Level, name: string) => series.find(({ path }) => path.name === name)?.ours
 
-/** Medians of throughput, now to then. */
-function ofFirst(level: Level, first: Level | undefined, name: string): number | undefined {
+/** Returns the ratio of the median throughput to that of the first level. */
+function compareWithFirst(level: Level, first: Level | undefined, name: string): number | undefined {
   const [now, then] = [level, first]
-    .map((each) => each && seriesOf(each, name))
-    .map((each) => each && figuresOf(each))
+    .map((each) => each && findSeries(each, name))
+    .map((each) => each && computeFigures(each))
   return now?.ok && then?.ok ? now.perSecond.median / then.perSecond.median : undefined
 }
 
-/** Nothing of the machine was taken by others: the server without stores does about what it did at first. */
+/** Tells whether no other work ran on the machine: the server without stores is about as fast as at first. */
 const isAlone = (level: Level, first: Level | undefined) =>
-  (ofFirst(level, first, CONTROL) ?? 0) > LEAST_OF_CONTROL
+  (compareWithFirst(level, first, CONTROL) ?? 0) > LEAST_OF_CONTROL
 
 function sizeRows(levels: readonly Level[]): string[][] {
   const names = levels[0]?.sizes.map(({ name }) => name) ?? []
@@ -87,7 +87,7 @@ function sizeRows(levels: readonly Level[]): string[][] {
 const count = (rows: number) => rows.toLocaleString('en')
 const megabytes = (bytes: number) => (bytes / MEGABYTE).toFixed(1)
 
-/** What was measured with so many agents, live tokens and waitlist entries. */
+/** The measurements with a number of agents, live tokens and waitlist entries. */
 export interface Level {
   readonly rows: number
   readonly series: readonly PathSeries[]

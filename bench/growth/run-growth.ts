@@ -1,24 +1,24 @@
-import { memoryOf } from '../load/processor-time.ts'
+import { readMemory } from '../load/processor-time.ts'
 import type { Comparison, MeasuredPath } from '../measured-paths.ts'
 import { keepResult } from '../report/keep-result.ts'
 import { runRounds } from '../run-rounds.ts'
 import { describeMachine } from '../testbed/machine.ts'
 import type { Stores } from '../testbed/open-stores.ts'
 import type { App } from '../testbed/start-measured-app.ts'
-import { seedPostgres, seedRedis, sizesOf } from './fill-stores.ts'
+import { readSizes, seedPostgres, seedRedis } from './fill-stores.ts'
 import type { Level } from './growth-markdown.ts'
 import { CONTROL, growthMarkdown } from './growth-markdown.ts'
 
 const LEVELS = [1_000, 100_000, 1_000_000]
 
-/** The same requests by the same agents, while the stores fill with those of others. */
+/** Measures the same requests of the same agents while the stores fill with rows of others. */
 export async function runGrowth(
   parts: {
     stores: Stores
     auth: App
     api: App
     paths: readonly MeasuredPath[]
-    /** What no store can slow down: it tells what changed on the machine from level to level. */
+    /** A server without stores, which shows changes of the machine between levels. */
     control: Comparison
   },
   options: {
@@ -42,12 +42,12 @@ export async function runGrowth(
     await seedPostgres(stores.adminUrls, rows)
     const from = levels.at(-1)?.rows ?? 0
     const redis = await seedRedis(stores.redis.adminUrl, { from, tokens: rows, now })
-    const sizes = await sizesOf(stores.adminUrls)
+    const sizes = await readSizes(stores.adminUrls)
     const series = await runRounds(paths, options)
     const memory = {
-      auth: memoryOf(auth.pid).now,
-      resource: memoryOf(api.pid).now,
-      redis: memoryOf(stores.redis.child.pid ?? 0).now,
+      auth: readMemory(auth.pid).now,
+      resource: readMemory(api.pid).now,
+      redis: readMemory(stores.redis.child.pid ?? 0).now,
     }
     levels.push({ rows, series, memory, redis, sizes })
   }

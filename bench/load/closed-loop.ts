@@ -3,22 +3,22 @@ import { openConnection } from './connection.ts'
 import { processorMs } from './processor-time.ts'
 import type { Target } from './target.ts'
 
-/** What a target does when it is asked again as soon as it has answered. */
+/** The throughput of a target when each connection sends a request as soon as it has a response. */
 export interface Saturation {
   readonly perSecond: number
   readonly errors: number
-  /** Time the target's process computed for one answer, in microseconds. */
+  /** Processor time of the target's process per response, in microseconds. */
   readonly processorMicros: number
-  /** Shares of one core, 0 to 1. */
+  /** Shares of one core, from 0 to 1. */
   readonly targetBusy: number
   readonly generatorBusy: number
 }
 
 const CONNECTIONS = 32
-/** At the beginning, not counted. */
+/** The time at the beginning that is not measured. */
 const RUN_UP_MS = 300
 
-/** Keeps 32 connections busy for so many seconds. */
+/** Keeps 32 connections busy for the given seconds. */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
   using connections = new DisposableStack()
   let answered = 0
@@ -32,7 +32,7 @@ export async function saturate(target: Target, seconds: number): Promise<Saturat
       connection.send(target.next(), (status) => {
         if (status === target.status) answered += 1
         else errors += 1
-        // A refused connection fails in no time: it must not be tried in a tight loop.
+        // A refused connection fails at once, so it must not be retried in a tight loop.
         if (status === 0) setTimeout(ask, 10)
         else ask()
       })

@@ -1,11 +1,11 @@
 import { connect, type Socket } from 'node:net'
 
-/** What came of a request: a status, or 0 when no answer could be read. */
+/** The status of a response, or 0 when none could be read. */
 type Answered = (status: number) => void
 
-/** One kept connection, with at most one request under way. It is made anew when the server ends it. */
+/** A persistent connection with at most one request in flight. It reconnects when the server closes it. */
 export interface Connection extends Disposable {
-  /** The bytes of the whole request. */
+  /** Sends the bytes of a complete request. */
   send(request: Buffer, answered: Answered): void
 }
 
@@ -57,7 +57,7 @@ export function openConnection(port: number): Connection {
   }
 }
 
-/** An answer that has arrived whole, or why it can never be read. */
+/** A complete response, or the reason why it cannot be parsed. */
 type ReadAnswer =
   | { readonly kind: 'partial' }
   | { readonly kind: 'whole'; readonly status: number; readonly closes: boolean }
@@ -68,10 +68,10 @@ const UNREADABLE = { kind: 'unreadable' } as const
 const END_OF_HEAD = Buffer.from('\r\n\r\n')
 
 /**
- * Reads an HTTP/1.1 answer that names its length, which all that is measured here do. A client that did more would
- * measure itself.
+ * Parses an HTTP/1.1 response with a Content-Length, which all measured servers send. A complete client would
+ * measure its own work.
  *
- * @param received from the first byte of the answer on
+ * @param received the bytes from the beginning of the response
  */
 export function readAnswer(received: Buffer): ReadAnswer {
   const end = received.indexOf(END_OF_HEAD)

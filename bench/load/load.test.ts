@@ -24,7 +24,7 @@ async function serve(listener: RequestListener): Promise<Target & AsyncDisposabl
 }
 
 describe('the closed loop', () => {
-  test('counts right answers, and time of the processor', async () => {
+  test('counts right responses and processor time', async () => {
     await using target = await serve((_request, response) => void response.end('fine'))
     const { perSecond, errors, processorMicros } = await saturate(target, 0.3)
     expect(errors).toBe(0)
@@ -42,12 +42,12 @@ describe('the closed loop', () => {
 })
 
 describe('the open loop', () => {
-  test('counts from the moment a request was to be sent: one stop of the server is in all that were due', async () => {
+  test('measures from the time at which a request was due, so one stall of the server affects all due requests', async () => {
     const STOP_MS = 200
     let asked = 0
     await using target = await serve((_request, response) => {
       asked += 1
-      // The whole process stands still, as a server does that computes.
+      // Blocks the whole process, like a server that computes.
       if (asked === 50) for (const deadline = performance.now() + STOP_MS; performance.now() < deadline; );
       response.end('fine')
     })
@@ -55,11 +55,11 @@ describe('the open loop', () => {
     expect(errors).toBe(0)
     expect(answered).toBeGreaterThan(350)
     expect(latency.most).toBeGreaterThan(STOP_MS * 0.9)
-    // A closed loop would have met it once in each connection; here a fifth of all requests waited.
+    // In a closed loop one request per connection would have waited; here a fifth of all requests did.
     expect(latency.p99).toBeGreaterThan(STOP_MS / 2)
   })
 
-  test('goes on when the server ends its connections', async () => {
+  test('continues when the server closes its connections', async () => {
     await using target = await serve(
       (_request, response) => void response.setHeader('connection', 'close').end(),
     )
@@ -78,7 +78,7 @@ describe('the open loop', () => {
   })
 })
 
-test('a connection has one request at a time', async () => {
+test('a connection rejects a second request in flight', async () => {
   await using target = await serve(() => {})
   using connection = openConnection(target.port)
   connection.send(requestBytes('GET', '/'), () => {})

@@ -1,17 +1,17 @@
 import { type Connection, openConnection } from './connection.ts'
-import { type Latency, latencyOf } from './quantiles.ts'
+import { type Latency, summarizeLatency } from './quantiles.ts'
 import type { Target } from './target.ts'
 
-/** What a target does when requests come at a rate, whether or not it has answered those before. */
+/** The latencies of a target when requests arrive at a rate that does not depend on its responses. */
 export interface Arrivals {
-  /** Requests a second that were to be sent. */
+  /** Due requests a second. */
   readonly rate: number
   readonly answered: number
-  /** Another status than the right one, a lost connection, or no answer within `GIVE_UP_MS`. */
+  /** Responses with an unexpected status, lost connections, and time-outs after `GIVE_UP_MS`. */
   readonly errors: number
-  /** From the moment a request was to be sent, so what waits because others are slow counts as slow too. */
+  /** From the time at which a request was due, so requests that wait for slow ones count as slow, too. */
   readonly latency: Latency
-  /** How late the generator itself was. It is a part of the latency. */
+  /** The delay of the generator itself, which is a part of the latency. */
   readonly lag: Latency
 }
 
@@ -24,7 +24,7 @@ interface Due {
   readonly request: Buffer
 }
 
-/** Sends `rate` requests a second for so many seconds, at random moments that do not know of each other (Poisson). */
+/** Sends `rate` requests a second for the given seconds, at independent random times (Poisson). */
 export async function arrive(
   target: Target,
   { rate, seconds, random = Math.random }: { rate: number; seconds: number; random?: () => number },
@@ -72,7 +72,7 @@ export async function arrive(
     rate,
     answered: latencies.length,
     errors: due - latencies.length,
-    latency: latencyOf(latencies),
-    lag: latencyOf(lags),
+    latency: summarizeLatency(latencies),
+    lag: summarizeLatency(lags),
   }
 }

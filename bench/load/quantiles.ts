@@ -1,18 +1,18 @@
-/** Milliseconds. */
+/** In milliseconds. */
 export interface Latency {
   readonly p50: number
   readonly p99: number
   readonly most: number
 }
 
-/** The value that a share `q` (0 to 1) of the samples does not exceed; NaN without samples. */
+/** Returns the value that a share `q` (0 to 1) of the samples does not exceed; NaN without samples. */
 function quantile(sorted: Float64Array, q: number): number {
   const index = Math.min(sorted.length - 1, Math.max(0, Math.ceil(q * sorted.length) - 1))
   return sorted[index] ?? Number.NaN
 }
 
-/** Every sample counts: nothing is averaged and nothing is put in buckets. */
-export function latencyOf(samples: readonly number[]): Latency {
+/** Computes exact quantiles of all samples, without averages or buckets. */
+export function summarizeLatency(samples: readonly number[]): Latency {
   const sorted = Float64Array.from(samples).sort()
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99), most: quantile(sorted, 1) }
 }
@@ -23,8 +23,8 @@ export interface Spread {
   readonly most: number
 }
 
-/** Median and range of the rounds; the median of an even number is the mean of the two in the middle. */
-export function spreadOf(values: readonly number[]): Spread {
+/** Computes median and range of the rounds. The median of an even number is the mean of the two in the middle. */
+export function summarizeSpread(values: readonly number[]): Spread {
   const sorted = values.toSorted((a, b) => a - b)
   const middle = sorted.length / 2
   const [below, above] = [sorted[Math.ceil(middle) - 1], sorted[Math.floor(middle)]]

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { readAnswer } from './connection.ts'
-import { latencyOf, spreadOf } from './quantiles.ts'
+import { summarizeLatency, summarizeSpread } from './quantiles.ts'
 
 const HEAD = 'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 4\r\n'
 
@@ -20,8 +20,8 @@ test.for([
 
 test('a quantile is one of the samples, and the median of an even number lies between two', () => {
   const hundred = Array.from({ length: 100 }, (_none, index) => 100 - index)
-  expect(latencyOf(hundred)).toEqual({ p50: 50, p99: 99, most: 100 })
-  expect(latencyOf([7])).toEqual({ p50: 7, p99: 7, most: 7 })
-  expect(spreadOf([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 })
-  expect(spreadOf([4, 1, 2, 3])).toEqual({ median: 2.5, least: 1, most: 4 })
+  expect(summarizeLatency(hundred)).toEqual({ p50: 50, p99: 99, most: 100 })
+  expect(summarizeLatency([7])).toEqual({ p50: 7, p99: 7, most: 7 })
+  expect(summarizeSpread([3, 1, 2])).toEqual({ median: 2, least: 1, most: 3 })
+  expect(summarizeSpread([4, 1, 2, 3])).toEqual({ median: 2.5, least: 1, most: 4 })
 })

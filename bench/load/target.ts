@@ -1,15 +1,15 @@
-/** What load is sent to. */
+/** A server under load. */
 export interface Target {
   readonly port: number
-  /** The process whose work is counted. */
+  /** The process whose processor time is measured. */
   readonly pid: number
-  /** The bytes of the next request. */
+  /** Returns the bytes of the next request. */
   readonly next: () => Buffer
-  /** The only status that is right; any other is an error. */
+  /** The expected status; any other is an error. */
   readonly status: number
 }
 
-/** A whole HTTP/1.1 request. @param path such as `/api/guides` */
+/** Formats a complete HTTP/1.1 request. @param path such as `/api/guides` */
 export function requestBytes(
   method: string,
   path: string,
@@ -18,7 +18,7 @@ export function requestBytes(
   const all = {
     host: HOST,
     'user-agent': 'plainpath-bench',
-    // As a gateway sends it, for callers of many addresses.
+    // As a gateway would send it for clients at many addresses.
     'x-forwarded-for': nextAddress(),
     ...headers,
     ...(method === 'POST' && { 'content-length': String(Buffer.byteLength(body)) }),
@@ -35,12 +35,12 @@ function nextAddress(): string {
   return `10.0.${addresses >> 8}.${addresses & 255}`
 }
 
-/** Of the origin that both apps are told they serve; nothing listens there. */
+/** The host of the configured origin, at which nothing listens. */
 export const HOST = 'localhost:8080'
 export const ORIGIN = `http://${HOST}`
 
-/** Gives the same ones over and over, in order. */
-export function inTurn(requests: readonly Buffer[]): () => Buffer {
+/** Returns a function that returns the requests in turn, repeatedly. */
+export function cycle(requests: readonly Buffer[]): () => Buffer {
   let at = 0
   return () => {
     const request = requests[at % requests.length]

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { PathSeries } from '../run-rounds.ts'
-import { faultOf, type Measurement } from '../run-rounds.ts'
-import { figuresOf, memoryVerdicts, revocationVerdict, verdictsOf } from './judge.ts'
+import { findFault, type Measurement } from '../run-rounds.ts'
+import { computeFigures, judgeAll, memoryVerdicts, revocationVerdict } from './judge.ts'
 
 const LATENCY = { p50: 1, p99: 2, most: 3 }
 
@@ -28,50 +28,52 @@ const measured = (name: string, ours: Measurement[], theirs: Measurement[]): Pat
   beside: [{ name: 'koa-bare', rounds: theirs }],
 })
 
-describe('a promise', () => {
-  test('is held when the median of the ratios of the rounds reaches it', () => {
+describe('a target', () => {
+  test('is held when the median of the ratios reaches it', () => {
     const theirs = [1000, 2000, 1000].map((each) => measurement(each))
     const held = [800, 1400, 100].map((each) => measurement(each))
-    expect(verdictsOf([measured('guides', held, theirs)], true)).toMatchObject([
+    expect(judgeAll([measured('guides', held, theirs)], true)).toMatchObject([
       { held: true, measured: '0.70 (0.10–0.80)' },
     ])
     const missed = [800, 1380, 100].map((each) => measurement(each))
-    expect(verdictsOf([measured('guides', missed, theirs)], true)).toMatchObject([{ held: false }])
+    expect(judgeAll([measured('guides', missed, theirs)], true)).toMatchObject([{ held: false }])
   })
 
-  test('has no figure, and is not held, when one round has a fault', () => {
+  test('has no figure, and is not held, when one round is invalid', () => {
     const fault = { kind: 'errors', what: '3 errors' } as const
     const series = measured(
       'guides',
       [measurement(900), measurement(900, { fault })],
       [measurement(1000), measurement(1000)],
     )
-    expect(verdictsOf([series], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
+    expect(judgeAll([series], true)).toMatchObject([{ held: false, measured: 'no figure: 3 errors' }])
   })
 
-  test('is judged although the generator was late, which spoils the latency only', () => {
+  test('is judged when the generator was late, which invalidates only the latency', () => {
     const late = [measurement(900, { isLate: true }), measurement(900, { isLate: true }), measurement(900)]
     const series = measured(
       'guides',
       late,
       [1000, 1000, 1000].map((each) => measurement(each)),
     )
-    expect(verdictsOf([series], true)).toMatchObject([{ held: true }])
-    expect(figuresOf(series.ours)).toMatchObject({ latency: undefined })
-    expect(figuresOf({ rounds: late.slice(1) })).toMatchObject({ latency: { rounds: 1, p99: { median: 2 } } })
+    expect(judgeAll([series], true)).toMatchObject([{ held: true }])
+    expect(computeFigures(series.ours)).toMatchObject({ latency: undefined })
+    expect(computeFigures({ rounds: late.slice(1) })).toMatchObject({
+      latency: { rounds: 1, p99: { median: 2 } },
+    })
   })
 
-  test('about the cache is not held without a cache', () => {
+  test('for a cached path is not held without a cache', () => {
     const series = measured('guide-bearer', [measurement(900)], [measurement(1000)])
-    expect(verdictsOf([series], true)).toMatchObject([{ held: true }])
-    expect(verdictsOf([series], false)).toMatchObject([{ held: false }])
+    expect(judgeAll([series], true)).toMatchObject([{ held: true }])
+    expect(judgeAll([series], false)).toMatchObject([{ held: false }])
     const revocations = [{ arrivals: measurement(50).arrivals }]
     expect(revocationVerdict(revocations, true)).toMatchObject({ held: true })
     expect(revocationVerdict(revocations, false)).toMatchObject({ held: false })
     expect(revocationVerdict([], true)).toMatchObject({ held: false })
   })
 
-  test('about memory is held when both are below', () => {
+  test('for memory is held when both figures are below it', () => {
     const megabytes = (idle: number, underLoad: number) => ({
       auth: { idle: idle * 1024 ** 2, underLoad: underLoad * 1024 ** 2 },
     })
@@ -81,7 +83,7 @@ describe('a promise', () => {
   })
 })
 
-describe('a measurement says nothing', () => {
+describe('a measurement is invalid', () => {
   const fine = measurement(1000)
   test.for([
     [
@@ -106,6 +108,6 @@ describe('a measurement says nothing', () => {
     ],
     ['else it does', {}, 'server', undefined],
   ] as const)('%s', ([_why, change, boundBy, kind]) => {
-    expect(faultOf({ ...fine, ...change }, boundBy)?.kind).toBe(kind)
+    expect(findFault({ ...fine, ...change }, boundBy)?.kind).toBe(kind)
   })
 })

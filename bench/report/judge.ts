@@ -1,61 +1,61 @@
 import type { Memory } from '../load/processor-time.ts'
-import { type Spread, spreadOf } from '../load/quantiles.ts'
+import { type Spread, summarizeSpread } from '../load/quantiles.ts'
 import type { Revocations } from '../revocation.ts'
 import type { Measurement, PathSeries, Series } from '../run-rounds.ts'
 
-/** Figures of one target over all rounds; none when a round has a fault, and then why. */
+/** The figures of one target over all rounds, or why there are none: an invalid round. */
 export type Figures =
   | {
       readonly ok: true
       readonly perSecond: Spread
       readonly processorMicros: Spread
-      /** Of the rounds in which the generator was not late; undefined when those were fewer than half. */
+      /** From the rounds in which the generator was not late; undefined when these were fewer than half. */
       readonly latency: { readonly p50: Spread; readonly p99: Spread; readonly rounds: number } | undefined
       readonly lagP99: Spread
     }
   | { readonly ok: false; readonly why: string }
 
-export function figuresOf({ rounds }: Pick<Series, 'rounds'>): Figures {
+export function computeFigures({ rounds }: Pick<Series, 'rounds'>): Figures {
   const fault = rounds.find((round) => round.fault)?.fault
   if (fault || rounds.length === 0) return { ok: false, why: fault?.what ?? 'not measured' }
-  const spread = (of: (round: Measurement) => number) => spreadOf(rounds.map(of))
+  const spread = (of: (round: Measurement) => number) => summarizeSpread(rounds.map(of))
   return {
     ok: true,
     perSecond: spread(({ saturation }) => saturation.perSecond),
     processorMicros: spread(({ saturation }) => saturation.processorMicros),
-    latency: latencyOf(rounds),
+    latency: summarizeLatency(rounds),
     lagP99: spread(({ arrivals }) => arrivals.lag.p99),
   }
 }
 
-function latencyOf(rounds: readonly Measurement[]) {
+function summarizeLatency(rounds: readonly Measurement[]) {
   const inTime = rounds.filter((round) => !round.isLate).map(({ arrivals }) => arrivals.latency)
   if (inTime.length * 2 < rounds.length) return undefined
   return {
-    p50: spreadOf(inTime.map(({ p50 }) => p50)),
-    p99: spreadOf(inTime.map(({ p99 }) => p99)),
+    p50: summarizeSpread(inTime.map(({ p50 }) => p50)),
+    p99: summarizeSpread(inTime.map(({ p99 }) => p99)),
     rounds: inTime.length,
   }
 }
 
-/** A row of the issue's table. */
+/** A row of the table of targets. */
 export interface Verdict {
   readonly path: string
   readonly against: string
   readonly target: string
-  /** What was measured, or why there is no figure. */
+  /** The figure, or why there is none. */
   readonly measured: string
-  /** Undefined where nothing is promised. */
+  /** Undefined when there is no target. */
   readonly held?: boolean
 }
 
 /** @param fromMemory whether the API answered for known tokens without asking the authorization server */
-export function verdictsOf(all: readonly PathSeries[], fromMemory: boolean): Verdict[] {
+export function judgeAll(all: readonly PathSeries[], usedCache: boolean): Verdict[] {
   return all.flatMap(({ path, ours, beside }) =>
     path.beside.map(({ baseline, atLeast }): Verdict => {
       const theirs = beside.find(({ name }) => name === baseline)
-      const ratio = theirs && ratioOf(ours, theirs)
-      const uncached = path.name === 'guide-bearer' && !fromMemory
+      const ratio = theirs && computeRatio(ours, theirs)
+      const uncached = path.name === 'guide-bearer' && !usedCache
       return {
         path: path.title,
         against: `\`${baseline}\``,
@@ -71,14 +71,14 @@ export function verdictsOf(all: readonly PathSeries[], fromMemory: boolean): Ver
 
 type Ratio = ({ readonly ok: true } & Spread) | { readonly ok: false; readonly why: string }
 
-/** Throughput, ours to theirs, of each round; then median and range of these. */
-function ratioOf(ours: Series, theirs: Series): Ratio {
-  const broken = [ours, theirs].map(figuresOf).find((figures) => !figures.ok)
+/** Computes the ratio of throughputs, ours to theirs, of each round, and median and range of the ratios. */
+function computeRatio(ours: Series, theirs: Series): Ratio {
+  const broken = [ours, theirs].map(computeFigures).find((figures) => !figures.ok)
   if (broken?.ok === false) return { ok: false, why: broken.why }
   const ratios = ours.rounds.map(
     (round, index) => round.saturation.perSecond / (theirs.rounds[index]?.saturation.perSecond ?? Number.NaN),
   )
-  return { ok: true, ...spreadOf(ratios) }
+  return { ok: true, ...summarizeSpread(ratios) }
 }
 
 export const spreadText = ({ median, least, most }: Spread, digits: number) =>
@@ -88,17 +88,17 @@ const MOST_REVOCATION_MS = 20
 const MEGABYTE = 1024 ** 2
 const MOST_MEMORY = { idle: 120, underLoad: 250 }
 
-export function revocationVerdict(rounds: readonly Revocations[], fromMemory: boolean): Verdict {
+export function revocationVerdict(rounds: readonly Revocations[], usedCache: boolean): Verdict {
   const fault = rounds.find((round) => round.fault)?.fault
-  const p99 = spreadOf(rounds.map(({ arrivals }) => arrivals.latency.p99))
+  const p99 = summarizeSpread(rounds.map(({ arrivals }) => arrivals.latency.p99))
   return {
     path: 'revocation answered, two API instances with warm caches, 50 a second',
     against: 'p99',
     target: `under ${MOST_REVOCATION_MS} ms`,
     measured: fault
       ? `no figure: ${fault.what}`
-      : `${spreadText(p99, 1)} ms${fromMemory ? '' : ', without caches'}`,
-    held: !fault && fromMemory && p99.median < MOST_REVOCATION_MS,
+      : `${spreadText(p99, 1)} ms${usedCache ? '' : ', without caches'}`,
+    held: !fault && usedCache && p99.median < MOST_REVOCATION_MS,
   }
 }
 

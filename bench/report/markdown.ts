@@ -1,6 +1,6 @@
 import type { PathSeries } from '../run-rounds.ts'
 import type { Machine } from '../testbed/machine.ts'
-import { figuresOf, spreadText, type Verdict } from './judge.ts'
+import { computeFigures, spreadText, type Verdict } from './judge.ts'
 
 interface Report {
   readonly machine: Machine
@@ -11,7 +11,7 @@ interface Report {
   readonly series: readonly PathSeries[]
 }
 
-export function markdownOf(report: Report): string {
+export function reportMarkdown(report: Report): string {
   const { machine, date, rounds, seconds } = report
   return `# Bench of ${date.toISOString().slice(0, 10)}
 
@@ -41,7 +41,7 @@ ${figureTable(report.series)}
 function figureTable(all: readonly PathSeries[]): string {
   const rows = all.flatMap(({ path, ours, beside }) =>
     [ours, ...beside].map((series) => {
-      const figures = figuresOf(series)
+      const figures = computeFigures(series)
       const name = [path.name, series.name === 'ours' ? 'Plainpath' : `\`${series.name}\``]
       if (!figures.ok) return [...name, `no figure: ${figures.why}`, '', '', '', '']
       return [

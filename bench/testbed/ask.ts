@@ -10,7 +10,7 @@ export interface Answer {
   readonly body: Buffer
 }
 
-/** One request outside any measurement. */
+/** Sends one request that is not measured. */
 export async function ask(
   port: number,
   path: string,
@@ -33,11 +33,11 @@ const TRIES = 40
 const PAUSE_MS = 250
 
 /**
- * The body of an answer, asked for again while the server says that it cannot now, as it does while it warms up.
+ * Sends a request, and repeats it while the response is 503, as during the start of a server. Returns the body.
  *
- * @throws when it is refused, or not served in 10 s
+ * @throws {Error} for another status, or after 10 s
  */
-export async function askServed(...asking: Parameters<typeof ask>): Promise<unknown> {
+export async function askUntilServed(...asking: Parameters<typeof ask>): Promise<unknown> {
   for (let tried = 1; ; tried += 1) {
     const { status, body } = await ask(...asking)
     if (status < 300) return JSON.parse(body.toString())
@@ -46,7 +46,7 @@ export async function askServed(...asking: Parameters<typeof ask>): Promise<unkn
   }
 }
 
-/** What every reader sends. */
+/** The headers of every read. */
 export const READING = { accept: 'application/json', 'accept-encoding': 'gzip, deflate, br' }
 export const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 

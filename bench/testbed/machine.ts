@@ -1,14 +1,14 @@
 import { execFileSync } from 'node:child_process'
 import { cpus, setPriority, totalmem } from 'node:os'
 
-/** A command under which a process runs on the core for servers. `taskset` becomes the process. */
+/** A command that executes a process on the core for servers. */
 export const ON_SERVER_CORE = ['taskset', '--cpu-list', '0']
 const LOAD_CORE = 1
 
-/** Of all that is started here, as against what else runs on the machine. */
+/** The priority of all processes of the bench. */
 const HIGH_PRIORITY = -10
 
-/** What the figures depend on, without a word of whose machine it is. */
+/** The properties of the machine on which the figures depend, without its name. */
 export interface Machine {
   readonly cores: number
   readonly processor: string
@@ -29,9 +29,9 @@ export function describeMachine(): Machine {
 }
 
 /**
- * Keeps this process, all its threads and what it starts from now on, on the core for stores and load.
+ * Moves this process, its threads and the processes that it starts later to the core for stores and load.
  *
- * @throws {Error} when the machine has one core only, or no `taskset` (Debian: util-linux)
+ * @throws {Error} when the machine has only one core, or no `taskset` (Debian: util-linux)
  */
 export function moveToLoadCore(): void {
   if (cpus().length < 2) throw new Error('Two cores are needed: one for the server, one for stores and load.')
@@ -41,6 +41,6 @@ export function moveToLoadCore(): void {
   try {
     setPriority(HIGH_PRIORITY)
   } catch {
-    // Root alone may. What else runs on the machine then disturbs more.
+    // Only root may. Without the priority, other work on the machine disturbs more.
   }
 }

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { askServed, basic, FORM } from './ask.ts'
+import { askUntilServed, basic, FORM } from './ask.ts'
 import type { App } from './start-measured-app.ts'
 
-/** An agent and a live token of it, got as any agent gets them. */
+/** An agent and a live token, issued through the API. */
 export interface AgentWithToken {
   readonly id: string
   readonly secret: string
@@ -24,7 +24,7 @@ export async function makeAgents(auth: App, count: number): Promise<AgentWithTok
 }
 
 async function makeAgent(auth: App): Promise<AgentWithToken> {
-  const registered = await askServed(auth.port, '/api/agent/register', {
+  const registered = await askUntilServed(auth.port, '/api/agent/register', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ client_name: AGENT_NAME }),
@@ -33,13 +33,13 @@ async function makeAgent(auth: App): Promise<AgentWithToken> {
   return { id, secret, token: await issueToken(auth.port, '/oauth/token', { id, secret }) }
 }
 
-/** @param path of the token endpoint */
+/** Requests a token. @param path the path of the token endpoint */
 export async function issueToken(
   port: number,
   path: string,
   client: { id: string; secret: string },
 ): Promise<string> {
-  const granted = await askServed(port, path, {
+  const granted = await askUntilServed(port, path, {
     method: 'POST',
     headers: { ...FORM, ...basic(client.id, client.secret) },
     body: 'grant_type=client_credentials',

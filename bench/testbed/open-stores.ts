@@ -2,11 +2,11 @@ import { openStackStores, type StackStores } from '@plainpath/stack/open-stack-s
 import { openAdmin } from '../growth/fill-stores.ts'
 import { ORIGIN } from '../load/target.ts'
 
-/** The stores of this run alone, on the core of this process. */
+/** The stores of this run, on the core of this process. */
 export interface Stores extends Pick<StackStores, 'redis' | 'env'>, AsyncDisposable {
-  /** Superuser, for seeding and for looking at sizes. */
+  /** Superuser URLs, for seeding and for reading sizes. */
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** Deletes the mails that wait to be sent: thousands of them would be sent while something else is measured. */
+  /** Deletes queued mails, so that they are not sent during another measurement. */
   forgetMails(): Promise<void>
 }
 
@@ -16,7 +16,7 @@ export async function openStores(folder: string): Promise<Stores> {
     await openStackStores({
       folder,
       origin: ORIGIN,
-      // Each limit counts each request and refuses none.
+      // Every limit counts every request and refuses none.
       limitsFactor: 1_000_000,
       // Room for a million tokens, and for the indexes of a million rows.
       redisMb: 2_048,

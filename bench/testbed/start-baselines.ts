@@ -16,15 +16,15 @@ export type BaselineName = 'koa-bare' | 'node-http' | 'koa-jwt' | 'oidc-bare' | 
 
 export interface Baselines extends AsyncDisposable {
   readonly servers: Readonly<Record<BaselineName, Server>>
-  /** A token that `koa-jwt` takes. */
+  /** A token that `koa-jwt` accepts. */
   readonly jwt: string
-  /** The client that `oidc-bare` knows. */
+  /** The static client of `oidc-bare`. */
   readonly client: { readonly id: string; readonly secret: string }
 }
 
 const AUDIENCE = `${ORIGIN}/api`
 
-/** @param paths of the API, whose answers the baselines repeat */
+/** Starts the baselines. @param paths the paths of the API whose responses the baselines repeat */
 export async function startBaselines(
   stores: Stores,
   { api, paths, folder }: { api: App; paths: readonly string[]; folder: string },
@@ -87,7 +87,7 @@ export async function startBaselines(
   }
 }
 
-/** @throws when one is not 200 */
+/** Captures the responses of the API. @throws {Error} when one is not 200 */
 async function captureAnswers(api: App, paths: readonly string[]) {
   const captured: Record<string, { type: string; encoding: string; body: string }> = {}
   for (const address of paths) {

@@ -8,7 +8,7 @@ export interface App extends AsyncDisposable {
   readonly pid: number
   readonly port: number
   readonly operationsPort: number
-  /** Of auth: where APIs introspect. */
+  /** For auth: the address at which APIs introspect. */
   readonly internalPort: number
 }
 
@@ -17,14 +17,14 @@ export async function startMeasuredApp(
   stores: Stores,
   options: {
     app: AppName
-    /** Tells the logs of several apart. */
+    /** Distinguishes the logs of several instances. */
     number: number
     folder: string
-    /** Of an API: where it introspects. */
+    /** For an API: the auth instance at which it introspects. */
     auth?: App
     /** Node writes a CPU profile of the app there when it ends. */
     profileFolder?: string | undefined
-    /** Of Node, such as `--max-semi-space-size=4`. */
+    /** Options of Node, such as `--max-semi-space-size=4`. */
     nodeOptions: readonly string[]
   },
 ): Promise<App> {

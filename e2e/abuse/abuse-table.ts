@@ -5,7 +5,7 @@ const INTROSPECTIONS_A_MINUTE = 2 * (4 * 30 + 30)
 /** For each of four processes: 20 refused requests a second, and as many other lines again. */
 const LOG_LINES_A_SECOND = 4 * 40
 
-/** @returns what did not hold: empty when one abuser took nothing from anybody else */
+/** Lists the broken bounds; empty when the abusers did not affect other clients. */
 export function findBrokenBounds(result: AbuseResult): string[] {
   const minutes = Math.ceil(result.seconds / 60) + 1
   const checks: [boolean, string][] = [
@@ -30,7 +30,7 @@ export function findBrokenBounds(result: AbuseResult): string[] {
 
 const onlySucceeded = (statuses: Statuses) => Object.keys(statuses).join() === '200'
 
-/** As Markdown. */
+/** Formats the result as Markdown. */
 export function abuseTable(result: AbuseResult): string {
   const rows: [string, string][] = [
     ['random tokens, from four addresses', formatStatuses(result.badTokens)],

@@ -21,14 +21,14 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 const WRITTEN_FROM_SECONDS = 60
 
-/** @returns false when somebody else was refused, or a bound did not hold */
+/** Runs the abuse. Returns false when another client was refused, or a bound was broken. */
 async function main(): Promise<boolean> {
   const seconds = Number(options.seconds)
   if (!(seconds > 0)) throw new RangeError('--seconds is a number above 0')
   const commit = await thisCommit()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-abuse-'))
   try {
-    // As root the database server runs as another user, who must reach its folder below this one.
+    // For root the database server runs as another user, which must be able to enter its folder inside this one.
     await chmod(folder, 0o755)
     const result = await runAbuse({ seconds, folder, print })
     print(`\n${abuseTable(result)}\n`)

@@ -10,7 +10,7 @@ import { metric } from '../faults/operations-listener.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
 import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
 
-/** What one kind of requests was answered with, by status; 0 for no response. */
+/** The number of responses to one kind of request by status; 0 is no response. */
 export type Statuses = Readonly<Record<number, number>>
 
 export interface AbuseResult {
@@ -20,10 +20,10 @@ export interface AbuseResult {
   readonly verifications: Statuses
   readonly client: Statuses
   readonly anonymous: Statuses
-  /** That both processes of the API sent meanwhile. */
+  /** Introspections that both processes of the API sent meanwhile. */
   readonly introspections: number
   readonly logLines: number
-  /** Mails that a person asked for at the domain that the joins flooded, and how many of them came. */
+  /** Mails that people at the flooded domain asked for, and the number of them that arrived. */
   readonly asked: number
   readonly delivered: number
 }
@@ -142,7 +142,7 @@ const registering = (): Sent => ({
   ...json({ client_name: 'An agent' }),
 })
 
-/** Sends every so many milliseconds, whatever came of the request before. */
+/** Sends at a fixed interval, without waiting for responses. */
 async function sendAtPace(
   sender: Sender,
   next: () => Sent,
@@ -185,12 +185,12 @@ async function newToken(sender: Sender): Promise<string> {
 const parseResponse = async (response: Promise<{ readonly text: string }>) =>
   JSON.parse((await response).text) as Record<string, string>
 
-/** Both processes of the API have verified the token. */
+/** Uses the token until both processes of the API have introspected it. */
 async function warmUp(sender: Sender, token: string): Promise<void> {
   for (let index = 0; index < 20; index += 1) await sender.send(readAs(token))
 }
 
-/** People at the domain join, and confirm. @returns their addresses */
+/** Lets people at the domain join, and waits for their mails. Returns their addresses. */
 async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promise<string[]> {
   const people = Array.from({ length: PEOPLE }, () => `${randomUUID()}@${DOMAIN}`)
   for (const email of people) {
@@ -204,7 +204,7 @@ async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promi
 const countMails = ({ received }: MailServer, email: string) =>
   received.filter(({ to }) => to.includes(email)).length
 
-/** They ask to be forgotten, when the joins have used the mails of their domain. @returns how many got the mail */
+/** Lets them ask for removal after the joins have used up the cap of their domain. Returns how many got the mail. */
 async function forgetPeople(mail: MailServer, sender: Sender, people: readonly string[]): Promise<number> {
   for (const email of people)
     await sender.send({ method: 'POST', path: '/api/waitlist/forget', ...json({ email }) })

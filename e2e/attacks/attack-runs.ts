@@ -1,8 +1,8 @@
-/** Each change must meet the same requests. `npm run check:long` makes more of them. */
+/** The fixed seed gives each change the same requests. `npm run check:long` generates more of them. */
 const SEED = 20_261_120
 const RUNS = 25
 
-/** From `ATTACK_RUNS` (per property) and `ATTACK_SEED`; with the former alone the seed is another each time. */
+/** From `ATTACK_RUNS` (per property) and `ATTACK_SEED`; with only the former the seed is random. */
 export const RUN = {
   numRuns: Number(process.env['ATTACK_RUNS'] ?? RUNS),
   seed: Number(
@@ -10,5 +10,5 @@ export const RUN = {
   ),
 }
 
-/** A property runs so often against each of ten operations; each time takes some 10 ms, on a busy machine 200. */
+/** A property runs that often against each of ten operations. A run takes about 10 ms, on a busy machine 200. */
 export const TIMEOUT_MS = 60_000 + RUN.numRuns * 10 * 200

@@ -11,23 +11,23 @@ export interface Battlefield {
   readonly stored: StoredCounts
 }
 
-/** How many refusals go by between two requests that must succeed. */
+/** The number of refusals between two requests that must succeed. */
 const TWIN_EVERY = 4
-/** Longer than any answer should take, on a machine that is busy. */
+/** The longest time until a response on a busy machine. */
 const SOON_MS = 4_000
 const AT_ONCE = 8
 let refusals = 0
-/** What was stored after the last refusal, and how many requests had been sent by then. */
+/** The stored rows after the last refusal, and the number of requests until then. */
 const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requests: number }>()
 
 /**
- * Sends a request and holds what came against the invariants: a sound answer, soon, in the form of its path; nothing
- * stored when it was refused; and, now and then, a request that succeeds right after it.
+ * Sends a request and checks the response against the invariants: well-formed, in time, in the format of its path; nothing
+ * stored when it was refused. From time to time it also sends a request that must succeed.
  */
 export async function attack(field: Battlefield, target: Target, sent: Sent): Promise<Answer> {
   const { stored, targets } = field
   const last = lastCounts.get(targets)
-  // No request has been sent since that count, so it still holds.
+  // No request has been sent since that count, so it is still right.
   const before = last?.requests === targets.requestCount() ? last.stored : await stored.count()
   const answer = await sendAndCheck(field, target, sent)
   if (answer.status < 400) return answer
@@ -44,7 +44,7 @@ export interface Expected {
   readonly statuses: readonly number[]
 }
 
-/** The same for many requests, several at once, of which it is known what must become of them. */
+/** Attacks with many requests, several at once, whose expected outcome is known. */
 export async function attackWithAll(
   field: Battlefield,
   target: Target,
@@ -66,7 +66,7 @@ export async function attackWithAll(
   await inBatches(all.filter((one) => !refused.includes(one)))
 }
 
-/** How failures of some operations are written; others are problems (RFC 9457) alone. */
+/** The error formats by tag; errors of other operations are problems (RFC 9457) only. */
 const FORMS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
 
 async function sendAndCheck({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
@@ -94,7 +94,7 @@ async function withRequestInError<T>(
   }
 }
 
-/** What must succeed, so that a refusal was not given for another reason. */
+/** Expects a valid request to succeed, so that the refusal had no other reason. */
 async function expectTwin(target: Target): Promise<void> {
   const answer = await target.sender.send(await target.valid())
   expect(target.accepted, answer.text).toContain(answer.status)

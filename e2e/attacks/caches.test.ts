@@ -21,7 +21,7 @@ const mine = () => basic(agent.client_id, agent.client_secret)
 const sound = (answer: Answer) =>
   expectSoundAnswer(answer, { origin: system.origin, confidential: [agent.client_secret] })
 
-describe('what is somebody’s own is not taken for a file by its name:', () => {
+describe('private responses are not served under paths that look like files:', () => {
   test.for([
     ...['/api/agent/x.css', '/api/agent.css', '/api/agent/.js', '/api/agent;x.css', '/api/agent%2fx.css'],
     ...['/api/agent%00.css', '/api/agent%0a.css', '/api/agent/..%2fx.js', '/assets/..%2fapi%2fagent'],
@@ -36,7 +36,7 @@ describe('what is somebody’s own is not taken for a file by its name:', () => 
     expect([own.status, own.headers.get('cache-control')]).toEqual([200, expect.stringContaining('no-store')])
   })
 
-  test('a name behind a question mark changes nothing either', async () => {
+  test('nor with a file name in the query', async () => {
     for (const query of ['x.css', '/x.css', 'a=b.js'])
       expect(
         (await sender.send({ path: `/api/agent?${query}`, headers: mine() })).headers.get('cache-control'),
@@ -47,7 +47,7 @@ describe('what is somebody’s own is not taken for a file by its name:', () => 
 const JOIN = { method: 'POST', path: '/api/waitlist' }
 const GOOD = { email: 'caches@example.org' }
 
-describe('no failure may be kept, whatever its status:', () => {
+describe('no failure is cacheable, whatever its status:', () => {
   test.for([
     [400, { ...JOIN, ...json('{') }],
     [400, { path: '/api/guides?cursor=x' }],
@@ -75,13 +75,13 @@ describe('no failure may be kept, whatever its status:', () => {
       expect(answer.headers.get(name)).toBeNull()
   })
 
-  test('and the answers that were not failures may', async () => {
+  test('but successful responses are', async () => {
     for (const path of ['/api/guides', '/', '/oauth/jwks.json'])
       expect((await sender.send({ path })).headers.get('cache-control')).toBe('public, max-age=300')
   })
 })
 
-/** Every public document, under one address each. */
+/** Every public document, at one path each. */
 const documents = () => [
   ...new Set(
     system.surface
@@ -98,7 +98,7 @@ const PRIVATE = new Set([
   '/waitlist/remove',
 ])
 
-test('a part of a document is not given: whoever asks for one gets all of it, and HEAD says as much', async () => {
+test('range requests get the whole document, and HEAD has the same headers', async () => {
   const public_ = documents()
   expect(public_.length).toBeGreaterThan(15)
   let cacheable = 0
@@ -127,7 +127,7 @@ test('a part of a document is not given: whoever asks for one gets all of it, an
   expect(cacheable).toBeGreaterThan(12)
 })
 
-test('nothing that no cache asks about is said back by what may be kept', async () => {
+test('cacheable responses contain no request header that is not in Vary', async () => {
   const canary = 'canary-58b1'
   const headers = {
     'x-forwarded-host': `${canary}.example`,
@@ -153,7 +153,7 @@ test('nothing that no cache asks about is said back by what may be kept', async 
   }
 })
 
-describe('what a browser sends for another site without asking first stores nothing:', () => {
+describe('cross-site requests without a preflight store nothing:', () => {
   const posts = () => [
     ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]
@@ -182,14 +182,14 @@ describe('what a browser sends for another site without asking first stores noth
         ...(content.body && { body: content.body }),
       })
       expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true])
-      // Questions store nothing, and may come from any page.
+      // Questions store nothing, so any page may send them.
       const allowed = path === '/api/answers' ? '*' : null
       expect(answer.headers.get('access-control-allow-origin'), path).toBe(allowed)
     }
     expect(await stored.count()).toEqual(before)
   })
 
-  test('and neither does an older browser, that does not say where it comes from', async () => {
+  test('nor from an older browser, which does not send Sec-Fetch-Site', async () => {
     const before = await stored.count()
     for (const [, content] of SIMPLE) {
       const answer = await sender.send({ ...JOIN, ...content })

@@ -19,7 +19,7 @@ const posts = () => [
   ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
 ]
 
-/** What was logged since: a line for each request at least, but for refusals, of which a flood is only counted. */
+/** Returns the log lines of the requests: at least one for each, except for floods of refusals, which are only counted. */
 async function loggedBy(sent: readonly Sent[]): Promise<{ lines: string[]; statuses: number[] }> {
   const before = system.logged.length
   const statuses: number[] = []
@@ -30,7 +30,7 @@ async function loggedBy(sent: readonly Sent[]): Promise<{ lines: string[]; statu
   return { lines, statuses }
 }
 
-describe('a token or secret in a place where none belongs is logged nowhere:', () => {
+describe('a token or secret in the wrong place is not logged:', () => {
   test.for<[string, (path: string) => Sent]>([
     ['the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
     ['the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
@@ -71,7 +71,7 @@ describe('a token or secret in a place where none belongs is logged nowhere:', (
   })
 })
 
-test('malformed JSON is logged nowhere', async () => {
+test('malformed JSON is not logged', async () => {
   const bodies = [`{"email":"${EMAIL}"`, `{"email":"${EMAIL}",}`, `"${EMAIL}`, `{"message":"${TOKEN}"}}`]
   const { lines, statuses } = await loggedBy(
     posts().flatMap((path) => bodies.map((body) => ({ method: 'POST', path, ...json(body) }))),
@@ -86,8 +86,8 @@ test('malformed JSON is logged nowhere', async () => {
   expect(good.status).toBe(201)
 })
 
-describe('nobody writes a line of the log:', () => {
-  /** How somebody would end a line and begin one of their own. */
+describe('a client cannot forge a log line:', () => {
+  /** Ends a line and begins a forged one. */
   const FORGED = '{"level":"info","msg":"forged"}'
   test.for([
     ['a line end', `x\n${FORGED}`],
@@ -124,7 +124,7 @@ describe('nobody writes a line of the log:', () => {
   })
 })
 
-describe('what a store says stays out of answers and of the log:', () => {
+describe('errors of a store appear neither in responses nor in the log:', () => {
   test.for([
     [
       'auth',

@@ -5,7 +5,7 @@ const MAX_DEPTH = 16
 const MAX_BYTES = 16 * 1024
 const UNSAFE_NAMES = ['__proto__', 'constructor', 'prototype']
 
-/** The status that a JSON body must get, told without the code that is tested but by the operation's own schema. */
+/** Computes the expected status of a JSON body from the schema of the operation, without the code under test. */
 export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 413 {
   if (Buffer.byteLength(text) > MAX_BYTES) return 413
   if (text === '') return 'accepted'
@@ -14,7 +14,7 @@ export function jsonVerdict(target: Target, text: string): 'accepted' | 400 | 41
   const parsed = target.operation.request?.body?.safeParse(value)
   if (!parsed?.success) return 400
   const { type, proof } = value as { type?: unknown; proof?: unknown }
-  // A schema does not know whether a proof is one of these keys.
+  // A schema cannot verify that a proof was made with one of these keys.
   if (target.operation.operationId === 'replaceAgentKeys' && proof !== undefined && proof !== null) return 400
   const offered = target.operation.operationId !== 'registerAgent' || !type || type === 'anonymous'
   return offered ? 'accepted' : 400
@@ -40,7 +40,7 @@ function isStorable(value: unknown, depth: number): boolean {
 
 const MAX_FIELDS = 32
 
-/** The same for a form, sent by a client whose credentials are right. @param known what the client may know */
+/** Computes the expected status of a form from a client with valid credentials. @param known what the client may know */
 export function formVerdict(
   target: Target,
   fields: FormFields,
@@ -65,7 +65,7 @@ export function formVerdict(
   return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
 }
 
-/** RFC 6749 section 3.3, and contract section 4: what is too much is narrowed, unless nothing is left. */
+/** RFC 6749 section 3.3, and contract section 4: scopes that are not permitted are dropped, unless none is left. */
 function mayHaveScope(scope: string): boolean {
   if (scope.trim() === '') return true
   return /^[\x21\x23-\x5b\x5d-\x7e]+( [\x21\x23-\x5b\x5d-\x7e]+)*$/.test(scope)

@@ -4,7 +4,7 @@ import { anyHeaderValue, anyText } from './wrong-values.ts'
 
 type Change = (sent: Sent) => Sent
 
-/** What turns JSON into something that a lenient parser would still read. */
+/** Changes JSON into something that only a lenient parser accepts. */
 export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
   fc.constantFrom<(text: string) => string | Uint8Array>(
     (text) => text.replace('{', '{"email":"twice@example.org","client_name":"twice",'),
@@ -113,7 +113,7 @@ const PATHS: readonly ((path: string) => string)[] = [
   (path) => `http://evil.example${path}`,
 ]
 
-/** A request that succeeds, with one thing about it that is not its body changed. */
+/** Changes one part of a valid request other than its body. */
 export const otherShape: fc.Arbitrary<Change> = fc.oneof(
   fc.constantFrom(...METHODS).map(
     (method): Change =>
@@ -155,7 +155,7 @@ export const otherShape: fc.Arbitrary<Change> = fc.oneof(
     ),
 )
 
-/** Node sends no body with some methods; a target without one keeps the connection in step. */
+/** Changes the method. Node sends no body with some methods, so the body is removed to keep the connection in sync. */
 function withMethod(sent: Sent, method: string): Sent {
   const { body, ...rest } = sent
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
@@ -163,7 +163,7 @@ function withMethod(sent: Sent, method: string): Sent {
     : { ...sent, method }
 }
 
-/** Authorization headers that must not let anybody in. */
+/** Generates Authorization headers that must be rejected. */
 export const sideways = (agent: { client_id: string; client_secret: string }): fc.Arbitrary<string> => {
   const base64 = (text: string) => Buffer.from(text).toString('base64')
   const good = `${agent.client_id}:${agent.client_secret}`

@@ -25,7 +25,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** Addresses of this machine, as somebody would write them who wants them fetched. */
+/** URLs of this machine, as an attacker would write them to make the server fetch them. */
 const addresses = () => [
   `http://127.0.0.1:${port}/plain`,
   `http://localhost:${port}/name`,
@@ -44,12 +44,12 @@ const addresses = () => [
 const send = (sent: Parameters<(typeof targets.all)[0]['sender']['send']>[0]) =>
   targets.all[0]!.sender.send(sent)
 
-test('the listener hears who comes', async () => {
+test('the listener records requests', async () => {
   await fetch(`http://127.0.0.1:${port}/heard`)
   expect(hits.splice(0)).toEqual(['GET /heard'])
 })
 
-test('no address that a client sends is ever asked', async () => {
+test('the service never requests an address that a client sends', async () => {
   const { agent } = targets
   const credentials = basic(agent.client_id, agent.client_secret)
   for (const address of addresses()) {
@@ -116,7 +116,7 @@ test('no address that a client sends is ever asked', async () => {
   expect(hits).toEqual([])
 })
 
-test('no token leads the API to another authorization server', async () => {
+test('no token makes the API use another authorization server', async () => {
   const encode = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
   for (const address of addresses().slice(0, 4)) {
     const header = {
@@ -139,7 +139,7 @@ test('no token leads the API to another authorization server', async () => {
   expect(hits).toEqual([])
 })
 
-test('what we write holds our own address, whatever the request says it came by', async () => {
+test('responses contain our own origin, whatever the request claims', async () => {
   const said = {
     'x-forwarded-host': 'evil.example',
     'x-forwarded-proto': 'gopher',

@@ -28,7 +28,7 @@ const sound = (answers: Awaited<ReturnType<typeof converse>>['answers']) => {
   return answers.map(({ status }) => status)
 }
 
-/** An operation of each app, and one that would store something if it were carried out. */
+/** An operation of each app, and a hidden request that would store something if it were processed. */
 const APPS = [
   ['auth', 'POST /oauth/token', register],
   ['auth', 'POST /api/agent/register', register],
@@ -37,7 +37,7 @@ const APPS = [
 ] as const
 
 describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
-  test('the request that is hidden below is carried out when it is sent openly', async () => {
+  test('the request that is hidden below succeeds when it is sent openly', async () => {
     const before = await stored.count()
     const { answers } = await converse(system.origin, inner(), { answers: 1 })
     expect(sound(answers)).toEqual([201])
@@ -51,7 +51,7 @@ describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
       const { answers, closed } = await converse(system.origin, framed(framing, host, line, inner()))
       const statuses = sound(answers)
       expect(statuses).toHaveLength(1)
-      // A GET is answered before its body is looked at.
+      // A GET gets a response before its body is read.
       expect(line.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
       expect(closed).toBe(true)
       expect(await stored.count()).toEqual(before)
@@ -59,10 +59,10 @@ describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
   )
 })
 
-describe('each request gets its own answer:', () => {
+describe('each request gets its own response:', () => {
   const get = (path: string) => request(`GET ${path}`, host)
 
-  test('I10 fifty at once on one connection, of both apps, in order', async () => {
+  test('I10 fifty pipelined requests on one connection, to both apps, in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
     const asked = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
     const { answers } = await converse(system.origin, asked.map(get).join(''), { answers: 50 })
@@ -131,18 +131,18 @@ describe('each request gets its own answer:', () => {
 })
 
 describe('Expect:', () => {
-  test('100-continue is answered, then the request', async () => {
+  test('100-continue gets an interim response, then the request its own', async () => {
     const { answers, interim } = await converse(system.origin, join('Expect: 100-continue'), { answers: 1 })
     expect([interim, sound(answers)]).toEqual([[100], [201]])
   })
 
-  test('100-continue without a body that ever comes ends with the refusal', async () => {
+  test('100-continue without a body gets a refusal', async () => {
     const sent = request('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
     const { answers } = await converse(system.origin, sent, { answers: 1 })
     expect(sound(answers)).toEqual([400])
   })
 
-  test('anything else is 417', async () => {
+  test('any other expectation gets 417', async () => {
     const before = await stored.count()
     const { answers, closed } = await converse(system.origin, join('Expect: a miracle'))
     expect([sound(answers), closed]).toEqual([[417], true])
@@ -150,7 +150,7 @@ describe('Expect:', () => {
   })
 })
 
-describe('other protocols are refused cleanly:', () => {
+describe('other protocols get a clean error:', () => {
   test.for([
     ['HTTP/2 without having asked', () => 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', [400, 505]],
     ['HTTP/3 as text', () => `GET /api/health HTTP/3.0\r\nHost: ${host}\r\n\r\n`, [400, 505]],
@@ -184,7 +184,7 @@ describe('other protocols are refused cleanly:', () => {
     },
   )
 
-  test('HTTP/1.0 is answered, and its connection ended', async () => {
+  test('HTTP/1.0 gets a response, and its connection is closed', async () => {
     const { answers, closed } = await converse(
       system.origin,
       `GET /api/health HTTP/1.0\r\nHost: ${host}\r\n\r\n`,
@@ -198,7 +198,7 @@ describe('other protocols are refused cleanly:', () => {
   })
 })
 
-describe('a path is compared as it was sent:', () => {
+describe('a path is matched as it was sent:', () => {
   const TRICKS = [
     '//oauth/token',
     '/./oauth/token',
@@ -227,7 +227,7 @@ describe('a path is compared as it was sent:', () => {
     '/api/waitlist;x=1',
     '/api/waitlist/x.css',
   ]
-  test.for(TRICKS)('%s is nothing', async (path) => {
+  test.for(TRICKS)('%s gets 404', async (path) => {
     const before = await stored.count()
     const { answers } = await converse(system.origin, join().replace('/api/waitlist', path), { answers: 1 })
     expect([400, 404]).toContain(sound(answers)[0])

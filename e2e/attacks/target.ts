@@ -6,14 +6,14 @@ import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
 
 export type FormFields = readonly (readonly [string, string])[]
 
-/** One operation, and how to call it so that it succeeds. */
+/** An operation, and a way to call it successfully. */
 export interface Target {
   readonly operation: Pick<Operation, 'operationId' | 'method' | 'path' | 'access' | 'tag' | 'request'>
   readonly kind: 'json' | 'form' | 'bodiless'
   readonly sender: Sender
-  /** A request that succeeds, each time with something new. */
+  /** Creates a request that succeeds, with new values each time. */
   valid(): Promise<Sent>
-  /** The same with another body. */
+  /** Creates the request with another body. */
   withBody(body: unknown): Promise<Sent>
   withFields(fields: FormFields): Promise<Sent>
   readonly accepted: readonly number[]
@@ -21,7 +21,7 @@ export interface Target {
 
 export interface Targets extends Disposable {
   readonly all: readonly Target[]
-  /** A credential and a token that are good all the time. */
+  /** A credential and a token that stay valid. */
   readonly agent: { readonly client_id: string; readonly client_secret: string }
   readonly token: string
   /** The number of requests sent so far. */
@@ -42,7 +42,7 @@ const Granted = z.object({ access_token: z.string() })
 let serial = 0
 const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
 
-/** Every public operation of both apps, and introspection on its internal listener. */
+/** Lists every public operation of both apps, and introspection on the internal listener. */
 export async function openTargets(system: System): Promise<Targets> {
   let requests = 0
   const counted = (url: string): Sender => {
@@ -72,14 +72,14 @@ export async function openTargets(system: System): Promise<Targets> {
   const authorization = async ({ operationId, access }: Target['operation']) => {
     if (operationId === 'introspect')
       return { ...system.resourceServer, accept: 'application/token-introspection+jwt' }
-    // These, or another method at their address, end the client or its secret.
+    // These, or another method at their path, delete the client or revoke its secret.
     if (ENDING.has(operationId)) {
       const fresh = await register()
       return basic(fresh.client_id, fresh.client_secret)
     }
     return access === 'client' ? credentials : {}
   }
-  /** A secret that may be ended is a second one. */
+  /** Only a second secret may be revoked. */
   const pathOf = async ({ operationId, path }: Target['operation'], headers: Record<string, string>) => {
     if (operationId !== 'deleteAgentSecret') return path.replace('{slug}', 'avoid-scams')
     const { text } = await publicly.send({ method: 'POST', path: '/api/agent/secrets', headers })

@@ -23,13 +23,13 @@ const membersOf = ({ operation: { request } }: Target) =>
 const byKind = (kind: Target['kind']) => field.targets.all.filter((target) => target.kind === kind)
 const statusesFor = (target: Target, verdict: ReturnType<typeof jsonVerdict>) =>
   verdict === 'accepted' ? target.accepted : [verdict]
-/** A URL cannot carry the others. */
+/** The types that a URL can carry. */
 const FORM_TEXTS = NASTY_TEXTS.filter((text) => text.isWellFormed())
 
 /** For operations without query parameters, which ignore the whole query. */
 const SOME_TEXTS = ['', '-1', '%00', "' or 1=1 --", 'x'.repeat(5_000)]
 
-describe('as every wrong type,', () => {
+describe('values of every wrong type:', () => {
   test(
     'every JSON body and each of its members is refused or accepted as its schema says',
     async () => {
@@ -103,7 +103,7 @@ describe('as every wrong type,', () => {
   )
 })
 
-test('no line of the log holds anything of all that', () => {
+test('no log line contains any of these values', () => {
   const logged = system.logged.join('')
   expect(logged).not.toMatch(/"level":"error"/)
   expect(logged).not.toMatch(/example\.org|drop table|<script|etc\/passwd/)

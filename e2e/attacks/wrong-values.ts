@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/** Texts that have broken parsers, stores, pages and logs elsewhere. */
+/** Texts that have broken other parsers, stores, pages and logs. */
 export const NASTY_TEXTS: readonly string[] = [
   '',
   ' ',
@@ -53,7 +53,7 @@ export const NASTY_TEXTS: readonly string[] = [
   `ppt_${'A'.repeat(43)}`,
 ]
 
-/** One of every type that JSON has, and shapes that pass for another type. */
+/** Values of every JSON type, and ones that look like another type. */
 export const WRONG_TYPES: readonly (readonly [string, unknown])[] = [
   ['null', null],
   ['true', true],
@@ -84,7 +84,7 @@ const text = fc.oneof(
 
 export const anyText = text
 
-/** Any value that JSON can carry, the nasty ones more often than chance would have them. */
+/** Generates any JSON value, with a preference for the dangerous ones. */
 export const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   text,
   fc.constantFrom(...WRONG_TYPES.map(([, value]) => value)),
@@ -95,7 +95,7 @@ export const anyValue: fc.Arbitrary<unknown> = fc.oneof(
   fc.integer({ min: 1, max: 40 }).map((depth) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`)),
 )
 
-/** Header values that Node lets us send. */
+/** Generates header values that Node can send. */
 export const anyHeaderValue = fc.oneof(
   fc.constantFrom(
     '',

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 
-/** An agent that registered itself; it knows only what documents told it. */
+/** An agent that registers itself and knows only what documents say. */
 export interface RegisteredAgent {
   readonly client_id: string
   readonly client_secret: string
@@ -23,7 +23,7 @@ export async function registerAt(address: string, type?: string): Promise<Regist
   return (await response.json()) as RegisteredAgent
 }
 
-/** Gives the agent a second secret. @param address where secrets are made @returns the id of the new one */
+/** Creates a second secret of the agent at `address`, and returns its id. */
 export async function secretAt(address: string, agent: RegisteredAgent): Promise<string> {
   const response = await fetch(address, { method: 'POST', headers: { authorization: basicOf(agent) } })
   if (response.status !== 201) throw new Error(`a second secret was answered ${response.status}`)
@@ -36,7 +36,7 @@ export interface TokenAnswer {
   readonly scope?: string
 }
 
-/** An agent that registered a key, and makes the form fields of an assertion for this issuer. */
+/** Registers an agent with a key, and returns a function that creates the form fields of an assertion for this issuer. */
 async function registerKeyAt(address: string, issuer: string) {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const response = await fetch(address, {
@@ -55,7 +55,7 @@ async function registerKeyAt(address: string, issuer: string) {
   })
 }
 
-/** What an agent sends to authenticate by one of the methods that are named. */
+/** The headers and form fields with which an agent authenticates by one of the documented methods. */
 export interface Authentication {
   readonly headers: Record<string, string>
   readonly fields: Record<string, string>

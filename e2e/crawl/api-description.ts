@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 
-/** The API description as a client reads it that knows nothing else. */
+/** The API description, as a client reads it that knows nothing else. */
 export interface ApiDescription {
   readonly servers: readonly { readonly url: string }[]
   readonly paths: Readonly<Record<string, PathItem>>
@@ -31,7 +31,7 @@ export interface DescribedOperation {
 
 export interface CallableOperation extends DescribedOperation {
   readonly method: string
-  /** Absolute, parameters as `{slug}`. */
+  /** Absolute, with parameters such as `{slug}`. */
   readonly address: string
 }
 
@@ -46,13 +46,13 @@ export const operationsOf = (description: ApiDescription): CallableOperation[] =
     })),
   )
 
-/** Checks answers against the description. */
+/** Checks responses against the description. */
 export function answerChecker(description: ApiDescription) {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
   formats.default(ajv)
   ajv.addSchema({ ...description, $id: 'api' })
   return {
-    /** @returns what is wrong with the answer; empty when it is as described */
+    /** Returns how a response differs from the description; empty if it does not. */
     mistakes(
       operation: DescribedOperation,
       answer: { status: number; type: string; text: string },
@@ -81,5 +81,5 @@ function responseFor(
   return (name ? description.components.responses[name] : found) ?? {}
 }
 
-/** References of the description, from outside of it. */
+/** Makes references within the description usable outside of it. */
 const absolute = (schema: object): object => JSON.parse(JSON.stringify(schema).replaceAll('"#/', '"api#/'))

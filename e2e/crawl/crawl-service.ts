@@ -1,24 +1,24 @@
 import { essence, type NamedLink, namedLinks } from './named-links.ts'
 
-/** What one address answered to GET. */
+/** The response of an address to GET. */
 export interface Visit {
   readonly href: string
-  /** As it was announced where the address was named. */
+  /** The media type that was announced together with the address. */
   readonly announced?: string
   readonly status: number
   readonly type: string
   readonly headers: Headers
   readonly text: string
-  /** The address whose answer named it first. */
+  /** The address whose response named it first. */
   readonly from: string
 }
 
-/** So that a fault of ours cannot make a crawl without an end. */
+/** Bounds the crawl in case of a mistake in the service. */
 const MOST_VISITS = 1_000
 
 /**
- * Visits `start`, every address that its answer names, and so on, each once for every type it is said to have.
- * `{slug}` comes last, when guides are known to put in its place.
+ * Visits `start`, every address that its response names, and so on, each once for every announced type.
+ * Addresses with `{slug}` come last, when the slugs of guides are known.
  */
 export async function crawlService(start: string): Promise<Visit[]> {
   const queue: { link: NamedLink; from: string }[] = [{ link: { href: start }, from: '' }]
@@ -30,7 +30,7 @@ export async function crawlService(start: string): Promise<Visit[]> {
     const key = `${link.href} ${essence(link.type ?? null)}`
     if (seen.has(key)) continue
     seen.add(key)
-    // What only its owner can read; who names it says `{id}`, or shows an example.
+    // Private resources: documents name them with `{id}` or an example.
     if (link.href.includes('{id}')) continue
     if (link.href.includes('{slug}')) {
       templates.push(next)
@@ -45,7 +45,7 @@ export async function crawlService(start: string): Promise<Visit[]> {
   return visits
 }
 
-/** The slug of a guide whose page was visited. */
+/** Finds the slug of a guide whose page was visited. */
 export const slugSeen = (visits: readonly Visit[]): string =>
   visits.flatMap(({ href }) => /\/guides\/([a-z0-9-]+)$/.exec(href)?.[1] ?? [])[0] ?? ''
 

@@ -27,7 +27,7 @@ interface ServerMetadata {
   agent_auth: { register_uri: string; claim_uri: string; identity_types_supported: string[] }
 }
 
-/** What holds for whoever comes to `/` and follows only what is named there: in one process, and behind a gateway. */
+/** The contract for a client that starts at `/` and follows only named addresses: in one process, and behind a gateway. */
 export function describeCrawl(kind: string, open: () => Promise<CrawledService>): void {
   describe(`from / alone, ${kind}`, () => {
     const found = crawled(open)
@@ -66,7 +66,7 @@ function crawled(open: () => Promise<CrawledService>): () => Found {
 }
 
 function describeAddresses(found: () => Found): void {
-  test('every address that is named answers, as its type says', () => {
+  test('every named address responds with its announced type', () => {
     const { visits } = found()
     const strange = visits.flatMap((visit) => {
       const wrong = mistakeOf(visit, found())
@@ -76,7 +76,7 @@ function describeAddresses(found: () => Found): void {
     expect(visits.length).toBeGreaterThan(50)
   })
 
-  test('nothing in a text is left unfilled', () => {
+  test('no text has an unfilled placeholder', () => {
     expect(found().visits.filter(({ href }) => /[{}<>]|undefined|%3C/.test(href))).toEqual([])
   })
 
@@ -116,10 +116,10 @@ function describeAddresses(found: () => Found): void {
   })
 }
 
-/** The scope that only the other grant gives. */
+/** The scope that only the other grant issues. */
 const LENT = 'contact:write'
 
-/** Undefined for an answer as it should be. */
+/** Describes what is wrong with a response; undefined if nothing is. */
 function mistakeOf(visit: Visit, found: Found): string | undefined {
   const { operations, server, visits } = found
   if (visit.href === server.authorization_endpoint) return unless(visit, visit.status === 400)
@@ -154,7 +154,7 @@ function onlyFor({ status, headers }: Visit, methods: readonly string[]): string
 }
 
 function describeOperations(found: () => Found): void {
-  test('every operation that is described works as it is described', async () => {
+  test('every described operation works as described', async () => {
     const { description, operations } = found()
     const checker = answerChecker(description)
     const strange: string[] = []
@@ -172,7 +172,7 @@ function describeOperations(found: () => Found): void {
     expect(operations.length).toBeGreaterThanOrEqual(9)
   })
 
-  test('every failure is the problem that is described, and other methods are 405 with Allow', async () => {
+  test('every failure is a described problem, and other methods get 405 with Allow', async () => {
     const { description, operations } = found()
     const checker = answerChecker(description)
     const strange: string[] = []
@@ -214,7 +214,7 @@ const readAnswer = async (response: Response): Promise<Answer> => ({
   headers: response.headers,
 })
 
-/** Calls it once with each example of its body, as an agent of its own. */
+/** Calls an operation with each example of its body, each time as a new agent. */
 async function callWithExamples(
   operation: CallableOperation,
   { visits, server, newAgent }: Found,
@@ -252,7 +252,7 @@ async function callWithExamples(
 }
 
 function describeAuthorization(found: () => Found): void {
-  test('every grant, with every way to authenticate, gives every scope that is named', async () => {
+  test('every grant, with every authentication method, issues every named scope', async () => {
     const { server, description } = found()
     const { tokenUrl, scopes } = description.components.securitySchemes.oauth2.flows.clientCredentials
     expect(tokenUrl).toBe(server.token_endpoint)
@@ -271,7 +271,7 @@ function describeAuthorization(found: () => Found): void {
     }
   })
 
-  test('a token is for the resource that is named, and ends with its revocation, however the client authenticates', async () => {
+  test('a token is for the named resource, and can be revoked with every authentication method', async () => {
     const { server, jsonAt } = found()
     const { resource, bearer_methods_supported } = jsonAt('/.well-known/oauth-protected-resource/api') as {
       resource: string
@@ -296,7 +296,7 @@ function describeAuthorization(found: () => Found): void {
     }
   })
 
-  test('every identity type that is named can be had: by registering, or by a claim afterwards', async () => {
+  test('an agent can get every named identity type, by registration or by verification afterwards', async () => {
     const { register_uri, claim_uri, identity_types_supported } = found().server.agent_auth
     expect(identity_types_supported).toEqual(['anonymous', 'identity_assertion'])
     const agent = await registerAt(register_uri, 'anonymous')
@@ -317,7 +317,7 @@ function describeAuthorization(found: () => Found): void {
     }
   })
 
-  test('the one endpoint that is named and refuses everybody says so', async () => {
+  test('the one named endpoint that rejects all requests says so', async () => {
     const answer = await readAnswer(await fetch(found().server.authorization_endpoint))
     expect(answer).toMatchObject({ status: 400, type: 'application/json' })
     expect(JSON.parse(answer.text)).toMatchObject({ error: 'unsupported_response_type' })

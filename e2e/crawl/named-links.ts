@@ -1,11 +1,11 @@
-/** An address that some answer names. */
+/** An address that a response names. */
 export interface NamedLink {
   readonly href: string
-  /** The media type that it is said to have, if any. */
+  /** Its announced media type, if any. */
   readonly type?: string
 }
 
-/** Every address of our origin that an answer names, in its headers and in its text. */
+/** Finds every address of our origin in the headers and the text of a response. */
 export function namedLinks(answer: { url: string; headers: Headers; text: string }): NamedLink[] {
   const { origin } = new URL(answer.url)
   const found = [...findInLinkHeader(answer), ...findInBody(answer)]
@@ -17,10 +17,10 @@ export function namedLinks(answer: { url: string; headers: Headers; text: string
   })
 }
 
-/** `{slug}` stays readable, so that the crawler can put something in its place. */
+/** Keeps `{slug}` readable, so that the crawler can replace it. */
 const decodeTemplate = (href: string) => href.replaceAll('%7B', '{').replaceAll('%7D', '}')
 
-/** RFC 8288 §3, as far as we write it. */
+/** Parses the parts of RFC 8288 §3 that we use. */
 function findInLinkHeader({ headers }: { headers: Headers }): NamedLink[] {
   const value = headers.get('link') ?? ''
   return [...value.matchAll(/<([^>]*)>([^<]*)/g)].map(([, href = '', parameters = '']) => {
@@ -36,7 +36,7 @@ function findInBody({ headers, text }: { headers: Headers; text: string }): Name
   return findInText(text)
 }
 
-/** The media type without its parameters. */
+/** Removes the parameters of a media type. */
 export const essence = (type: string | null) => (type ?? '').split(';')[0]?.trim().toLowerCase() ?? ''
 
 function findInJson(value: unknown): NamedLink[] {
@@ -69,7 +69,7 @@ function findInHtml(markup: string): NamedLink[] {
   return [...attributes.map((href) => ({ href })), ...findInText(text)]
 }
 
-/** Addresses in a text, without the marks that end a sentence. */
+/** Finds addresses in a text, without the punctuation at the end of a sentence. */
 const findInText = (text: string): NamedLink[] =>
   [...text.matchAll(/https?:\/\/[^\s"'`<>()|\\]+/g)].map(([address]) => ({
     href: address.replace(/[.,:;]+$/, ''),

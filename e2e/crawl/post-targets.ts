@@ -4,7 +4,7 @@ interface ServerCard {
   readonly remotes?: readonly { readonly url: string }[]
 }
 
-/** Addresses that are named as places to POST to, beside the operations: of forms, and of MCP servers. */
+/** Lists the named addresses for POST besides the operations: those of forms and of MCP servers. */
 export function postTargets(visits: readonly Visit[]): ReadonlySet<string> {
   return new Set(visits.flatMap((visit) => [...listForms(visit), ...listMcpServers(visit)]))
 }

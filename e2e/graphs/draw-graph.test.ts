@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { drawGraph } from './draw-graph.ts'
 
-test('a graph is scaled to its largest number, leaves out what is none, and holds no markup of a name', () => {
+test('scales a graph to its largest number, leaves out missing values, and escapes markup in names', () => {
   const svg = drawGraph('A & B', ' s', [
     {
       name: '<b>',

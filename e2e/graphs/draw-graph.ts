@@ -1,7 +1,7 @@
 /** One line of a graph. */
 export interface Series {
   readonly name: string
-  /** Unix seconds and values, in the order of time. */
+  /** Unix seconds and values, in chronological order. */
   readonly points: readonly (readonly [number, number])[]
 }
 
@@ -11,7 +11,7 @@ const PLOT = { left: 56, top: 32, right: WIDTH - 16, bottom: HEIGHT - 56 }
 const COLOURS = ['#1f6feb', '#b35900', '#1a7f37', '#8250df', '#cf222e', '#57606a', '#0f766e', '#9a6700']
 const MINUTE = 60
 
-/** Lines over time as SVG, on white so that it reads in a dark viewer too. @param unit such as `s`; after each number */
+/** Draws lines over time as SVG, on white for dark viewers. @param unit such as `s`, written after each number */
 export function drawGraph(title: string, unit: string, series: readonly Series[]): string {
   const points = series.flatMap((each) => each.points).filter(([, value]) => Number.isFinite(value))
   const [from, to] = [Math.min(...points.map(([at]) => at)), Math.max(...points.map(([at]) => at))]
@@ -51,7 +51,7 @@ function drawPath(points: Series['points'], x: (at: number) => number, y: (value
     .join('')
 }
 
-/** 1, 2 or 5 times a power of ten. */
+/** Rounds up to 1, 2 or 5 times a power of ten. */
 function roundUp(value: number): number {
   if (!(value > 0) || !Number.isFinite(value)) return 1
   const power = 10 ** Math.floor(Math.log10(value))

@@ -47,7 +47,7 @@ const Answer = z.object({
   }),
 })
 
-/** What agents do, over and over, until told to stop. */
+/** Repeats the journey of an agent until it is stopped. */
 async function work(sender: Sender, stop: AbortSignal): Promise<void> {
   for (let round = 0; !stop.aborted; round += 1) {
     try {
@@ -83,7 +83,7 @@ async function journey(sender: Sender, round: number): Promise<void> {
   await post('/oauth/revoke', { token })
 }
 
-/** A calm minute, an API process that is killed, a Redis that is away, and calm again. */
+/** Waits a minute, kills an API process, makes Redis unavailable, and waits again. */
 async function happen({ resource, redis }: Stack): Promise<void> {
   await pause(CALM_MS)
   await resource[1]?.stop('SIGKILL')
@@ -125,7 +125,7 @@ await mkdir(FOLDER, { recursive: true })
 for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.includes(panel.title))) {
   const series: Series[] = []
   for (const { expr, legendFormat } of targets) {
-    // The run is short: five minutes would blur it.
+    // The run is too short for rates over five minutes.
     const query = expr.replaceAll('[5m]', '[10s]').replaceAll('[1h]', '[1m]')
     const range = new URLSearchParams({
       query,

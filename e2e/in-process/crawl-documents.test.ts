@@ -65,7 +65,7 @@ async function ask(path: string, method = 'GET', headers: Record<string, string>
 }
 
 describe.for(DOCUMENTS)('%s', ([path, type]) => {
-  test('is answered to anybody, of its type, for 300 s, and to scripts of any origin', async () => {
+  test('is served to anyone with its type, for 300 s, and to scripts of any origin', async () => {
     const { status, headers, body } = await ask(path, 'GET', { origin: 'https://app.example' })
     expect(status).toBe(200)
     expect(body.length).toBeGreaterThan(40)
@@ -92,7 +92,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
     expect(again.headers).toMatchObject({ etag: got.headers['etag'], 'cache-control': 'public, max-age=300' })
   })
 
-  test('lets a script of any origin ask, and is 405 for other methods', async () => {
+  test('permits scripts of any origin, and responds to other methods with 405', async () => {
     const preflight = await ask(path, 'OPTIONS', {
       origin: 'https://app.example',
       'access-control-request-method': 'GET',
@@ -111,7 +111,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
     }
   })
 
-  test('has the same bytes whatever a request says of hosts', async () => {
+  test('has the same bytes whatever hosts a request names', async () => {
     const { body } = await ask(path)
     const forwarded = {
       'x-forwarded-host': 'evil.example',
@@ -126,7 +126,7 @@ describe.for(DOCUMENTS)('%s', ([path, type]) => {
   })
 })
 
-describe('what the checkers ask of answers', () => {
+describe('requirements of checkers', () => {
   test('RFC 9727 §3: HEAD of the catalog has a Link with rel="api-catalog"', async () => {
     const { headers } = await ask('/.well-known/api-catalog', 'HEAD')
     expect(headers['link']).toMatch(/^<[^>]+\/\.well-known\/api-catalog>; rel="api-catalog"/)
@@ -151,7 +151,7 @@ describe('what the checkers ask of answers', () => {
     })
   })
 
-  test('AI Catalog: what it lists is served with the type that it declares', async () => {
+  test('AI Catalog: its entries are served with their declared types', async () => {
     const { entries } = JSON.parse((await ask('/.well-known/ai-catalog.json')).body) as {
       entries: { url: string; type: string }[]
     }

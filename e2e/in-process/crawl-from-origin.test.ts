@@ -8,7 +8,7 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Counts what it sends, and remembers every refusal. */
+/** Creates a fetch function that counts requests and records failures. */
 function counting() {
   const refusals: number[] = []
   let sent = 0
@@ -71,7 +71,7 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
   expect(refusals).toEqual([401])
 })
 
-/** The registration has more members, which a form cannot hold. */
+/** Picks the credentials; other members of a registration do not fit into a form. */
 const only = ({ client_id, client_secret }: { client_id: string; client_secret: string }) => ({
   client_id,
   client_secret,

@@ -21,12 +21,12 @@ beforeAll(async () => {
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Where RFC 9309 tells crawlers to look by themselves. */
+/** Crawlers request it without a link (RFC 9309). */
 const CONVENTIONAL = '/robots.txt'
-/** Named by the metadata, since client libraries ask for it, and refuses everybody. */
+/** The metadata name it because client libraries require it; it rejects all requests. */
 const REFUSES_EVERYBODY = '/oauth/authorize'
 
-/** Pages that only the links of mails lead to. */
+/** Pages to which only links in mails lead. */
 const MAILED = new Set([
   '/claim',
   '/waitlist/confirm',
@@ -35,7 +35,7 @@ const MAILED = new Set([
   '/contact/withdraw',
 ])
 
-test('nothing public works that is not named', async () => {
+test('every public path that works is named', async () => {
   const unnamed: string[] = []
   for (const { method, path } of system.surface)
     if (!(await isNamed(method, path))) unnamed.push(`${method} ${path}`)
@@ -50,25 +50,25 @@ async function isNamed(method: string, path: string): Promise<boolean> {
   return isVisited(path) || isAlias(path)
 }
 
-/** A page for each of many is named when one of them is. */
+/** A page with a parameter is named when one instance of it is. */
 function isVisited(path: string): boolean {
   const pattern = new RegExp(`^${path.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]+')}$`)
   return visits.some(({ href, status }) => status === 200 && pattern.test(new URL(href).pathname))
 }
 
-/** The same bytes at an address where some clients look by themselves. */
+/** The same bytes at a path that some clients request without a link. */
 async function isAlias(path: string): Promise<boolean> {
   if (path.includes('{')) return false
   const text = await (await fetch(`${system.origin}${path}`)).text()
   return visits.some((visit) => visit.status === 200 && visit.text === text)
 }
 
-test('everything that is described is there', () => {
+test('everything that is described exists', () => {
   const served = new Set(system.surface.map(({ method, path }) => `${method} ${path}`))
   expect([...described].filter((operation) => !served.has(operation))).toEqual([])
 })
 
-describe('what is not named is 404, and no page where machines look', () => {
+describe('an unnamed path gets 404, and no HTML where programs read', () => {
   test.for([
     '/.well-known/openid-configuration',
     '/.well-known/agent-card.json',

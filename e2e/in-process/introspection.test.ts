@@ -8,7 +8,7 @@ import { openSystemEnvironment } from '../system-environment.ts'
 
 const LISTEN = { port: 0, host: '127.0.0.1', drainSeconds: 1 }
 
-/** The real one must pass what the API's own tests demand of the one they use. */
+/** The real authorization server must pass the contract of the fake that the API's tests use. */
 describeIntrospection('the authorization server', async () => {
   await using opening = new AsyncDisposableStack()
   let handler: RequestHandler = (_request, response) => response.writeHead(503).end()

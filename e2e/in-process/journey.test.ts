@@ -43,7 +43,7 @@ const get = (path: string, token?: string) =>
   fetch(`${system.origin}${path}`, { headers: token ? { authorization: `Bearer ${token}` } : {} })
 
 describe('with oauth4webapi, an agent', () => {
-  test('registers, gets a token, reads guides, and the token is dead once its revocation is answered', async () => {
+  test('registers, gets a token, reads guides, and cannot use the token after the response to its revocation', async () => {
     const agent = await register()
     const token = await tokenFor(agent)
     expect(token).toMatchObject({
@@ -73,7 +73,7 @@ describe('with oauth4webapi, an agent', () => {
     expect((await get('/api/guides')).status).toBe(200)
   })
 
-  test('finds the authorization server from a challenge alone', async () => {
+  test('finds the authorization server from a challenge', async () => {
     const refused = await get('/api/guides', 'ppt_wrong')
     expect(refused.status).toBe(401)
     const [challenge] = parseChallenges(refused.headers.get('www-authenticate') ?? '')
@@ -84,7 +84,7 @@ describe('with oauth4webapi, an agent', () => {
     expect((await discover()).issuer).toBe(system.origin)
   })
 
-  test('deletes itself: its tokens end with it', async () => {
+  test('deletes itself, which invalidates its tokens', async () => {
     const agent = await register()
     const { access_token } = await tokenFor(agent)
     expect((await get('/api/guides', access_token)).status).toBe(200)
@@ -98,7 +98,7 @@ describe('with oauth4webapi, an agent', () => {
     await expect(tokenFor(agent)).rejects.toMatchObject({ status: 401 })
   })
 
-  test('gets the part of what it asked for that it may have, and is told so', async () => {
+  test('gets the permitted part of the requested scopes, and the response lists it', async () => {
     const agent = await register()
     expect((await tokenFor(agent, { scope: 'guides:read contact:write' })).scope).toBe('guides:read')
     await expect(tokenFor(agent, { scope: 'contact:write' })).rejects.toMatchObject({
@@ -168,7 +168,7 @@ test('a person joins the waitlist once, however the address is written', async (
   expect(await again.json()).toEqual({ status: 'already_joined' })
 })
 
-test('no log line holds a token, a secret, an address or a query string', async () => {
+test('no log line contains a token, a secret, an address or a query string', async () => {
   const agent = await register()
   const { access_token } = await tokenFor(agent)
   await get('/api/guides?limit=1&probe=canary-in-query', access_token)

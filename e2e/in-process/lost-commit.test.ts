@@ -7,7 +7,7 @@ import { json, senderTo } from '../send.ts'
 import type { RegisteredAgent } from '../system/open-system.ts'
 import { startSystem } from './start-system.ts'
 
-test('F-05, F-28 a message that was kept while the reply to its COMMIT was lost is the same one when it is sent again with its key', {
+test('F-05, F-28 returns the stored message when it is sent again with its key after the reply to its COMMIT was lost', {
   timeout: 60_000,
 }, async () => {
   await using opening = new AsyncDisposableStack()
@@ -44,7 +44,7 @@ test('F-05, F-28 a message that was kept while the reply to its COMMIT was lost 
     expect([lost.status, lost.headers.get('retry-after')]).toEqual([503, expect.stringMatching(/^\d+$/)])
     return (await kept()).length
   }
-  // On a busy machine an answer may be 503 before anything is kept.
+  // On a busy machine the response may be 503 before anything is stored.
   await expect.poll(sendAndLook, { timeout: 20_000 }).toBe(1)
   expect(proxy?.lostBytes).toBeGreaterThan(0)
   const [message, ...others] = await kept()

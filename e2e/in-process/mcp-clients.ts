@@ -32,9 +32,9 @@ export interface Connection extends AsyncDisposable {
 
 export interface ConnectOptions {
   readonly credentials?: Credentials
-  /** Gets a token before the first message; else only a 401 makes the client ask for one. */
+  /** Whether to get a token before the first message; otherwise the client requests one after a 401. */
   readonly signIn?: boolean
-  /** A token that the client holds from before. */
+  /** A token that the client already has. */
   readonly oldToken?: string
   readonly fetch?: typeof fetch
 }
@@ -62,7 +62,7 @@ const connection = (client: AnyClient, version: string | undefined): Connection 
 
 const held = (token: string) => ({ access_token: token, token_type: 'Bearer' })
 
-/** `@modelcontextprotocol/client`; `auto` finds the newest revision, `legacy` begins as clients of 2025 do. */
+/** Connects with `@modelcontextprotocol/client`. `auto` negotiates the newest revision, `legacy` starts like clients of 2025. */
 const connect2 =
   (mode: 'auto' | 'legacy') =>
   async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<Connection> => {
@@ -78,7 +78,7 @@ const connect2 =
     return connection(client, client.getNegotiatedProtocolVersion())
   }
 
-/** `@modelcontextprotocol/sdk` 1.x. */
+/** Connects with `@modelcontextprotocol/sdk` 1.x. */
 async function connect1(
   url: string,
   { credentials, signIn, oldToken, fetch }: ConnectOptions,
@@ -95,7 +95,7 @@ async function connect1(
   return connection(client, transport.protocolVersion)
 }
 
-/** Both official clients, and the revision that each speaks with us. */
+/** The official clients, and the revision that each negotiates with us. */
 export const MCP_CLIENTS = [
   { name: '@modelcontextprotocol/client 2.x', version: '2026-07-28', connect: connect2('auto') },
   { name: '@modelcontextprotocol/client 2.x as of 2025', version: '2025-11-25', connect: connect2('legacy') },

@@ -18,7 +18,7 @@ async function register(): Promise<Credentials> {
 
 const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
 
-/** Remembers what the client sent to the MCP server as `Authorization`, and what was answered. */
+/** Records the `Authorization` headers that the client sends to the MCP server, and the responses. */
 function recordRequests() {
   const seen: { authorized: boolean; status: number }[] = []
   const watchedFetch: typeof fetch = async (input, init) => {
@@ -99,7 +99,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(seen.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
   })
 
-  test('is challenged for a token that has ended, gets another and goes on', async () => {
+  test('is challenged for a revoked token, gets another and continues', async () => {
     const { seen, fetch } = recordRequests()
     const oldToken = `ppt_${'A'.repeat(43)}`
     await using client = await connect(url, { credentials: await register(), oldToken, fetch })
@@ -108,7 +108,7 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect(seen.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
   })
 
-  test('is told what is wrong with arguments, and what to do instead', async () => {
+  test('learns what is wrong with arguments, and what to do instead', async () => {
     await using client = await connect(url, {})
     for (const [name, args, words] of [
       ['get_guide', { slug: 'no-such-guide' }, /list_guides lists them/],
@@ -151,7 +151,7 @@ describe('the server card', () => {
     expect(await cardAt('/.well-known/mcp.json')).toBe(card)
   })
 
-  test('says what the server answers', async () => {
+  test('matches the responses of the server', async () => {
     const card = JSON.parse(await cardAt('/.well-known/mcp/server-card.json')) as Card
     expect(card.remotes.map((remote) => remote.url)).toEqual([url])
     const discovered = await modern('server/discover')
@@ -177,7 +177,7 @@ describe('the server card', () => {
     expect(card.tools).toEqual(described)
   })
 
-  test('every revision that it names is spoken', async () => {
+  test('names only revisions that the server supports', async () => {
     const card = JSON.parse(await cardAt('/api/mcp/server-card')) as Card
     const [newest, ...older] = card.remotes[0]?.supportedProtocolVersions ?? []
     expect(newest).toBe('2026-07-28')
@@ -216,7 +216,7 @@ const META = {
   'io.modelcontextprotocol/clientCapabilities': {},
 }
 
-/** A message of revision 2026-07-28, with the headers that it asks for. */
+/** Creates a message of revision 2026-07-28 with its required headers. */
 const modern = (method: string, params: Record<string, unknown> = {}, headers: Record<string, string> = {}) =>
   send(
     { jsonrpc: '2.0', id: 7, method, params: { ...params, _meta: META } },
@@ -235,7 +235,7 @@ const readErrorCode = (answer: Answer) => ({
 const readProblemCode = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).code })
 
 describe('the endpoint', () => {
-  test('refuses headers that are not those of the message, revisions and methods that it does not know', async () => {
+  test('rejects headers that contradict the message, and unknown revisions and methods', async () => {
     expect(readErrorCode(await modern('tools/list', {}, { 'mcp-method': 'tools/call' }))).toEqual({
       status: 400,
       code: -32020,
@@ -260,7 +260,7 @@ describe('the endpoint', () => {
     expect((await modern('tools/list')).headers.has('mcp-session-id')).toBe(false)
   })
 
-  test('is challenged as the routes are: a token that is sent must be valid', async () => {
+  test('challenges like the routes: a token that is sent must be valid', async () => {
     const refused = await modern('tools/list', {}, { authorization: `Bearer ppt_${'B'.repeat(43)}` })
     expect(readProblemCode(refused)).toEqual({ status: 401, code: 'invalid-token' })
     expect(refused.headers.get('www-authenticate')).toBe(
@@ -268,7 +268,7 @@ describe('the endpoint', () => {
     )
   })
 
-  test('refuses the pages of others', async () => {
+  test('rejects cross-site requests', async () => {
     for (const origin of ['https://evil.example', 'null', `${system.origin}.evil.example`]) {
       expect(readProblemCode(await modern('tools/list', {}, { origin }))).toEqual({
         status: 403,
@@ -291,7 +291,7 @@ describe('the endpoint', () => {
     expect((await send({ jsonrpc: '2.0', id: 1, result: {} })).status).toBe(202)
   })
 
-  test('has the headers of every answer, and is not kept', async () => {
+  test('has the headers of every response, and is not cached', async () => {
     const { headers } = await modern('tools/list')
     expect(headers.get('cache-control')).toBe('no-store')
     expect(headers.get('x-content-type-options')).toBe('nosniff')
@@ -301,7 +301,7 @@ describe('the endpoint', () => {
   })
 })
 
-test('joining is limited as it is on the route, for both together', async () => {
+test('joins count against the limit of the route', async () => {
   await using strict = await startSystem({ limitsFactor: 1 })
   const address = `${strict.origin}/api/mcp`
   const email = newAddress()

@@ -68,7 +68,7 @@ beforeAll(async () => {
 })
 afterAll(() => resources.disposeAsync())
 
-/** With a token that no API has seen, so that each has to ask with its credential. */
+/** Uses a token that no API has cached, so that each introspects it with its credential. */
 async function use(api: string): Promise<number> {
   const headers = { authorization: `Bearer ${await newToken()}` }
   const answer = await fetch(`${api}/api/guides?limit=1`, { headers })
@@ -76,7 +76,7 @@ async function use(api: string): Promise<number> {
   return answer.status
 }
 
-/** Requests at both APIs, one after the other at each, until told to stop. */
+/** Sends requests to both APIs, one after the other at each, until it is stopped. */
 function useSteadily() {
   const statuses: number[] = []
   let going = true
@@ -97,7 +97,7 @@ const serversFile = () => env['AUTH_RESOURCE_SERVERS_FILE'] ?? ''
 const secretsOf = async () =>
   (JSON.parse(await readFile(serversFile(), 'utf8')) as { secrets: string[] }[])[0]?.secrets ?? []
 
-test('the API’s credential is changed and the old one taken away under steady requests: none fails', async () => {
+test('no request fails while the API credential is changed and the old one removed', async () => {
   const before = await readFile(secretFile(), 'utf8')
   const stop = useSteadily()
   const told: string[] = []
@@ -124,7 +124,7 @@ test('the API’s credential is changed and the old one taken away under steady 
     expect([...logged, ...told].join('')).not.toContain(secret.trim().slice(4))
 }, 60_000)
 
-test('a file that is spoilt changes nothing, is loud, and is followed again when it is whole', async () => {
+test('an invalid file has no effect, logs an error, and is read again once it is valid', async () => {
   const text = await readFile(serversFile(), 'utf8')
   const status = async () =>
     (await (await fetch(`${operations[0]}/ready`)).json()) as { resource_servers: { problem?: string } }

@@ -10,29 +10,29 @@ import { openSystemEnvironment } from '../system-environment.ts'
 export interface System extends AsyncDisposable {
   readonly origin: string
   readonly adminUrls: { readonly auth: string; readonly resource: string }
-  /** The internal listener of auth, and the header by which the API is known there. */
+  /** The internal listener of auth, and the header with which the API authenticates there. */
   readonly internalUrl: string
   readonly resourceServer: { readonly authorization: string }
-  /** Every method and path that the public listeners of both apps answer. */
+  /** Every method and path of the public listeners of both apps. */
   readonly surface: readonly { readonly method: string; readonly path: string }[]
-  /** Every log line that both apps wrote. */
+  /** Every log line of both apps. */
   readonly logged: readonly string[]
 }
 
 export interface SystemOptions {
   readonly limitsFactor?: number
-  /** Settings beside those of every test. */
+  /** Settings besides those of every test. */
   readonly env?: Readonly<Record<string, string>>
-  /** Changes the address at which the API finds its database; a test puts a fault proxy in between. */
+  /** Replaces the address of the API's database, for example by that of a fault proxy. */
   readonly beforeDatabase?: (url: string) => Promise<string>
 }
 
-/** Both apps in this process on one origin at a free port, over real HTTP and fresh databases. */
+/** Starts both apps in this process on one origin at a free port, with real HTTP and new databases. */
 export async function startSystem(options: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const logged: string[] = []
   const common = {
-    // What is left out of the logs that are kept is looked at here, too.
+    // Includes the reads that production logs leave out.
     log: {
       ...createLog({ service: 'e2e', write: (line) => logged.push(line) }),
       logsEveryRead: true as const,

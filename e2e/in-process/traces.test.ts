@@ -13,7 +13,7 @@ const settings = (url: string, more: Readonly<Record<string, string>> = {}) => (
   env: { AUTH_OTLP_URL: url, RESOURCE_OTLP_URL: url, ...more },
 })
 
-/** An agent with a token that joins the waitlist, and what it sent that no trace may hold. */
+/** Lets an agent with a token join the waitlist. Returns what it sent that no trace may contain. */
 async function visit(origin: string, headers: Readonly<Record<string, string>> = {}) {
   using sender = senderTo(origin)
   const json = { 'content-type': 'application/json' }
@@ -38,7 +38,7 @@ async function visit(origin: string, headers: Readonly<Record<string, string>> =
     headers: { ...json, ...headers, authorization: `Bearer ${token}` },
     body: JSON.stringify({ email: EMAIL }),
   })
-  // The second one is answered from memory, before Koa.
+  // The fast path serves the second one, before Koa.
   const read = [
     await sender.send({ path: '/api/guides', headers }),
     await sender.send({ path: '/api/guides', headers }),
@@ -52,7 +52,7 @@ const named = (collector: Collector, name: string) =>
 const statement = (span: CollectedSpan) => span.attributes['db.system.name'] === 'postgresql'
 const command = (span: CollectedSpan) => span.attributes['db.system.name'] === 'redis'
 
-test('a request is one trace through both apps and their stores, and no trace holds what is private', async () => {
+test('a request is one trace through both apps and their stores, without private data', async () => {
   await using collector = await startCollector()
   let sent: Awaited<ReturnType<typeof visit>>
   let logged: readonly string[] = []
@@ -85,7 +85,7 @@ test('a request is one trace through both apps and their stores, and no trace ho
         .filter(command)
         .map(({ name }) => name),
     ).toContain('eval')
-  // Whoever is not named as a proxy begins no trace of ours.
+  // A client that is not a trusted proxy does not start our traces.
   expect(collector.spans().map(({ traceId }) => traceId)).not.toContain(STRANGER)
 
   expect(named(collector, 'GET /api/guides')).toHaveLength(2)
@@ -105,7 +105,7 @@ test('a request is one trace through both apps and their stores, and no trace ho
   )
 })
 
-/** Every attribute that may be exported; a new one is looked at first. */
+/** Every attribute that may be exported. Review a new one before you add it. */
 const ATTRIBUTES = new Set([
   'service.name',
   'service.version',
@@ -120,7 +120,7 @@ const ATTRIBUTES = new Set([
   'error.type',
 ])
 
-test('what a trusted proxy begins goes on', async () => {
+test('continues the trace of a trusted proxy', async () => {
   await using collector = await startCollector()
   {
     const proxies = { AUTH_TRUSTED_PROXIES: '127.0.0.1', RESOURCE_TRUSTED_PROXIES: '127.0.0.1' }
@@ -133,11 +133,11 @@ test('what a trusted proxy begins goes on', async () => {
   expect(ofProxy?.map(({ name }) => name)).toEqual(
     expect.arrayContaining(['POST /api/agent/register', 'POST /oauth/token', 'POST /api/waitlist']),
   )
-  // The API asks for it whenever it needs it, in the name of nobody's request.
+  // The API fetches it when it needs it, not as part of a request.
   expect(begun?.filter(({ name }) => name !== 'GET /oauth/jwks.json')).toEqual([])
 })
 
-test('without the setting nothing is exported, and no line has a trace', async () => {
+test('exports nothing without the setting, and logs no trace ids', async () => {
   await using collector = await startCollector()
   await using system = await startSystem()
   await visit(system.origin)
@@ -145,7 +145,7 @@ test('without the setting nothing is exported, and no line has a trace', async (
   expect(system.logged.join()).not.toContain('trace_id')
 })
 
-test.for(['away', 'mute'] as const)('a collector that is %s harms no request', async (kind) => {
+test.for(['away', 'mute'] as const)('a collector that is %s affects no request', async (kind) => {
   await using mute = await startCollector({ answers: false })
   const url = kind === 'mute' ? mute.url : 'http://127.0.0.1:9'
   let logged: readonly string[] = []

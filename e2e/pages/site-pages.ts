@@ -14,7 +14,7 @@ export const SITE_PAGES = {
   'not-found': '/nowhere',
 } as const
 
-/** A question for each kind of answer that `/ask` gives. */
+/** A question for each kind of answer of `/ask`. */
 export const ASKED = {
   information: 'When do I renew my green card?',
   'hand-off': 'ICE took my brother this morning. Where is he?',

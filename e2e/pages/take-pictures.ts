@@ -15,7 +15,7 @@ const LOOKS = {
   320: { viewport: { width: 320, height: 640 }, colorScheme: 'light' },
 } as const
 
-/** @returns the link of the mail that asks whether an agent may use an address */
+/** Returns the link in the mail of a verification. */
 async function claimLink(email: string): Promise<string> {
   using sender = senderTo(origin)
   const post = (address: string, body: object, headers = {}) => {
@@ -30,7 +30,7 @@ async function claimLink(email: string): Promise<string> {
   return asked?.text.match(/http\S+\/claim\?attempt=\S+/)?.[0] ?? ''
 }
 
-/** Writes pictures of the top of each page into `docs/pages/`, which whoever changes a page looks at. */
+/** Writes pictures of the top of each page into `docs/pages/`, for reviews of changes to pages. */
 await using resources = new AsyncDisposableStack()
 const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-pictures-'))
 resources.defer(() => rm(folder, { recursive: true, force: true }))

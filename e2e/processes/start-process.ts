@@ -7,15 +7,15 @@ import type { AppName } from '@plainpath/metadata'
 export interface AppProcess extends AsyncDisposable {
   readonly url: string
   readonly child: ChildProcess
-  /** Every line it printed. */
+  /** The lines of its output. */
   readonly printed: readonly string[]
 }
 
 const START_MS = 60_000
 
 /**
- * Runs `apps/<app>/src/main.ts serve` as a process of its own until it says that it listens. Disposing sends SIGTERM and
- * waits for its end.
+ * Runs `apps/<app>/src/main.ts serve` as a process, and waits until it listens. Disposing sends SIGTERM and
+ * waits until it has ended.
  */
 export async function startProcess(
   app: AppName,
@@ -45,7 +45,7 @@ export async function startProcess(
   try {
     await listening
   } catch (error) {
-    // One that waits for its stores would do so for ever.
+    // A process that waits for its stores would never end by itself.
     child.kill('SIGKILL')
     throw error
   } finally {

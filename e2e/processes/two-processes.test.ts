@@ -40,14 +40,14 @@ beforeAll(async () => {
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
-/** Of all attempts to join: most must get through at once, or they are not simultaneous. */
+/** The largest number of refused attempts; with more the joins would not be simultaneous. */
 const MOST_REFUSED = 1_000
 
 const at = (processes: readonly AppProcess[], index: number) => processes[index % processes.length]?.url ?? ''
 
 test('of 200 simultaneous joins with one address over two processes, one is 201 and 199 are 200', async () => {
   let refused = 0
-  /** A busy instance may answer 503; the client then sends the request again. */
+  /** A busy instance may respond with 503; the client then repeats the request. */
   const join = async (index: number): Promise<number> => {
     for (;;) {
       const { status } = await fetch(`${at(api, index)}/api/waitlist`, {
@@ -65,7 +65,7 @@ test('of 200 simultaneous joins with one address over two processes, one is 201 
   expect((await db.query('select id from waitlist_entries')).rowCount).toBe(1)
 })
 
-test('what one process ends is dead at the other at once: a token, and a client with all its tokens', async () => {
+test('what one process revokes the other rejects at once: a token, and a client with all its tokens', async () => {
   const registered = await fetch(`${at(auth, 0)}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as { client_id: string; client_secret: string }
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
@@ -96,7 +96,7 @@ test('what one process ends is dead at the other at once: a token, and a client 
   expect([await read(0, second), await read(1, second)]).toEqual([401, 401])
 })
 
-/** The secret part of each line of each file that a setting names. */
+/** Reads the secret part of each line of each file that a setting names. */
 function secretsOf(env: Readonly<Record<string, string>>): string[] {
   const files = Object.entries(env).filter(([name]) => /_(KEK|HASH_KEY|CLIENT_SECRET)_FILE$/.test(name))
   return files.flatMap(([, file]) =>
@@ -107,7 +107,7 @@ function secretsOf(env: Readonly<Record<string, string>>): string[] {
   )
 }
 
-test('no key or secret stands in the arguments or the environment of a process', () => {
+test('no key or secret is in the arguments or the environment of a process', () => {
   expect(secrets.length).toBeGreaterThanOrEqual(5)
   for (const { child } of [...auth, ...api]) {
     const told = ['cmdline', 'environ'].map((name) => readFileSync(`/proc/${child.pid}/${name}`, 'utf8'))
@@ -120,7 +120,7 @@ test('no key or secret stands in the arguments or the environment of a process',
   }
 })
 
-test('no process opens a debugger on SIGUSR1, and all go on', async () => {
+test('no process opens a debugger on SIGUSR1, and all keep running', async () => {
   for (const { child } of [...auth, ...api]) child.kill('SIGUSR1')
   for (const { url, printed } of [...auth, ...api]) {
     for (let n = 0; n < 10; n++) expect((await fetch(`${url}/api/nothing`)).status).toBe(404)

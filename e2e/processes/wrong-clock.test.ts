@@ -13,7 +13,7 @@ interface Running extends AppProcess {
 }
 
 const resources = new AsyncDisposableStack()
-/** First those whose clock is right, then one an hour ahead and, of auth, one an hour behind. */
+/** Instances with a right clock first, then one an hour ahead and, for auth, one an hour behind. */
 const auth: Running[] = []
 const api: Running[] = []
 let agent: { client_id: string; client_secret: string }
@@ -57,7 +57,7 @@ const read = async (index: number, headers = {}) =>
   (await fetch(`${api[index]?.url}/api/guides`, { headers })).status
 const ready = async (process: Running | undefined) => (await fetch(`${process?.operationsUrl}/ready`)).status
 
-describe('an instance whose clock is wrong decides nothing, and the others go on:', () => {
+describe('an instance with a wrong clock serves only reads without a token, and the others keep working:', () => {
   test.for([
     ['ahead', 1],
     ['behind', 2],
@@ -79,7 +79,7 @@ describe('an instance whose clock is wrong decides nothing, and the others go on
     expect(await ready(api[0])).toBe(200)
     const authorization = `Bearer ${await token()}`
     expect([await read(0, { authorization }), await read(1, { authorization })]).toEqual([200, 503])
-    // What is public needs no clock.
+    // Public reads do not depend on the clock.
     expect(await read(1)).toBe(200)
   })
 })

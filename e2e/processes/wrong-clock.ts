@@ -1,4 +1,4 @@
-/** Loaded before everything else: the wall clock of this process is wrong by so many milliseconds. */
+/** Is loaded first and shifts the wall clock of the process by the given milliseconds. */
 const ahead = Number(process.env['WRONG_BY_MS'])
 const Right = Date
 export const wrongNow = () => Right.now() + ahead

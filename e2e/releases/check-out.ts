@@ -6,10 +6,10 @@ import type { Release } from './newest-release.ts'
 const WORKSPACES = ['apps', 'packages']
 
 /**
- * Lays out the files of a release in `folder`, to be run on the dependencies that are installed here: nothing is
- * downloaded. Where a version differs it is the newer one, so this is about the release's own code.
+ * Writes the files of a release to `folder`, to run with the dependencies that are installed here: nothing is
+ * downloaded. If a version differs, the newer one is used, so this tests only the release's own code.
  *
- * @throws naming a dependency that is not installed here any more
+ * @throws {Error} that names a dependency that is no longer installed here
  */
 export function checkOut(root: string, { commit }: Pick<Release, 'commit'>, folder: string): void {
   mkdirSync(folder, { recursive: true })

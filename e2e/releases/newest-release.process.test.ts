@@ -5,7 +5,7 @@ import path from 'node:path'
 import { expect, onTestFinished, test } from 'vitest'
 import { newestRelease } from './newest-release.ts'
 
-/** A clone of its own with two commits, of which `releases` names some. */
+/** Creates a repository with two commits, some of which `releases` names. */
 function clone() {
   const root = mkdtempSync(path.join(tmpdir(), 'plainpath-releases-'))
   onTestFinished(() => rmSync(root, { recursive: true }))
@@ -24,7 +24,7 @@ function clone() {
   return { root, git, first, second, write }
 }
 
-test('the newest release is the last one of the file, with or without its tag', () => {
+test('finds the last release of the file, with or without its tag', () => {
   const { root, git, first, second, write } = clone()
   const releases = [
     { tag: 'release-0.1.0', commit: first },
@@ -37,7 +37,7 @@ test('the newest release is the last one of the file, with or without its tag', 
   expect(newestRelease(root)).toEqual(releases[1])
 })
 
-test('a clone without the history of the release says what to fetch', () => {
+test('says what to fetch in a clone without the history of the release', () => {
   const { root, write } = clone()
   const commit = 'a'.repeat(40)
   write([{ tag: 'release-0.1.0', commit }])
@@ -56,7 +56,7 @@ test.for([
   expect(() => newestRelease(root)).toThrow(says)
 })
 
-test('a tag that the file does not have, or has elsewhere, is an error', () => {
+test('rejects a tag that is not in the file, or has another commit there', () => {
   const { root, git, first, second, write } = clone()
   write([{ tag: 'release-0.1.0', commit: first }])
   git('tag', 'release-0.2.0', second)
@@ -66,7 +66,7 @@ test('a tag that the file does not have, or has elsewhere, is an error', () => {
   expect(() => newestRelease(root)).toThrow(`docs/releases.json says ${first}`)
 })
 
-test('a commit that what is checked out does not rest on is an error', () => {
+test('rejects a commit that is not an ancestor of the checkout', () => {
   const { root, git, first, second, write } = clone()
   write([{ tag: 'release-0.1.0', commit: second }])
   git('checkout', '--quiet', first)

@@ -49,6 +49,10 @@ test('the model lists its safeguards', () => {
   expect(safeguards.length).toBe(10)
 })
 
-test.concurrent.for(safeguards)('R-LIN fails without the safeguard $name: $what', { timeout: SEARCH_MS + 30_000 }, async ({ name }) => {
-  expect(await search('-O0', `-D${name}`)).toContain('assertion violated')
-})
+test.concurrent.for(safeguards)(
+  'R-LIN fails without the safeguard $name: $what',
+  { timeout: SEARCH_MS + 30_000 },
+  async ({ name }) => {
+    expect(await search('-O0', `-D${name}`)).toContain('assertion violated')
+  },
+)

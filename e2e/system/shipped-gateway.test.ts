@@ -143,22 +143,19 @@ test.for([
   ['auth', '/oauth/token'],
   ['resource', '/api/waitlist'],
   ['resource', '/api/waitlist?ref=%22'],
-] as const)(
-  'refuses a body over 16 KB with the same response as %s: %s',
-  async ([app, where]) => {
-    const ofBytes = (count: number) => {
-      const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
-      const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
-      return asked({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
-    }
-    const own = await gateway.secure.send(ofBytes(100_000))
-    expect([own.status, own.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
-    expectSoundAnswer(own, { origin })
-    const theirs = await ofApp(app, ofBytes(20_000))
-    expect(own.text).toBe(theirs.text)
-    expect(headersThatMatter(own.headers)).toEqual(headersThatMatter(theirs.headers))
-  },
-)
+] as const)('refuses a body over 16 KB with the same response as %s: %s', async ([app, where]) => {
+  const ofBytes = (count: number) => {
+    const type = where === '/oauth/token' ? 'application/x-www-form-urlencoded' : 'application/json'
+    const headers = { 'content-type': type, 'x-request-id': REQUEST_ID }
+    return asked({ method: 'POST', path: where, body: 'x'.repeat(count), headers })
+  }
+  const own = await gateway.secure.send(ofBytes(100_000))
+  expect([own.status, own.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
+  expectSoundAnswer(own, { origin })
+  const theirs = await ofApp(app, ofBytes(20_000))
+  expect(own.text).toBe(theirs.text)
+  expect(headersThatMatter(own.headers)).toEqual(headersThatMatter(theirs.headers))
+})
 
 const FORMS: [Sent, AppName, ErrorForm][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],

@@ -16,7 +16,7 @@ afterEach(() => checkout[Symbol.dispose]())
 describe('installing', () => {
   const installations = () => checkout.calls().filter((call) => call.startsWith('pnpm ')).length
 
-  it('installs once with the pinned pnpm, then runs the program at the root and hands its exit code on', async () => {
+  it('installs once with the pinned pnpm, then runs the program at the root and returns its exit code', async () => {
     const first = await checkout.start(['hello.mjs', 'a b', '--c']).ended
     expect(first.stderr).toMatch(/^Installing pinned dependencies … \d+\.\d s\n$/)
     expect(JSON.parse(first.stdout)).toEqual([checkout.root, ['a b', '--c']])
@@ -53,7 +53,7 @@ describe('installing', () => {
     },
   )
 
-  it('lets one of several that start at once install, and the others wait for it', async () => {
+  it('lets one of several simultaneous calls install while the others wait', async () => {
     const all = await Promise.all([1, 2, 3].map(() => checkout.start(['hello.mjs']).ended))
     expect(all.map(({ code }) => code)).toEqual([7, 7, 7])
     expect(installations()).toBe(1)
@@ -72,7 +72,7 @@ describe('installing', () => {
     },
   )
 
-  it('shows what pnpm said when it failed for another reason', async () => {
+  it('shows the output of pnpm when it failed for another reason', async () => {
     const failed = await checkout.start(['hello.mjs'], { PNPM_SAYS: 'ERR_PNPM_OUTDATED_LOCKFILE' }).ended
     expect(failed.stderr).toMatch(
       /ERR_PNPM_OUTDATED_LOCKFILE\n\nCould not install .*pnpm ended with 1, and says why above\.\n$/,
@@ -84,7 +84,7 @@ describe('installing', () => {
     expect(failed).toMatchObject({ code: 1, stderr: expect.stringMatching(/Plainpath needs npm.*\n$/) })
   })
 
-  it('stops when asked to while it installs, and leaves nothing that blocks the next start', async () => {
+  it('stops on a signal during an installation, and leaves nothing that blocks the next start', async () => {
     const pnpm = checkout.read('fake/pnpm')
     checkout.write('fake/pnpm', `#!/bin/sh\necho "pnpm installing" >> "$CALLS"\nsleep 60`)
     const stopped = checkout.start(['hello.mjs'])
@@ -127,7 +127,7 @@ describe('signals', () => {
     expect(said()).toEqual(['ready', heard])
   })
 
-  it('asks the program to stop when the bootstrap is killed outright', async () => {
+  it('stops the program when the bootstrap is killed', async () => {
     const started = checkout.start(['drains.mjs'])
     await expect.poll(said).toEqual(['ready'])
     started.process.kill('SIGKILL')
@@ -135,7 +135,7 @@ describe('signals', () => {
     await expect.poll(said).toEqual(['ready', 'SIGTERM'])
   })
 
-  it('asks the program to stop when npm vanishes', async () => {
+  it('stops the program when npm has ended', async () => {
     checkout.write(
       'npm.mjs',
       `

@@ -4,7 +4,7 @@ import os from 'node:os'
 import path from 'node:path'
 import { pnpmProgram } from './pnpm.mjs'
 
-/** Brings a pnpm that only makes the folders that an installation makes. */
+/** A fake npm that installs a fake pnpm, which only creates the folders of an installation. */
 const FAKE_NPM = `#!/bin/sh
 echo "npm $*" >> "$CALLS"
 test -z "$NPM_SAYS" || { echo "$NPM_SAYS" >&2; exit 1; }
@@ -22,7 +22,7 @@ export interface Checkout extends Disposable {
   readonly root: string
   write(file: string, content: string): void
   read(file: string): string
-  /** The calls of npm and pnpm, one a line. */
+  /** The calls of npm and pnpm, one per line. */
   calls(): string[]
   start(args: readonly string[], env?: Record<string, string>): Started
 }
@@ -32,7 +32,7 @@ interface Started {
   readonly ended: Promise<{ code: number | null; signal: string | null; stdout: string; stderr: string }>
 }
 
-/** A small checkout with the real bootstrap in it, in a folder whose name has a space. */
+/** Creates a small checkout with the real bootstrap, in a folder whose name has a space. */
 export function openCheckout(): Checkout {
   const root = mkdtempSync(path.join(os.tmpdir(), 'a checkout-'))
   const write = (file: string, content: string) => {

@@ -15,11 +15,11 @@ const SIGNALS = /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP'])
 
 const NETWORK_FAILURE =
   /ENOTFOUND|EAI_AGAIN|ECONN(?:REFUSED|RESET)|E?TIMEDOUT|ENETUNREACH|EHOSTUNREACH|CERT_|ERR_PNPM_META_FETCH_FAIL|ENOTCACHED/
-/** What npm and pnpm say of a package that has not the SHA-512 of the lockfile. */
+/** Matches the errors of npm and pnpm for a package without the SHA-512 of the lockfile. */
 const INTEGRITY_FAILURE = /EINTEGRITY|ERR_PNPM_TARBALL_INTEGRITY/
 
 /**
- * Installs the pinned dependencies, the pinned Node among them, unless they are there. Two calls at once take turns.
+ * Installs the pinned dependencies, including Node, unless they are installed. Simultaneous calls run one after the other.
  *
  * @param {string} root
  * @throws {Refusal} when they cannot be installed; the next call tries again.
@@ -47,20 +47,20 @@ function isInstalled(root) {
   return (
     existsSync(stamp) &&
     existsSync(path.join(modules, '.bin', 'node')) &&
-    !existsSync(npmTrace(root)) &&
+    !existsSync(npmMarkerFile(root)) &&
     foldersWithDependencies(root).every((folder) => existsSync(path.join(folder, 'node_modules'))) &&
     readFileSync(stamp, 'utf8') === wantedInstallation(root)
   )
 }
 
-/** What `npm install` leaves behind, which mixes its own versions into the pinned ones. @param {string} root */
-const npmTrace = (root) => path.join(root, 'node_modules', '.package-lock.json')
+/** The file of an earlier `npm install`, which would mix other versions with the pinned ones. @param {string} root */
+const npmMarkerFile = (root) => path.join(root, 'node_modules', '.package-lock.json')
 
 /** @param {string} root */
 async function install(root) {
   const stamp = path.join(root, 'node_modules', '.bootstrap')
   rmSync(stamp, { force: true })
-  rmSync(npmTrace(root), { force: true })
+  rmSync(npmMarkerFile(root), { force: true })
   const wanted = wantedInstallation(root)
   const started = Date.now()
   const seconds = () => ((Date.now() - started) / 1000).toFixed(1)
@@ -87,8 +87,8 @@ function glibcVersion() {
 }
 
 /**
- * Brings the pinned pnpm with npm, which holds it to the SHA-512 in `pnpm/package-lock.json` and runs no script of it, then
- * lets it install. Output is shown from `QUIET_SECONDS` on: then somebody wonders what takes so long.
+ * Installs the pinned pnpm with npm, which verifies the SHA-512 in `pnpm/package-lock.json` and runs no script of it, then
+ * runs pnpm. Shows the output only after `QUIET_SECONDS`, when a person might wonder what takes so long.
  *
  * @param {string} root
  * @returns {Promise<{ failure?: string, output: string, shown: boolean }>} `failure` says which program ended, and how
@@ -111,7 +111,7 @@ async function runInstallers(root) {
 /**
  * @param {string} root
  * @param {Transcript} transcript
- * @returns {Promise<string | undefined>} what failed
+ * @returns {Promise<string | undefined>} the failure; undefined on success
  */
 async function bringPnpm(root, transcript) {
   const options = ['--ignore-scripts', '--prefer-offline', '--fetch-retries=1', '--no-audit', '--no-fund']
@@ -120,7 +120,7 @@ async function bringPnpm(root, transcript) {
     transcript,
   })
   if (code !== 0) return `npm ended with ${code}`
-  // To npm it is an optional package, as every one for a single platform: it leaves out one that does not match.
+  // Packages for one platform are optional for npm, which skips one that does not match.
   return existsSync(pnpmProgram(root)) ? undefined : `npm left out ${pnpmPackage()}: EINTEGRITY`
 }
 
@@ -133,9 +133,9 @@ async function bringPnpm(root, transcript) {
  */
 function runInstaller(program, args, { cwd, transcript }) {
   let end = () => {}
-  // Before there is a child: a signal that came right after would end us and leave it running.
+  // Registered before the child starts: otherwise a signal could end this process and leave the child running.
   const stopListening = onFirstSignal(() => end())
-  // A group of its own, so that it can be ended whole: npm does not pass every signal on.
+  // A process group of its own, to end all of it: npm does not pass on every signal.
   const child = spawn(program, args, {
     cwd,
     env: { ...process.env, npm_config_update_notifier: 'false' },
@@ -165,7 +165,7 @@ function runInstaller(program, args, { cwd, transcript }) {
 
 /** @typedef {ReturnType<typeof newTranscript>} Transcript */
 
-/** What installers print; kept until `show` is called, and shown from then on. */
+/** Collects the output of installers until `show` is called, and prints it from then on. */
 function newTranscript() {
   let output = ''
   let shown = false
@@ -187,13 +187,13 @@ function killGroup(pid, signal) {
   try {
     if (pid !== undefined) process.kill(-pid, signal)
   } catch {
-    // It ended by itself.
+    // The group has already ended.
   }
 }
 
 /**
  * @param {() => void} act
- * @returns {() => typeof SIGNALS[number] | undefined} stops listening and tells which signal came first
+typeof SIGNALS[number] | undefined} stops listening and tells which signal came first =>  * @returns {() => typeof SIGNALS[number] | undefined} stops listening and returns the first signal => typeof SIGNALS[number] | undefined} stops listening and tells which signal came first
  */
 function onFirstSignal(act) {
   /** @type {typeof SIGNALS[number] | undefined} */
@@ -238,7 +238,7 @@ function foldersWithDependencies(root) {
 }
 
 /**
- * Names the installation that the checkout asks for: it changes whenever a dependency may have.
+ * Identifies the installation that the checkout needs. The value changes whenever a dependency may have changed.
  *
  * @param {string} root
  */

@@ -4,22 +4,22 @@ import { setTimeout } from 'node:timers/promises'
 import { Refusal } from './machine.mjs'
 
 /**
- * Takes a lock between processes of one machine: a symbolic link whose target names its holder, because making one is
- * atomic and brings the name along. A holder that died without releasing is noticed and its lock taken over.
+ * Takes a lock between processes of one machine: a symbolic link whose target names its holder, because its creation is
+ * atomic and includes the name. The lock of a process that ended without releasing it is taken over.
  *
  * @param {string} file
- * @param {{ waitSeconds: number, onWait?: () => void }} options `onWait` is called once, when another process holds it.
+void }} options `onWait` is called once, when another process holds it. =>  * @param {{ waitSeconds: number, onWait?: () => void }} options `onWait` is called once if another process holds the lock. => void }} options `onWait` is called once, when another process holds it.
  * @returns {Promise<() => void>} the release
- * @throws {Refusal} when the holder still lives after `waitSeconds`.
+ * @throws {Refusal} when the holder is still running after `waitSeconds`.
  */
 export async function takeLock(file, { waitSeconds, onWait }) {
-  const self = `${process.pid}.${startOf(process.pid)}`
+  const self = `${process.pid}.${readStartTime(process.pid)}`
   const deadline = Date.now() + waitSeconds * 1000
   for (let waited = false; ; waited = true) {
-    if (make(file, self)) return () => void (holderOf(file) === self && rmSync(file, { force: true }))
-    const holder = holderOf(file)
+    if (make(file, self)) return () => void (readHolder(file) === self && rmSync(file, { force: true }))
+    const holder = readHolder(file)
     if (holder !== undefined && !isAlive(holder)) {
-      takeAway(file, holder)
+      removeStaleLock(file, holder)
       continue
     }
     if (Date.now() > deadline)
@@ -35,29 +35,29 @@ function make(file, self) {
     symlinkSync(self, file)
     return true
   } catch (error) {
-    if (codeOf(error) === 'EEXIST') return false
+    if (readErrorCode(error) === 'EEXIST') return false
     throw error
   }
 }
 
 /** @param {string} file @returns {string | undefined} */
-function holderOf(file) {
+function readHolder(file) {
   try {
     return readlinkSync(file)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return undefined
+    if (readErrorCode(error) === 'ENOENT') return undefined
     throw error
   }
 }
 
-/** A process number may be used again, so the moment of its start is part of the name. @param {string} holder */
+/** Process ids are reused, so the name includes the start time. @param {string} holder */
 function isAlive(holder) {
   const [pid = '', start] = holder.split('.')
-  return startOf(pid) === start
+  return readStartTime(pid) === start
 }
 
-/** In clock ticks since the machine's own start. @param {string | number} pid @returns {string} '' when there is none */
-function startOf(pid) {
+/** Reads the start time of a process in clock ticks since boot. @param {string | number} pid @returns {string} '' when there is none */
+function readStartTime(pid) {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? ''
@@ -66,21 +66,21 @@ function startOf(pid) {
   }
 }
 
-/** Moves before it deletes: of several that saw the dead holder, one wins, and nobody deletes a newer lock. @param {string} file @param {string} dead */
-function takeAway(file, dead) {
+/** Moves the lock before deleting it, so that of several processes one succeeds and none deletes a newer lock. @param {string} file @param {string} dead */
+function removeStaleLock(file, dead) {
   const aside = `${file}.${process.pid}`
   try {
     renameSync(file, aside)
   } catch (error) {
-    if (codeOf(error) === 'ENOENT') return
+    if (readErrorCode(error) === 'ENOENT') return
     throw error
   }
-  const moved = holderOf(aside)
+  const moved = readHolder(aside)
   if (moved !== undefined && moved !== dead) make(file, moved)
   rmSync(aside, { force: true })
 }
 
 /** @param {unknown} error */
-function codeOf(error) {
+function readErrorCode(error) {
   return error instanceof Error && 'code' in error ? error.code : undefined
 }

@@ -13,7 +13,7 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(folder, { recursive: true }))
 
-it('admits one at a time, and each in the end', async () => {
+it('grants the lock to one process at a time, and to each in the end', async () => {
   let inside = 0
   let most = 0
   const enter = async () => {
@@ -28,7 +28,7 @@ it('admits one at a time, and each in the end', async () => {
   expect(existsSync(file)).toBe(false)
 })
 
-it('takes over the lock of a process that died, also when its number is in use again', async () => {
+it('takes over the lock of a process that has ended, also when its id is in use again', async () => {
   const { pid } = spawnSync('true')
   for (const dead of [`${pid}.1`, `${process.pid}.1`]) {
     symlinkSync(dead, file)
@@ -38,7 +38,7 @@ it('takes over the lock of a process that died, also when its number is in use a
   expect(existsSync(file)).toBe(false)
 })
 
-it('gives up on a living holder after the time given, saying so once', async () => {
+it('gives up after the given time while the holder is running, and reports the wait once', async () => {
   const release = await takeLock(file, { waitSeconds: 0 })
   let waits = 0
   const second = takeLock(file, { waitSeconds: 0.3, onWait: () => waits++ })

@@ -1,4 +1,4 @@
-/** A reason to stop that is said in one line, without a stack. */
+/** An expected error, which is printed as one line without a stack. */
 export class Refusal extends Error {
   /**
    * @param {string} message
@@ -25,7 +25,7 @@ export function checkMachine({ platform, arch, versions }) {
 }
 
 /**
- * Apart from `checkMachine` because reading the report takes long enough to be noticed on every start.
+ * Separate from `checkMachine`, because reading the report is too slow for every start.
  *
  * @param {string | undefined} glibc version of the C library in use; absent with musl.
  * @throws {Refusal} when the pinned programs cannot be loaded.

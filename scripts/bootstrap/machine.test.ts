@@ -4,9 +4,12 @@ import { checkLibrary, checkMachine } from './machine.mjs'
 const node = (version: string) => ({ platform: 'linux', arch: 'x64', versions: { node: version } })
 
 describe('the machine', () => {
-  it.each([node('20.0.0'), node('26.1.0'), { ...node('24.21.0'), arch: 'arm64' }])('takes %j', (machine) => {
-    expect(() => checkMachine(machine)).not.toThrow()
-  })
+  it.each([node('20.0.0'), node('26.1.0'), { ...node('24.21.0'), arch: 'arm64' }])(
+    'accepts %j',
+    (machine) => {
+      expect(() => checkMachine(machine)).not.toThrow()
+    },
+  )
 
   it.each([
     [node('18.20.4'), 'Plainpath needs Node 20 or newer to start; this is Node 18.20.4.'],
@@ -18,11 +21,11 @@ describe('the machine', () => {
       { ...node('24.21.0'), arch: 'ia32' },
       'Plainpath runs on Linux (x64 or arm64, glibc); this is linux ia32.',
     ],
-  ])('refuses %j in one line', (machine, message) => {
+  ])('rejects %j with one line', (machine, message) => {
     expect(() => checkMachine(machine)).toThrow(message)
   })
 
-  it('refuses another C library, and one that is too old', () => {
+  it('rejects another C library, and one that is too old', () => {
     expect(() => checkLibrary('2.28')).not.toThrow()
     expect(() => checkLibrary('2.100')).not.toThrow()
     expect(() => checkLibrary('2.9')).toThrow('Plainpath needs glibc 2.28 or newer; this machine has 2.9.')

@@ -1,10 +1,10 @@
 import path from 'node:path'
 import process from 'node:process'
 
-/** Holds the manifest and the lockfile of pnpm alone, below the root. */
+/** The folder with the manifest and lockfile of pnpm, relative to the root. */
 export const PNPM_FOLDER = path.join('scripts', 'bootstrap', 'pnpm')
 
-/** pnpm is one program for each platform, in a package of its own. */
+/** Returns the package of pnpm for this platform. */
 export const pnpmPackage = () => `@pnpm/exe.${process.platform}-${process.arch}`
 
 /** @param {string} root */

@@ -6,13 +6,13 @@ import process from 'node:process'
 const REPEAT_MS = 1000
 
 /**
- * Runs a program with the pinned Node until it ends, passing signals on.
+ * Runs a program with the pinned Node until it ends, and passes signals on.
  *
- * The program gets a session of its own, because a Ctrl-C reaches every process of the terminal, npm forwards some
- * signals a second time, and a program that drains must not take the echo for impatience. So it hears of a signal from
- * here only; the same signal within a second is an echo and is dropped, a later one is passed on.
- * A hang-up is passed on as SIGTERM. When npm vanishes the program is asked to stop, and when this process does, by
- * stop-with-bootstrap.mjs.
+ * The program runs in a session of its own, because a Ctrl-C reaches every process of the terminal, npm forwards some
+ * signals a second time, and a program that drains must not take the repetition for a second Ctrl-C. So it gets signals only
+ * from here. The same signal within a second is dropped, a later one is passed on.
+ * SIGHUP is passed on as SIGTERM. The program is also stopped when npm has ended, and, by
+ * stop-with-bootstrap.mjs, when this process has.
  *
  * @param {string} root
  * @param {string} file relative to `root`

@@ -1,6 +1,6 @@
 /**
- * Loaded into the program that the bootstrap runs: ends it when the bootstrap is gone without a word (kill -9), which
- * closes the pipe between them. The variable is removed, so that programs started by this one do not take it for theirs.
+ * Is loaded into the program that the bootstrap runs, and ends it when the bootstrap was killed (kill -9), which
+ * closes the pipe between them. It removes the variable, so that programs started by this one do not use it.
  */
 import net from 'node:net'
 import process from 'node:process'

@@ -12,7 +12,7 @@ import { PNPM_FOLDER, pnpmPackage } from './pnpm.mjs'
 
 const PACKAGE = pnpmPackage()
 const VERSION = '12.21.0'
-/** A pnpm that says that it ran, and installs nothing of its own. */
+/** A fake pnpm that records its calls and installs nothing. */
 const PROGRAM = `#!/bin/sh
 echo "pnpm $*" >> "$CALLS"
 mkdir -p node_modules/.bin packages/one/node_modules
@@ -21,16 +21,16 @@ ln -sf "$REAL_NODE" node_modules/.bin/node
 
 const folder = mkdtempSync(path.join(os.tmpdir(), 'tampered-pnpm-'))
 let tarball: Buffer
-/** A registry that has this pnpm under the pinned version, and vouches for it. */
+/** A registry that has the fake pnpm under the pinned version, with its SHA-512. */
 const registry = createServer((request, response) => {
   if (request.url?.endsWith('.tgz')) return response.end(tarball)
   const { port } = registry.address() as AddressInfo
-  const dist = { tarball: `http://127.0.0.1:${port}/pnpm.tgz`, integrity: integrityOf(tarball) }
+  const dist = { tarball: `http://127.0.0.1:${port}/pnpm.tgz`, integrity: computeIntegrity(tarball) }
   const manifest = { name: PACKAGE, version: VERSION, dist }
   const document = { name: PACKAGE, 'dist-tags': { latest: VERSION }, versions: { [VERSION]: manifest } }
   return response.setHeader('content-type', 'application/json').end(JSON.stringify(document))
 })
-const integrityOf = (bytes: Buffer) => `sha512-${createHash('sha512').update(bytes).digest('base64')}`
+const computeIntegrity = (bytes: Buffer) => `sha512-${createHash('sha512').update(bytes).digest('base64')}`
 
 beforeAll(async () => {
   mkdirSync(path.join(folder, 'package'))
@@ -49,7 +49,7 @@ afterAll(() => {
   rmSync(folder, { recursive: true })
 })
 
-/** Runs a program of a checkout whose npm asks this registry. @param lockfile of pnpm, as it is to be */
+/** Runs a program of a checkout whose npm uses this registry. @param lockfile changes the lockfile of pnpm */
 async function start(lockfile: (text: string) => string) {
   using checkout = openCheckout()
   checkout.write('hello.mjs', 'console.log("started")')
@@ -64,7 +64,7 @@ async function start(lockfile: (text: string) => string) {
   return { ...ended, calls: checkout.calls() }
 }
 
-test('runs nothing of a pnpm that has another SHA-512 than the lockfile', async () => {
+test('does not run a pnpm whose SHA-512 differs from that of the lockfile', async () => {
   const { code, stdout, stderr, calls } = await start((lockfile) => lockfile)
   expect({ code, stdout, calls }).toEqual({ code: 1, stdout: '', calls: [] })
   expect(stderr).toMatch(
@@ -72,10 +72,10 @@ test('runs nothing of a pnpm that has another SHA-512 than the lockfile', async 
   )
 })
 
-test('runs the same one when the lockfile has its SHA-512', async () => {
+test('runs it when the lockfile has its SHA-512', async () => {
   const { code, stdout, calls } = await start((text) => {
     const lockfile = JSON.parse(text) as { packages: Record<string, { integrity: string }> }
-    lockfile.packages[`node_modules/${PACKAGE}`]!.integrity = integrityOf(tarball)
+    lockfile.packages[`node_modules/${PACKAGE}`]!.integrity = computeIntegrity(tarball)
     return JSON.stringify(lockfile)
   })
   expect({ code, stdout, calls: calls.length }).toEqual({ code: 0, stdout: 'started\n', calls: 1 })

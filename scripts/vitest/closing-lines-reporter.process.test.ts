@@ -7,7 +7,7 @@ import { expect, test } from 'vitest'
 const REPORTER = path.join(import.meta.dirname, 'closing-lines-reporter.ts')
 const VITEST = path.join(import.meta.dirname, '../../node_modules/vitest/vitest.mjs')
 
-/** Runs vitest with the reporter on test files given as text. */
+/** Runs Vitest with the reporter on the given test files. */
 async function run(files: Record<string, string>): Promise<{ lines: string[]; exitCode: number | null }> {
   const root = await mkdtemp(path.join(tmpdir(), 'plainpath-reporter-'))
   for (const [name, text] of Object.entries(files)) await writeFile(path.join(root, name), text)
@@ -21,7 +21,7 @@ async function run(files: Record<string, string>): Promise<{ lines: string[]; ex
   return result
 }
 
-test('a run that passes ends with its counts, after what it ran on', async () => {
+test('a run that passes ends with its counts, after its servers', async () => {
   const { lines, exitCode } = await run({ 'a.test.js': `test('one', () => {}); test('two', () => {})` })
   expect(exitCode).toBe(0)
   expect(lines.slice(-2)).toEqual(['2 passed, 0 failed', ''])

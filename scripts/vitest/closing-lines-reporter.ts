@@ -10,8 +10,8 @@ interface Counts {
 }
 
 /**
- * A vitest reporter that ends a run with what ran against what and, as the very last line, `N passed, N failed`.
- * What fails outside a test, such as a file that does not load, counts as one failure; a run that fails has at least one.
+ * A Vitest reporter that ends a run with the servers of each project and, as the last line, `N passed, N failed`.
+ * A failure outside a test, such as a file that does not load, counts as one. A run that fails has at least one failure.
  */
 export default class ClosingLinesReporter implements Reporter {
   #vitest: Vitest | undefined
@@ -82,7 +82,7 @@ function add(counts: readonly Counts[]): Counts {
   )
 }
 
-/** @returns the version that the server tells, or that it does not answer within a second. */
+/** Returns the version of the server, or that it does not respond within a second. */
 async function redisVersion(url: string): Promise<string> {
   const redis = new Redis(url, {
     connectTimeout: REDIS_TIMEOUT_MS,

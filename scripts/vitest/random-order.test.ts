@@ -11,7 +11,7 @@ test('every file runs once, project after project', () => {
   expect(new Set(order(1)).size).toBe(FILES.length)
 })
 
-test('a seed repeats an order, and another seed gives another one', () => {
+test('one seed repeats an order, and another seed gives another order', () => {
   expect(order(1)).toEqual(order(1))
   expect(order(1)).not.toEqual(order(2))
   expect(order(1)).not.toEqual(FILES)

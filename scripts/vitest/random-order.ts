@@ -1,7 +1,7 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
 /**
- * Runs the files of each project in random order, so that no file comes to rely on another one. Projects stay together:
+ * Runs the files of each project in random order, so that no file depends on another one. Projects stay together:
  * a worker that changes to another one loads all modules again. `--sequence.seed` repeats an order.
  */
 export default class RandomOrder extends BaseSequencer {
@@ -12,7 +12,7 @@ export default class RandomOrder extends BaseSequencer {
   }
 }
 
-/** @param keysOf the group of an entry, whose entries stay together, and what tells the entry from others of its group */
+/** @param keysOf returns the group of an entry, whose entries stay together, and the key of the entry within the group */
 export function inRandomOrder<T>(
   entries: readonly T[],
   seed: number,

@@ -7,7 +7,7 @@ const FILES = [
   { file: 'unit c.test.ts', ms: 8_300 },
 ]
 
-test('the slowest files are listed with their share of the time of all', () => {
+test('lists the slowest files with their share of the total time', () => {
   expect(slowestFiles(FILES, 2)).toEqual([
     'The 2 slowest of 3 test files, of 10.0 s in all:',
     '    8.3 s 83.0 %  unit c.test.ts',
@@ -15,7 +15,7 @@ test('the slowest files are listed with their share of the time of all', () => {
   ])
 })
 
-test('a file over the share is named, and one that takes just the share is not', () => {
+test('reports a file over the share, but not one with exactly the share', () => {
   expect(filesOverShare(FILES, 0.1)).toEqual([
     'unit c.test.ts takes 83.0 % of the time of all test files, and 10.0 % is the most: split it, or remove what it waits for',
   ])

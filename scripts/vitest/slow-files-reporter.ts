@@ -11,7 +11,7 @@ const LISTED = 10
 
 /**
  * A Vitest reporter that lists the slowest files of a run of more than ten. A run of all files fails when one takes more
- * than `maxShare` of the time of all files, added up: a share, since machines differ.
+ * than `maxShare` of the total time. The bound is a share because machines differ.
  */
 export default class SlowFilesReporter implements Reporter {
   readonly #maxShare: number | undefined
@@ -30,7 +30,7 @@ export default class SlowFilesReporter implements Reporter {
     if (!vitest || modules.length <= LISTED) return
     const files = modules.map((module) => ({
       file: `${module.project.name} ${path.relative(vitest.config.root, module.moduleId)}`,
-      ms: timeOf(module),
+      ms: measureFile(module),
     }))
     process.stdout.write(`\n${slowestFiles(files, LISTED).join('\n')}\n`)
     if (this.#maxShare === undefined || !(await isWholeRun(vitest, modules))) return
@@ -40,8 +40,8 @@ export default class SlowFilesReporter implements Reporter {
   }
 }
 
-/** Setting up, loading and running it, in milliseconds. */
-function timeOf(module: TestModule): number {
+/** Returns the time to set up, load and run a file, in milliseconds. */
+function measureFile(module: TestModule): number {
   const { setupDuration, collectDuration, duration } = module.diagnostic()
   return setupDuration + collectDuration + duration
 }
@@ -51,7 +51,7 @@ async function isWholeRun(vitest: Vitest, modules: readonly TestModule[]): Promi
   return (await vitest.globTestSpecifications()).length === modules.length
 }
 
-/** One line for each of the slowest: seconds, the share of all files, the file. */
+/** Formats a line for each of the slowest files: seconds, share, file. */
 export function slowestFiles(files: readonly FileTime[], count: number): string[] {
   const all = sum(files)
   const slowest = files.toSorted((a, b) => b.ms - a.ms).slice(0, count)
@@ -63,7 +63,7 @@ export function slowestFiles(files: readonly FileTime[], count: number): string[
   ]
 }
 
-/** What to say of each file that takes more than `maxShare` of the time of all. */
+/** Formats a line for each file that takes more than `maxShare` of the total time. */
 export function filesOverShare(files: readonly FileTime[], maxShare: number): string[] {
   const all = sum(files)
   return files

@@ -3,13 +3,13 @@ import { cpus } from 'node:os'
 import path from 'node:path'
 import type { Reporter, TestModule } from 'vitest/node'
 
-/** What one test file did, as its worker saw it. */
+/** What the worker of a test file measured. */
 export interface FileTimeline {
   readonly file: string
   readonly ms: number
-  /** Of the worker, so without PostgreSQL and the processes that the tests started. */
+  /** Of the worker only, without PostgreSQL and the processes that the tests started. */
   readonly cpuMs: number
-  /** How long the worker waited for timers, sockets and files. */
+  /** The time for which the worker waited for timers, sockets and files. */
   readonly idleMs: number
   readonly processes: number
   readonly databases: number
@@ -31,7 +31,7 @@ interface RunTimeline {
 const LISTED = 50
 const PLACES = 30
 
-/** A Vitest reporter that writes where the time of the run went, from what `timeline-setup.ts` saw. */
+/** A Vitest reporter that writes how the time of a run was spent, from the data of `timeline-setup.ts`. */
 export default class TimelineReporter implements Reporter {
   readonly #options: { readonly seen: string; readonly report: string }
   #startedAt = 0
@@ -75,7 +75,7 @@ export default class TimelineReporter implements Reporter {
 const busyMs = () =>
   cpus().reduce((sum, { times }) => sum + times.user + times.nice + times.sys + times.irq, 0)
 
-/** A Markdown report of where the time of a run went. */
+/** Formats a Markdown report of how the time of a run was spent. */
 function timelineReport(run: RunTimeline): string {
   const { files } = run
   const timers = new Map<string, number>()

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect } from 'vitest'
 import type { FileTimeline } from './timeline-reporter.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
-/** Shorter ones are turns of the event loop. */
+/** Shorter timers only yield to the event loop. */
 const SHORTEST_TIMER_MS = 10
 
 interface Counts {
@@ -20,7 +20,7 @@ interface Counts {
   timers: Record<string, number>
 }
 
-// The modules of a worker are shared by its files, and this file runs again for each of them: it counts in one object.
+// The files of a worker share its modules, and this file runs again for each of them, so it counts in one object.
 const shared = globalThis as { timelineCounts?: Counts }
 const isFirst = shared.timelineCounts === undefined
 shared.timelineCounts ??= noCounts()
@@ -56,7 +56,7 @@ function watch(): void {
   subscribe('child_process', () => {
     counts.processes += 1
   })
-  // The channel tells nothing of these.
+  // The diagnostics channel does not report these.
   for (const name of ['spawnSync', 'execSync', 'execFileSync'] as const) {
     const start = childProcess[name] as (...args: unknown[]) => unknown
     const counted = (...args: unknown[]) => {
@@ -94,7 +94,7 @@ function watch(): void {
   syncBuiltinESMExports()
 }
 
-/** The place in our code that called, without this file; else in a package. */
+/** Finds the caller in our code outside of this file, or else in a package. */
 function callerOutside(): string {
   const lines = (new Error().stack ?? '').split('\n').filter((line) => !line.includes('timeline-setup'))
   const place = lines.find((line) => line.includes(ROOT) && !line.includes('node_modules')) ?? lines[1] ?? ''
