@@ -40,8 +40,8 @@ const FOLDER_IMPORTS = {
   answers: 'guides',
   // Shows the guides of the catalog, and answers; its forms join the waitlist and send messages.
   pages: 'answers|contact|guides|waitlist',
-  // Offers as tools what the routes of these do.
-  mcp: 'answers|contact|guides|waitlist',
+  // Offers as tools what the routes of these do, and checks scopes as they do.
+  mcp: 'answers|auth|contact|guides|waitlist',
   // Answers to the address that the token stands for.
   contact: 'auth',
   // The parts of wire.ts, and the command line, which reaches into each folder.

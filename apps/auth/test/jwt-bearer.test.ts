@@ -100,6 +100,13 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     }
   })
 
+  test('issues tokens with the same audience for the MCP server', async () => {
+    const answer = await exchange({ assertion, resource: 'https://plainpath.example/api/mcp' })
+    const { access_token: token } = JSON.parse(answer.text) as { access_token: string }
+    auth.confidential.add(token)
+    expect(await told(token)).toMatchObject({ active: true, aud: 'https://plainpath.example/api' })
+  })
+
   test.for([
     ['contact:write', 'contact:write'],
     ['contact:write nonsense', 'contact:write'],
@@ -178,6 +185,11 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       [
         'another resource',
         () => ({ assertion, resource: 'https://evil.example/api' }),
+        { status: 400, code: 'invalid-target', error: 'invalid_target' },
+      ],
+      [
+        'the MCP server with a slash as resource',
+        () => ({ assertion, resource: 'https://plainpath.example/api/mcp/' }),
         { status: 400, code: 'invalid-target', error: 'invalid_target' },
       ],
     ] as [string, () => Record<string, string> | Promise<Record<string, string>>, Refusal][])(

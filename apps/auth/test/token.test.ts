@@ -22,7 +22,7 @@ const target: Refusal = {
   status: 400,
   code: 'invalid-target',
   error: 'invalid_target',
-  says: 'Leave resource out, or send resource=https://plainpath.example/api',
+  says: 'Leave resource out, or send resource=https://plainpath.example/api or resource=https://plainpath.example/api/mcp',
 }
 const grant: Refusal = { status: 400, code: 'unsupported-grant-type', error: 'unsupported_grant_type' }
 const media: Refusal = {
@@ -101,6 +101,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['more than it may have', fields({ scope: 'contact:write guides:read' }), 'guides:read'],
     ['an unknown scope beside a known one', fields({ scope: 'admin guides:read' }), 'guides:read'],
     ['the resource', fields({ resource: 'https://plainpath.example/api' }), 'guides:read waitlist:write'],
+    [
+      'the MCP server as resource',
+      fields({ resource: 'https://plainpath.example/api/mcp' }),
+      'guides:read waitlist:write',
+    ],
     ['an empty resource', fields({ resource: '' }), 'guides:read waitlist:write'],
     ['a wish for a longer life', fields({ expires_in: '999999' }), 'guides:read waitlist:write'],
     ['a request object', fields({ request_uri: 'http://127.0.0.1:9/x' }), 'guides:read waitlist:write'],
@@ -120,7 +125,11 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     const { token } = await expectGranted(request)
     expect(token).toMatchObject({ expires_in: 3600, scope: granted })
     const { payload } = await introspect(auth, String(token['access_token']))
-    expect(payload.token_introspection).toMatchObject({ active: true, scope: granted })
+    expect(payload.token_introspection).toMatchObject({
+      active: true,
+      scope: granted,
+      aud: 'https://plainpath.example/api',
+    })
   })
 
   test.for([
@@ -171,6 +180,17 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     ['a resource with a slash', fields({ resource: 'https://plainpath.example/api/' }), target],
     ['a resource in other letters', fields({ resource: 'https://Plainpath.example/api' }), target],
     ['the origin as resource', fields({ resource: 'https://plainpath.example' }), target],
+    ['the MCP server with a slash', fields({ resource: 'https://plainpath.example/api/mcp/' }), target],
+    ['the MCP server in other letters', fields({ resource: 'https://plainpath.example/api/MCP' }), target],
+    ['another path', fields({ resource: 'https://plainpath.example/api/other' }), target],
+    ['a path below the MCP server', fields({ resource: 'https://plainpath.example/api/mcp/x' }), target],
+    [
+      'both names of the resource',
+      form(
+        'grant_type=client_credentials&resource=https://plainpath.example/api&resource=https://plainpath.example/api/mcp',
+      ),
+      target,
+    ],
     ['another host', fields({ resource: 'https://plainpath.example.evil.example/api' }), target],
     [
       'two resources',

@@ -30,8 +30,9 @@ import type { Introspect } from './auth/introspection.ts'
 import { introspectionMetrics } from './auth/introspection-client.ts'
 import type { Config } from './config.ts'
 import { contactRoutes } from './contact/contact-routes.ts'
+import { ownMessages } from './contact/own-messages.ts'
 import { sendMessage } from './contact/send-message.ts'
-import { earlierGuides } from './guides/guide-answers.ts'
+import { earlierGuides, guideForms } from './guides/guide-answers.ts'
 import type { GuideCatalog } from './guides/guide-catalog.ts'
 import { feedRoute } from './guides/guide-feed.ts'
 import { guideLister } from './guides/guide-listing.ts'
@@ -40,6 +41,8 @@ import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
 import { currentSchema } from './health/current-schema.ts'
 import { healthRoutes, sharedCheck } from './health/health-routes.ts'
 import { mcpRoute } from './mcp/mcp-route.ts'
+import { registerTools } from './mcp/register-tools.ts'
+import { mcpTools } from './mcp/tools.ts'
 import { metadataRoutes } from './metadata/metadata-routes.ts'
 import { MIGRATIONS } from './migrations.ts'
 import { contactPageRoutes } from './pages/contact-page-routes.ts'
@@ -122,7 +125,8 @@ export async function openResource(
     timeoutMs: introspectionTimeoutMs,
   })
   const lister = guideLister(config.hashKey, urls)
-  const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, urls }
+  const forms = guideForms(urls)
+  const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, forms, urls }
   const guideAnswers = guideRoutes(guideDeps)
   const routes = [
     ...guideAnswers.routes,
@@ -184,10 +188,12 @@ function otherRoutes(
 ): Route[] {
   const { db, requestServer, introspectWithEmail, guideDeps, answers, now } = deps
   const { waitlist, contact } = deps.stores
-  const { guides, urls } = guideDeps
+  const { guides, forms, urls } = guideDeps
   const join = joinWaitlist({ waitlist, urls, now })
   const person = verifiedPerson({ introspectWithEmail, urls, now })
   const send = sendMessage({ contact, verifiedPerson: person, now })
+  const own = ownMessages({ contact, now })
+  const tools = mcpTools({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, ownMessages: own })
   return [
     ...healthRoutes({
       publishedGuides: () => guides.current().size,
@@ -201,15 +207,15 @@ function otherRoutes(
     feedRoute({ guides, urls }),
     ...waitlistRoutes({ joinWaitlist: join, waitlist, urls, now }),
     ...waitlistLinkRoutes({ waitlist, urls, now }),
-    ...contactRoutes({ sendMessage: send, contact, now }),
+    ...contactRoutes({ sendMessage: send, ownMessages: own }),
     ...contactPageRoutes({ contact, guides, urls, now }),
-    mcpRoute({ ...guideDeps, answers, joinWaitlist: join, sendMessage: send, allowedOrigins: corsOrigins }),
+    mcpRoute({ urls, registerTools: registerTools(tools, urls), allowedOrigins: corsOrigins }),
     ...metadataRoutes({
       urls,
       startedAt: now(),
       securityContact,
       guides: () => guides.current().list().guides,
     }),
-    ...pageRoutes({ guides, joinWaitlist: join, answers, urls }),
+    ...pageRoutes({ guides, forms, joinWaitlist: join, answers, urls }),
   ]
 }

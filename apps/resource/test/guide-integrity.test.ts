@@ -13,8 +13,11 @@ const packaged = loadGuides()
 const [first] = packaged
 if (!first) throw new Error('there are no guides')
 
-const guide = async ({ origin }: RunningResource) =>
-  (await ask(origin, { path: `/api/guides/${first.slug}` })).json()
+/** The guide as it is served, without the port of this instance in its links. */
+const guide = async ({ origin }: RunningResource) => {
+  const { body } = await ask(origin, { path: `/api/guides/${first.slug}` })
+  return JSON.parse(body.replaceAll(origin, 'ORIGIN'))
+}
 const told = ({ logged }: RunningResource) => logged.filter((line) => line.includes('altered in the store'))
 async function altered({ operations }: RunningResource): Promise<number> {
   const text = await (await fetch(`${operations.url}/metrics`)).text()

@@ -20,7 +20,7 @@ interface List {
 const list = async (query = '') => (await get(`/api/guides${query}`)).json() as unknown as List
 
 describe('GET /api/guides', () => {
-  test('lists every published guide by slug, with the page of each', async () => {
+  test('lists every published guide by slug, with its page and its JSON', async () => {
     const { guides, next } = await list()
     expect(guides.map(({ slug }) => slug)).toEqual(slugs)
     expect(next).toBeNull()
@@ -31,6 +31,7 @@ describe('GET /api/guides', () => {
       updated: expect.stringMatching(/^\d{4}-\d\d-\d\d$/),
       reviewed: null,
       url: `${api.origin}/guides/${slugs[0]}`,
+      apiUrl: `${api.origin}/api/guides/${slugs[0]}`,
     })
   })
 
@@ -129,6 +130,7 @@ describe('GET /api/guides/{slug}', () => {
       expect(Object.keys(guide).sort()).toEqual(
         [
           'slug',
+          'url',
           'title',
           'summary',
           'body',
@@ -151,6 +153,7 @@ describe('GET /api/guides/{slug}', () => {
         'agency',
         'checked',
         'checkedBy',
+        'copyFrom',
         'kind',
         'limitDays',
         'stale',
@@ -163,6 +166,31 @@ describe('GET /api/guides/{slug}', () => {
       expect(Math.max(...numbers)).toBeLessThanOrEqual(sources.length)
       expect(guide['body']).not.toContain('[^')
     }
+  })
+
+  test('says where its page is, and which day the copies of its sources are from', async () => {
+    const guide = (await get('/api/guides/work-permit')).json()
+    expect(guide['url']).toBe(`${api.origin}/guides/work-permit`)
+    const packaged = loadGuides().find(({ slug }) => slug === 'work-permit')
+    const days = new Map(packaged?.sources.map(({ url, checked }) => [url, checked]))
+    for (const source of guide['sources'] as Record<string, string>[])
+      expect(source).toMatchObject({
+        copyFrom: days.get(source['url'] ?? ''),
+        checked: days.get(source['url'] ?? ''),
+      })
+  })
+
+  test('links other guides by whole addresses, in JSON and in Markdown', async () => {
+    let links = 0
+    for (const slug of slugs) {
+      const guide = (await get(`/api/guides/${slug}`)).json()
+      const markdown = (await get(`/api/guides/${slug}.md`)).body
+      for (const text of [String(guide['body']), markdown]) {
+        expect(text).not.toMatch(/\]\((?!https?:)/)
+        links += text.split(`](${api.origin}/guides/`).length - 1
+      }
+    }
+    expect(links).toBeGreaterThan(100)
   })
 
   test('is Markdown for those who ask for it', async () => {

@@ -1,15 +1,17 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { serviceUrls } from '@plainpath/metadata'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
-import { type ContactApi, DESK, startContact } from './contact-client.ts'
+import { newMessage } from './contact-client.ts'
+import { ERASED, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
 
-let contact: ContactApi
+let holding: Holding
 beforeAll(async () => {
-  contact = await startContact()
+  holding = await startHolding()
 })
-afterAll(() => contact[Symbol.asyncDispose]())
+afterAll(() => holding[Symbol.asyncDispose]())
 
-const message = (origin: string, method: string, params: object, token?: string) =>
-  ask(origin, {
+const call = (name: string, args: object, token?: string) =>
+  ask(holding.contact.api.origin, {
     method: 'POST',
     path: '/api/mcp',
     headers: {
@@ -17,36 +19,121 @@ const message = (origin: string, method: string, params: object, token?: string)
       'content-type': 'application/json',
       ...(token !== undefined && { authorization: `Bearer ${token}` }),
     },
-    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } }),
   })
-const send = (args: object, token?: string) =>
-  message(contact.api.origin, 'tools/call', { name: 'send_contact_message', arguments: args }, token)
-const resultOf = (body: string) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
-const good = { topic: 'attorney', message: 'Help with a hearing.' }
+const resultOf = ({ body }: { body: string }) => JSON.parse(/^data: (.*)$/m.exec(body)?.[1] ?? '{}').result
+const tokenOf = (name: string, change: Record<string, unknown> = {}) =>
+  holding.contact.tokenOf(`${name}@example.org`, `reg_${name}`, change)
 
-test('send_contact_message sends as the route does', async () => {
-  const sent = await send(good, contact.tokenOf('ana@example.org', 'reg_a'))
-  const { structuredContent } = resultOf(sent.body)
-  expect(structuredContent).toMatchObject({ status: 'received', attorneyLists: [{}, {}] })
-  await contact.becomes(structuredContent.id, 'delivered')
-  expect((await contact.server.mails(1, DESK))[0]?.text).toContain('| Help with a hearing.')
+async function sendMessage(token: string) {
+  const { structuredContent } = resultOf(await call('send_contact_message', newMessage(), token))
+  return structuredContent as { id: string; heldUntil: string }
+}
+
+/** What the tool tells the model, instead of a result. */
+function toolErrorOf(answered: { status: number; body: string }): string {
+  expect(answered.status).toBe(200)
+  const { isError, content, structuredContent } = resultOf(answered)
+  expect([isError, structuredContent]).toEqual([true, undefined])
+  return content[0].text
+}
+
+test('a message is sent, looked up and withdrawn as by the routes', async () => {
+  const token = tokenOf('ana')
+  const sent = resultOf(
+    await call('send_contact_message', { topic: 'attorney', message: 'Help with a hearing.' }, token),
+  )
+  expect(sent.structuredContent).toMatchObject({ status: 'received', attorneyLists: [{}, {}] })
+  const { id, heldUntil } = sent.structuredContent
+  const lookUp = async () => resultOf(await call('get_contact_message', { id }, token)).structuredContent
+  expect(await lookUp()).toEqual({ id, status: 'received', heldUntil })
+  for (const _time of [1, 2])
+    expect(resultOf(await call('withdraw_contact_message', { id }, token)).structuredContent).toEqual({
+      id,
+      status: 'erased',
+    })
+  expect(await lookUp()).toMatchObject({ id, status: 'erased' })
+  expect(await holding.storedContent(id)).toEqual([ERASED])
 })
 
-test.for([
-  { why: 'no token', token: () => undefined, status: 401, code: 'token-required' },
-  { why: 'no scope', token: () => contact.api.auth.issue(), status: 403, code: 'insufficient-scope' },
-  { why: 'a token that is none', token: () => `ppt_${'A'.repeat(43)}`, status: 401, code: 'invalid-token' },
-])('$why is refused with a challenge, as on the route', async ({ token, status, code }) => {
-  const before = await contact.kept()
-  const refused = await send(good, token())
-  expectProblem(refused, { status, code })
-  expect(refused.headers['www-authenticate']).toMatch(/^Bearer .*resource_metadata=/)
-  expect(await contact.kept()).toBe(before)
+test('a message that was delivered is not withdrawn, and the model is told what is left to do', async () => {
+  const token = tokenOf('ben')
+  const { id } = await sendMessage(token)
+  await holding.deliver(id, 10 * MINUTE_MS)
+  const text = toolErrorOf(await call('withdraw_contact_message', { id }, tokenOf('ben')))
+  expect(text).toMatch(/erase.* \(already-delivered\)$/)
+  const state = resultOf(await call('get_contact_message', { id }, tokenOf('ben')))
+  expect(state.structuredContent).toMatchObject({ status: 'delivered' })
+})
+
+test('the same message again is not sent, and the model is told which was the first', async () => {
+  const token = tokenOf('cleo')
+  const message = newMessage()
+  const { id } = resultOf(await call('send_contact_message', message, token)).structuredContent
+  const before = await holding.contact.kept()
+  expect(toolErrorOf(await call('send_contact_message', message, token))).toContain(id)
+  expect(await holding.contact.kept()).toBe(before)
+})
+
+test.for(['get_contact_message', 'withdraw_contact_message'])(
+  '%s finds no message of another registration',
+  async (name) => {
+    const { id } = await sendMessage(tokenOf('dora'))
+    for (const other of [id, crypto.randomUUID()])
+      expect(toolErrorOf(await call(name, { id: other }, tokenOf('eve')))).toMatch(/\(not-found\)$/)
+    expect(toolErrorOf(await call(name, { id: 'nonsense' }, tokenOf('eve')))).toContain('id')
+    const state = resultOf(await call('get_contact_message', { id }, tokenOf('dora')))
+    expect(state.structuredContent).toMatchObject({ status: 'received' })
+  },
+)
+
+const TOOLS = ['send_contact_message', 'get_contact_message', 'withdraw_contact_message']
+
+describe.for(TOOLS)('%s', (name) => {
+  const args = () => (name === 'send_contact_message' ? newMessage() : { id: crypto.randomUUID() })
+
+  test.for([
+    { why: 'no token', token: () => undefined, status: 401, code: 'token-required', scope: 'contact:write' },
+    {
+      why: 'a token that is none',
+      token: () => `ppt_${'A'.repeat(43)}`,
+      status: 401,
+      code: 'invalid-token',
+      scope: 'guides:read waitlist:write',
+    },
+    {
+      why: 'a narrowed token of a registration that could have the scope',
+      token: () => tokenOf('fay', { scope: 'guides:read' }),
+      status: 403,
+      code: 'insufficient-scope',
+      scope: 'contact:write',
+    },
+  ])('refuses $why with a challenge', async ({ token, status, code, scope }) => {
+    const before = await holding.contact.kept()
+    const refused = await call(name, args(), token())
+    expectProblem(refused, { status, code })
+    expect(refused.headers['www-authenticate']).toContain(`scope="${scope}"`)
+    expect(refused.headers['www-authenticate']).toContain(
+      `resource_metadata="${holding.contact.api.origin}/.well-known/oauth-protected-resource/api/mcp"`,
+    )
+    expect(await holding.contact.kept()).toBe(before)
+  })
+
+  test('tells the model the way when client credentials can never give the scope', async () => {
+    const before = await holding.contact.kept()
+    const answered = await call(name, args(), holding.contact.api.auth.issue())
+    expect(answered.headers).not.toHaveProperty('www-authenticate')
+    const text = toolErrorOf(answered)
+    expect(text).toContain('contact:write needs the verified_email flow')
+    expect(text).toContain(serviceUrls(holding.contact.api.origin).authVerifiedEmail)
+    expect(text).toMatch(/\(insufficient-scope\)$/)
+    expect(await holding.contact.kept()).toBe(before)
+  })
 })
 
 test('what other arguments would mend is told to the model', async () => {
-  const before = await contact.kept()
-  const refused = await send({ ...good, topic: 'spam' }, contact.tokenOf('ana@example.org', 'reg_a'))
-  expect([refused.status, refused.body.includes('topic')]).toEqual([200, true])
-  expect(await contact.kept()).toBe(before)
+  const before = await holding.contact.kept()
+  const refused = await call('send_contact_message', { ...newMessage(), topic: 'spam' }, tokenOf('gus'))
+  expect(toolErrorOf(refused)).toContain('topic')
+  expect(await holding.contact.kept()).toBe(before)
 })

@@ -1,4 +1,4 @@
-import { protectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
+import { mcpResourceMetadata, protectedResourceMetadata, serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { ask } from './ask.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
@@ -20,9 +20,27 @@ test('the protected resource is described at both addresses with the same bytes 
   }
 })
 
-test('a challenge leads to a document about the resource that was asked for', async () => {
-  const refused = await ask(api.origin, { path: '/api/guides', headers: { authorization: 'Bearer x' } })
+test('the MCP server is described at its own address', async () => {
+  const answered = await ask(api.origin, { path: '/.well-known/oauth-protected-resource/api/mcp' })
+  expect(answered.headers['content-type']).toBe('application/json')
+  expect(answered.json()).toEqual(mcpResourceMetadata(serviceUrls(api.origin)))
+})
+
+test.for(['/api/mcp/', '/api/mcp/server-card', '/api/guides', '/mcp'])(
+  'no resource is described for %s',
+  async (path) => {
+    expect((await ask(api.origin, { path: `/.well-known/oauth-protected-resource${path}` })).status).toBe(404)
+  },
+)
+
+test.for([
+  { method: 'GET', path: '/api/guides', resource: '/api' },
+  { method: 'POST', path: '/api/contact', resource: '/api' },
+  { method: 'POST', path: '/api/mcp', resource: '/api/mcp' },
+])('a challenge at $path leads to the metadata of $resource', async ({ method, path, resource }) => {
+  const refused = await ask(api.origin, { method, path, headers: { authorization: 'Bearer x' } })
   const [, address = ''] = /resource_metadata="([^"]+)"/.exec(refused.headers['www-authenticate'] ?? '') ?? []
-  const { resource } = (await (await fetch(address)).json()) as { resource: string }
-  expect(`${api.origin}/api/guides`.startsWith(`${resource}/`)).toBe(true)
+  // RFC 9728 §3.1: clients make this address from that of the resource.
+  expect(address).toBe(`${api.origin}/.well-known/oauth-protected-resource${resource}`)
+  expect(await (await fetch(address)).json()).toMatchObject({ resource: `${api.origin}${resource}` })
 })

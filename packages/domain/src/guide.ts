@@ -24,7 +24,12 @@ export const GuideSource = z.object({
   url: z.url({ protocol: /^https$/ }).meta({ description: 'The official page.' }),
   agency: z.string().min(1).meta({ description: 'Who publishes the page.' }),
   kind: SourceKind,
-  checked: Day.meta({ description: 'The day of the copy that was read.' }),
+  checked: Day.meta({ description: 'The same day as `copyFrom`. Nobody verified the page on this day.' }),
+  copyFrom: Day.meta({
+    description:
+      'The date of the copy of the page from which the statements were read; the first possible day if only a month or a ' +
+      'period is known. The page may have changed since.',
+  }),
   checkedBy: z.string().min(1).meta({ description: 'What kind of copy was read, and how its day is known.' }),
   limitDays: z.int().min(1).meta({ description: 'For how many days after `checked` the reading counts.' }),
   stale: z.boolean().meta({ description: 'True when it was checked more than `limitDays` ago.' }),
@@ -45,6 +50,7 @@ export type GuideHistoryLine = z.infer<typeof GuideHistoryLine>
 /** A published guide, as `GET /guides/{slug}` returns it. */
 export const Guide = z.object({
   slug: GuideSlug,
+  url: z.url().meta({ description: 'The page for people, with the published version.' }),
   title: z.string().min(1).max(120),
   summary: z.string().min(1).max(300),
   body: z.string().min(1).meta({ description: 'Markdown. `[n]` points at the n-th of `sources`.' }),
@@ -74,7 +80,7 @@ export const Guide = z.object({
 })
 export type Guide = z.infer<typeof Guide>
 
-/** A guide, as `GET /guides` lists it. `url` is the page for people. */
+/** A guide, as `GET /guides` lists it. */
 export const GuideListing = z.object({
   slug: GuideSlug,
   title: z.string(),
@@ -82,6 +88,7 @@ export const GuideListing = z.object({
   updated: Day.meta({ description: 'The day the text last changed.' }),
   reviewed: Reviewed,
   url: z.url().meta({ description: 'The page for people.' }),
+  apiUrl: z.url().meta({ description: 'The guide as JSON, or as Markdown with `Accept: text/markdown`.' }),
   snippet: z.string().optional().meta({
     description: 'Of a search: the part of the guide that answers best, as plain text.',
   }),

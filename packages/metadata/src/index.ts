@@ -9,7 +9,10 @@ export {
   authorizationServerMetadata,
   GRANT_TYPES,
   JWT_BEARER_GRANT,
+  mcpResourceMetadata,
+  protectedResourceAt,
   protectedResourceMetadata,
+  resourceNames,
 } from './oauth-metadata.ts'
 export { openApiDescription } from './openapi/openapi-description.ts'
 export { LONGEST_SEARCH, MOST_GUIDES } from './operations/guides.ts'

@@ -1,11 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { authorizationServerMetadata, protectedResourceMetadata } from './oauth-metadata.ts'
+import {
+  authorizationServerMetadata,
+  mcpResourceMetadata,
+  protectedResourceAt,
+  protectedResourceMetadata,
+} from './oauth-metadata.ts'
 import { appFor } from './paths.ts'
 import { serviceUrls } from './service-urls.ts'
 
 const ORIGIN = 'https://plainpath.example'
 const server = authorizationServerMetadata(serviceUrls(ORIGIN))
 const resource = protectedResourceMetadata(serviceUrls(ORIGIN))
+const mcp = mcpResourceMetadata(serviceUrls(ORIGIN))
 
 /** Every text in a document that is an address. */
 const addresses = (value: unknown): string[] => {
@@ -34,7 +40,7 @@ describe('the authorization server', () => {
         'private_key_jwt',
       ],
       revocation_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
-      protected_resources: [`${ORIGIN}/api`],
+      protected_resources: [`${ORIGIN}/api`, `${ORIGIN}/api/mcp`],
       service_documentation: `${ORIGIN}/auth.md`,
       agent_auth: {
         skill: `${ORIGIN}/auth.md`,
@@ -75,9 +81,18 @@ describe('the protected resource', () => {
   })
 })
 
-test('the two name each other, byte for byte', () => {
-  expect(resource.authorization_servers).toEqual([server.issuer])
-  expect(server.protected_resources).toEqual([resource.resource])
+test('the server and the resource name each other, byte for byte', () => {
+  for (const named of [resource, mcp]) expect(named.authorization_servers).toEqual([server.issuer])
+  expect(server.protected_resources).toEqual([resource.resource, mcp.resource])
+})
+
+test('the MCP server is the same resource under its own address', () => {
+  expect(mcp).toEqual({
+    ...resource,
+    resource: `${ORIGIN}/api/mcp`,
+    resource_name: 'Plainpath MCP server',
+    resource_documentation: `${ORIGIN}/mcp.md`,
+  })
 })
 
 test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:8080'])(
@@ -85,7 +100,11 @@ test.for(['https://plainpath.example', 'http://localhost:8080', 'http://[::1]:80
   (origin) => {
     const urls = serviceUrls(origin)
     const functions = [urls.problem('not-found'), urls.guide('visa-basics'), urls.referral('abc')]
-    const documents = [authorizationServerMetadata(urls), protectedResourceMetadata(urls)]
+    const documents = [
+      authorizationServerMetadata(urls),
+      protectedResourceMetadata(urls),
+      mcpResourceMetadata(urls),
+    ]
     for (const address of [...addresses(urls), ...functions, ...addresses(documents)]) {
       expect(address === origin || address.startsWith(`${origin}/`)).toBe(true)
       const parsed = new URL(address)
@@ -112,6 +131,8 @@ test('each app serves its own addresses', () => {
   for (const address of [
     urls.base,
     urls.protectedResource,
+    urls.mcpProtectedResource,
+    urls.mcpMd,
     urls.problem('not-found'),
     urls.guide('x'),
     urls.referral('x'),
@@ -120,8 +141,17 @@ test('each app serves its own addresses', () => {
   }
 })
 
-test('the protected resource is described where RFC 9728 §3.1 puts it', () => {
-  const { base, protectedResource } = serviceUrls(ORIGIN)
-  const { origin, pathname } = new URL(base)
-  expect(protectedResource).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
+test('each name of the resource is described where RFC 9728 §3.1 puts it', () => {
+  const urls = serviceUrls(ORIGIN)
+  const places = [
+    [urls.base, urls.protectedResource],
+    [urls.mcp, urls.mcpProtectedResource],
+  ] as const
+  for (const [name, place] of places) {
+    const { origin, pathname } = new URL(name)
+    expect(place).toBe(`${origin}/.well-known/oauth-protected-resource${pathname}`)
+    expect(protectedResourceAt(urls, pathname)).toBe(place)
+  }
+  for (const path of ['/api/guides', '/api/mcp/server-card', '/api/mcpx', '/mcp'])
+    expect(protectedResourceAt(urls, path)).toBe(urls.protectedResource)
 })

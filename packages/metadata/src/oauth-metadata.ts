@@ -23,7 +23,7 @@ export const authorizationServerMetadata = (urls: ServiceUrls) => ({
   token_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
   revocation_endpoint_auth_methods_supported: CLIENT_AUTH_METHODS,
   revocation_endpoint_auth_signing_alg_values_supported: ASSERTION_ALGORITHMS,
-  protected_resources: [urls.base],
+  protected_resources: resourceNames(urls),
   service_documentation: urls.authMd,
   op_policy_uri: urls.privacy,
   op_tos_uri: urls.terms,
@@ -44,6 +44,13 @@ function agentAuth(urls: ServiceUrls) {
   }
 }
 
+/** The names of the one resource that tokens are for: the API, and the MCP server in it. Each is good at both addresses. */
+export const resourceNames = (urls: ServiceUrls): string[] => [urls.base, urls.mcp]
+
+/** Returns the address of the metadata for the resource at a path. */
+export const protectedResourceAt = (urls: ServiceUrls, path: string): string =>
+  path === new URL(urls.mcp).pathname ? urls.mcpProtectedResource : urls.protectedResource
+
 /** The metadata of the API (RFC 9728 §2). */
 export const protectedResourceMetadata = (urls: ServiceUrls) => ({
   resource: urls.base,
@@ -54,4 +61,12 @@ export const protectedResourceMetadata = (urls: ServiceUrls) => ({
   resource_documentation: urls.authMd,
   resource_policy_uri: urls.privacy,
   resource_tos_uri: urls.terms,
+})
+
+/** The same for the MCP server, whose `resource` must be its address (RFC 9728 §3.3). */
+export const mcpResourceMetadata = (urls: ServiceUrls) => ({
+  ...protectedResourceMetadata(urls),
+  resource: urls.mcp,
+  resource_name: 'Plainpath MCP server',
+  resource_documentation: urls.mcpMd,
 })

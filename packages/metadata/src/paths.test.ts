@@ -37,6 +37,7 @@ const RESOURCE = [
   '/openapi.json',
   '/.well-known/oauth-protected-resource',
   '/.well-known/oauth-protected-resource/api',
+  '/.well-known/oauth-protected-resource/api/mcp',
   '/.well-known/oauth-authorization-server/api',
   '/.well-known/api-catalog',
   '/.well-known/security.txt',

@@ -39,6 +39,8 @@ export function serviceUrls(origin: string) {
     claim: `${base}/agent/claim`,
     authorizationServer: `${origin}/.well-known/oauth-authorization-server`,
     protectedResource: `${origin}/.well-known/oauth-protected-resource/api`,
+    /** The metadata of the API under its second name, the address of the MCP server. */
+    mcpProtectedResource: `${origin}/.well-known/oauth-protected-resource/api/mcp`,
     apiCatalog: `${origin}/.well-known/api-catalog`,
     openapi: `${origin}/openapi.json`,
     skills: `${origin}/.well-known/agent-skills/index.json`,
@@ -51,7 +53,9 @@ export function serviceUrls(origin: string) {
     authLifetimes: `${origin}/auth/lifetimes.md`,
     llms: `${origin}/llms.txt`,
     sitemap: `${origin}/sitemap.xml`,
+    /** The MCP server, and a second name of the OAuth resource. */
     mcp: `${base}/mcp`,
+    mcpMd: `${origin}/mcp.md`,
     serverCard: `${base}/mcp/server-card`,
     /** The same card where clients of its earlier drafts look. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
@@ -68,6 +72,7 @@ export function serviceUrls(origin: string) {
     skill: (name: string) => `${origin}/.well-known/agent-skills/${name}/SKILL.md`,
     problem: (code: string) => `${origin}/problems/${code}`,
     guide: (slug: string) => `${origin}/guides/${slug}`,
+    guideJson: (slug: string) => `${base}/guides/${slug}`,
     referral: (slug: string) => `${origin}/?ref=${slug}`,
     /** The pages behind mailed links. */
     claimAttempt: (secret: string) => `${origin}/claim?attempt=${secret}`,

@@ -4,7 +4,7 @@
  */
 import { AgentId, err, ok, type Result, RULES, Scope, type StandingClaim } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import { GRANT_TYPES, JWT_BEARER_GRANT, type ServiceUrls } from '@plainpath/metadata'
+import { GRANT_TYPES, JWT_BEARER_GRANT, resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
@@ -114,7 +114,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
         defaultResource: async () => urls.base,
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
-          if (resource !== urls.base) throw otherResource(urls.base)
+          if (resource !== urls.base) throw otherResource(urls)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
           const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
           if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed, urls) })
@@ -131,9 +131,11 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
   }
 }
 
-/** Creates the problem for a `resource` parameter (RFC 8707) other than the API. */
-export const otherResource = (base: string) =>
-  new Problem('invalid-target', { detail: `Leave resource out, or send resource=${base}` })
+/** Creates the problem for a `resource` parameter (RFC 8707) that is no name of the API. */
+export const otherResource = (urls: ServiceUrls) => {
+  const named = resourceNames(urls).map((name) => `resource=${name}`)
+  return new Problem('invalid-target', { detail: `Leave resource out, or send ${named.join(' or ')}` })
+}
 
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
   `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address, never client_credentials: a person ` +

@@ -11,7 +11,7 @@ import {
   readForm,
   spendLimits,
 } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
+import { resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type { UseMarks } from '../agents/mark-use.ts'
@@ -72,12 +72,24 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   }
   const { form, clientId } = await authenticatedForm(ctx, deps, hint)
   if (!form.get('scope')?.trim()) form.delete('scope')
-  const resources = form.getAll('resource').filter(Boolean)
-  if (resources.length > 1 || (resources[0] ?? deps.urls.base) !== deps.urls.base)
-    throw otherResource(deps.urls.base)
+  requireOwnResource(form, deps.urls)
   await passToProvider(ctx, deps, form, clientId)
   const expiry = deps.marks.findExpiry(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
+}
+
+/**
+ * Checks `resource` (RFC 8707), and replaces it by the name that oidc-provider knows: a token has the same audience under
+ * each name of the API.
+ *
+ * @throws {Problem} `invalid-target`
+ */
+function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
+  const resources = form.getAll('resource').filter(Boolean)
+  const [resource] = resources
+  if (resource === undefined) return
+  if (resources.length > 1 || !resourceNames(urls).includes(resource)) throw otherResource(urls)
+  form.set('resource', urls.base)
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {

@@ -10,7 +10,7 @@ import {
   type WatchedClock,
   withSynchronisedClock,
 } from '@plainpath/http'
-import type { ServiceUrls } from '@plainpath/metadata'
+import { operations, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { IntrospectionLimited } from './guard-introspection.ts'
 import type { ActiveIntrospection, Introspect, IntrospectFor } from './introspection.ts'
@@ -60,7 +60,7 @@ export function bearerCheck(deps: {
     }
   }
   const check = async (ctx: Context, scopes: readonly string[]): Promise<Caller> => {
-    const refuse = refusals(deps.urls, scopes)
+    const refuse = refusals(deps.urls, scopes, ctx.path)
     const token = bearerToken(ctx.req)
     if (!token.ok) {
       if (token.error === 'none') throw refuse.missing('Send a bearer token.')
@@ -108,12 +108,16 @@ const callerOf = ({ clientId, scopes, registrationId }: ActiveIntrospection): Ca
   ...(registrationId !== undefined && { registrationId }),
 })
 
-/** The refusals of one route, with a challenge that names its scopes; they are empty where a token is optional. */
-function refusals(urls: ServiceUrls, scopes: readonly string[]) {
+/**
+ * The refusals of one route, with a challenge that names its scopes; they are empty where a token is optional.
+ *
+ * @param path of the request, which decides the metadata that the challenge names
+ */
+function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
   const optional = scopes.length === 0
   const scope = optional ? ANONYMOUS_SCOPES : scopes
   const refuse = (code: ProblemCode, detail: string, error?: Challenge['error']): Problem => {
-    const challenge = { scope, resourceMetadata: urls.protectedResource, ...(error && { error }) }
+    const challenge = { scope, resourceMetadata: protectedResourceAt(urls, path), ...(error && { error }) }
     return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
   }
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token') =>
@@ -149,7 +153,7 @@ export function verifiedPerson(deps: {
   now: () => Date
 }): VerifiedPerson {
   const { urls } = deps
-  const refuse = refusals(urls, [CONTACT_SCOPE])
+  const refuse = refusals(urls, [CONTACT_SCOPE], operations.sendContactMessage.path)
   return async (request) => {
     const token = /^bearer +(ppt_[A-Za-z0-9_-]{43})$/i.exec(request.header('authorization'))?.[1]
     if (token === undefined) throw refuse.required(needsVerifiedEmail(urls))
@@ -162,9 +166,21 @@ export function verifiedPerson(deps: {
   }
 }
 
-/** What whoever lacks the scope is told. */
+/** Says how to get the scope. */
 const needsVerifiedEmail = (urls: ServiceUrls) =>
-  `${CONTACT_SCOPE} needs the verified_email flow: the person verifies their e-mail address. ${urls.authMd} leads through it.`
+  `${CONTACT_SCOPE} needs the verified_email flow: the person verifies their e-mail address. ${urls.authVerifiedEmail} leads through it.`
+
+/**
+ * Checks that a caller of the MCP server may use the tools for messages, as `bearerCheck` does on their routes.
+ *
+ * @throws {Problem} 401 without a token and 403 without the scope, with a challenge
+ */
+export function requireContactScope(caller: Caller | undefined, urls: ServiceUrls): Caller {
+  const refuse = refusals(urls, [CONTACT_SCOPE], new URL(urls.mcp).pathname)
+  if (!caller) throw refuse.required(needsVerifiedEmail(urls))
+  if (!caller.scopes.has(CONTACT_SCOPE)) throw refuse.insufficient(needsVerifiedEmail(urls))
+  return caller
+}
 
 /**
  * Refuses a token in the query, on every route: it has already reached logs and histories on its way
@@ -173,7 +189,7 @@ const needsVerifiedEmail = (urls: ServiceUrls) =>
 export function refuseTokenInQuery(urls: ServiceUrls) {
   return async (ctx: Context, next: () => Promise<unknown>): Promise<void> => {
     if (ctx.querystring && new URLSearchParams(ctx.querystring).has('access_token')) {
-      throw refusals(urls, []).ambiguous(
+      throw refusals(urls, [], ctx.path).ambiguous(
         'Send the token in the Authorization header, never in the address. Revoke this one: it may have been logged.',
       )
     }

@@ -2,15 +2,10 @@ import { RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
-import { notWithdrawn } from './contact-problems.ts'
-import type { ContactStore } from './contact-store.ts'
+import type { OwnMessages } from './own-messages.ts'
 import type { SendMessage } from './send-message.ts'
 
-export function contactRoutes(deps: {
-  sendMessage: SendMessage
-  contact: ContactStore
-  now: () => Date
-}): Route[] {
+export function contactRoutes(deps: { sendMessage: SendMessage; ownMessages: OwnMessages }): Route[] {
   const send = defineRoute({
     ...operations.sendContactMessage,
     limits: LIMITS.contact,
@@ -23,26 +18,19 @@ export function contactRoutes(deps: {
     ...operations.getContactMessage,
     limits: LIMITS.reads,
     async handle({ params: { id }, caller }) {
-      const state = await deps.contact.find(id, caller.registrationId ?? caller.clientId)
-      if (state === undefined) throw unknownMessage()
-      return { status: 200, body: { id, ...state, heldUntil: state.heldUntil.toISOString() } }
+      return { status: 200, body: await deps.ownMessages.read(id, caller) }
     },
   })
   const withdraw = defineRoute({
     ...operations.deleteContactMessage,
     limits: LIMITS.contact,
     async handle({ params: { id }, caller }) {
-      const registrationId = caller.registrationId ?? caller.clientId
-      const withdrawn = await deps.contact.withdraw({ id, registrationId }, deps.now())
-      if (withdrawn.ok) return { status: 204 }
-      throw withdrawn.error === 'not-found' ? unknownMessage() : notWithdrawn(withdrawn.error)
+      await deps.ownMessages.withdraw(id, caller)
+      return { status: 204 }
     },
   })
   return [send, get, withdraw]
 }
-
-const unknownMessage = () =>
-  new Problem('not-found', { detail: 'No message of this registration has this id.' })
 
 /** Any printable ASCII; Node joins a header that is sent twice by a comma. */
 function idempotencyKey(sent: string): string | undefined {

@@ -12,20 +12,21 @@ import { readGuideVersion } from './read-published-guides.ts'
 export const JSON_TYPE = 'application/json; charset=utf-8'
 const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
 
-/** The guide as the API gives it: its body points at the n-th source as `[n]`. */
-export function guideDocument(guide: DatedGuide): Guide {
+/** The guide as the API gives it: its body points at the n-th source as `[n]`, and its links are absolute. */
+export function guideDocument(guide: DatedGuide, urls: ServiceUrls): Guide {
   const { body, sources } = withNumberedSources(guide.body, guide.sources)
   return {
     ...guide,
-    body,
-    sources: [...sources],
+    url: urls.guide(guide.slug),
+    body: withAbsoluteLinks(body, urls),
+    sources: sources.map((source) => ({ ...source, copyFrom: source.checked })),
     talkToAnAttorneyWhen: [...guide.talkToAnAttorneyWhen],
     history: [...guide.history],
   }
 }
 
 /** The same as one Markdown text. The body closes with when to talk to an attorney and with the disclaimer. */
-export function guideMarkdown(guide: DatedGuide): string {
+export function guideMarkdown(guide: DatedGuide, urls: ServiceUrls): string {
   const { body, sources } = withNumberedSources(noteFreshness(guide, FRESHNESS_NOTES), guide.sources)
   const reviewed =
     guide.reviewed === null ? 'Not yet reviewed by an attorney.' : `Reviewed on ${guide.reviewed}.`
@@ -33,7 +34,7 @@ export function guideMarkdown(guide: DatedGuide): string {
   const history = guide.history.map(({ date, version, text }) => `- ${date}, version ${version}. ${text}`)
   const listed = sources.map(
     ({ title, url, agency, checked, stale: tooLongAgo }, index) =>
-      `${index + 1}. [${title}](${url}). ${agency}. Checked ${checked}${tooLongAgo ? ', too long ago' : ''}.`,
+      `${index + 1}. [${title}](${url}). ${agency}. Read in a copy from ${checked}${tooLongAgo ? ', which is too old' : ''}.`,
   )
   return `# ${guide.title}
 
@@ -41,7 +42,7 @@ ${guide.summary}
 
 ${reviewed} Updated ${guide.updated}.${stale}
 
-${body}
+${withAbsoluteLinks(body, urls)}
 
 ${history.length > 0 ? `## Changes to this guide\n\n${history.join('\n')}\n\n` : ''}## Sources
 
@@ -49,41 +50,40 @@ ${listed.join('\n')}
 `
 }
 
-/** A guide as JSON, made once for each version of it. */
-export const guideAsJson = prepareOnce<DatedGuide>((guide) =>
-  prepareResponse(JSON_TYPE, JSON.stringify(Guide.parse(guideDocument(guide)))),
-)
+const withAbsoluteLinks = (markdown: string, { origin }: ServiceUrls) =>
+  markdown.replaceAll('](/', `](${origin}/`)
 
-/** The same as Markdown. */
-export const guideAsMarkdown = prepareOnce<DatedGuide>((guide) =>
-  prepareResponse(MARKDOWN_TYPE, guideMarkdown(guide)),
-)
-
-type Representation = (guide: DatedGuide) => PreparedResponse
-
-/** What a guide comes as, by media type. */
-const REPRESENTATIONS: Readonly<Record<string, Representation>> = {
-  'application/json': guideAsJson,
-  'text/markdown': guideAsMarkdown,
+/** Prepares guides as responses, once for each version of each guide. */
+export function guideForms(urls: ServiceUrls) {
+  const asJson = prepareOnce<DatedGuide>((guide) =>
+    prepareResponse(JSON_TYPE, JSON.stringify(Guide.parse(guideDocument(guide, urls)))),
+  )
+  const asMarkdown = prepareOnce<DatedGuide>((guide) =>
+    prepareResponse(MARKDOWN_TYPE, guideMarkdown(guide, urls)),
+  )
+  const byType: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
+    'application/json': asJson,
+    'text/markdown': asMarkdown,
+  }
+  const types = Object.keys(byType)
+  return {
+    asJson,
+    asMarkdown,
+    /** Chooses by an `Accept` that names one of the types or any; undefined where it has to be weighed. */
+    plainlyAccepted(accept: string): ((guide: DatedGuide) => PreparedResponse) | undefined {
+      if (accept === '' || accept === '*/*') return asJson
+      return Object.hasOwn(byType, accept) ? byType[accept] : undefined
+    },
+    /** @param accepts which of the media types a request asks for; @throws {Problem} 406 when it is neither */
+    accepted(guide: DatedGuide, accepts: (...types: string[]) => string | undefined): PreparedResponse {
+      const form = byType[accepts(...types) ?? '']
+      if (!form) throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
+      return form(guide)
+    },
+  }
 }
 
-/** The representation for an `Accept` that names one of the types or any; undefined where it has to be weighed. */
-export function plainlyAccepted(accept: string): Representation | undefined {
-  if (accept === '' || accept === '*/*') return guideAsJson
-  return Object.hasOwn(REPRESENTATIONS, accept) ? REPRESENTATIONS[accept] : undefined
-}
-
-/** @param accepts which of the media types a request asks for; @throws {Problem} 406 when it is neither */
-export function guideInForm(
-  guide: DatedGuide,
-  accepts: (...types: string[]) => string | undefined,
-): PreparedResponse {
-  const types = Object.keys(REPRESENTATIONS)
-  const representation = REPRESENTATIONS[accepts(...types) ?? '']
-  if (!representation)
-    throw new Problem('not-acceptable', { detail: `A guide comes as ${types.join(' or ')}.` })
-  return representation(guide)
-}
+export type GuideForms = ReturnType<typeof guideForms>
 
 /** How an answer names guides to those who read it. */
 interface GuidePlace {

@@ -10,6 +10,7 @@ export function guideLister(hashKey: HashKey, urls: ServiceUrls) {
   const listed = <G extends { readonly slug: string }>(guide: G) => ({
     ...guide,
     url: urls.guide(guide.slug),
+    apiUrl: urls.guideJson(guide.slug),
   })
   return {
     /** @throws {Problem} `invalid-cursor` for one that was not made here */

@@ -10,14 +10,7 @@ import {
 } from '@plainpath/http'
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
-import {
-  type EarlierGuide,
-  guideAsMarkdown,
-  guideInForm,
-  guideVersion,
-  JSON_TYPE,
-  plainlyAccepted,
-} from './guide-answers.ts'
+import { type EarlierGuide, type GuideForms, guideVersion, JSON_TYPE } from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideLister } from './guide-listing.ts'
 
@@ -25,6 +18,7 @@ export interface GuideDeps {
   readonly guides: { current(): GuideCatalog }
   readonly earlier: EarlierGuide
   readonly lister: GuideLister
+  readonly forms: GuideForms
   readonly urls: ServiceUrls
 }
 
@@ -45,13 +39,13 @@ const LIST = { ...operations.listGuides, limits: LIMITS.reads }
 const GUIDE = { ...operations.getGuide, limits: LIMITS.reads }
 
 /** The same answers as those of the routes, where a request asks for no more than a published guide or all of them. */
-function quickGuides({ guides }: Pick<GuideDeps, 'guides'>, everything: Everything) {
+function quickGuides({ guides, forms }: Pick<GuideDeps, 'guides' | 'forms'>, everything: Everything) {
   const beforeSlug = `${LIST.path}/`
   return (target: string, accept = ''): FastPathResponse | undefined => {
     if (target === LIST.path)
       return { route: LIST.path, limits: LIST.limits, response: everything(guides.current()) }
     const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))
-    const representation = plainlyAccepted(accept)
+    const representation = forms.plainlyAccepted(accept)
     if (!guide || !representation) return undefined
     return { route: GUIDE.path, limits: GUIDE.limits, response: representation(guide) }
   }
@@ -81,31 +75,31 @@ const cursorInSearch = () =>
     errors: [{ pointer: '?cursor', detail: 'cannot be sent with q' }],
   })
 
-function guideRoute({ guides, earlier, urls }: GuideDeps): Route {
+function guideRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
   return defineRoute({
     ...GUIDE,
     async handle({ params: { slug }, query: { version }, request }) {
       const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
-      return { status: 200, prepared: guideInForm(guide, request.accepts) }
+      return { status: 200, prepared: forms.accepted(guide, request.accepts) }
     },
   })
 }
 
 /** The same address with `.md` for who cannot send `Accept`. */
-function markdownRoute({ guides, earlier, urls }: GuideDeps): Route {
+function markdownRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
   return defineRoute({
     ...GUIDE,
     path: '/api/guides/{slug}.md',
     operationId: 'getGuideAsMarkdown',
     async handle({ params: { slug }, query: { version } }) {
       const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
-      return { status: 200, prepared: guideAsMarkdown(guide) }
+      return { status: 200, prepared: forms.asMarkdown(guide) }
     },
   })
 }
 
 const inApi = (urls: ServiceUrls) => ({
   urls,
-  address: (slug: string) => `${urls.base}/guides/${slug}`,
+  address: urls.guideJson,
   unknown: `No guide has this slug. GET ${urls.base}/guides lists them.`,
 })

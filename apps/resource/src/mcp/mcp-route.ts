@@ -1,20 +1,24 @@
 import { defineRoute, Problem, type Route } from '@plainpath/http'
+import type { ServiceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { LIMITS } from '../limits.ts'
-import { mcpTools, type ToolDeps } from './tools.ts'
+import type { RegisterTools } from './register-tools.ts'
 
 /**
  * The Model Context Protocol server: stateless streamable HTTP, one message a request. Public like the routes that do
  * the same; other methods than POST are 405, which tells clients that there is no session and no stream to open.
  */
-export function mcpRoute(
-  deps: ToolDeps & {
-    /** Origins whose scripts may call, beside our own. */
-    allowedOrigins: readonly string[]
-  },
-): Route {
-  const tools = mcpTools(deps)
-  const allowedOrigins = new Set([deps.urls.origin, ...deps.allowedOrigins])
+export function mcpRoute({
+  urls,
+  registerTools,
+  ...deps
+}: {
+  urls: ServiceUrls
+  registerTools: RegisterTools
+  /** Origins whose scripts may call, beside our own. */
+  allowedOrigins: readonly string[]
+}): Route {
+  const allowedOrigins = new Set([urls.origin, ...deps.allowedOrigins])
   return defineRoute({
     method: 'post',
     path: '/api/mcp',
@@ -25,10 +29,10 @@ export function mcpRoute(
     // A list of messages would be many calls under the limits of one.
     request: { body: z.looseObject({}) },
     responses: { 200: z.string(), 202: null, 400: z.string(), 404: z.string(), 406: z.string() },
-    async handle({ body, request }) {
+    async handle({ body, request, caller }) {
       requireOrigin(request.header('origin'), allowedOrigins)
       const { answerMessage } = await import('./mcp-server.ts')
-      const { status, ...text } = await answerMessage(body, { urls: deps.urls, tools, request })
+      const { status, ...text } = await answerMessage(body, { urls, registerTools, request, caller })
       if (status === 202) return { status }
       // One by one, as each status has its own type.
       if (status === 200) return { status, text }

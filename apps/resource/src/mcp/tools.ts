@@ -1,18 +1,21 @@
-import type { RequestFacts } from '@plainpath/http'
+import type { Caller, RequestFacts } from '@plainpath/http'
 import { type MCP_TOOLS, type McpToolName, MOST_TOOL_RESULTS } from '@plainpath/metadata'
 import type { z } from 'zod'
 import { answerAsText } from '../answers/answer-as-text.ts'
 import type { AnswerService } from '../answers/answer-service.ts'
+import { requireContactScope } from '../auth/bearer.ts'
+import type { OwnMessages } from '../contact/own-messages.ts'
 import type { SendMessage } from '../contact/send-message.ts'
 import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
 import { answerJoin, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
 
-export interface ToolDeps extends GuideDeps {
+export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
   readonly answers: AnswerService
   readonly joinWaitlist: JoinWaitlist
   readonly sendMessage: SendMessage
+  readonly ownMessages: OwnMessages
 }
 
 /** What a tool answers; a model reads `text`, or the value as JSON where there is none. */
@@ -21,11 +24,18 @@ export interface ToolAnswer {
   readonly text?: string
 }
 
+/** The request that carries the call of a tool. */
+export interface ToolRequest {
+  readonly request: RequestFacts
+  /** Undefined without a token. */
+  readonly caller?: Caller | undefined
+}
+
 /** @throws {Problem} as the route that does the same */
 export type Tools = {
   readonly [Name in McpToolName]: (
     input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
-    request: RequestFacts,
+    by: ToolRequest,
   ) => Promise<ToolAnswer> | ToolAnswer
 }
 
@@ -45,14 +55,22 @@ export function mcpTools(deps: ToolDeps): Tools {
     },
     async get_guide(asked) {
       const guide = await guideVersion(deps, asked, place)
-      return { value: guideDocument(guide), text: guideMarkdown(guide) }
+      return { value: guideDocument(guide, urls), text: guideMarkdown(guide, urls) }
     },
-    async join_waitlist(asked, request) {
+    async join_waitlist(asked, { request }) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
       return { value: await joinAs(asked, request) }
     },
-    async send_contact_message(asked, request) {
+    async send_contact_message(asked, { request, caller }) {
+      requireContactScope(caller, urls)
       return { value: await deps.sendMessage(asked, request) }
+    },
+    async get_contact_message({ id }, { caller }) {
+      return { value: await deps.ownMessages.read(id, requireContactScope(caller, urls)) }
+    },
+    async withdraw_contact_message({ id }, { caller }) {
+      await deps.ownMessages.withdraw(id, requireContactScope(caller, urls))
+      return { value: { id, status: 'erased' } }
     },
   }
 }

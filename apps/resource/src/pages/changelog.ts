@@ -58,6 +58,14 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'Tools of the Model Context Protocol look up and withdraw a message. A tool explains how to get contact:write if client credentials cannot give it; before, it responded 403. The address of the MCP server is a second name of the OAuth resource, with metadata of its own, and /mcp.md shows how to connect.',
+        operations: [],
+      },
+      {
+        text: 'A guide as JSON has the address of its page, absolute links, and for each source copyFrom, the date of the copy that was read. Lists and searches link the JSON of each guide as apiUrl.',
+        operations: [],
+      },
+      {
         text: 'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
         operations: [],
       },

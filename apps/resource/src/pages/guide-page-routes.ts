@@ -10,12 +10,16 @@ import { defineRoute, type PreparedResponse, prepareOnce, type Route } from '@pl
 import { guidePage, type Html } from '@plainpath/pages'
 import { z } from 'zod'
 import { FRESHNESS_NOTES } from '../guides/freshness-notes.ts'
-import { guideAsJson, guideAsMarkdown, publishedGuide } from '../guides/guide-answers.ts'
+import { type GuideForms, publishedGuide } from '../guides/guide-answers.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
 /** A guide for people; the same address gives its other forms to who asks for them. */
-export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
+export function guidePageRoutes({
+  guides,
+  forms: prepared,
+  urls,
+}: GuidePagesDeps & { forms: GuideForms }): Route[] {
   const find = (slug: string) =>
     publishedGuide(guides.current(), slug, {
       urls,
@@ -24,7 +28,7 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     })
   const guideAsPage = prepareOnce<DatedGuide>((guide) => {
     const path = `/guides/${guide.slug}`
-    const addresses = { apiUrl: `${urls.base}${path}`, markdownUrl: `${path}.md` }
+    const addresses = { apiUrl: urls.guideJson(guide.slug), markdownUrl: `${path}.md` }
     return preparePage(urls, {
       title: guide.title,
       description: guide.summary,
@@ -35,8 +39,8 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
   })
   const forms: Readonly<Record<string, (guide: DatedGuide) => PreparedResponse>> = {
     'text/html': guideAsPage,
-    'text/markdown': guideAsMarkdown,
-    'application/json': guideAsJson,
+    'text/markdown': prepared.asMarkdown,
+    'application/json': prepared.asJson,
   }
 
   const markdown = defineRoute({
@@ -45,7 +49,7 @@ export function guidePageRoutes({ guides, urls }: GuidePagesDeps): Route[] {
     operationId: 'guidePageAsMarkdown',
     summary: 'A guide as Markdown',
     request: { params: z.object({ slug: GuideSlug }) },
-    handle: ({ params }) => ({ status: 200, prepared: guideAsMarkdown(find(params.slug)) }),
+    handle: ({ params }) => ({ status: 200, prepared: prepared.asMarkdown(find(params.slug)) }),
   })
 
   const page = defineRoute({

@@ -3,6 +3,7 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import { problemPage, STYLESHEET } from '@plainpath/pages'
 import { z } from 'zod'
 import type { AnswerService } from '../answers/answer-service.ts'
+import type { GuideForms } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import { askPageRoutes } from './ask-page-routes.ts'
@@ -17,6 +18,7 @@ import { waitlistPageRoutes } from './waitlist-page-routes.ts'
 /** What people see in a browser. */
 export function pageRoutes(deps: {
   guides: { current(): GuideCatalog }
+  forms: GuideForms
   joinWaitlist: JoinWaitlist
   answers: AnswerService
   urls: ServiceUrls

@@ -67,7 +67,10 @@ export function apiCatalog(urls: ServiceUrls): ServedDocument {
     {
       anchor: urls.mcp,
       'service-desc': [{ href: urls.serverCard, type: SERVER_CARD_TYPE }],
-      'service-doc': [{ href: urls.authMd, type: 'text/markdown' }],
+      'service-doc': [{ href: urls.mcpMd, type: 'text/markdown' }],
+      'service-meta': [
+        { href: urls.mcpProtectedResource, type: JSON_TYPE, title: 'Protected resource (RFC 9728)' },
+      ],
     },
   ]
   return jsonDocument(

@@ -31,6 +31,7 @@ const FORMATS = [
   ['/.well-known/ai-catalog.json', schemas.AI_CATALOG],
   [PRM, schemas.PROTECTED_RESOURCE],
   [`${PRM}/api`, schemas.PROTECTED_RESOURCE],
+  [`${PRM}/api/mcp`, schemas.PROTECTED_RESOURCE],
   [SERVER, schemas.AUTHORIZATION_SERVER],
 ] as const
 
@@ -44,7 +45,7 @@ test('every document names the same issuer, resource and scopes', () => {
   const [resource, server] = [jsonAt(PRM), jsonAt(SERVER)]
   const openapi = jsonAt('/openapi.json')
   expect(resource.authorization_servers).toEqual([server.issuer])
-  expect(server.protected_resources).toEqual([resource.resource])
+  expect(server.protected_resources).toEqual([resource.resource, jsonAt(`${PRM}/api/mcp`).resource])
   expect(openapi.servers[0].url).toBe(resource.resource)
   expect(new URL(resource.resource).origin).toBe(server.issuer)
   const { tokenUrl, scopes } = openapi.components.securitySchemes.oauth2.flows.clientCredentials

@@ -1,9 +1,14 @@
-import { authorizationServerMetadata, protectedResourceMetadata } from '../oauth-metadata.ts'
+import {
+  authorizationServerMetadata,
+  mcpResourceMetadata,
+  protectedResourceMetadata,
+} from '../oauth-metadata.ts'
 import { openApiDescription } from '../openapi/openapi-description.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { authDetails } from './auth-details.ts'
 import { authMd } from './auth-md.ts'
 import { aiCatalog, apiCatalog, apiRoot, OPENAPI_TYPE } from './catalogs.ts'
+import { mcpMd } from './mcp-md.ts'
 import { serverCards } from './mcp-server.ts'
 import { llmsTxt, robotsTxt, securityTxt, sitemap } from './root-files.ts'
 import { jsonDocument, type ResourceDocumentConfig, type ServedDocument } from './served-document.ts'
@@ -26,8 +31,10 @@ export const resourceDocuments = (urls: ServiceUrls, config: ResourceDocumentCon
   ...[`${urls.origin}/.well-known/oauth-protected-resource`, urls.protectedResource].map((address) =>
     jsonDocument(address, protectedResourceMetadata(urls)),
   ),
+  jsonDocument(urls.mcpProtectedResource, mcpResourceMetadata(urls)),
   aiCatalog(urls),
   ...serverCards(urls),
+  mcpMd(urls),
   robotsTxt(urls),
   securityTxt(urls, config),
   llmsTxt(urls, config),

@@ -2,10 +2,10 @@ import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormats from 'ajv-formats'
 import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
-import { documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
+import { contentAt, documentsByPath, jsonAt, ORIGIN } from '../../test/document-config.ts'
 import { SERVER_CARD } from '../../test/server-card-schema.ts'
 import { serviceUrls } from '../service-urls.ts'
-import { mcpServerInfo } from './mcp-server.ts'
+import { mcpInstructions, mcpServerInfo } from './mcp-server.ts'
 import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 
 const PLACES = ['/api/mcp/server-card', '/.well-known/mcp/server-card.json', '/.well-known/mcp.json']
@@ -25,6 +25,22 @@ test('the name of the server is its host in reverse order and one slash', () => 
   expect(mcpServerInfo(serviceUrls('https://api.plainpath.example')).name).toBe(
     'example.plainpath.api/plainpath',
   )
+})
+
+test('the instructions say that a message can be sent for a person, and how', () => {
+  const urls = serviceUrls(ORIGIN)
+  const text = mcpInstructions(urls)
+  for (const words of ['send_contact_message', 'verifies', 'agrees', urls.authVerifiedEmail, urls.mcpMd])
+    expect(text).toContain(words)
+})
+
+test('/mcp.md names every tool, and is named by the card, the catalog and the metadata', () => {
+  const { mcpMd } = serviceUrls(ORIGIN)
+  const text = contentAt('/mcp.md')
+  for (const name of Object.keys(MCP_TOOLS)) expect(text).toContain(`| \`${name}\` |`)
+  for (const path of ['/api/mcp/server-card', '/.well-known/api-catalog'])
+    expect(contentAt(path)).toContain(mcpMd)
+  expect(jsonAt('/.well-known/oauth-protected-resource/api/mcp').resource_documentation).toBe(mcpMd)
 })
 
 describe('checkers', () => {

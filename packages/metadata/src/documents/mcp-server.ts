@@ -4,7 +4,7 @@ import { MCP_TOOLS, type McpTool } from './mcp-tools.ts'
 import { JSON_TYPE, jsonDocument, type ServedDocument } from './served-document.ts'
 
 /** The revisions that the MCP server is tested with, the newest first. */
-const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
+export const MCP_VERSIONS = ['2026-07-28', '2025-11-25', '2025-06-18'] as const
 
 export const MCP_CAPABILITIES = {
   tools: { listChanged: false },
@@ -17,7 +17,8 @@ export const mcpServerInfo = ({ origin }: ServiceUrls) => ({
   name: `${reversedHost(origin)}/plainpath`,
   title: 'Plainpath',
   version: API_VERSION,
-  description: 'Plain-English guides and answers on U.S. immigration with official sources, and a waitlist.',
+  description:
+    'Sourced plain-English guides and answers on U.S. immigration, messages to staff, and a waitlist.',
   websiteUrl: `${origin}/`,
 })
 
@@ -29,7 +30,10 @@ export const mcpInstructions = (urls: ServiceUrls): string =>
     `Send as facts, too, what the person has already told you: ${urls.triggers} lists the triggers.`,
     'To read on, look for a guide with search_guides or list_guides and read it with get_guide.',
     'Name the official sources, show the disclaimer, and say when to talk to an attorney, as each guide lists it.',
-    `No token is needed, except for send_contact_message. How to get one: ${urls.authMd}`,
+    'You can also send a message to the Plainpath staff for a person, with send_contact_message. The person first',
+    `verifies their e-mail address with you and agrees to the text: ${urls.authVerifiedEmail} leads through it.`,
+    'get_contact_message says what became of the message, and withdraw_contact_message takes it back before it is delivered.',
+    `Only these three tools need a token. ${urls.mcpMd} shows how a client connects and sends one.`,
   ].join(' ')
 
 /** An address in brackets stays in order, without what the name of a server cannot hold. */
@@ -83,7 +87,7 @@ function serverCard(urls: ServiceUrls) {
     endpoint: urls.mcp,
     transport: { type: 'streamable-http', endpoint: urls.mcp, url: urls.mcp },
     capabilities: MCP_CAPABILITIES,
-    authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.protectedResource },
+    authentication: { required: false, schemes: ['oauth2'], resource_metadata: urls.mcpProtectedResource },
     tools: Object.entries<McpTool>(MCP_TOOLS).map(([toolName, tool]) => ({
       name: toolName,
       title: tool.title,
@@ -95,11 +99,11 @@ function serverCard(urls: ServiceUrls) {
 
 const authorizationHeader = (urls: ServiceUrls) => ({
   name: 'Authorization',
-  description: `Optional. A token (client_credentials) gives limits of your own; how to get one: ${urls.authMd}`,
+  description: `Optional, except for messages to staff. A token gives limits of your own. How to connect: ${urls.mcpMd}`,
   isRequired: false,
   isSecret: true,
   value: 'Bearer {access_token}',
   variables: {
-    access_token: { description: `Access token for ${urls.base}`, isRequired: true, isSecret: true },
+    access_token: { description: `Access token for ${urls.mcp}`, isRequired: true, isSecret: true },
   },
 })

@@ -1,8 +1,10 @@
 import {
   Answer,
   AnswerRequest,
+  ContactId,
   ContactReceived,
   ContactRequest,
+  ContactState,
   Guide,
   GuideList,
   GuideSlug,
@@ -31,6 +33,10 @@ export interface McpTool {
 
 const READS = { readOnlyHint: true, destructiveHint: false, idempotentHint: true, openWorldHint: false }
 const ADDS = { ...READS, readOnlyHint: false }
+
+const OwnMessage = z.strictObject({
+  id: ContactId.meta({ description: '`id` of the message, as send_contact_message returned it.' }),
+})
 
 /** The most guides that a search by tool answers, and the number when `limit` is absent. */
 export const MOST_TOOL_RESULTS = 20
@@ -116,12 +122,29 @@ export const MCP_TOOLS = {
   send_contact_message: {
     title: 'Send a message',
     description:
-      'Send a message to the people behind Plainpath, for a person who verified their e-mail address with you. ' +
-      'Needs a token with contact:write. Ask the person before you send; leave out numbers of documents. ' +
-      'Show them `reply`.',
+      'Send a message to the Plainpath staff for a person who verified their e-mail address with you. ' +
+      'Needs a token with contact:write. Ask the person before you send, leave out document numbers, and show `reply` to them.',
     inputSchema: ContactRequest,
     outputSchema: ContactReceived,
     annotations: { ...ADDS, idempotentHint: false },
+  },
+  get_contact_message: {
+    title: 'Look up a message',
+    description:
+      'Say whether a message that you sent was received, delivered to staff or erased, and until when it can be withdrawn. ' +
+      'Needs a token with contact:write.',
+    inputSchema: OwnMessage,
+    outputSchema: ContactState,
+    annotations: READS,
+  },
+  withdraw_contact_message: {
+    title: 'Withdraw a message',
+    description:
+      'Erase a message that you sent, before it is delivered to staff. Do so when the person asks for it. ' +
+      'Needs a token with contact:write.',
+    inputSchema: OwnMessage,
+    outputSchema: ContactState.pick({ id: true }).extend({ status: z.literal('erased') }),
+    annotations: { ...ADDS, destructiveHint: true },
   },
 } satisfies Record<string, McpTool>
 

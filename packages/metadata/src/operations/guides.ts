@@ -81,6 +81,7 @@ export const listGuides = defineOperation({
             updated: '2026-11-20',
             reviewed: null,
             url: urls.guide('work-permit'),
+            apiUrl: urls.guideJson('work-permit'),
           },
         ],
         next: null,
@@ -106,8 +107,9 @@ export const getGuide = defineOperation({
   outcomes: {
     200: {
       description: 'The guide, with its sources.',
-      example: () => ({
+      example: (urls) => ({
         slug: 'work-permit',
+        url: urls.guide('work-permit'),
         title: 'How to get a work permit',
         summary: 'Who can ask for a work permit, which form to send, and where the fee is.',
         body: 'A work permit shows that you may work in the United States. [1]',
@@ -118,6 +120,7 @@ export const getGuide = defineOperation({
             agency: 'U.S. Citizenship and Immigration Services',
             kind: 'agency-page',
             checked: '2026-06-26',
+            copyFrom: '2026-06-26',
             checkedBy: 'sentences quoted word for word from the page and saved that day by a third party',
             limitDays: 200,
             stale: false,
