@@ -1,0 +1,94 @@
+import {
+  createApp,
+  createLimiter,
+  createLog,
+  memoryLimitStore,
+  mountRoutes,
+  parseTrustedProxies,
+  serve,
+} from '@plainpath/http'
+import { serviceUrls } from '@plainpath/metadata'
+import { z } from 'zod'
+import { mcpRoute } from '../src/mcp/mcp-route.ts'
+import type { RegisterTools } from '../src/mcp/register-tools.ts'
+
+const IMAGE = {
+  type: 'image',
+  mimeType: 'image/png',
+  data: 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
+} as const
+const AUDIO = {
+  type: 'audio',
+  mimeType: 'audio/wav',
+  data: 'UklGRiQAAABXQVZFZm10IBAAAAABAAEAQB8AAEAfAAABAAgAZGF0YQAAAAA=',
+} as const
+const embedded = (uri: string, mimeType: string, text: string) =>
+  ({ type: 'resource', resource: { uri, mimeType, text } }) as const
+const text = (words: string) => ({ type: 'text', text: words }) as const
+
+const Address = z.object({ street: z.string(), city: z.string() }).partial().meta({ id: 'address' })
+
+/** The tools that the conformance runner calls. */
+const registerFixtures: RegisterTools = (server) => {
+  const results = {
+    test_simple_text: [text('This is a simple text response for testing.')],
+    test_image_content: [IMAGE],
+    test_audio_content: [AUDIO],
+    test_embedded_resource: [embedded('test://embedded-resource', 'text/plain', 'An embedded resource.')],
+    test_multiple_content_types: [
+      text('Multiple content types test:'),
+      IMAGE,
+      embedded('test://mixed-content-resource', 'application/json', '{"test":"data","value":123}'),
+    ],
+  }
+  for (const [name, content] of Object.entries(results))
+    server.registerTool(name, { description: `Returns ${name}.`, inputSchema: z.strictObject({}) }, () => ({
+      content,
+    }))
+  server.registerTool('test_error_handling', { description: 'Always fails.' }, () => {
+    throw new Error('This tool intentionally returns an error for testing')
+  })
+  server.registerTool('test_tool_with_progress', { description: 'Reports progress.' }, async ({ mcpReq }) => {
+    const progressToken = mcpReq._meta?.progressToken
+    for (const progress of progressToken === undefined ? [] : [0, 50, 100])
+      await mcpReq.notify({
+        method: 'notifications/progress',
+        params: { progressToken, progress, total: 100 },
+      })
+    return { content: [text('Done.')] }
+  })
+  server.registerTool(
+    'json_schema_2020_12_tool',
+    {
+      description: 'Has a schema with definitions.',
+      inputSchema: z.strictObject({ name: z.string().optional(), address: Address.optional() }),
+    },
+    () => ({ content: [text('Done.')] }),
+  )
+}
+
+/** Serves the route of the MCP server with tools for tests. @returns `url`: the address of the endpoint */
+export async function startMcpFixtureServer(): Promise<AsyncDisposable & { readonly url: string }> {
+  const log = createLog({ service: 'test', write: () => undefined })
+  const now = () => new Date()
+  const server = await serve((request, response) => handler(request, response), {
+    port: 0,
+    host: '127.0.0.1',
+    drainSeconds: 0,
+  })
+  const urls = serviceUrls(`http://localhost:${server.port}`)
+  const app = createApp({
+    log,
+    origin: urls.origin,
+    trustedProxies: parseTrustedProxies(''),
+    csp: '',
+    errorForm: () => 'problem',
+    clock: { requireSynchronised: () => undefined },
+    browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
+  })
+  const route = mcpRoute({ urls, registerTools: registerFixtures, allowedOrigins: [] })
+  const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
+  app.use(mountRoutes([route], { limiter, authenticators: {} }))
+  const handler = app.callback()
+  return { url: urls.mcp, [Symbol.asyncDispose]: () => server[Symbol.asyncDispose]() }
+}
