@@ -17,7 +17,8 @@ const checkRepository = (files: Readonly<Record<string, string>>) =>
       return content
     },
   })
-const checkMarkdown = (markdown: string, file = 'README.md') => checkRepository({ ...FILES, [file]: markdown })
+const checkMarkdown = (markdown: string, file = 'README.md') =>
+  checkRepository({ ...FILES, [file]: markdown })
 
 it.each([
   ['a link', '[storage](docs/storage.md)'],
