@@ -38,9 +38,15 @@ export function servedTexts(): Record<string, string> {
     claimQuestion: pages.claimQuestionPage({ ...QUESTION, codesLeft: 1, shown: true }),
     claimWithoutCodes: pages.claimQuestionPage({ ...QUESTION, codesLeft: 0, shown: true }),
     claimCode: pages.claimCodePage({ ...QUESTION, codesLeft: 1, code: '493027' }),
-    endClaim: pages.endClaimPage({ secret: 'secret', agent: AGENT, until: '2026-12-20' }),
+    endClaim: pages.endClaimPage({
+      secret: 'secret',
+      agent: AGENT,
+      since: '2026-11-20',
+      until: '2026-12-20',
+    }),
     endedClaim: pages.endedClaimPage(),
-    noClaim: pages.noClaimPage(),
+    alreadyEnded: pages.alreadyEndedPage(),
+    brokenEndLink: pages.brokenEndLinkPage(),
     ...Object.fromEntries(CLOSED.map((why) => [`claim ${why}`, pages.closedClaimPage(why)])),
   }
   return {
@@ -54,7 +60,10 @@ export function servedTexts(): Record<string, string> {
       PROBLEM_CODES.map((code) => [`problem ${code}`, JSON.stringify(problemKind(code))]),
     ),
     ...Object.fromEntries(
-      [...mailsOfAuth(), ...mailsOfResource()].map(({ subject, text }) => [`mail ${subject}`, text]),
+      [...mailsOfAuth(), ...mailsOfResource()].map(({ subject, text }, index) => [
+        `mail ${index}: ${subject}`,
+        text,
+      ]),
     ),
     commands: agentCommands(URLS)
       .map(({ does }) => does)

@@ -162,7 +162,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   expect(desk?.text).toContain(id)
   const receipt = await arrived(email, /^We received your message/)
   expect(receipt?.text).toContain(id)
-  expect(receipt?.text).not.toContain(MESSAGE)
+  expect(receipt?.text).toContain(`| ${MESSAGE}`)
 
   const address = `/api/contact/${id}`
   const headers = { authorization: `Bearer ${token}` }
@@ -171,13 +171,16 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
 
   const end = linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end')
   system.confidential.add(new URL(end).searchParams.get('end') ?? '')
+  expect(linkIn(receipt?.text ?? '', 'end')).toBe(end)
   // The confirmation link is used; the link that revokes access is still valid.
   expect(await scanEveryMail()).toEqual(['/claim 200', '/claim 410', '/contact/withdraw 200', '/privacy 200'])
   expect(await atBothProcesses(address, token)).toEqual([200, 200])
   await page.goto(end)
-  expect(await heading(page)).toBe('Do you want to end this?')
+  expect(await heading(page)).toBe('Do you want to end this agent’s access?')
   await pressByKeyboard(page, 'End it now')
-  expect(await heading(page)).toBe('It has ended')
+  expect(await heading(page)).toBe('The access has ended')
+  const ended = await arrived(email, /can no longer use Plainpath/)
+  expect(ended?.text).toContain('You ended the access of an AI agent')
   expect(await atBothProcesses(address, token)).toEqual([401, 401])
   const refused = await exchange(sender, agent, assertion)
   expect([refused.status, JSON.parse(refused.text).error]).toEqual([400, 'invalid_grant'])
@@ -187,6 +190,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
     headers: basic(agent.client_id, agent.client_secret),
   })
   expect([another.status, JSON.parse(another.text).code]).toEqual([409, 'no-claim'])
+  expect(JSON.parse(another.text).detail).toContain('Do not ask the person again on your own')
   expect(await atBothProcesses('/api/guides', ownToken)).toEqual([200, 200])
 })
 
@@ -221,6 +225,8 @@ describe('the pages behind mailed links', () => {
       await look()
       await pressByKeyboard(page, 'End it now')
       await look()
+      await page.goto(linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end'))
+      await look()
       const other = await system.register(sender)
       await page.goto((await beginClaim(system, sender, { agent: other, email })).link)
       await pressByKeyboard(page, 'No')
@@ -231,8 +237,9 @@ describe('the pages behind mailed links', () => {
         'Is this your agent?',
         'Your code',
         'This is done',
-        'Do you want to end this?',
-        'It has ended',
+        'Do you want to end this agent’s access?',
+        'The access has ended',
+        'This has already ended',
         'You said no',
         'This link does not work',
       ])

@@ -96,7 +96,8 @@ export async function openStores(config: Config, options: StoreOptions): Promise
       : opening.use(await openRedis(config.redisUrl, log, options.redisTimeoutMs))
   if (redis && config.otlpUrl) traceRedis(redis)
 
-  const agents = agentRepository(db, { sealingKeys, events, now })
+  const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
+  const agents = agentRepository(db, { sealingKeys, addMail: mails.add, events, now })
   const authority: TokenAuthority = {
     findGeneration: async (id) => activeGeneration(await agents.find(id)),
     isLiveClaim: (id) => isLiveClaim(db, id, now()),
@@ -106,7 +107,6 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     ? redisTokenStore(redis, { prefix: redisPrefix, authority, now })
     : postgresTokenStore(db, { now })
   const revoker = redis ? redisRevoker(redis, revocation, events) : noOpRevoker
-  const mails = mailQueue({ sealingKeys, hashKey, waiting: scaledWaitingBounds(config.limitsFactor) })
   const claimDeps = { db, sealingKeys, hashKey, addMail: mails.add, events }
   const resources = opening.move()
   return {

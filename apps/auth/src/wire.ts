@@ -25,6 +25,7 @@ import { exchangeAssertion } from './assertions/exchange-assertion.ts'
 import { claimMailHandlers } from './claims/claim-mails.ts'
 import { claimPageRoutes } from './claims/claim-page-routes.ts'
 import { claimRoutes } from './claims/claim-routes.ts'
+import { describePerson } from './claims/confirmed-person.ts'
 import {
   type AuthenticateClient,
   type AuthenticateClientDeps,
@@ -162,7 +163,10 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
             assertion,
             clientId,
           ),
-        findEmail: (claimId) => claims.findEmail(claimId, now()),
+        findPerson: async (claimId) => {
+          const person = await claims.findPerson(claimId, now())
+          return person && describePerson(person)
+        },
         now,
       }),
     signing.keys,

@@ -6,6 +6,7 @@ import {
   claim,
   complete,
   confirmed,
+  endClaim,
   newAddress,
   showCode,
   startClaims,
@@ -150,16 +151,18 @@ test('one mailbox gets five mails a day, of whatever clients, under one and the 
   expect(under.mail.received).toHaveLength(5)
 })
 
-test('sends the confirmation mail, with the link that ends the claim, even when every cap is reached', async () => {
+test('sends the mails that confirm a claim, with the link that ends it, and its end even when every cap is reached', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '0.2' } })
   const email = newAddress()
-  await confirmed(under, { email })
+  const { agent } = await confirmed(under, { email })
   const mails = () => under.mail.received.map(({ text }) => /\/claim\?(attempt|end)=/.exec(text)?.[1])
   await expect.poll(mails, { timeout: 10_000 }).toEqual(['attempt', 'end'])
   expect((await claim(under.auth, await register(under.auth), { email })).status).toBe(202)
   const dropped = () => under.stores.db.query(`select kind from mails where state = 'dropped'`)
   await expect.poll(async () => (await dropped()).rows, { timeout: 10_000 }).toEqual([{ kind: 'claim-link' }])
   expect(mails()).toHaveLength(2)
+  expect((await endClaim(under.auth, agent)).status).toBe(204)
+  await expect.poll(mails, { timeout: 10_000 }).toEqual(['attempt', 'end', undefined])
 })
 
 test('an agent that only knows the address uses no try and locks nobody out', async () => {

@@ -150,14 +150,15 @@ describe('/claim', () => {
     auth.confidential.add(String(links?.[0]).slice(-43))
   })
 
-  test('shows the agent’s text in no mail, only on the page, quoted and escaped', async () => {
+  test('shows the agent’s text in no mail before the person confirms it, and then in one line that is no link', async () => {
     const attempt = await begin(under, { agent })
     const otp = await showCode(auth, attempt)
     expect((await complete(auth, agent, { otp })).status).toBe(200)
     const mails = await under.mail.mails(2, attempt.email)
-    for (const { raw, text, to, parsed } of mails) {
+    expect(mails[0]?.raw).not.toMatch(/evil|html/i)
+    expect(mails[1]?.text.match(/^.*evil.*$/gm)).toEqual([expect.stringMatching(/^ {3}“[^“”]*”$/)])
+    for (const { text, to, parsed } of mails) {
       expect(to).toEqual([attempt.email])
-      expect(raw).not.toMatch(/evil|html/i)
       expect(text).not.toContain(agent.client_id)
       expect(parsed.html).toBeUndefined()
       expect(text.match(/https?:\/\//g)).toHaveLength(1)
@@ -190,7 +191,7 @@ describe('/claim', () => {
   test('says so when a link to end a claim is invalid', async () => {
     for (const end of ['A'.repeat(43)])
       for (const page of [await look(auth, { end }), await pressButton(auth, { end })])
-        expect([page.status, headingIn(page.text)]).toEqual([404, 'There is nothing to end'])
+        expect([page.status, headingIn(page.text)]).toEqual([404, 'This link does not work'])
   })
 
   test('rejects forms from other sites, and accepts a browser that hides its origin', async () => {

@@ -1,7 +1,9 @@
-import { claimConfirmedMail, claimLinkMail } from '../src/claims/claim-mails.ts'
+import { claimConfirmedMail, claimEndedMail, claimLinkMail } from '../src/claims/claim-mails.ts'
 
 const DAY = new Date('2026-11-20T12:00:00Z')
 const ADDRESS = 'ana@example.org'
+const UNTIL = new Date('2026-12-20T12:00:00Z')
+const AGENT = { name: 'Atlas', registeredAt: DAY, verifiedAt: DAY, expiresAt: UNTIL }
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
 /** Each mail that the authorization server sends. */
@@ -14,7 +16,10 @@ export const exampleMails = () => [
     network: '127.0.0.1',
   }),
   claimConfirmedMail(
-    { id: 'clm_example', agentId: 'agt_example', verifiedAt: DAY, expiresAt: DAY },
-    { to: ADDRESS, agentRegisteredAt: DAY, url: LINK },
+    { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
+    { to: ADDRESS, agent: AGENT, url: LINK },
+  ),
+  ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
+    claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),
   ),
 ]

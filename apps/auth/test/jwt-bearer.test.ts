@@ -126,7 +126,7 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
     expect(await told(token)).not.toHaveProperty('registration_id')
   })
 
-  test('returns the address only to an API that requests it', async () => {
+  test('returns the address, and what mails say of the agent, only to an API that requests it', async () => {
     const token = await tokenFor(agent, assertion)
     const ask = (fields: Record<string, string>) =>
       send(auth.internalUrl, {
@@ -137,9 +137,15 @@ describe.for(TOKEN_PLACES)('the jwt-bearer grant, tokens in %s,', (tokens) => {
       })
     const about = async (fields: Record<string, string>) =>
       decodeJwt<{ token_introspection: object }>((await ask(fields)).text).token_introspection
-    expect(await about({ claims: 'email' })).toMatchObject({ email })
-    for (const fields of [{}, { claims: 'name' }, { claims: 'e-mail' }])
+    const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    expect(await about({ claims: 'email' })).toMatchObject({
+      email,
+      claim: { agent_registered_at: time, verified_at: time, expires_at: time },
+    })
+    for (const fields of [{}, { claims: 'name' }, { claims: 'e-mail' }]) {
       expect(await about(fields)).not.toHaveProperty('email')
+      expect(await about(fields)).not.toHaveProperty('claim')
+    }
     expect((await askAbout(other, token)).status).toBe(200)
   })
 

@@ -31,7 +31,12 @@ export async function openAuthority(): Promise<Authority> {
   const db = opening.use(openPool(database.appUrl, { applicationName: 'plainpath-auth test' }))
   const sealingKeys = exampleSealingKeys()
   const events = createEvents()
-  const agents = agentRepository(db, { sealingKeys, events, now: () => new Date() })
+  const agents = agentRepository(db, {
+    sealingKeys,
+    addMail: async () => undefined,
+    events,
+    now: () => new Date(),
+  })
   const resources = opening.move()
   return {
     database,

@@ -37,7 +37,8 @@ describe('a message', () => {
     expect(desk?.parsed.html).toBeUndefined()
     const [receipt] = await contact.server.mails(1, 'Ana@example.org')
     expect(receipt?.subject).toBe('We received your message to Plainpath')
-    expect(receipt?.text).not.toMatch(/evil|Dear desk/)
+    expect(receipt?.text).toContain('| <img src=https://evil.example>\n| \n| Topic: attorney\n| Dear desk\n')
+    expect(receipt?.parsed.html).toBeUndefined()
   })
 
   test('about an attorney is answered with what to prepare and the official lists', async () => {

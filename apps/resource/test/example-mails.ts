@@ -3,6 +3,14 @@ import { confirmMail, deskMail, receiptMail } from '../src/contact/contact-mails
 import { forgetMail, joinedMail } from '../src/waitlist/waitlist-mails.ts'
 
 const ADDRESS = 'ana@example.org'
+const DAY = new Date('2026-11-20T12:00:00Z')
+const AGENT = {
+  name: 'Atlas',
+  registeredAt: DAY,
+  verifiedAt: DAY,
+  expiresAt: new Date('2026-12-20T12:00:00Z'),
+  endSecret: 'secret',
+}
 
 /** Each mail that the API sends. */
 export function exampleMails() {
@@ -14,7 +22,7 @@ export function exampleMails() {
     guideSlug: null,
     triggers: ['detention-ice', 'criminal-history'],
     replyTo: ADDRESS,
-    createdAt: new Date('2026-11-20T12:00:00Z'),
+    createdAt: DAY,
   } as const
   return [
     joinedMail(urls, {
@@ -25,7 +33,7 @@ export function exampleMails() {
     }),
     forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
     deskMail('desk@plainpath.example', message, 'person'),
-    ...(['agent', 'person'] as const).map((writer) =>
+    ...[{ agent: AGENT }, { agent: undefined }, 'person' as const].map((writer) =>
       receiptMail(urls, { ...message, heldUntil: message.createdAt, secret: 'secret', writer }),
     ),
     confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),

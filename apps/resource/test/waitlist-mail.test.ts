@@ -125,7 +125,7 @@ describe('after a 201', () => {
     const before = [await api.entries(), await confirmed()]
     const refused = await press(link)
     expect(refused.status).toBe(404)
-    expect(refused.body).toContain('does nothing any more')
+    expect(refused.body).toContain('This link does not work')
     expect([await api.entries(), await confirmed()]).toEqual(before)
   })
 

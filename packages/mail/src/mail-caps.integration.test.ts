@@ -94,7 +94,7 @@ test('reserves part of a cap for mails that a person asked for', async () => {
     Array.from({ length: 12 }, (_, n) => mailing.add({ to: `n${n}@example.org`, sender: '192.0.2.1' })),
   )
   await expectWaiting(mailing, 4)
-  expect(mailing.server.received).toHaveLength(8)
+  await expect.poll(() => mailing.server.received, { timeout: 10_000 }).toHaveLength(8)
   for (const to of ['ana@example.org', 'ben@example.org'])
     await mailing.becomes(await mailing.add({ to, askedFor: true }), 'sent')
   await mailing.add({ to: 'cleo@example.org', askedFor: true })

@@ -138,7 +138,8 @@ export function outboxTransport(options: {
       await mkdir(directory, { recursive: true, mode: 0o700 })
       const name = `${mail.messageId.replaceAll(/[^\w.@-]/g, '_')}.eml`
       await writeFile(path.join(directory, name), message, { mode: 0o600 })
-      const link = /https?:\/\/\S+/.exec(mail.text)?.[0]
+      // A line that begins with `| ` quotes somebody else.
+      const link = /^(?!\| ).*?(https?:\/\/\S+)/m.exec(mail.text)?.[1]
       options.announce(`Mail for ${mail.to}: ${link ?? mail.subject}`)
     },
     async sweep(now) {

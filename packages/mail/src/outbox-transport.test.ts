@@ -7,7 +7,7 @@ import { outboxTransport } from './mail-transport.ts'
 const mail = {
   to: 'ana@example.org',
   subject: 'Confirm',
-  text: 'Open\nhttp://localhost:8080/waitlist/confirm?link=abc\nor not.\n',
+  text: '| https://quoted.example\nOpen\nhttp://localhost:8080/waitlist/confirm?link=abc\nor not.\n',
   messageId: '1@localhost',
   from: 'no-reply@localhost',
   date: new Date('2026-11-20T12:00:00Z'),

@@ -87,7 +87,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until: `As long as your place on the list, or the message. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
-    what: 'A mail to you, until it is sent: your address and the text',
+    what: 'A mail to you, until it is sent: your address and the text, which can contain your message to us and the name of an agent',
     how: 'Encrypted.',
     until: `Until your mail server took it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
+  alreadyEndedPage,
+  brokenEndLinkPage,
   type ClaimQuestionPage,
   type ClosedClaim,
   claimCodePage,
@@ -7,6 +9,7 @@ import {
   closedClaimPage,
   closedClaimTitle,
   endClaimPage,
+  endedClaimPage,
 } from './claim-pages.ts'
 import { markupOf } from './html.ts'
 
@@ -46,6 +49,11 @@ describe('the page behind a mailed link', () => {
     expect(asked()).toContain('<time datetime="2026-11-20">November 20, 2026</time>')
   })
 
+  test('offers a new code where a code was shown before', () => {
+    expect(asked({ shown: true })).toContain('name="answer" value="yes">Show a new code<')
+    expect(asked({ shown: true })).toContain('A new code replaces it.')
+  })
+
   test('has no button for a code once there are none left', () => {
     expect(asked({ codesLeft: 1, shown: true })).toContain('This is the last code')
     expect(asked({ codesLeft: 0, shown: true })).not.toContain('value="yes"')
@@ -60,9 +68,12 @@ test('the code is shown in two groups, with the words it belongs to', () => {
   expect(markupOf(claimCodePage({ ...question, codesLeft: 0, code: '012345' }))).not.toContain('<form')
 })
 
-test('the page that ends a claim asks first', () => {
-  const markup = markupOf(endClaimPage({ secret, agent: question.agent, until: '2026-12-20' }))
+test('the page that ends an agent’s access says since when it has that, and asks first', () => {
+  const markup = markupOf(
+    endClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' }),
+  )
   expect(markup).toContain(`<input name="end" type="hidden" value="${secret}">`)
+  expect(markup).toContain('Since <time datetime="2026-11-20">')
   expect(markup.indexOf('What happens next')).toBeLessThan(markup.indexOf('<button'))
 })
 
@@ -71,8 +82,9 @@ test('no page says "please", shouts, or runs on: sentences have at most 26 words
     asked(),
     asked({ codesLeft: 0, shown: true }),
     markupOf(claimCodePage({ ...question, code: '012345' })),
-    markupOf(endClaimPage({ secret, agent: question.agent, until: '2026-12-20' })),
+    markupOf(endClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
     ...WHYS.map((why) => markupOf(closedClaimPage(why))),
+    ...[endedClaimPage(), alreadyEndedPage(), brokenEndLinkPage()].map(markupOf),
   ]
   for (const markup of pages) {
     expect(markup).not.toMatch(/please|!</i)

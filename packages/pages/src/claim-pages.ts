@@ -25,18 +25,18 @@ export interface ClaimQuestionPage {
   readonly shown: boolean
 }
 
-/** The body of `/claim` behind a mailed link: is this the agent that the person talks to? Looking changes nothing. */
+/** The body of `/claim` behind a mailed link: asks whether this is the person's agent. Opening it changes nothing. */
 export function claimQuestionPage(page: ClaimQuestionPage): Html {
   return html`<h1>Is this your agent?</h1>
 <p>An AI agent says that it acts for you. It must show you these two words:</p>
 <pre><code id="match-phrase">${page.matchPhrase}</code></pre>
 ${agentLines(page.agent)}
-${page.shown && html`<p class="notice">We showed you a code before. If you ask for a new one, only the new one works.</p>`}
-${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We showed you ${CODES} codes, and cannot show more. The last one works for ${CODE_LASTS} from when you saw it. After that, ask your agent to start again.</p>`}
+${page.shown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
+${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We have shown you ${CODES} codes and cannot show more. The last code works for ${CODE_LASTS} after you saw it. After that, ask your agent to start again.</p>`}
 <h2>If this is not your agent</h2>
 <form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent gets no code. For ${BLOCK_LASTS}, we send you no such mail for agents that you have not let in before.</p>
+<p><strong>What happens next:</strong> the agent gets no access. For ${BLOCK_LASTS}, we send you mails like this one only for agents that have access from you already.</p>
 <button type="submit" name="answer" value="no">No, this is not my agent</button>
 </form>`
 }
@@ -44,10 +44,11 @@ ${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We showed you ${CO
 const yesForm = ({
   secret,
   codesLeft,
+  shown,
 }: ClaimQuestionPage) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
-<p><strong>What happens next:</strong> we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Tell it to your agent, and to nobody else. Then, for ${durationIn('day', RULES.claimMs)}, the agent can send us messages for you, and our answers go to your e-mail address. You can end that at any time. <a href="/privacy">What we keep</a></p>
-<button type="submit" name="answer" value="yes">Yes, my agent shows the same words: show my code</button>
+<p><strong>What happens next:</strong> we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we answer by mail to you. You can end its access at any time. <a href="/privacy">What we keep</a></p>
+<button type="submit" name="answer" value="yes">${shown ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
@@ -56,22 +57,22 @@ const agentLines = ({ name, registered }: AgentOnPage) => html`${
     ? html`<p>The agent gave us no name.</p>`
     : html`<p>The agent calls itself <strong><bdi>“${name}”</bdi></strong>. That name is <strong>unverified</strong>: an agent can give itself any name.</p>`
 }
-<p class="facts">It signed up here on ${calendarDay(registered)}.</p>`
+<p class="facts">It registered with us on ${calendarDay(registered)}.</p>`
 
 /** The body of `/claim` after *yes*. @param page.code six digits, shown here and never again */
 export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
   html`<h1>Your code</h1>
-<p>Tell this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
+<p>Give this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
 <pre><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
-<p>The code works once, for ${CODE_LASTS}. We will never ask you for it by mail or phone. Tell it to nobody but your agent.</p>
-<p>When your agent has used it, you get a mail from us. It has a link to end this.</p>
+<p>The code works once, for ${CODE_LASTS}. We never ask you for it by mail or phone. Give it to nobody but your agent.</p>
+<p>When your agent has used the code, we send you a mail. It has a link that ends the agent’s access.</p>
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>
 ${yesForm({ ...page, shown: true })}`
 }`
 
-/** Why a mailed link leads no further. */
+/** Why the page behind a mailed link shows no code. */
 export type ClosedClaim =
   | 'unknown'
   | 'completed'
@@ -82,13 +83,13 @@ export type ClosedClaim =
   | 'failed'
   | 'no-codes-left'
 
-const AGAIN = 'If you still want this, ask your agent to start again. You then get a new mail.'
+const AGAIN = 'If you still want this, ask your agent to start again. We then send you a new mail.'
 
 const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly text: readonly string[] }>> = {
   unknown: {
     title: 'This link does not work',
     text: [
-      `It may be cut off, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the mail.`,
+      `A part of it may be missing, or it is more than ${durationInWords('day', RULES.claimAttemptKeptMs)} old. Copy the whole link from the mail.`,
       AGAIN,
     ],
   },
@@ -96,35 +97,35 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
     title: 'This is done',
     text: [
       'Your agent has used the code. You do not need to do anything.',
-      'To end what the agent may do for you, open the link in the mail that we sent you then.',
+      'To end the agent’s access, open the link in the mail that we sent you when it used the code.',
     ],
   },
   locked: {
     title: 'Too many wrong codes',
-    text: ['The agent sent us too many codes that were wrong. We take no more for this link.', AGAIN],
+    text: ['The agent sent us too many wrong codes. This link no longer works.', AGAIN],
   },
   declined: {
     title: 'You said no',
     text: [
-      'The agent gets no code. If it could send us messages for you before, that has ended too.',
-      `For ${BLOCK_LASTS} after you said no, we send you no such mail for agents that you have not let in before. You do not need to do anything.`,
+      'The agent gets no access. If it could send us messages for you before, it no longer can.',
+      `For ${BLOCK_LASTS} after you said no, we send you mails like this one only for agents that have access from you already. You do not need to do anything.`,
     ],
   },
   expired: {
     title: 'This link has expired',
-    text: [`The link in the mail works for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
+    text: [`The link in the mail worked for ${durationIn('hour', RULES.claimLinkMs)}.`, AGAIN],
   },
   superseded: {
     title: 'There is a newer mail',
     text: [
-      'Your agent has started again, or has stopped. If you got a newer mail from us, use the link in that one.',
+      'Your agent has started again, or has given up. If we sent you a newer mail, use the link in that one.',
     ],
   },
-  failed: { title: 'This link does not work', text: ['Something went wrong with the mail.', AGAIN] },
+  failed: { title: 'This link does not work', text: ['Something went wrong when we sent the mail.', AGAIN] },
   'no-codes-left': {
     title: 'We cannot show more codes',
     text: [
-      `We showed you ${CODES} codes for this link. The last one works for ${CODE_LASTS} from when you saw it.`,
+      `We have shown you ${CODES} codes for this link. The last code works for ${CODE_LASTS} after you saw it.`,
       AGAIN,
     ],
   },
@@ -135,22 +136,41 @@ export const closedClaimTitle = (why: ClosedClaim): string => CLOSED[why].title
 export const closedClaimPage = (why: ClosedClaim): Html => html`<h1>${CLOSED[why].title}</h1>
 ${CLOSED[why].text.map((line) => html`<p>${line}</p>\n`)}<p><a href="/">To the guides</a></p>`
 
-/** The body of `/claim` behind the link that ends a claim. Looking changes nothing. @param page.until `YYYY-MM-DD` */
-export const endClaimPage = (page: { secret: string; agent: AgentOnPage; until: string }): Html =>
-  html`<h1>Do you want to end this?</h1>
-<p>An AI agent can send us messages for you, until ${calendarDay(page.until)}. Our answers go to your e-mail address.</p>
+/**
+ * The body of `/claim` behind the link that ends an agent's access. Opening it changes nothing.
+ *
+ * @param page.since since when the agent has access, `YYYY-MM-DD`, as `until`
+ */
+export const endClaimPage = (page: {
+  secret: string
+  agent: AgentOnPage
+  since: string
+  until: string
+}): Html =>
+  html`<h1>Do you want to end this agent’s access?</h1>
+<p>Since ${calendarDay(page.since)}, an AI agent can send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it before. We answer by mail to you.</p>
 ${agentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent can send us nothing more for you, from that moment on. We erase your address from its registration. Messages that it sent before stay for as long as <a href="/privacy">our privacy page</a> says.</p>
+<p><strong>What happens next:</strong> the agent can send us no more messages for you. We erase your address from its registration, and confirm that by mail. Answers to messages that it sent before still come to you by mail. <a href="/privacy">What we keep</a></p>
 <button type="submit">End it now</button>
 </form>`
 
-export const endedClaimPage = (): Html => html`<h1>It has ended</h1>
-<p>The agent can send us nothing more for you, and we have erased your address from its registration.</p>
+export const endedClaimPage = (): Html => html`<h1>The access has ended</h1>
+<p>The agent can send us no more messages for you, and we have erased your address from its registration. We send you one mail that confirms this.</p>
+<p>Answers to messages that the agent sent before still come to you by mail.</p>
 <p><a href="/">To the guides</a></p>`
 
-/** Behind a link that ends a claim, when there is nothing to end. */
-export const noClaimPage = (): Html => html`<h1>There is nothing to end</h1>
-<p>It has ended before, or the link is cut off. If you let the agent in again later, open the link in the newest mail that told you so. Otherwise, if you think that an agent can still send us messages for you, copy the whole link from the mail and try again.</p>
+export const ALREADY_ENDED_TITLE = 'This has already ended'
+
+/** Behind the link that ends an agent's access, once that has ended. */
+export const alreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
+<p>This has already ended. The access that this link is about gives the agent nothing any more. You do not need to do anything.</p>
+<p>If you gave the agent access again later, use the link in the newest mail about it.</p>
+<p><a href="/">To the guides</a></p>`
+
+/** Behind a link that would end an agent's access, but is none of ours. */
+export const brokenEndLinkPage = (): Html => html`<h1>${CLOSED.unknown.title}</h1>
+<p>A part of it may be missing. Or the access that it is about ended more than ${durationIn('day', RULES.endedClaimKeptMs)} ago. Copy the whole link from the mail.</p>
+<p>If you think that an agent still has access, use the link in the newest mail about it.</p>
 <p><a href="/">To the guides</a></p>`

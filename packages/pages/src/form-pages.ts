@@ -1,4 +1,4 @@
-import { durationIn, numberInWords, RULES } from '@plainpath/domain'
+import { type ContactTopic, durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { officialLists } from './attorney-help.ts'
 import { type Html, html } from './html.ts'
 
@@ -74,12 +74,13 @@ interface ContactForm {
 
 export type ContactField = 'topic' | 'message' | 'email' | 'handOff'
 
-const TOPICS = [
-  ['question', 'A question about a guide'],
-  ['correction', 'A mistake in a guide'],
-  ['attorney', 'I need an attorney'],
-  ['other', 'Something else'],
-] as const
+/** What people choose as the topic of a message. */
+export const CONTACT_TOPICS: Readonly<Record<ContactTopic, string>> = {
+  question: 'A question about a guide',
+  correction: 'A mistake in a guide',
+  attorney: 'I need an attorney',
+  other: 'Something else',
+}
 
 /** The body of `/contact`: the lists of attorneys first, then the form. */
 export function contactPage(form: ContactForm = {}): Html {
@@ -104,7 +105,7 @@ export function contactForm({
 <label for="topic">What is it about?</label>
 ${mistakeAt('topic', mistakes.topic)}
 <select id="topic" name="topic">
-${TOPICS.map(([value, text]) => (value === topic ? html`<option value="${value}" selected>${text}</option>\n` : html`<option value="${value}">${text}</option>\n`))}</select>
+${Object.entries(CONTACT_TOPICS).map(([value, text]) => (value === topic ? html`<option value="${value}" selected>${text}</option>\n` : html`<option value="${value}">${text}</option>\n`))}</select>
 <label for="message">Your message</label>
 <p>Leave out numbers of documents, such as your A-Number. At most ${RULES.messageCharacters} characters.</p>
 ${mistakeAt('message', mistakes.message)}
@@ -128,8 +129,8 @@ const handOffField = ({ triggers, isTold }: NonNullable<ContactForm['handOff']>)
 
 /** After the form was sent. It says the same for every address. */
 export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>
-<p>Your message is not sent yet. Open the link in the mail and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
-<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If none comes, look in the spam folder, or try again tomorrow.</p>
+<p>We have not sent your message yet. Open the link in the mail and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
+<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If ours does not arrive, look in the spam folder, or try again tomorrow.</p>
 <p><a href="/">Back to the guides</a></p>`
 
 interface LinkPage {
@@ -141,13 +142,13 @@ interface LinkPage {
   /** The secret of the link in the mail. */
   readonly link: string
   readonly button: string
-  /** What is so without the button, and what else to do; else that nothing changes. */
+  /** What happens without the button; that nothing changes, when absent. */
   readonly otherwise?: string
 }
 
 const NOTHING = 'If you do not want this, close the page. Nothing changes.'
 
-/** The page that a link in a mail opens: it says what the button does, and does nothing itself. */
+/** The page that a link in a mail opens. It says what the button does. Opening it changes nothing. */
 export const linkPage = ({
   title,
   text,
@@ -163,7 +164,7 @@ export const linkPage = ({
 </form>
 <p>${otherwise}</p>`
 
-/** What the button did. */
+/** Says what the button did. */
 export const linkDonePage = ({
   title,
   text,

@@ -1,17 +1,21 @@
+export { describeAgentInMail } from './agent-in-mail.ts'
 export { answeredPage, askPage, noAnswersPage } from './ask-page.ts'
 export { PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
 export {
   type AgentOnPage,
+  ALREADY_ENDED_TITLE,
+  alreadyEndedPage,
+  brokenEndLinkPage,
   claimCodePage,
   claimQuestionPage,
   closedClaimPage,
   closedClaimTitle,
   endClaimPage,
   endedClaimPage,
-  noClaimPage,
 } from './claim-pages.ts'
 export {
   alreadyJoinedPage,
+  CONTACT_TOPICS,
   type ContactField,
   contactMailedPage,
   contactPage,

@@ -154,6 +154,7 @@ test('re-encrypts names under the newest key-encryption key, after which the old
   const named = Array.from({ length: 3 }, (_, n) => exampleAgent({ name: `Agent ${n}` }))
   const agentsUnder = (text: string) =>
     agentRepository(other.db, {
+      addMail: async () => undefined,
       sealingKeys: under(text),
       events: other.events,
       now: () => new Date(),

@@ -6,7 +6,10 @@ import { Agent, type AgentId, type AgentKey, err, ok, type Result } from '@plain
 import { type Database, type Pool, rewriteColumn, rowReader } from '@plainpath/postgres'
 import type { SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
-import { endClaimsOfAgent } from '../claims/postgres-claims.ts'
+import { nameEncryptionContext, openAgentName } from '../claims/agent-name.ts'
+import type { DescribedAgent } from '../claims/confirmed-person.ts'
+import { endClaimsOfAgent } from '../claims/end-claims.ts'
+import type { AddMail } from '../claims/postgres-claim-attempts.ts'
 import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import { useKeyProofs } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
@@ -49,9 +52,6 @@ const AgentRow = rowReader(
   }),
 )
 
-/** Binds an encrypted name to its agent (associated data), so that rows cannot be swapped. */
-const nameEncryptionContext = (id: string) => `agents/${id}/name`
-
 export type AgentRepository = ReturnType<typeof agentRepository>
 
 /**
@@ -60,16 +60,13 @@ export type AgentRepository = ReturnType<typeof agentRepository>
  */
 export function agentRepository(
   db: Pool,
-  { sealingKeys, events, now }: { sealingKeys: SealingKeys; events: AuthEvents; now: () => Date },
+  deps: { sealingKeys: SealingKeys; addMail: AddMail; events: AuthEvents; now: () => Date },
 ) {
+  const { sealingKeys, events, now } = deps
   function toAgent(row: Record<string, unknown>): Agent {
     const { nameSealed, jwks: keys, ...agent } = AgentRow.parse(row)
     if (!nameSealed) return { ...agent, keys }
-    return {
-      ...agent,
-      keys,
-      name: sealingKeys.open(nameSealed, nameEncryptionContext(agent.id)).toString('utf8'),
-    }
+    return { ...agent, keys, name: openAgentName(sealingKeys, agent.id, nameSealed) }
   }
 
   /** Runs a change of secrets or keys under the lock of the agent's row. */
@@ -127,7 +124,7 @@ export function agentRepository(
 
     /**
      * Disables or deletes an agent: raises its generation and, for a deletion, erases name, secrets and keys and ends
-     * its claims. `announce` runs before the commit; if it throws, nothing changes.
+     * its claims, of which the person gets a mail. `announce` runs before the commit; if it throws, nothing changes.
      *
      * @returns the new generation, or undefined when there is no such agent or it is already deleted
      */
@@ -138,21 +135,23 @@ export function agentRepository(
     ): Promise<number | undefined> {
       const ended = await db.transaction(async (tx) => {
         await tx.query('set local synchronous_commit = on')
-        const { rows } = await tx.query<{ generation: number }>(
-          `update agents set status = $2, generation = generation + 1,
-                  name_sealed = case when $2 = 'deleted' then null else name_sealed end,
+        const { rows } = await tx.query<DescribedAgent & { generation: number }>(
+          `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
+           update agents set status = $2, generation = generation + 1,
+                  name_sealed = case when $2 = 'deleted' then null else agents.name_sealed end,
                   jwks = case when $2 = 'deleted' then null else jwks end
-           where id = $1 and status <> 'deleted' returning generation`,
+           from before where agents.id = before.id
+           returning agents.id, generation, registered_at as "registeredAt", before.name_sealed as "nameSealed"`,
           [id, status],
         )
-        const generation = rows[0]?.generation
-        if (generation === undefined) return undefined
+        const row = rows[0]
+        if (row === undefined) return undefined
         if (status === 'deleted') {
           await tx.query('delete from agent_secrets where agent_id = $1', [id])
-          await endClaimsOfAgent(tx, id, now())
+          await endClaimsOfAgent(tx, deps, row, now())
         }
-        await announce(generation)
-        return generation
+        await announce(row.generation)
+        return row.generation
       })
       if (ended !== undefined) events.emit('client-ended', { client_id: id, how: status })
       return ended

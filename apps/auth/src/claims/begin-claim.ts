@@ -9,7 +9,7 @@ import { newMatchPhrase } from './match-phrase.ts'
 import type { NewAttempt } from './postgres-claim-attempts.ts'
 
 /** Generates the secret of a mailed link: 256 random bits. Only its SHA-256 is stored. */
-export const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
+const generateLinkSecret = (): string => randomBytes(32).toString('base64url')
 const newId = (prefix: 'clm' | 'cla') => `${prefix}_${randomBytes(16).toString('base64url')}`
 
 /**

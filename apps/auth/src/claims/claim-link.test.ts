@@ -29,7 +29,7 @@ test('publishes again when a person repeats ending a claim after an error', asyn
     hashKey: exampleHashKey(),
     now: () => START,
   }
-  expect(await findLinkedClaim(deps, 'secret')).toBeUndefined()
-  expect(await endLinkedClaim(deps, 'secret')).toBe(false)
+  expect(await findLinkedClaim(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })
+  expect(await endLinkedClaim(deps, 'secret')).toEqual({ ok: false, error: 'already-ended' })
   expect(told).toEqual([ended.id])
 })

@@ -75,19 +75,27 @@ export async function declineClaim(deps: ClaimLinkDeps, secret: string): Promise
   return claimAttempts.decline(id, deps.now())
 }
 
-/** Finds the claim that the link can revoke. @returns undefined when it has ended, or there is none */
+/** Why a link ends no claim: it is none of ours, or its claim has ended. */
+export type EndRefusal = 'unknown' | 'already-ended'
+
+/** Finds the claim that the link can revoke. */
 export async function findLinkedClaim(
   { stores, now }: ClaimLinkDeps,
   secret: string,
-): Promise<Claim | undefined> {
+): Promise<Result<Claim, EndRefusal>> {
   const claim = await stores.claims.findByEndLink(sha256(secret))
-  return claim && isLive(claim, now()) ? claim : undefined
+  if (!claim) return err('unknown')
+  return isLive(claim, now()) ? ok(claim) : err('already-ended')
 }
 
-/** Revokes the claim of the link. @returns false when it had ended before, or there is none */
-export async function endLinkedClaim({ stores, now }: ClaimLinkDeps, secret: string): Promise<boolean> {
+/** Revokes the claim of the link. */
+export async function endLinkedClaim(
+  { stores, now }: ClaimLinkDeps,
+  secret: string,
+): Promise<Result<void, EndRefusal>> {
   const claim = await stores.claims.findByEndLink(sha256(secret))
-  return claim ? stores.claims.end(claim.id, 'person', now()) : false
+  if (!claim) return err('unknown')
+  return (await stores.claims.end(claim.id, 'person', now())) ? ok(undefined) : err('already-ended')
 }
 
 const toQuestion = (agentId: string, matchPhrase: string, presses: number): ClaimQuestion => ({

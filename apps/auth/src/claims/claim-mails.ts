@@ -1,8 +1,8 @@
 import { durationIn, RULES } from '@plainpath/domain'
 import type { MailHandler } from '@plainpath/mail'
 import { readTemplate } from '@plainpath/metadata'
-import { longDate } from '@plainpath/pages'
-import type { Claim } from './claim.ts'
+import { describeAgentInMail, longDate } from '@plainpath/pages'
+import type { Claim, ConfirmedAgent } from './claim.ts'
 import type { ClaimAttemptStore, ClaimMail } from './postgres-claim-attempts.ts'
 
 const linkText = readTemplate(
@@ -15,9 +15,16 @@ const linkText = readTemplate(
   },
 )
 const confirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt', import.meta.url), [
+  'agent',
+  'since',
   'until',
-  'registered',
   'link',
+])
+const endedText = readTemplate(new URL('./claim-ended-mail.template.txt', import.meta.url), [
+  'cause',
+  'agent',
+  'since',
+  'ended',
 ])
 
 /** Composes the mail with the link. It contains no text from the agent, not even its name: otherwise anyone could send mail to anybody. */
@@ -36,24 +43,64 @@ export const claimLinkMail = (given: {
   text: linkText({ matchPhrase: given.matchPhrase, link: given.url }),
 })
 
+/** Composes the mail to a person who gave an agent access. @param given.url ends the access */
 export const claimConfirmedMail = (
-  claim: Claim,
-  given: { to: string; agentRegisteredAt: Date; url: string },
+  claim: Pick<Claim, 'id' | 'verifiedAt' | 'expiresAt'>,
+  given: {
+    to: string
+    agent: Pick<ConfirmedAgent, 'name' | 'registeredAt'>
+    url: string
+  },
 ): ClaimMail => ({
   kind: 'claim-confirmed',
   about: claim.id,
   to: given.to,
   subject: 'An AI agent can now use Plainpath for you',
   text: confirmedText({
+    agent: describeAgentInMail(given.agent),
+    since: longDate(claim.verifiedAt),
     until: longDate(claim.expiresAt),
-    registered: longDate(given.agentRegisteredAt),
     link: given.url,
   }),
 })
 
+/** How an agent's access ended. A claim that expires ends on the day that an earlier mail named, without another mail. */
+export type EndCause = Exclude<NonNullable<Claim['endedBy']>, 'expired'>
+
+/** An agent that a person with another address confirmed gave up the first person's access: that there is another person is said to nobody. */
+const GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
+const CAUSES: Readonly<Record<EndCause, string>> = {
+  person: 'You ended the access of an AI agent to Plainpath.',
+  agent: GAVE_UP,
+  superseded: GAVE_UP,
+  'agent-deleted': 'The registration of an AI agent that had access to Plainpath for you was deleted.',
+  operator: 'Our staff ended the access of an AI agent to Plainpath for you.',
+}
+
+/** Composes the mail that tells a person that an agent's access has ended. */
+export const claimEndedMail = (given: {
+  claimId: string
+  to: string
+  agent: ConfirmedAgent
+  by: EndCause
+  endedAt: Date
+}): ClaimMail => ({
+  kind: 'claim-ended',
+  about: given.claimId,
+  to: given.to,
+  subject: 'An AI agent can no longer use Plainpath for you',
+  text: endedText({
+    cause: CAUSES[given.by],
+    agent: describeAgentInMail(given.agent),
+    since: longDate(given.agent.verifiedAt),
+    ended: longDate(given.endedAt),
+  }),
+})
+
 /**
- * Creates the handlers of claim mails. The confirmation is exempt from all caps: each follows a link mail that was
- * counted, and it is how a person learns of a claim that they did not intend and can revoke it.
+ * Creates the handlers of claim mails. The mails that confirm an agent's access and its end are exempt from all caps: there
+ * is one of each for a claim, which follows a link mail that was counted, and they are how a person learns of access that
+ * they did not intend, can end it, and learns that it has ended.
  */
 export const claimMailHandlers = (deps: {
   attempts: Pick<ClaimAttemptStore, 'wantsMail' | 'mailSettled' | 'renewLink'>
@@ -66,4 +113,5 @@ export const claimMailHandlers = (deps: {
     settled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
   },
   'claim-confirmed': { capped: false },
+  'claim-ended': { capped: false },
 })

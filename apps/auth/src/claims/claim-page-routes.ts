@@ -3,6 +3,9 @@ import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import {
   type AgentOnPage,
+  ALREADY_ENDED_TITLE,
+  alreadyEndedPage,
+  brokenEndLinkPage,
   claimCodePage,
   claimQuestionPage,
   closedClaimPage,
@@ -10,7 +13,6 @@ import {
   endClaimPage,
   endedClaimPage,
   type Html,
-  noClaimPage,
   renderPage,
 } from '@plainpath/pages'
 import { z } from 'zod'
@@ -21,6 +23,7 @@ import {
   type ClaimLinkDeps,
   type ClaimQuestion,
   declineClaim,
+  type EndRefusal,
   endLinkedClaim,
   findLinkedClaim,
   type LinkRefusal,
@@ -67,7 +70,10 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     why === 'unknown'
       ? page(404, closedClaimTitle(why), closedClaimPage(why))
       : page(410, closedClaimTitle(why), closedClaimPage(why))
-  const nothingToEnd = () => page(404, 'There is nothing to end', noClaimPage())
+  const notEnded = (why: EndRefusal) =>
+    why === 'unknown'
+      ? page(404, closedClaimTitle(why), brokenEndLinkPage())
+      : page(410, ALREADY_ENDED_TITLE, alreadyEndedPage())
 
   async function agentOnPage(id: string): Promise<AgentOnPage | undefined> {
     const agent = (await deps.stores.cachedAgents.find(AgentId.parse(id)))?.agent
@@ -93,11 +99,13 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     request: { query: LinkQuery },
     async handle({ query: { attempt, end } }) {
       if (end !== undefined) {
-        const claim = await findLinkedClaim(deps, end)
-        const agent = claim && (await agentOnPage(claim.agentId))
-        if (!agent) return nothingToEnd()
-        const body = endClaimPage({ secret: end, agent, until: formatDay(claim.expiresAt) })
-        return page(200, 'End what an agent may do', body)
+        const found = await findLinkedClaim(deps, end)
+        if (!found.ok) return notEnded(found.error)
+        const { agentId, verifiedAt, expiresAt } = found.value
+        const agent = await agentOnPage(agentId)
+        if (!agent) return notEnded('already-ended')
+        const days = { since: formatDay(verifiedAt), until: formatDay(expiresAt) }
+        return page(200, 'End the access of an agent', endClaimPage({ secret: end, agent, ...days }))
       }
       if (attempt === undefined) return closed('unknown')
       return withQuestion(await askAboutClaim(deps, attempt), 'Is this your agent?', (question, agent) =>
@@ -114,10 +122,10 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
     form: 'unguessable',
     request: { body: LinkForm },
     async handle({ body: { attempt, end, answer: given } }) {
-      if (end !== undefined)
-        return (await endLinkedClaim(deps, end))
-          ? page(200, 'It has ended', endedClaimPage())
-          : nothingToEnd()
+      if (end !== undefined) {
+        const ended = await endLinkedClaim(deps, end)
+        return ended.ok ? page(200, 'The access has ended', endedClaimPage()) : notEnded(ended.error)
+      }
       if (attempt === undefined || given === undefined) return closed('unknown')
       if (given === 'no') {
         const declined = await declineClaim(deps, attempt)

@@ -13,6 +13,15 @@ export const Claim = z.object({
 })
 export type Claim = Readonly<z.infer<typeof Claim>>
 
+/** What a mail to the person says about the agent that they confirmed. */
+export interface ConfirmedAgent {
+  /** The agent's own word; nobody checked it. */
+  readonly name?: string | undefined
+  readonly registeredAt: Date
+  readonly verifiedAt: Date
+  readonly expiresAt: Date
+}
+
 export const isLive = (claim: Claim, now: Date): boolean => !claim.endedAt && now < claim.expiresAt
 
 /** True unless the person or an operator revoked the claim. */

@@ -2,11 +2,11 @@ import { err, ok, type Result, RULES } from '@plainpath/domain'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
-import { generateLinkSecret } from './begin-claim.ts'
-import type { Claim } from './claim.ts'
+import type { Claim, ConfirmedAgent } from './claim.ts'
 import type { TryRefusal } from './claim-attempt.ts'
 import { codeHash } from './claim-code.ts'
 import { claimConfirmedMail } from './claim-mails.ts'
+import { endLinkSecret } from './end-link.ts'
 
 export type CompletionRefusal =
   | { readonly reason: TryRefusal | 'unknown' }
@@ -35,7 +35,7 @@ export async function completeClaim(
     code,
     attemptId: named,
   }: {
-    agent: { id: string; registeredAt: Date }
+    agent: { id: string } & Pick<ConfirmedAgent, 'name' | 'registeredAt'>
     code: string
     attemptId?: string | undefined
   },
@@ -50,15 +50,14 @@ export async function completeClaim(
     return err({ reason: 'wrong', remaining })
   }
   const redeemedAt = now()
-  const secret = generateLinkSecret()
+  const secret = endLinkSecret(hashKey, attempt.registrationId)
   const redeemed = await claims.redeem({
     attemptId: attempt.id,
     codeHash: entered,
     endLinkHash: sha256(secret),
     now: redeemedAt,
     expiresAt: new Date(redeemedAt.getTime() + RULES.claimMs),
-    mail: (claim, to) =>
-      claimConfirmedMail(claim, { to, agentRegisteredAt: agent.registeredAt, url: urls.endClaim(secret) }),
+    mail: (claim, to) => claimConfirmedMail(claim, { to, agent, url: urls.endClaim(secret) }),
   })
   if (!redeemed.ok) return err({ reason: redeemed.error })
   return ok({ claim: redeemed.value, attemptId: attempt.id })

@@ -26,7 +26,7 @@ import {
 
 /** A mail to queue in the caller's transaction; `about` is the id of its attempt or claim. */
 export interface ClaimMail {
-  readonly kind: 'claim-link' | 'claim-confirmed'
+  readonly kind: 'claim-link' | 'claim-confirmed' | 'claim-ended'
   readonly about: string
   readonly to: string
   readonly subject: string
@@ -34,7 +34,7 @@ export interface ClaimMail {
   /** The network of the agent that requested it. */
   readonly sender?: string
 }
-type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
+export type AddMail = (tx: Database, mail: ClaimMail, now: Date) => Promise<unknown>
 
 export interface NewAttempt {
   readonly id: string

@@ -5,9 +5,10 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent, exampleHashKey } from '../../test/example-agent.ts'
 import { at, exampleAttempt, exampleRedemption, linkMail, mailbag, START } from '../../test/example-claim.ts'
 import { type Authority, dumpTables, NO_TOKENS, openAuthority } from '../../test/open-authority.ts'
+import { endClaimsOfAgent } from './end-claims.ts'
 import { rewrapClaims } from './postgres-claim-addresses.ts'
 import { type NewAttempt, postgresClaimAttempts } from './postgres-claim-attempts.ts'
-import { endClaimsOfAgent, postgresClaims } from './postgres-claims.ts'
+import { postgresClaims } from './postgres-claims.ts'
 import { sweepClaims } from './sweep-claims.ts'
 
 let authority: Authority
@@ -81,7 +82,7 @@ describe('an attempt', () => {
       to: 'Ana+1@Example.org',
     })
     expect(await claims.live(agentId, START)).toMatchObject(claim)
-    expect(await claims.findEmail(claim.id, START)).toBe('Ana+1@Example.org')
+    expect((await claims.findPerson(claim.id, START))?.email).toBe('Ana+1@Example.org')
     expect(await redeem(attempt)).toEqual(error('completed'))
     expect(await attempts.countTry({ agentId }, START)).toEqual(error('completed'))
     expect(await stored(attempt)).toMatchObject({
@@ -217,6 +218,8 @@ async function endOf(id: string) {
   return claim?.endedAt && { at: claim.endedAt, by: claim.endedBy }
 }
 
+const endMails = (id: string) => bag.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
+
 describe('a claim', () => {
   test('ends once, by whoever is first, and its address is gone', async () => {
     const agentId = await newAgent()
@@ -228,7 +231,8 @@ describe('a claim', () => {
     )
     expect(ends.filter(Boolean)).toHaveLength(1)
     expect(await claims.live(agentId, START)).toBeUndefined()
-    expect(await claims.findEmail(id, START)).toBeUndefined()
+    expect(await claims.findPerson(id, START)).toBeUndefined()
+    expect(endMails(id)).toHaveLength(1)
     expect((await endOf(id))?.at).toEqual(START)
   })
 
@@ -250,7 +254,10 @@ describe('a claim', () => {
     const attempt = await shown(agentId)
     await redeem(attempt)
     const open = await begin(agentId)
-    await authority.db.transaction((tx) => endClaimsOfAgent(tx, agentId, START))
+    const deps = { sealingKeys: authority.sealingKeys, addMail: bag.add }
+    const agent = { id: agentId, nameSealed: null, registeredAt: START }
+    await authority.db.transaction((tx) => endClaimsOfAgent(tx, deps, agent, START))
+    expect(endMails(attempt.registrationId)).toHaveLength(1)
     expect((await endOf(attempt.registrationId))?.by).toBe('agent-deleted')
     expect(await stored(open)).toBeUndefined()
   })
@@ -344,7 +351,7 @@ test('re-encrypts claims under the newest key-encryption key, after which the ol
   expect(await rewrapClaims(other.db, both, { trial: false })).toBe(3)
   expect(await rewrapClaims(other.db, both, { trial: false })).toBe(0)
   const after = storesUnder(young)
-  expect(await after.claims.findEmail(first.registrationId, START)).toBe(first.email)
+  expect((await after.claims.findPerson(first.registrationId, START))?.email).toBe(first.email)
   expect((await after.attempts.findByLink(second.linkHash, START))?.matchPhrase).toBe('amber river')
   await after.attempts.press(second.id, code, START)
   expect((await after.claims.redeem(exampleRedemption(second.id, code, START))).ok).toBe(true)

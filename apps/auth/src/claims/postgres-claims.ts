@@ -2,9 +2,11 @@ import { err, ok, type Result } from '@plainpath/domain'
 import { type Database, rowReader } from '@plainpath/postgres'
 import type { Revoker } from '../revocation/revoker.ts'
 import type { TokenStore } from '../tokens/token-store.ts'
-import { ERASED, emailEncryptionContext, findAttempt, isBlocked } from './attempt-row.ts'
+import { ERASED, findAttempt, isBlocked } from './attempt-row.ts'
 import { Claim } from './claim.ts'
 import { redeem, type TryRefusal } from './claim-attempt.ts'
+import { findPerson, openEmail } from './confirmed-person.ts'
+import { addEndedMails, endClaims } from './end-claims.ts'
 import type { ClaimMail, PostgresClaimDeps } from './postgres-claim-attempts.ts'
 
 const ClaimRow = rowReader(Claim)
@@ -33,10 +35,11 @@ type EndedClaim = Pick<Claim, 'id' | 'agentId'>
 /**
  * Opens the store of claims in PostgreSQL. An address is encrypted, and erased when its claim ends. Ending a claim
  * revokes its tokens before the commit and again after it, then publishes to the APIs, for the reasons in `endAgent`; if
- * the first step fails, the claim stays live.
+ * the first step fails, the claim stays live. The transaction that ends a claim queues the mail that tells the person,
+ * so of any number of simultaneous ends one sends it.
  */
 export function postgresClaims(deps: PostgresClaimsDeps) {
-  const { db, sealingKeys, tokens, revoker, events } = deps
+  const { db, tokens, revoker, events } = deps
   const revokeTokens = (id: string) => tokens.revokeTokensOf({ kind: 'claim', id })
   /** Runs a change that may end claims. `work` returns its result and the claims that it ended; `emit` runs after the commit. */
   const ending = async <T>(
@@ -93,24 +96,25 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
     /** Finds the live claim of an agent. Tokens and assertions of a claim are valid only while it is live. */
     live: (agentId: string, now: Date) =>
       find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
-    /** Finds the address of a live claim, as typed. */
-    async findEmail(id: string, now: Date): Promise<string | undefined> {
-      const { rows } = await db.query<{ email_sealed: Buffer }>(
-        'select email_sealed from claims where id = $1 and ended_at is null and expires_at > $2',
-        [id, now],
-      )
-      return rows[0] && sealingKeys.open(rows[0].email_sealed, emailEncryptionContext(id)).toString('utf8')
-    },
+    /** Finds the person of a live claim. */
+    findPerson: (id: string, now: Date) => findPerson(deps, id, now),
     /**
      * Ends a live claim and erases its address. When it returns, no token or assertion of the claim is accepted anywhere.
      * For a claim that ended before, the revocation is published again: an earlier call may have failed at that.
      *
+     * @param options.mail false when the person got the mail about this end before, as when a restore repeats it
      * @returns false when there is no such claim, or it ended before
      */
-    async end(id: string, by: 'person' | 'agent' | 'operator', now: Date): Promise<boolean> {
+    async end(
+      id: string,
+      by: 'person' | 'agent' | 'operator',
+      now: Date,
+      { mail = true }: { mail?: boolean } = {},
+    ): Promise<boolean> {
       const isEnded = await ending(
         async (tx) => {
-          const ended = await endWhere(tx, 'id = $1 and expires_at > $2', [id, now], by)
+          const ended = await endClaims(tx, 'id = $1 and expires_at > $2', [id, now], by)
+          if (mail) await addEndedMails(tx, deps, ended, { by, now })
           return { made: ended.length === 1, ended }
         },
         (made) => {
@@ -136,10 +140,11 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
 /** Creates the claim and ends the agent's earlier one. */
 async function redeemIn(
   tx: Database,
-  { addMail, sealingKeys }: PostgresClaimDeps,
+  deps: PostgresClaimDeps,
   claim: NewClaim,
 ): Promise<{ made: Redeemed; ended: readonly EndedClaim[] }> {
   const refused = (made: Result<never, TryRefusal | 'unknown'>) => ({ made, ended: [] })
+  const { addMail, sealingKeys } = deps
   const { attemptId, now } = claim
   // Locked before the attempt's row, as everywhere: an agent that is being deleted gets no claim.
   const agent = await tx.query(
@@ -153,15 +158,18 @@ async function redeemIn(
   const entered = { hash: claim.codeHash, blocked: await isBlocked(tx, attempt, now) }
   const redeemed = redeem(attempt, entered, now)
   if (!redeemed.ok) return refused(redeemed)
-  const { registrationId: id, agentId, emailSealed } = attempt
-  if (!emailSealed) throw new Error('an open attempt without an address')
-  const to = sealingKeys.open(emailSealed, emailEncryptionContext(id)).toString('utf8')
-  const ended = await endWhere(tx, 'agent_id = $1', [agentId, now], 'superseded')
+  const { registrationId: id, agentId, emailSealed, emailHash } = attempt
+  if (!emailSealed || !emailHash) throw new Error('an open attempt without an address')
+  const to = openEmail(sealingKeys, { id, emailSealed })
+  const ended = await endClaims(tx, 'agent_id = $1', [agentId, now], 'superseded')
+  // The mail that confirms the new claim says enough to a person who confirmed the agent again.
+  const others = ended.filter((other) => now < other.expiresAt && !other.emailHash.equals(emailHash))
+  await addEndedMails(tx, deps, others, { by: 'superseded', now })
   await tx.query(
     `insert into claims (id, agent_id, email_sealed, email_hash, email_hash_key, end_link_hash, verified_at, expires_at)
      values ($1, $2, $3, $4, $5, $6, $7, $8)`,
     [
-      ...[id, agentId, emailSealed, attempt.emailHash, attempt.hashKeyId, claim.endLinkHash],
+      ...[id, agentId, emailSealed, emailHash, attempt.hashKeyId, claim.endLinkHash],
       ...[now, claim.expiresAt],
     ],
   )
@@ -176,21 +184,6 @@ async function redeemIn(
   return { made: ok(made), ended }
 }
 
-/** Ends the claims that match. @param values the value in the condition, then the time. @returns the claims that it ended */
-async function endWhere(
-  tx: Database,
-  where: string,
-  values: readonly [string, Date],
-  by: NonNullable<Claim['endedBy']>,
-): Promise<EndedClaim[]> {
-  const { rows } = await tx.query<{ id: string; agent_id: string }>(
-    `update claims set ended_at = $2, ended_by = $3, email_sealed = null, email_hash = null, email_hash_key = null
-     where ${where} and ended_at is null returning id, agent_id`,
-    [...values, by],
-  )
-  return rows.map(({ id, agent_id: agentId }) => ({ id, agentId }))
-}
-
 /** Checks whether a claim is live. A function of its own, since the token stores need it before the claim store exists. */
 export async function isLiveClaim(db: Database, id: string, now: Date): Promise<boolean> {
   const { rowCount } = await db.query(
@@ -198,12 +191,6 @@ export async function isLiveClaim(db: Database, id: string, now: Date): Promise<
     [id, now],
   )
   return rowCount === 1
-}
-
-/** Ends the claims of an agent and deletes its attempts, in the transaction that deletes the agent. */
-export async function endClaimsOfAgent(tx: Database, agentId: string, now: Date): Promise<void> {
-  await endWhere(tx, 'agent_id = $1', [agentId, now], 'agent-deleted')
-  await tx.query('delete from claim_attempts where agent_id = $1', [agentId])
 }
 
 /** Deletes the claims and attempts of expired agents; their assertions are deleted by cascade. */

@@ -188,8 +188,8 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
 
 const MISSING = 'Send the identity assertion as the parameter assertion.'
 const INVALID =
-  'The assertion is not one of ours for this client, or it or its claim has ended. Get another with POST /api/agent/assertion, ' +
-  'or ask the person again with POST /api/agent/claim.'
+  'The assertion is not one of ours for this client, or it has expired, or its claim has ended. Get another with ' +
+  'POST /api/agent/assertion. If that responds no_claim, the claim has ended: do not ask the person again on your own.'
 
 /**
  * Determines the scope of a token: the requested scope, narrowed to what the client may have (RFC 6749 §3.3), or all of

@@ -54,7 +54,7 @@ function open(models: Record<string, Partial<Adapter>> = {}) {
     internalClientSecret: createInternalClientSecret(),
     resourceServers: () => [API],
     exchangeAssertion: async () => undefined,
-    findEmail: async () => undefined,
+    findPerson: async () => undefined,
     now: () => new Date(),
     revocationMark: () => 'mark-1',
   }

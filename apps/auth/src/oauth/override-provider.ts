@@ -24,8 +24,8 @@ export interface OverrideDeps {
   urls: ServiceUrls
   ring: InstanceKeys
   internalClientSecret: InternalClientSecret
-  /** Finds the verified e-mail address of a live claim. */
-  findEmail(claimId: string): Promise<string | undefined>
+  /** Describes the person of a live claim: the address, and what mails say of the agent. */
+  findPerson(claimId: string): Promise<object | undefined>
   /** The mark of the store that publishes revocations to APIs; undefined without Redis. */
   revocationMark: () => string | undefined
 }
@@ -119,7 +119,7 @@ export const WITH_EMAIL = 'introspectedWithEmail'
 /**
  * An RFC 9701 response does not say which token it is about, so two responses could be swapped in transit; `token_hash`
  * beside `token_introspection` prevents that. `revocation_mark` permits an API that subscribes to that store to cache the
- * response. The address of a claim is read last, only on request, and such a response is not cacheable.
+ * response. The person of a claim is read last, only on request, and such a response is not cacheable.
  *
  * The library would hand each signature to the thread pool, which takes longer than computing it. It signs nothing else.
  *
@@ -129,21 +129,17 @@ export const WITH_EMAIL = 'introspectedWithEmail'
  */
 function signIntrospection(
   provider: Provider,
-  {
-    urls,
-    ring,
-    findEmail,
-    revocationMark,
-  }: Pick<OverrideDeps, 'urls' | 'ring' | 'findEmail' | 'revocationMark'>,
+  { urls, ring, findPerson, revocationMark }: OverrideDeps,
 ): void {
-  type Introspection = { active?: boolean; registration_id?: string; email?: string }
+  type Introspection = { active?: boolean; registration_id?: string }
   const sign = jwsSigner(ring.signing, 'token-introspection+jwt')
   provider.IdToken.prototype.issue = async function issueIntrospection() {
     const state: Record<string, unknown> = this.ctx.state
     const content = this.extra['token_introspection'] as Introspection | undefined
     const mark = revocationMark()
     const isCacheable = !state[WITH_EMAIL] && content?.active === true && mark !== undefined
-    const email = state[WITH_EMAIL] && content?.registration_id && (await findEmail(content.registration_id))
+    const person =
+      state[WITH_EMAIL] && content?.registration_id ? await findPerson(content.registration_id) : undefined
     return sign({
       iss: urls.origin,
       aud: this.client.clientId,
@@ -152,7 +148,7 @@ function signIntrospection(
       iat: Math.floor(Date.now() / 1000),
       token_hash: state[INTROSPECTED_HASH],
       ...(isCacheable && { revocation_mark: mark }),
-      token_introspection: email ? { ...content, email } : content,
+      token_introspection: person ? { ...content, ...person } : content,
     })
   }
 }

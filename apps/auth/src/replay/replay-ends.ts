@@ -77,8 +77,12 @@ export interface ReplayedEnds {
  */
 export async function replayEnds(ends: Ends, stores: Stores, now: () => Date): Promise<ReplayedEnds> {
   const endedClients = new Set<AgentId>()
+  // The people got the mails about these ends when they happened.
+  const endClaim = (id: string) => stores.claims.end(id, 'operator', now(), { mail: false })
   const end = async (id: AgentId, how: 'disabled' | 'deleted') => {
     endedClients.add(id)
+    const claim = how === 'deleted' ? await stores.claims.live(id, now()) : undefined
+    if (claim) await endClaim(claim.id)
     return (await endAgent(stores, id, how)) ? 1 : 0
   }
   let clients = 0
@@ -86,7 +90,7 @@ export async function replayEnds(ends: Ends, stores: Stores, now: () => Date): P
   let secrets = 0
   let changed = 0
   for (const [id, how] of ends.clients) clients += await end(id, how)
-  for (const id of ends.claims) if (await stores.claims.end(id, 'operator', now())) claims += 1
+  for (const id of ends.claims) if (await endClaim(id)) claims += 1
   for (const [secretId, id] of ends.secrets) {
     const outcome = await endSecret(stores, { id, secretId }, now())
     if (outcome === 'gone') secrets += 1

@@ -13,7 +13,7 @@ import {
 import { operations, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { IntrospectionLimited } from './guard-introspection.ts'
-import type { ActiveIntrospection, Introspect, IntrospectFor } from './introspection.ts'
+import type { ActiveIntrospection, ConfirmedAgent, Introspect, IntrospectFor } from './introspection.ts'
 
 /** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
@@ -136,13 +136,13 @@ function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
 }
 
 /**
- * Who stands behind the token of a request: the registration, and the address that the person verified.
+ * Who stands behind the token of a request: the registration, the address that the person verified, and their agent.
  *
  * @throws {Problem} 401 or 403 with a challenge; and what introspection throws
  */
 export type VerifiedPerson = (
   request: Pick<RequestFacts, 'header'>,
-) => Promise<{ registrationId: string; email: string }>
+) => Promise<{ registrationId: string; email: string; agent: ConfirmedAgent | undefined }>
 
 const CONTACT_SCOPE = 'contact:write'
 
@@ -162,7 +162,7 @@ export function verifiedPerson(deps: {
     const { email, scopes, identityType } = answer
     if (!scopes.has(CONTACT_SCOPE) || identityType !== 'verified_email' || email === undefined)
       throw refuse.insufficient(needsVerifiedEmail(urls))
-    return { registrationId: answer.registrationId ?? answer.clientId, email }
+    return { registrationId: answer.registrationId ?? answer.clientId, email, agent: answer.agent }
   }
 }
 

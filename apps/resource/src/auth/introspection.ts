@@ -2,6 +2,7 @@ import { AgentId, EmailAddress, IdentityType } from '@plainpath/domain'
 import { sha256 } from '@plainpath/sealing'
 import { type JWTVerifyGetKey, jwtVerify } from 'jose'
 import { z } from 'zod'
+import { LinkSecret } from '../link-secret.ts'
 
 /** The introspection of an access token (RFC 7662 §2.2). */
 export type Introspection =
@@ -16,9 +17,22 @@ export type Introspection =
       readonly registrationId?: string
       /** Present only when it was requested and the person verified it. */
       readonly email?: string
+      /** The agent that the person of `email` confirmed. Absent from an authorization server of an earlier release. */
+      readonly agent?: ConfirmedAgent
       /** The mark of the revocation store that publishes this token's revocation; undefined when no store does. */
       readonly revocationMark?: string
     }
+
+/** What the authorization server says of an agent that a person gave access. */
+export interface ConfirmedAgent {
+  /** The agent's own word; nobody checked it. */
+  readonly name?: string
+  readonly registeredAt: Date
+  readonly verifiedAt: Date
+  readonly expiresAt: Date
+  /** The secret of the mailed link that ends its access; absent where that is unknown. */
+  readonly endSecret?: string
+}
 
 export type ActiveIntrospection = Extract<Introspection, { active: true }>
 
@@ -43,6 +57,25 @@ export class AuthorizationServerFailure extends Error {
 }
 
 const Seconds = z.int().min(0)
+const Time = z.iso.datetime().transform((text) => new Date(text))
+
+const Confirmed = z
+  .object({
+    agent_name: z.string().max(1_000).optional(),
+    agent_registered_at: Time,
+    verified_at: Time,
+    expires_at: Time,
+    end_secret: LinkSecret.optional(),
+  })
+  .transform(
+    (claim): ConfirmedAgent => ({
+      registeredAt: claim.agent_registered_at,
+      verifiedAt: claim.verified_at,
+      expiresAt: claim.expires_at,
+      ...(claim.agent_name !== undefined && { name: claim.agent_name }),
+      ...(claim.end_secret !== undefined && { endSecret: claim.end_secret }),
+    }),
+  )
 
 /** The member `token_introspection` of a signed response (RFC 9701 §5). Unknown members are ignored. */
 const TokenIntrospection = z.discriminatedUnion('active', [
@@ -60,6 +93,7 @@ const TokenIntrospection = z.discriminatedUnion('active', [
       identity_type: IdentityType,
       registration_id: z.string().min(1).max(100).optional(),
       email: EmailAddress.optional(),
+      claim: Confirmed.optional(),
     })
     .transform(
       (response): Introspection => ({
@@ -71,6 +105,7 @@ const TokenIntrospection = z.discriminatedUnion('active', [
         identityType: response.identity_type,
         ...(response.registration_id !== undefined && { registrationId: response.registration_id }),
         ...(response.email !== undefined && { email: response.email }),
+        ...(response.claim !== undefined && { agent: response.claim }),
       }),
     ),
 ])

@@ -1,7 +1,8 @@
 import { durationIn, findUrgency, helpLine, highestUrgency, RULES } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import { longDate, REPLY } from '@plainpath/pages'
+import { CONTACT_TOPICS, describeAgentInMail, longDate, REPLY } from '@plainpath/pages'
+import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { NewMessage } from './contact-message.ts'
 
 const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.url), [
@@ -15,7 +16,7 @@ const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.ur
 ])
 const receiptText = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
-  ['urls', 'wrote', 'heldUntil', 'secret', 'id', 'notYou'],
+  ['urls', 'wrote', 'topic', 'text', 'handOff', 'heldUntil', 'secret', 'id', 'notYou'],
   {
     expected: REPLY.expected,
     ifYouCannotWait: REPLY.ifYouCannotWait,
@@ -28,17 +29,20 @@ const confirmText = readTemplate(
   { unconfirmedLasts: durationIn('hour', RULES.unconfirmedMessageMs) },
 )
 
-/** Who wrote a message: an agent for a person, or the person on our page. */
-export type Writer = 'agent' | 'person'
+/**
+ * Who wrote a message: an agent for a person, or the person on our page. What is known of the agent is absent when an
+ * authorization server of an earlier release introspected its token.
+ */
+export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
 const WROTE = {
-  person: 'A person who verified this address wrote',
-  agent: 'An AI agent wrote for a person who verified this address and let it',
-} as const satisfies Record<Writer, string>
+  person: 'A person who confirmed their e-mail address wrote this.',
+  agent: 'An AI agent wrote this for a person who confirmed it by e-mail.',
+} as const
 
 /**
- * To the people who answer. What the person needs a lawyer for comes first. Each line of the person's text is marked, so
- * that none can pass for ours.
+ * Composes the mail to staff. The reasons why the person needs a lawyer come first. Each line of the person's text is marked,
+ * so that none can pass for ours.
  */
 export const deskMail = (deskAddress: string, message: NewMessage, writer: Writer): MailContent => ({
   to: deskAddress,
@@ -46,7 +50,7 @@ export const deskMail = (deskAddress: string, message: NewMessage, writer: Write
   subject: `Message ${message.id} (${message.topic})`,
   text: deskText({
     handOff: handOffLines(message.triggers),
-    wrote: WROTE[writer],
+    wrote: WROTE[writer === 'person' ? 'person' : 'agent'],
     text: quoted(message.text),
     topic: message.topic,
     guide: message.guideSlug ?? 'none',
@@ -61,39 +65,65 @@ function handOffLines(triggers: readonly string[]): string {
   const urgency = highestUrgency(triggers)
   if (urgency === undefined) return ''
   const named = triggers.map((trigger) => `- ${trigger} (${findUrgency(trigger)})`)
-  return `Urgency: ${urgency}. The person needs a lawyer, and agreed that we say why:\n${named.join('\n')}\n\n`
+  return `Urgency: ${urgency}. The person needs a lawyer, and agreed to share the reasons:\n${named.join('\n')}\n\n`
 }
 
-/** For the first line of a receipt, and for somebody who did not ask for it. */
-const RECEIPT = {
-  agent: {
-    wrote: 'An agent that you let write for you sent a message to the people behind Plainpath.',
-    notYou:
-      'If you did not ask for it, end what the agent may do: the mail that told you of the agent has the link.',
-  },
-  person: {
-    wrote: 'You sent a message to the people behind Plainpath.',
-    notYou: 'If it was not you, take the message back by the link above.',
-  },
-} as const satisfies Record<Writer, object>
+/** The first line of a receipt. */
+const RECEIVED = {
+  person: 'We received your message. This is a copy of it.',
+  agent: 'An AI agent sent us this message for you.',
+} as const
 
-/** To the person, as soon as the message is sent. Nothing in it comes from the agent. */
+/** Says that staff are told why the person needs a lawyer. The reasons are not named: others may read the mailbox. */
+const HAND_OFF = 'Our staff are also told why you need a lawyer, as you agreed.\n\n'
+
+/** Composes the mail to the person, which is sent as soon as the message is received. Each line of the message is marked, as in the mail to staff. */
 export const receiptMail = (
   urls: ServiceUrls,
-  message: { id: string; replyTo: string; heldUntil: Date; secret: string; writer: Writer },
+  message: Pick<NewMessage, 'id' | 'topic' | 'text' | 'triggers' | 'replyTo'> & {
+    heldUntil: Date
+    secret: string
+    writer: Writer
+  },
 ): MailContent => ({
   to: message.replyTo,
   subject: 'We received your message to Plainpath',
   text: receiptText({
     urls,
-    ...RECEIPT[message.writer],
+    wrote: RECEIVED[message.writer === 'person' ? 'person' : 'agent'],
+    topic: CONTACT_TOPICS[message.topic],
+    text: quoted(message.text),
+    handOff: message.triggers.length > 0 ? HAND_OFF : '',
     heldUntil: `${message.heldUntil.toISOString().slice(11, 16)} UTC on ${longDate(message.heldUntil)}`,
     secret: message.secret,
     id: message.id,
+    notYou:
+      message.writer === 'person'
+        ? 'If it was not you who sent the message, withdraw it by the link above.'
+        : accessLines(urls, message.writer.agent),
   }),
 })
 
-/** To who filled in the page. Nothing in it comes from the form but the address. */
+const LINK_ELSEWHERE = 'To end its access, use the link in the mail that told you about the agent.'
+
+/** Describes the agent that wrote, what it may do, and how to end that. */
+function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): string {
+  if (!agent) return `If you do not want this agent to send us messages:\n${LINK_ELSEWHERE}`
+  const lines = [
+    describeAgentInMail(agent),
+    '',
+    'What it may do: send our staff messages for you.',
+    `Since: ${longDate(agent.verifiedAt)}`,
+    `Until: ${longDate(agent.expiresAt)}, unless you end its access before`,
+    '',
+    ...(agent.endSecret === undefined
+      ? [LINK_ELSEWHERE]
+      : ['To end its access, open this link and press the button:', urls.endClaim(agent.endSecret)]),
+  ]
+  return lines.join('\n')
+}
+
+/** Composes the mail to a person who filled in the form. It contains nothing from the form but the address. */
 export const confirmMail = (urls: ServiceUrls, about: { replyTo: string; secret: string }): MailContent => ({
   to: about.replyTo,
   subject: 'Send your message to Plainpath',

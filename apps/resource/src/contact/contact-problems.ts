@@ -5,7 +5,7 @@ import type { WithdrawRefusal } from './contact-store.ts'
 /** @param first the id of the message that says the same */
 export const duplicateMessage = (first: string): Problem =>
   new Problem('duplicate-message', {
-    detail: `Message ${first} says the same, and was sent within the last ${durationIn('hour', RULES.duplicateMessageMs)}. Nothing was sent again.`,
+    detail: `Message ${first} has the same content and was sent within the last ${durationIn('hour', RULES.duplicateMessageMs)}. It was not sent again.`,
     extensions: { first },
   })
 

@@ -4,6 +4,7 @@ import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
+import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { TellErased } from '../erasure-log.ts'
 import { newLink, type StoredLink } from '../link-secret.ts'
 import { deskMail, receiptMail, type Writer } from './contact-mails.ts'
@@ -19,6 +20,7 @@ import {
 
 /** A message from an agent. */
 interface AgentMessage extends NewMessage {
+  readonly agent: ConfirmedAgent | undefined
   readonly registrationId: string
   /** The same key with the same content is the same message, for 24 hours. */
   readonly idempotencyKey?: string | undefined
@@ -83,14 +85,14 @@ export function contactStore(deps: {
      */
     receive: (message: AgentMessage): Promise<Result<ReceivedMessage, KeyRefusal | Duplicate>> =>
       db.transaction(async (tx) => {
-        const { id, registrationId, createdAt, idempotencyKey: key } = message
+        const { id, registrationId, createdAt, agent, idempotencyKey: key } = message
         const byKey = key === undefined ? undefined : idempotencyColumns(hashKey, { ...message, key })
         const hash = contentHash(hashKey, { registrationId }, message)
         const earlier = byKey && (await findByKey(tx, byKey, createdAt))
         if (earlier) return earlier
         const first = byKey ? undefined : await findDuplicate(tx, hash, createdAt)
         if (first !== undefined) return err({ duplicateOf: first })
-        const received = await addMails(tx, message, { by: 'agent', at: createdAt })
+        const received = await addMails(tx, message, { by: { agent }, at: createdAt })
         const more = { registration_id: registrationId, content_hash: hash, ...byKey, ...received }
         await insertMessage(tx, sealingKeys, message, more)
         return ok({ id, heldUntil: received.held_until })

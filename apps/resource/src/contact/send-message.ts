@@ -24,10 +24,11 @@ export function sendMessage(deps: {
     request: Pick<RequestFacts, 'take' | 'header'>,
     idempotencyKey?: string,
   ) => {
-    const { registrationId, email } = await deps.verifiedPerson(request)
+    const { registrationId, email, agent } = await deps.verifiedPerson(request)
     await request.take(CONTACT_REGISTRATION, registrationId)
     await request.take(CONTACT_MAILBOX, mailboxOf(email).mailbox)
     const received = await deps.contact.receive({
+      agent,
       id: randomUUID(),
       registrationId,
       topic: asked.topic,

@@ -54,6 +54,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'The receipt of a message contains its text, and names the agent that sent it with a link that ends its access. When an agent’s access ends, the person gets one mail. An agent whose confirmation has ended is told so, and asked not to ask the person again on its own.',
+        operations: [],
+      },
+      {
         text: 'Guides, search, the waitlist and messages as tools of the Model Context Protocol, at /api/mcp.',
         operations: [],
       },

@@ -109,7 +109,7 @@ export function contactPageRoutes(deps: {
       },
       done: {
         title: 'Your message is sent',
-        text: 'It goes to our staff soon. The mail that we send you now says when, and has a link that takes your message back until then.',
+        text: 'It goes to our staff soon. We now send you a mail that says when. Until then, you can withdraw your message by the link in that mail.',
         more: replyHelp(),
       },
       async act(linkHash) {
@@ -126,10 +126,10 @@ export function contactPageRoutes(deps: {
       path: '/contact/withdraw',
       operationId: 'withdrawMessagePage',
       ask: {
-        title: 'Take your message back',
-        text: 'Press the button, and we erase the message. It does not go to our staff.',
-        button: 'Take it back',
-        otherwise: 'If you do nothing, the message goes to our staff at the time that the mail says.',
+        title: 'Withdraw your message',
+        text: 'If you press the button, we erase the message, and it does not go to our staff.',
+        button: 'Withdraw my message',
+        otherwise: 'If you do nothing, the message goes to our staff at the time stated in the mail.',
       },
       done: { title: 'Your message is erased', text: 'It did not go to our staff.' },
       async act(linkHash) {

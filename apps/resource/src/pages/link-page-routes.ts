@@ -9,7 +9,7 @@ import { answerForm, PAGE } from './page.ts'
 
 interface LinkPageSpec {
   readonly path: `/${string}`
-  /** Of both routes; the second adds `ByForm`. */
+  /** The id of the first route; that of the second ends in `ByForm`. */
   readonly operationId: string
   readonly ask: {
     readonly title: string
@@ -18,13 +18,13 @@ interface LinkPageSpec {
     readonly otherwise?: string
   }
   readonly done: { readonly title: string; readonly text: string; readonly more?: Html }
-  /** @returns false when the link does nothing any more @throws {Problem} that says why it cannot now */
+  /** @returns false when the link was used before, has expired or is unknown @throws {Problem} that says why it cannot be used now */
   act(secretHash: Buffer): Promise<boolean>
 }
 
 const Link = z.object({ link: LinkSecret.catch('') })
 
-/** The page that a link in a mail opens, and where its button goes. Opening changes nothing: mail scanners open links. */
+/** Creates the routes of a page that a mailed link opens, and of its button. Opening changes nothing, since mail scanners open links too. */
 export function linkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
   const answer = (title: string, body: Html) =>
     answerForm(urls, 200, { path: spec.path, title, body, noindex: true })
@@ -59,5 +59,5 @@ export function linkPageRoutes(spec: LinkPageSpec, urls: ServiceUrls): Route[] {
 const deadLink = () =>
   new Problem('not-found', {
     detail:
-      'This link does nothing any more: it was used, it is too old, or a part of it is missing. Open it again from the mail.',
+      'This link does not work: it was used before, it has expired, or a part of it is missing. If you have not used it yet, copy the whole link from the mail.',
   })

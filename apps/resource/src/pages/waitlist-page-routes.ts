@@ -73,10 +73,10 @@ export const waitlistLinkRoutes = (deps: {
       operationId: 'confirmWaitlistPage',
       ask: {
         title: 'Confirm that you want to be on the waitlist',
-        text: 'Press the button if you, or an agent that you asked to, put your e-mail address on the waitlist.',
+        text: 'Press the button if you joined the waitlist, or if an agent added your e-mail address because you asked it to.',
         button: 'Confirm',
         otherwise:
-          'If you do nothing, your address stays on the list. To take it off, open the other link of the mail.',
+          'If you do nothing, your address stays on the list. To take it off the list, use the other link in the mail.',
       },
       done: { title: 'You are confirmed', text: 'Your place on the waitlist is confirmed.' },
       act: (secretHash) => deps.waitlist.confirm(secretHash, deps.now()),
@@ -89,12 +89,12 @@ export const waitlistLinkRoutes = (deps: {
       operationId: 'leaveWaitlistPage',
       ask: {
         title: 'Take your address off the waitlist',
-        text: 'Press the button, and we erase your e-mail address and your place on the waitlist.',
+        text: 'If you press the button, we erase your e-mail address and your place on the waitlist.',
         button: 'Remove me',
       },
       done: {
         title: 'Your address is off the waitlist',
-        text: 'We erased it. The link that you shared does not work any more.',
+        text: 'We have erased it. The link that you could share no longer works.',
       },
       act: (secretHash) => deps.waitlist.remove(secretHash),
     },

@@ -23,8 +23,9 @@ export const CLAIM_PROBLEMS = {
   'no-claim': {
     status: 409,
     title: 'Nobody has verified an e-mail address for this agent',
-    meaning: 'The agent has no claim that stands: none was completed, or it has ended.',
-    remedy: 'Ask the person, then begin with POST /api/agent/claim.',
+    meaning: 'No person has confirmed this agent, or the confirmation has ended.',
+    remedy:
+      'If nobody has confirmed the agent yet, ask the person, then begin with POST /api/agent/claim. If a confirmation has ended, do not ask the person again on your own: begin only if they tell you to.',
     oauth: 'no_claim',
   },
   'code-not-shown': {
