@@ -118,14 +118,14 @@ describe('registering keys', () => {
     ['a key for agreement', () => [{ kty: 'OKP', crv: 'X25519', x: ed25519.x }], 'Send'],
     ['no key', () => [], '1 to 3'],
     ['four keys', () => ['a', 'b', 'c', 'd'].map((kid) => ({ ...p256, kid })), '1 to 3'],
-    ['one key twice', () => [p256, p256], 'two keys of one kid'],
+    ['one key twice', () => [p256, p256], 'two keys with the same kid'],
     [
       'one kid twice',
       () => [
         { ...p256, kid: 'k' },
         { ...ed25519, kid: 'k' },
       ],
-      'two keys of one kid',
+      'two keys with the same kid',
     ],
     ['a point beside P-256', () => [{ ...p256, y: p256.x }], 'no point'],
     ['zero', () => [{ ...p256, x: 'A'.repeat(43), y: 'A'.repeat(43) }], 'no point'],
@@ -177,7 +177,9 @@ describe('PUT /api/agent/jwks', () => {
     const shown = await send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) })
     const { warning, ...described } = parsed(answer)
     expect(JSON.parse(shown.text)).toEqual(described)
-    expect(warning).toMatch(/^No proof came that you can sign with the new key my-key\. Try it now/)
+    expect(warning).toMatch(
+      /^The request has no proof that you can sign with the new key my-key\. Try it now/,
+    )
     expect(parsed(shown)).toMatchObject({
       token_endpoint_auth_method: 'private_key_jwt',
       token_endpoint_auth_signing_alg: 'EdDSA',

@@ -126,18 +126,19 @@ const invalid = (says: RegExp): Refusal => ({
 
 describe('a proof is refused, and nothing is stored or changed:', () => {
   const NO_JWT = /^#\/proof: is not a signed JWT/
-  const TYPE = /^#\/proof: must have the type jwks-proof\+jwt/
-  const ALGORITHM = /^#\/proof: must be signed by one of ES256, EdDSA, Ed25519/
-  const HEADER = /^#\/proof: may have only typ, alg and kid/
-  const KEY = /^#\/proof: names no key of this set/
-  const SIGNATURE = /^#\/proof: was not signed by the key/
-  const ISSUER = /^#\/proof: must be issued by this client/
-  const AUDIENCE = /^#\/proof: is made for another place/
-  const TOO_LONG = /^#\/proof: may last 5 minutes at most/
-  const NOT_YET = /^#\/proof: was made in the future/
+  const TYPE = /^#\/proof: must have the header parameter typ jwks-proof\+jwt/
+  const ALGORITHM = /^#\/proof: must have one of ES256, EdDSA, Ed25519 as the header parameter alg/
+  const HEADER = /^#\/proof: may have typ, alg and kid only/
+  const KEY = /^#\/proof: does not name a key of this set/
+  const SIGNATURE = /^#\/proof: was not signed with the key/
+  const ISSUER = /^#\/proof: must have your client_id as the claim iss/
+  const AUDIENCE = /^#\/proof: must have exactly the URL of this endpoint as the claim aud/
+  const TOO_LONG = /^#\/proof: may be valid for at most 5 minutes/
+  const NOT_YET = /^#\/proof: is not valid yet/
   const EXPIRED = /^#\/proof: has expired/
-  const KEY_SET = /^#\/proof: was made for another set/
-  const lacks = (claim: string) => new RegExp(`^#/proof: lacks the claim ${claim}, or has it in another form`)
+  const KEY_SET = /^#\/proof: is for another key set/
+  const lacks = (claim: string) =>
+    new RegExp(`^#/proof: lacks the claim ${claim}, or has it in the wrong form`)
   const jkts = async (...keys: KeyPair[]) => ({
     jkts: await Promise.all(keys.map(({ jwk }) => calculateJwkThumbprint(jwk))),
   })
@@ -212,7 +213,7 @@ describe('a proof is refused, and nothing is stored or changed:', () => {
     [
       'of one new key of two',
       (who) => bothProven(who, two),
-      /^#\/proof: must hold a proof for each new key of the set/,
+      /^#\/proof: must contain a proof for each new key of the set/,
     ],
     [
       'the same proof twice',
@@ -266,7 +267,7 @@ test('accepts a proof once, and does not mark a rejected one as used', async () 
   await expectRefusal(
     auth,
     () => put(other, { keys: [one], proof }),
-    invalid(/must be issued by this client/),
+    invalid(/must have your client_id as the claim iss/),
   )
   expect((await put(who, { keys: [one], proof })).status).toBe(200)
   const keyed = { client_id: who.client_id, key: one }
@@ -282,7 +283,10 @@ test('accepts a proof once, and does not mark a rejected one as used', async () 
 
 test('treats a null proof as absent', async () => {
   const answer = await put(await register(auth), { keys: [one], proof: null })
-  expect([answer.status, bodyOf(answer)['warning']]).toEqual([200, expect.stringMatching(/^No proof came/)])
+  expect([answer.status, bodyOf(answer)['warning']]).toEqual([
+    200,
+    expect.stringMatching(/^The request has no proof/),
+  ])
 })
 
 test('rejects a proof as a client assertion', async () => {

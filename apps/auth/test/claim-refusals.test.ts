@@ -199,7 +199,7 @@ describe('/claim', () => {
     const yes = { attempt: attempt.secret, answer: 'yes' }
     for (const headers of [{ 'sec-fetch-site': 'cross-site' }, { 'sec-fetch-site': 'same-site' }]) {
       const page = await pressButton(auth, yes, headers)
-      expect([page.status, headingIn(page.text)]).toEqual([403, 'Requests from other sites are refused'])
+      expect([page.status, headingIn(page.text)]).toEqual([403, 'Requests from other sites are not accepted'])
       expect(page.headers.get('content-security-policy')).toContain("default-src 'none'")
       expect(page.text).not.toContain(attempt.secret)
     }

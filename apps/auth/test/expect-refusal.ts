@@ -40,7 +40,7 @@ export function expectProblem(answer: Answer, expected: Refusal): void {
   expectSoundAnswer(answer, { form, confidential: [CANARY], failure: status })
   const body = JSON.parse(answer.text) as Record<string, unknown>
   if (form !== 'problem') expect(body['error']).toBe(error)
-  expect(body['code'] ?? String(body['error_uri']).split('/').at(-1)).toBe(code)
+  expect(body['code']).toBe(code)
   const said = String(body[form === 'oauth' ? 'error_description' : 'detail'])
   // RFC 6749 section 5.2 allows no quotes and no backslash.
   expect(said).toMatch(form === 'oauth' ? /^[\x20-\x21\x23-\x5b\x5d-\x7e]{10,300}$/ : /^\P{Cc}{10,300}$/u)

@@ -153,7 +153,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
       typed('application/json', '{"grant_type":"client_credentials"}'),
       {
         ...invalid,
-        says: /reads forms, not JSON\. Send it as: curl -u .+ -d grant_type=client_credentials$/,
+        says: /accepts a form, not JSON\. Send it as: curl -u .+ -d grant_type=client_credentials$/,
       },
     ],
     ['JSON of another kind', typed('application/vnd.api+json', '{}'), media],
@@ -164,12 +164,12 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     [
       'only unknown scopes',
       fields({ scope: CANARY }),
-      { ...scope, says: 'This client may have: guides:read waitlist:write' },
+      { ...scope, says: 'This client can have: guides:read waitlist:write' },
     ],
     [
       'only a scope that needs an e-mail address',
       fields({ scope: 'contact:write' }),
-      { ...scope, says: /contact:write needs a verified e-mail address/ },
+      { ...scope, says: /contact:write: it requires a verified e-mail address/ },
     ],
     ['a quote in the scope', fields({ scope: 'guides:read"' }), scope],
     ['a backslash in the scope', fields({ scope: 'guides:read\\' }), scope],

@@ -146,5 +146,5 @@ test('while the database is away the form says to try again, and takes nothing',
     }),
   })
   expect([refused.status, refused.headers['retry-after']]).toEqual([503, '2'])
-  expect(refused.body).toContain('<h1>A part of the service is not answering</h1>')
+  expect(refused.body).toContain('<h1>A part of the service is unavailable</h1>')
 })

@@ -25,7 +25,7 @@ const INTERNALS =
   /<\/?[a-z!]|\bat .*:\d+:\d+|node_modules|\/apps\/|\.ts\b|\bselect \b|\binsert into\b|ECONN|\bSQL|postgres|redis|oidc|koa|undefined|\[object/i
 
 const MEMBERS: Readonly<Record<'oauth' | 'agent' | 'problem', readonly string[]>> = {
-  oauth: ['error', 'error_description', 'error_uri'],
+  oauth: ['code', 'error', 'error_description', 'error_uri'],
   agent: [
     'code',
     'detail',
@@ -88,7 +88,8 @@ function expectSoundRefusal({ status, headers, text }: AnswerFacts, form: ErrorF
   } = body
   const known = MEMBERS[written].filter((name) => name !== 'instance' || !early)
   expect(Object.keys(members).sort()).toEqual(known)
-  const code = written === 'oauth' ? String(body['error_uri']).replace(/^.*\/problems\//, '') : body['code']
+  const { code } = body
+  if (written === 'oauth') expect(String(body['error_uri']).split('/problems/').at(-1)).toBe(code)
   expect(PROBLEM_CODES).toContain(code)
   expect(problemKind(code as ProblemCode).status).toBe(status)
   if (written !== 'problem')

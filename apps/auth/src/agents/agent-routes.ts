@@ -133,7 +133,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       if (outcome === 'last') throw new Problem('last-secret')
       if (outcome === 'unknown')
         throw new Problem('not-found', {
-          detail: 'This client has no such secret. GET /api/agent lists those it has.',
+          detail: 'This client has no secret with this id. GET /api/agent lists its secrets.',
         })
       return { status: 204 }
     },
@@ -142,25 +142,25 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
 
 type NamedFault = Exclude<ReplaceKeysRefusal['fault'], 'ended' | `claim-${string}`>
 const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
-  'no-jwt': 'is not a signed JWT: three parts in base64url, of which the first two are JSON objects',
-  type: 'must have the type jwks-proof+jwt in its header (typ)',
-  algorithm: `must be signed by one of ${ASSERTION_ALGORITHMS.join(', ')} (alg)`,
-  header: 'may have only typ, alg and kid in its header',
-  key: 'names no key of this set for its algorithm: send the kid of the key that signed it',
-  signature: 'was not signed by the key that it names',
-  issuer: 'must be issued by this client: iss is your client_id',
-  audience: 'is made for another place: aud is exactly the address of this endpoint, as a string',
-  expired: 'has expired: make a new one',
-  'too-long': `may last ${durationIn('minute', RULES.keyProofMs)} at most, from iat to exp`,
-  'not-yet': 'was made in the future: check your clock (iat)',
+  'no-jwt': 'is not a signed JWT: three parts in base64url, the first two of them JSON objects',
+  type: 'must have the header parameter typ jwks-proof+jwt',
+  algorithm: `must have one of ${ASSERTION_ALGORITHMS.join(', ')} as the header parameter alg`,
+  header: 'may have typ, alg and kid only in its header',
+  key: 'does not name a key of this set that fits its algorithm: send the kid of the key that signed it',
+  signature: 'was not signed with the key that it names',
+  issuer: 'must have your client_id as the claim iss',
+  audience: 'must have exactly the URL of this endpoint as the claim aud, as a string',
+  expired: 'has expired (exp): make a new one',
+  'too-long': `may be valid for at most ${durationIn('minute', RULES.keyProofMs)}, from iat to exp`,
+  'not-yet': 'is not valid yet: iat is in the future. Check your clock',
   'key-set':
-    'was made for another set: jkts lists the thumbprint of each key of this set (RFC 7638), and no other',
-  'proof-used': 'was used before: make a new one, with a jti of its own',
-  unproven: 'must hold a proof for each new key of the set, or be left out',
+    'is for another key set: jkts must list the thumbprint (RFC 7638) of each key of this set and no other',
+  'proof-used': 'was used before (jti): make a new one',
+  unproven: 'must contain a proof for each new key of the set, or be left out',
 }
 
 const PROOF_CLAIMS =
-  'a proof has iss, aud and jti as strings, iat and exp as whole seconds, jkts as a list of thumbprints'
+  'iss, aud and jti are strings, iat and exp are whole seconds, jkts is a list of thumbprints'
 
 const isClaim = (fault: string): fault is `claim-${string}` => fault.startsWith('claim-')
 
@@ -169,14 +169,14 @@ function keysProblem({ fault, index }: ReplaceKeysRefusal, isList: boolean): Pro
   if (fault === 'ended') return invalidClient()
   const pointer = isList && index !== undefined ? `#/proof/${index}` : '#/proof'
   const detail = isClaim(fault)
-    ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in another form; ${PROOF_CLAIMS}`
+    ? `lacks the claim ${fault.slice('claim-'.length)}, or has it in the wrong form: ${PROOF_CLAIMS}`
     : PROOF_FAULTS[fault]
   return new Problem('invalid-key-proof', { detail: `${pointer}: ${detail}.`, errors: [{ pointer, detail }] })
 }
 
 const unprovenWarning = (kids: readonly string[]) =>
-  `No proof came that you can sign with ${kids.length === 1 ? 'the new key' : 'the new keys'} ${kids.join(', ')}. Try it now, with GET /api/agent: ` +
-  'if that is 401 and you have no other key, nothing can let you in again, so register anew. Next time send proof.'
+  `The request has no proof that you can sign with the new ${kids.length === 1 ? 'key' : 'keys'} ${kids.join(', ')}. Try it now with GET /api/agent. ` +
+  'If the response is 401 and you have no other key, you must register again. Next time, send proof.'
 
 /** Gives each key the `kid` that was sent, or else its thumbprint (RFC 7638). @throws {Problem} when two have the same */
 async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Promise<readonly AgentKey[]> {
@@ -184,7 +184,7 @@ async function nameKeys({ keys }: z.infer<typeof SentJwks>, pointer: string): Pr
     keys.map(async (key) => agentKey(key, key.kid ?? (await keyThumbprint(key)))),
   )
   if (new Set(named.map(({ kid }) => kid)).size === named.length) return named
-  const detail = 'holds two keys of one kid; give each its own, or leave kid out of keys that differ'
+  const detail = 'contains two keys with the same kid: give each key its own, or leave kid out'
   throw new Problem('invalid-client-metadata', {
     detail: `${pointer}: ${detail}.`,
     errors: [{ pointer, detail }],

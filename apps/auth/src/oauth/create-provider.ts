@@ -138,8 +138,8 @@ export const otherResource = (urls: ServiceUrls) => {
 }
 
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
-  `This client may have: ${allowed.join(' ')}. contact:write needs a verified e-mail address, never client_credentials: a person ` +
-  `has to confirm the client. Begin with POST ${urls.claim}; ${urls.authMd} leads through it.`
+  `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write: it requires a verified e-mail address. ` +
+  `A person must confirm the client. Begin with POST ${urls.claim}; the steps are in ${urls.authMd}.`
 
 /**
  * Registers the grant of RFC 7523 §2.1 for identity assertions that this server issued. By then, `oauth-routes.ts` has
@@ -159,7 +159,9 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
       if (!claim) throw new Problem('invalid-grant', { detail: INVALID })
       const scope = grantScope(params.scope, Scope.options)
       if (!scope.ok)
-        throw new Problem('invalid-scope', { detail: `This grant can give: ${Scope.options.join(' ')}.` })
+        throw new Problem('invalid-scope', {
+          detail: `This grant gives these scopes: ${Scope.options.join(' ')}.`,
+        })
       const left = Math.floor((claim.expiresAt.getTime() - deps.now().getTime()) / 1000)
       if (left < 1) throw new Problem('invalid-grant', { detail: INVALID })
       const token = new provider.ClientCredentials({
@@ -186,9 +188,9 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
   )
 }
 
-const MISSING = 'Send the identity assertion as the parameter assertion.'
+const MISSING = 'Send the identity assertion as the form field assertion.'
 const INVALID =
-  'The assertion is not one of ours for this client, or it has expired, or its claim has ended. Get another with ' +
+  'The identity assertion was not issued to this client, has expired, or its claim has ended. Get another one with ' +
   'POST /api/agent/assertion. If that responds no_claim, the claim has ended: do not ask the person again on your own.'
 
 /**

@@ -68,7 +68,7 @@ export const internalOAuthRoutes = (deps: OAuthRouteDeps): RawRoute[] => [
 async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   const hint = 'Send it as: curl -u "$CLIENT_ID:$CLIENT_SECRET" -d grant_type=client_credentials'
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
-    throw new Problem('invalid-request', { detail: `The token endpoint reads forms, not JSON. ${hint}` })
+    throw new Problem('invalid-request', { detail: `The token endpoint accepts a form, not JSON. ${hint}` })
   }
   const { form, clientId } = await authenticatedForm(ctx, deps, hint)
   if (!form.get('scope')?.trim()) form.delete('scope')
@@ -93,7 +93,7 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
-  const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=…')
+  const { form, clientId } = await authenticatedForm(ctx, deps, 'Send it as: -d token=$TOKEN')
   const presented = requiredToken(form)
   // RFC 7009 §2.2: an unknown token is no error.
   if (TOKEN.test(presented)) {
@@ -106,8 +106,8 @@ async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
     await deps.stores.revoker.publishRevocation({ kind: 'token', hash: hash.toString('base64url') })
   }
   ctx.status = 200
-  ctx.body = ''
-  ctx.remove('content-type')
+  // RFC 7009 §2.2 has clients ignore the body. Some parse it as JSON all the same (simple-oauth2), and fail on an empty one.
+  ctx.body = {}
 }
 
 async function authenticatedForm(
@@ -120,7 +120,9 @@ async function authenticatedForm(
     (name) => name !== 'resource' && form.getAll(name).length > 1,
   )
   if (repeated !== undefined)
-    throw new Problem('invalid-request', { detail: 'A parameter is sent twice (RFC 6749, section 3.2).' })
+    throw new Problem('invalid-request', {
+      detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
+    })
   const { clientId } = await deps.authenticate(ctx, form)
   for (const policy of LIMITS.client) spendLimits(ctx, await deps.limiter.take(policy, clientId))
   return { form, clientId }
@@ -132,10 +134,12 @@ async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (!credentials.ok || !verified) throw notAResourceServer()
   deps.resourceServers.used(verified)
   if (!ctx.get('accept').toLowerCase().includes(JWT_RESPONSE)) {
-    throw new Problem('not-acceptable', { detail: `Introspection is answered as ${JWT_RESPONSE} only.` })
+    throw new Problem('not-acceptable', {
+      detail: `Introspection responses are available as ${JWT_RESPONSE} only.`,
+    })
   }
   deps.signing.requireCurrent()
-  const form = await readForm(ctx, 'Send it as: -d token=…')
+  const form = await readForm(ctx, 'Send it as: -d token=$TOKEN')
   const presented = requiredToken(form)
   ctx.state[INTROSPECTED_HASH] = sha256(presented).toString('base64url')
   ctx.state[WITH_EMAIL] = form.getAll('claims').some((claims) => claims.split(' ').includes('email'))

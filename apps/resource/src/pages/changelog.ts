@@ -34,6 +34,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'Errors name the mistake in a client assertion. An assertion without kid works while a client has several keys. Errors of the OAuth endpoints have the member code, as all others do. The response to a revocation is an empty JSON object; before, it had no body.',
+        operations: [],
+      },
+      {
         text: 'A person confirms by mail that an agent acts for them, for 30 days, and can end it at any time.',
         operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
       },

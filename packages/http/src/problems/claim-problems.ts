@@ -2,22 +2,22 @@ import { capitalised, durationIn, durationInWords, numberInWords, RULES } from '
 
 const CODES = numberInWords(RULES.claimCodes)
 
-/** What can go wrong between an agent, a person and their mailbox. */
+/** The problems of claims, in which a person verifies an e-mail address for an agent. */
 export const CLAIM_PROBLEMS = {
   'otp-invalid': {
     status: 400,
-    title: 'The code is not the right one',
-    meaning: 'The code that was sent is not the one that the person was shown last.',
+    title: 'The code is wrong',
+    meaning: 'The code in the request is not the one that the page showed last.',
     remedy:
-      'Ask the person to read the code again, and send it. attempts_remaining says how often you still can.',
+      'Ask the person to read the code to you again, then send it. The member attempts_remaining says how many tries are left.',
     oauth: 'otp_invalid',
   },
   'claim-unknown': {
     status: 400,
-    title: 'There is no such claim attempt',
+    title: 'The claim attempt does not exist',
     meaning:
-      'This client has no claim attempt, or not the one that was named, or it was deleted long after its end.',
-    remedy: 'Begin a claim with POST /api/agent/claim.',
+      'This client has no claim attempt, the request names one that is not its own, or the attempt ended long ago and was deleted.',
+    remedy: 'Begin a new claim with POST /api/agent/claim.',
     oauth: 'invalid_claim_token',
   },
   'no-claim': {
@@ -30,53 +30,53 @@ export const CLAIM_PROBLEMS = {
   },
   'code-not-shown': {
     status: 409,
-    title: 'No code was shown yet',
+    title: 'No code has been shown yet',
     meaning:
-      'The person has not opened the mailed link, or has not let its page show a code. Nothing was counted.',
+      'The person has not opened the link in the mail, or has not pressed the button on its page. This does not count as a try.',
     remedy:
-      'Ask the person to open the link, compare the two words and press the button; then send the code. If they got no mail, check the address and begin a new claim.',
+      'Ask the person to open the link, compare the two words and press the button, then send the code. If they got no mail, check the address and begin a new claim.',
     oauth: 'authorization_pending',
   },
   'claim-completed': {
     status: 409,
-    title: 'The claim was completed before',
-    meaning: 'The right code for this attempt was sent already; a code works once.',
-    remedy: 'If the answer was lost, begin a new claim.',
+    title: 'The claim was already completed',
+    meaning: 'The right code for this attempt was already sent. A code works once.',
+    remedy: 'If you did not receive the response, get an identity assertion with POST /api/agent/assertion.',
     oauth: 'previously_claimed',
   },
   'otp-expired': {
     status: 410,
     title: 'The code has expired',
-    meaning: `A code is good for ${durationInWords('minute', RULES.claimCodeMs)}, and only until the next one is shown. Nothing was counted.`,
-    remedy: `Ask the person to open the mailed link again and to press for a new code; there are ${CODES} in all. If ${CODES} were shown already, begin a new claim.`,
+    meaning: `A code is valid for ${durationInWords('minute', RULES.claimCodeMs)}, or until the page shows the next one. This does not count as a try.`,
+    remedy: `Ask the person to open the link in the mail again and press the button for a new code. The page shows at most ${CODES} codes; after that, begin a new claim.`,
     oauth: 'otp_expired',
   },
   'otp-locked': {
     status: 410,
     title: 'Too many wrong codes',
-    meaning: `${capitalised(numberInWords(RULES.claimTries))} codes were sent for this attempt, or too many in ${durationInWords('day', RULES.mailboxTriesMs)} for this mailbox.`,
-    remedy: `Begin a new claim, and have the person read the code to you. Never guess it. If a new claim is refused too, wait ${durationIn('day', RULES.mailboxTriesMs)}.`,
+    meaning: `${capitalised(numberInWords(RULES.claimTries))} wrong codes were sent for this attempt, or too many for this mailbox within ${durationInWords('day', RULES.mailboxTriesMs)}.`,
+    remedy: `Begin a new claim, and have the person read the code to you. Never guess a code. If a new claim is locked too, wait ${durationIn('day', RULES.mailboxTriesMs)}.`,
     oauth: 'otp_locked',
   },
   'claim-expired': {
     status: 410,
     title: 'The claim attempt has expired',
-    meaning: `The mailed link was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
-    remedy: 'Ask the person whether they want it, and begin a new claim.',
+    meaning: `The link in the mail was not used within ${durationIn('hour', RULES.claimLinkMs)}.`,
+    remedy: 'Ask the person whether they still want this. If so, begin a new claim.',
     oauth: 'claim_expired',
   },
   'claim-superseded': {
     status: 410,
-    title: 'A newer claim attempt took its place',
-    meaning: 'This client began another claim since, or withdrew this one.',
-    remedy: 'Use the code of the newest attempt.',
+    title: 'The claim attempt was replaced or withdrawn',
+    meaning: 'This client has begun a newer claim, or has withdrawn this one.',
+    remedy: 'Send the code of the newest attempt, or begin a new claim.',
     oauth: 'claim_superseded',
   },
   'claim-declined': {
     status: 410,
-    title: 'The person said no',
-    meaning: 'The owner of the mailbox does not want to be asked.',
-    remedy: 'Do not ask again. Guides and the waitlist work without a claim.',
+    title: 'The person declined',
+    meaning: 'The owner of the mailbox declined the request.',
+    remedy: 'Do not ask again. The guides and the waitlist work without a claim.',
     oauth: 'access_denied',
   },
 } as const

@@ -1,6 +1,6 @@
 import { durationIn, RULES } from '@plainpath/domain'
 
-/** Why a message is not sent, or not withdrawn. */
+/** The problems of messages to our staff. */
 export const CONTACT_PROBLEMS = {
   'already-delivered': {
     status: 409,

@@ -75,6 +75,7 @@ describe('formats an error', () => {
       error: 'invalid_request',
       error_description: "Say 'no' to ?1.",
       error_uri: `${ORIGIN}/problems/guide-retired`,
+      code: 'guide-retired',
     })
   })
 

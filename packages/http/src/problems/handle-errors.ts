@@ -10,7 +10,7 @@ import { oauthDescription, oauthError, Problem, type ProblemDocument, problemDoc
 
 /**
  * The format of an error response. `problem`: RFC 9457; `agent`: the same with `error` and `error_description`;
- * `oauth`: RFC 6749 §5.2; `page`: HTML for a browser that accepts it, else as `problem`.
+ * `oauth`: RFC 6749 §5.2 with `code`; `page`: HTML for a browser that accepts it, else as `problem`.
  */
 export type ErrorForm = 'problem' | 'agent' | 'oauth' | 'page'
 
@@ -102,6 +102,6 @@ function write(ctx: Context, document: ProblemDocument, { errorForm, page }: Han
 function body(form: ErrorForm, document: ProblemDocument): object {
   const error = oauthError(document.code)
   const error_description = oauthDescription(document.detail)
-  if (form === 'oauth') return { error, error_description, error_uri: document.type }
+  if (form === 'oauth') return { error, error_description, error_uri: document.type, code: document.code }
   return form === 'agent' ? { ...document, error, error_description } : document
 }

@@ -3,6 +3,12 @@ import type { ZodOpenApiHeadersObject, ZodOpenApiResponseObject } from 'zod-open
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 
+/** In every error body, and more specific than `error`. */
+const ProblemCode = z
+  .string()
+  .regex(/^[a-z]+(-[a-z]+)*$/)
+  .meta({ description: 'The kind of error. Decide by it.' })
+
 /** RFC 9457 with our extension members. */
 const Problem = z.looseObject({
   type: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
@@ -10,10 +16,7 @@ const Problem = z.looseObject({
   status: z.int().min(400).max(599),
   detail: z.string().meta({ description: 'What is wrong in this request, and what to do next.' }),
   instance: z.string().meta({ description: 'The path of the request.' }),
-  code: z
-    .string()
-    .regex(/^[a-z]+(-[a-z]+)*$/)
-    .meta({ description: 'The last segment of `type`; decide by it.' }),
+  code: ProblemCode,
   request_id: z.string().meta({ description: 'Name it when you report a fault.' }),
   errors: z
     .array(
@@ -27,17 +30,20 @@ const Problem = z.looseObject({
 })
 
 const OAuthMembers = {
-  error: z.string().meta({ description: 'The code, in the words of OAuth 2.0.' }),
+  error: z
+    .string()
+    .meta({ description: 'The error code of OAuth 2.0. Each `code` has one; several may share it.' }),
   error_description: z.string(),
 }
 
 /** The same with the two members that OAuth clients read. */
 const AgentProblem = Problem.extend(OAuthMembers)
 
-/** RFC 6749 §5.2. */
+/** RFC 6749 §5.2, with `code`. */
 const OAuthError = z.object({
   ...OAuthMembers,
   error_uri: z.url().meta({ description: 'The page that says what the error means and what to do next.' }),
+  code: ProblemCode,
 })
 
 const PROBLEM_TYPE = 'application/problem+json'
@@ -96,17 +102,18 @@ export function errorResponses(urls: ServiceUrls): Record<string, ZodOpenApiResp
     type: urls.problem('invalid-client'),
     title: 'Client authentication failed',
     status: 401,
-    detail: 'The client is unknown, or its secret or assertion is not accepted.',
+    detail: 'The client is unknown, or its credentials are not accepted.',
     instance: '/api/agent',
     code: 'invalid-client',
     request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11',
     error: 'invalid_client',
-    error_description: 'The client is unknown, or its secret or assertion is not accepted.',
+    error_description: 'The client is unknown, or its credentials are not accepted.',
   }
   const oauth = {
     error: 'invalid_scope',
-    error_description: 'None of the scopes in the request can be given to this client.',
+    error_description: 'This client cannot have any of the requested scopes.',
     error_uri: urls.problem('invalid-scope'),
+    code: 'invalid-scope',
   }
   return {
     Problem: {

@@ -128,6 +128,8 @@ export const RevokeRequest = z.object({
   ...ClientFields,
 })
 
+const RevokeResponse = z.strictObject({}).meta({ description: 'Empty (RFC 7009, section 2.2).' })
+
 export const revokeToken = defineOperation({
   method: 'post',
   path: '/oauth/revoke',
@@ -141,6 +143,6 @@ export const revokeToken = defineOperation({
   request: { body: RevokeRequest },
   bodyType: FORM,
   bodyExamples: { token: () => ({ token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df' }) },
-  responses: { 200: null },
-  outcomes: { 200: { description: 'The token is not valid, whatever it was before.' } },
+  responses: { 200: RevokeResponse },
+  outcomes: { 200: { description: 'The token is revoked, or was not valid before.', example: () => ({}) } },
 })

@@ -1,0 +1,72 @@
+import { expect, test } from 'vitest'
+import { oauthDescription, oauthError, Problem, problemDocument } from './problem.ts'
+import { PROBLEM_CODES, problemKind } from './problems.ts'
+
+/*
+ * The vocabulary of errors (decision 35): `code` names each kind of problem. Each code has one `error`, the word of OAuth, and each
+ * word has one code, but for three that the RFCs define for several mistakes.
+ */
+
+const codesByError = Map.groupBy(PROBLEM_CODES, oauthError)
+
+test('each error of OAuth belongs to one code, except three that the RFCs define more broadly', () => {
+  const shared = [...codesByError].filter(([, codes]) => codes.length > 1).map(([error]) => error)
+  expect(shared.toSorted()).toEqual(['invalid_client', 'invalid_request', 'invalid_token'])
+  expect(codesByError.get('invalid_client')).toEqual(['invalid-client', 'client-expired'])
+  expect(codesByError.get('invalid_token')).toEqual(['token-required', 'invalid-token'])
+  for (const code of codesByError.get('invalid_request') ?? [])
+    expect(problemKind(code).oauth, code).toBeUndefined()
+})
+
+test('the errors of OAuth are these', () => {
+  const named = PROBLEM_CODES.flatMap((code) => {
+    const { oauth } = problemKind(code)
+    return oauth === undefined ? [] : [`${code} ${oauth}`]
+  })
+  expect(named).toMatchInlineSnapshot(`
+    [
+      "invalid-client-metadata invalid_client_metadata",
+      "invalid-key-proof invalid_proof",
+      "unsupported-credential-type unsupported_credential_type",
+      "invalid-grant invalid_grant",
+      "invalid-scope invalid_scope",
+      "invalid-target invalid_target",
+      "unauthorized-client unauthorized_client",
+      "unsupported-grant-type unsupported_grant_type",
+      "unsupported-response-type unsupported_response_type",
+      "unsupported-token-type unsupported_token_type",
+      "invalid-client invalid_client",
+      "client-expired invalid_client",
+      "last-secret last_secret",
+      "too-many-secrets too_many_secrets",
+      "client-has-keys client_has_keys",
+      "token-required invalid_token",
+      "invalid-token invalid_token",
+      "insufficient-scope insufficient_scope",
+      "otp-invalid otp_invalid",
+      "claim-unknown invalid_claim_token",
+      "no-claim no_claim",
+      "code-not-shown authorization_pending",
+      "claim-completed previously_claimed",
+      "otp-expired otp_expired",
+      "otp-locked otp_locked",
+      "claim-expired claim_expired",
+      "claim-superseded claim_superseded",
+      "claim-declined access_denied",
+      "rate-limited rate_limited",
+      "internal-error server_error",
+      "unavailable temporarily_unavailable",
+    ]
+  `)
+})
+
+test.for(PROBLEM_CODES)('the texts of %s are complete sentences', (code) => {
+  const { title, status, meaning, remedy } = problemKind(code)
+  expect(title).toMatch(/^[A-Z].*[^.]$/)
+  for (const text of [meaning, remedy]) expect(text).toMatch(/^[A-Z].*\.$/)
+  expect(status).toBeGreaterThanOrEqual(400)
+  const at = { origin: 'https://plainpath.example', path: '/oauth/token', requestId: 'id' }
+  const { detail } = problemDocument(new Problem(code), at)
+  // RFC 6749 §5.2 allows few characters; others would be replaced.
+  expect(oauthDescription(detail)).toBe(detail)
+})
