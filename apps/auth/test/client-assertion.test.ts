@@ -11,6 +11,7 @@ import {
   honestClaims,
   inHeader,
   type KeyAgent,
+  type KeyPair,
   newKey,
   registerKeys,
   seconds,
@@ -28,20 +29,25 @@ let auth: RunningAuth
 let agent: KeyAgent
 let other: KeyAgent
 let edwards: KeyAgent
-let twoKeys: KeyAgent
+let twoKeys: KeyAgent & { readonly another: KeyPair }
+let threeKeys: KeyAgent
 let secret: Registered
 beforeAll(async () => {
   auth = await startAuth()
   agent = await registerKeys(auth)
   other = await registerKeys(auth)
   edwards = await registerKeys(auth, await newKey('Ed25519'))
-  twoKeys = await registerKeys(auth, await newKey(), await newKey())
+  const [one, two, third] = [await newKey(), await newKey(), await newKey('Ed25519')]
+  twoKeys = { ...(await registerKeys(auth, one, two)), another: two }
+  threeKeys = { ...(await registerKeys(auth, await newKey(), await newKey(), third)), key: third }
   secret = await register(auth)
 })
 afterAll(async () => {
   await expectNothingInClear(auth)
   await auth[Symbol.asyncDispose]()
 })
+
+const second = ({ client_id, another }: typeof twoKeys): KeyAgent => ({ client_id, key: another })
 
 type Claims = Record<string, unknown>
 const saying =
@@ -75,7 +81,11 @@ describe('a client with a key gets a token', () => {
     ['with Ed25519', honest({ alg: 'Ed25519' }, () => edwards)],
     ['with EdDSA, which is the same', honest({ alg: 'EdDSA' }, () => edwards)],
     ['without kid, where there is one key', honest({ kid: undefined })],
+    ['without kid, with the first of two keys', honest({ kid: undefined }, () => twoKeys)],
+    ['without kid, with the second of two keys', honest({ kid: undefined }, () => second(twoKeys))],
+    ['without kid, with the last of three keys of two types', honest({ kid: undefined }, () => threeKeys)],
     ['with the first of two keys', honest({}, () => twoKeys)],
+    ['with the second of two keys', honest({}, () => second(twoKeys))],
     ['signed by nothing but ES256', () => signedWith({ alg: 'ES256' })],
     ['typed JWT', honest({ typ: 'JWT' })],
     ['typed as client authentication', honest({ typ: 'client-authentication+jwt' })],
@@ -102,75 +112,102 @@ const withId = async (client_id: string) =>
   tokenFor(auth, { ...asserted(await assertionOf(auth, agent)), client_id })
 
 describe('an assertion is refused, and not even spent,', () => {
+  const AUDIENCE = /^The claim aud must be exactly https:\/\/plainpath\.example, as a string/
+  const ISSUER = /^The claims iss and sub must both be your client_id/
+  const EXPIRED = /^The assertion has expired \(exp\)/
+  const TOO_LONG = /^The assertion is valid for too long/
+  const NOT_YET = /^The assertion is not valid yet: iat or nbf/
+  const ALGORITHM = /^The header parameter alg must be one of ES256, EdDSA, Ed25519\.$/
+  const TYPE = /^The header parameter typ must be JWT or client-authentication\+jwt/
+  const HEADER = /^The header may contain alg, kid and typ only/
+  const LENGTH = /^The assertion is longer than 4096 characters/
+  const NO_JWT = /^The assertion is not a signed JWT/
+  const OTHER_KEY = /^The signature is valid, but another of your keys made it/
+  const UNPROVEN =
+    /^The signature cannot be verified: the client that sub names is unknown, it has no key with this kid/
+  const SECRET = /^The client is unknown, or its credentials are not accepted/
+  const claim = (name: string) => new RegExp(`^The claim ${name} must be `)
+
   test.for([
-    ['for another server', saying(() => ({ aud: 'https://other.example' }))],
-    ['for the API', saying(() => ({ aud: `${auth.origin}/api` }))],
-    ['for the issuer with a slash', saying(() => ({ aud: `${auth.origin}/` }))],
-    ['for nobody', saying(() => ({ aud: undefined }))],
-    ['for the token endpoint', saying(() => ({ aud: `${auth.origin}/oauth/token` }))],
-    ['for the issuer and another', saying(() => ({ aud: [auth.origin, 'https://other.example'] }))],
-    ['for the issuer in a list', saying(() => ({ aud: [auth.origin] }))],
-    ['without sub', saying(() => ({ sub: undefined }))],
-    ['without iss', saying(() => ({ iss: undefined }))],
-    ['with another iss', saying(() => ({ iss: 'https://other.example' }))],
-    ['from another client', saying(() => ({ iss: other.client_id }))],
-    ['about another client', saying(() => ({ iss: other.client_id, sub: other.client_id }))],
-    ['about nobody', saying(() => ({ iss: UNKNOWN_ID, sub: UNKNOWN_ID }))],
-    ['without exp', saying(() => ({ exp: undefined }))],
-    ['with exp as text', saying(() => ({ exp: String(seconds() + 60) }))],
-    ['with exp past 2^31', saying(() => ({ exp: 2 ** 31 + 60, iat: undefined }))],
-    ['with exp past all whole numbers', saying(() => ({ exp: 2 ** 53, iat: undefined }))],
-    ['with a negative exp', saying(() => ({ exp: -seconds() - 60, iat: undefined }))],
-    ['with exp as a fraction', saying(() => ({ exp: seconds() + 60.5 }))],
-    ['with exp in a list', saying(() => ({ exp: [seconds() + 60] }))],
-    ['with exp null', saying(() => ({ exp: null }))],
-    ['five minutes after its end', saying(() => ({ exp: seconds() - 300, iat: undefined }))],
-    ['11 s after its end', saying(() => ({ exp: seconds() - 11, iat: undefined }))],
-    ['for an hour', saying(() => ({ exp: seconds() + 3_600 }))],
-    ['for an hour, without iat', saying(() => ({ exp: seconds() + 3_600, iat: undefined }))],
-    ['for an hour that is nearly over', saying(() => ({ exp: seconds() + 60, iat: seconds() - 3_540 }))],
-    ['60 s before its time', saying(() => ({ nbf: seconds() + 60 }))],
-    ['made in 60 s', saying(() => ({ iat: seconds() + 60, exp: seconds() + 120 }))],
-    ['without jti', saying(() => ({ jti: undefined }))],
-    ['with an empty jti', saying(() => ({ jti: '' }))],
-    ['with a jti that is no text', saying(() => ({ jti: 1 }))],
-    ['with a jti of 257 characters', saying(() => ({ jti: 'x'.repeat(257) }))],
-    ['alg none', () => signedAs({ alg: 'none' }, () => '')],
-    ['alg None', () => signedAs({ alg: 'None' }, () => '')],
-    ['HS256 with the public key as secret', () => signedAs({ alg: 'HS256' }, hmac)],
-    ['RS256', () => rs256()],
-    ['alg in small letters', () => signedWith({ alg: 'es256' })],
-    ['another algorithm than that of the key', () => signedAs({ alg: 'EdDSA' }, () => 'A'.repeat(86))],
-    ['ES256 with r and s of zero', () => signedAs({ alg: 'ES256' }, () => 'A'.repeat(86))],
-    ['no signature', () => signedAs({ alg: 'ES256' }, () => '')],
-    ['a signature of another length', () => signedAs({ alg: 'ES256' }, () => 'AAAA')],
-    ['b64 false', () => unencoded()],
-    ['crit that nobody knows', () => signedWith({ alg: 'ES256', crit: ['x'], x: 1 })],
-    ['an empty crit', () => signedWith({ alg: 'ES256', crit: [] })],
-    ['its own jwk', () => selfSigned({ jwk: true })],
-    ['a jku', () => selfSigned({ jku: 'https://evil.example/jwks' })],
-    ['an x5u', honest({ x5u: 'https://evil.example/x5u' })],
-    ['an x5c', honest({ x5c: ['AAAA'] })],
-    ['a kid that is a path', honest({ kid: '../../x' })],
-    ['a kid with a quote', honest({ kid: `' or '1'='1` })],
-    ['a kid of 10 kB', honest({ kid: 'x'.repeat(10_000) })],
-    ['a kid that is no text', honest({ kid: 1 })],
-    ['the kid of the other of two keys', honest({ kid: 'other' }, () => twoKeys)],
-    ['no kid, where there are two keys', honest({ kid: undefined }, () => twoKeys)],
-    ['signed by another client', () => byOther()],
-    ['an access token by its type', honest({ typ: 'at+jwt' })],
-    ['an introspection answer by its type', honest({ typ: 'token-introspection+jwt' })],
-    ['an identity assertion by its type', honest({ typ: 'identity-assertion+jwt' })],
-    ['what is no JWT', () => tokenFor(auth, asserted('e30.e30.'))],
-    ...ENCRYPTED.map((jwe, n): [string, () => Promise<Answer>] => [
+    ['for another server', saying(() => ({ aud: 'https://other.example' })), AUDIENCE],
+    ['for the API', saying(() => ({ aud: `${auth.origin}/api` })), AUDIENCE],
+    ['for the issuer with a slash', saying(() => ({ aud: `${auth.origin}/` })), AUDIENCE],
+    ['for nobody', saying(() => ({ aud: undefined })), AUDIENCE],
+    ['for the token endpoint', saying(() => ({ aud: `${auth.origin}/oauth/token` })), AUDIENCE],
+    ['for the issuer and another', saying(() => ({ aud: [auth.origin, 'https://other.example'] })), AUDIENCE],
+    ['for the issuer in a list', saying(() => ({ aud: [auth.origin] })), AUDIENCE],
+    ['without sub', saying(() => ({ sub: undefined })), claim('sub')],
+    ['without iss', saying(() => ({ iss: undefined })), claim('iss')],
+    ['with another iss', saying(() => ({ iss: 'https://other.example' })), ISSUER],
+    ['from another client', saying(() => ({ iss: other.client_id })), ISSUER],
+    ['about another client', saying(() => ({ iss: other.client_id, sub: other.client_id })), UNPROVEN],
+    ['about nobody', saying(() => ({ iss: UNKNOWN_ID, sub: UNKNOWN_ID })), UNPROVEN],
+    ['without exp', saying(() => ({ exp: undefined })), claim('exp')],
+    ['with exp as text', saying(() => ({ exp: String(seconds() + 60) })), claim('exp')],
+    ['with exp past 2^31', saying(() => ({ exp: 2 ** 31 + 60, iat: undefined })), TOO_LONG],
+    ['with exp past all whole numbers', saying(() => ({ exp: 2 ** 53, iat: undefined })), claim('exp')],
+    ['with a negative exp', saying(() => ({ exp: -seconds() - 60, iat: undefined })), EXPIRED],
+    ['with exp as a fraction', saying(() => ({ exp: seconds() + 60.5 })), claim('exp')],
+    ['with exp in a list', saying(() => ({ exp: [seconds() + 60] })), claim('exp')],
+    ['with exp null', saying(() => ({ exp: null })), claim('exp')],
+    ['five minutes after its end', saying(() => ({ exp: seconds() - 300, iat: undefined })), EXPIRED],
+    ['11 s after its end', saying(() => ({ exp: seconds() - 11, iat: undefined })), EXPIRED],
+    ['for an hour', saying(() => ({ exp: seconds() + 3_600 })), TOO_LONG],
+    ['for an hour, without iat', saying(() => ({ exp: seconds() + 3_600, iat: undefined })), TOO_LONG],
+    [
+      'for an hour that is nearly over',
+      saying(() => ({ exp: seconds() + 60, iat: seconds() - 3_540 })),
+      TOO_LONG,
+    ],
+    ['60 s before its time', saying(() => ({ nbf: seconds() + 60 })), NOT_YET],
+    ['made in 60 s', saying(() => ({ iat: seconds() + 60, exp: seconds() + 120 })), NOT_YET],
+    ['without jti', saying(() => ({ jti: undefined })), claim('jti')],
+    ['with an empty jti', saying(() => ({ jti: '' })), claim('jti')],
+    ['with a jti that is no text', saying(() => ({ jti: 1 })), claim('jti')],
+    ['with a jti of 257 characters', saying(() => ({ jti: 'x'.repeat(257) })), claim('jti')],
+    ['alg none', () => signedAs({ alg: 'none' }, () => ''), ALGORITHM],
+    ['alg None', () => signedAs({ alg: 'None' }, () => ''), ALGORITHM],
+    ['HS256 with the public key as secret', () => signedAs({ alg: 'HS256' }, hmac), ALGORITHM],
+    ['RS256', () => rs256(), ALGORITHM],
+    ['alg in small letters', () => signedWith({ alg: 'es256' }), ALGORITHM],
+    [
+      'another algorithm than that of the key',
+      () => signedAs({ alg: 'EdDSA' }, () => 'A'.repeat(86)),
+      UNPROVEN,
+    ],
+    ['ES256 with r and s of zero', () => signedAs({ alg: 'ES256' }, () => 'A'.repeat(86)), UNPROVEN],
+    ['no signature', () => signedAs({ alg: 'ES256' }, () => ''), UNPROVEN],
+    ['a signature of another length', () => signedAs({ alg: 'ES256' }, () => 'AAAA'), UNPROVEN],
+    ['b64 false', () => unencoded(), HEADER],
+    ['crit that nobody knows', () => signedWith({ alg: 'ES256', crit: ['x'], x: 1 }), HEADER],
+    ['an empty crit', () => signedWith({ alg: 'ES256', crit: [] }), HEADER],
+    ['its own jwk', () => selfSigned({ jwk: true }), HEADER],
+    ['a jku', () => selfSigned({ jku: 'https://evil.example/jwks' }), HEADER],
+    ['an x5u', honest({ x5u: 'https://evil.example/x5u' }), HEADER],
+    ['an x5c', honest({ x5c: ['AAAA'] }), HEADER],
+    ['a kid that is a path', honest({ kid: '../../x' }), OTHER_KEY],
+    ['a kid with a quote', honest({ kid: `' or '1'='1` }), OTHER_KEY],
+    ['a kid of 10 kB', honest({ kid: 'x'.repeat(10_000) }), LENGTH],
+    ['a kid that is no text', honest({ kid: 1 }), HEADER],
+    ['a kid of no key', honest({ kid: 'other' }, () => twoKeys), OTHER_KEY],
+    ['the kid of the other of two keys', () => byFirstAs(twoKeys.another), OTHER_KEY],
+    ['signed by another client', () => byOther(), UNPROVEN],
+    ['an access token by its type', honest({ typ: 'at+jwt' }), TYPE],
+    ['an introspection answer by its type', honest({ typ: 'token-introspection+jwt' }), TYPE],
+    ['an identity assertion by its type', honest({ typ: 'identity-assertion+jwt' }), TYPE],
+    ['what is no JWT', () => tokenFor(auth, asserted('e30.e30')), NO_JWT],
+    ['an empty header and no claims', () => tokenFor(auth, asserted('e30.e30.')), ALGORITHM],
+    ...ENCRYPTED.map((jwe, n): [string, () => Promise<Answer>, RegExp] => [
       `an encrypted JWT, ${n}`,
       () => tokenFor(auth, asserted(jwe)),
+      NO_JWT,
     ]),
-    ['four parts', async () => tokenFor(auth, asserted(`${await assertionOf(auth, agent)}.AAAA`))],
-    ['the assertion of a client that has a secret', () => ofSecretClient()],
-    ['the secret of a client that has keys', () => secretOfKeyClient()],
-  ] satisfies [string, () => Promise<Answer>][])('%s', async ([_why, sent]) => {
-    await expectRefusal(auth, sent, nobody)
+    ['four parts', async () => tokenFor(auth, asserted(`${await assertionOf(auth, agent)}.AAAA`)), NO_JWT],
+    ['the assertion of a client that has a secret', () => ofSecretClient(), UNPROVEN],
+    ['the secret of a client that has keys', () => secretOfKeyClient(), SECRET],
+  ] satisfies [string, () => Promise<Answer>, RegExp][])('%s', async ([_why, sent, says]) => {
+    const { text } = await expectRefusal(auth, sent, { ...nobody, says })
+    expect(text).not.toMatch(/recover/)
     expect((await tokenByKey(auth, agent)).status).toBe(200)
   })
 
@@ -195,6 +232,8 @@ describe('an assertion is refused, and not even spent,', () => {
     const more = header['jwk'] ? { jwk: key.jwk } : header
     return tokenFor(auth, asserted(await assertionOf(auth, { ...agent, key }, {}, more)))
   }
+  const byFirstAs = async ({ jwk }: KeyPair) =>
+    tokenFor(auth, asserted(await assertionOf(auth, twoKeys, {}, { kid: jwk.kid })))
   const byOther = async () =>
     tokenFor(
       auth,

@@ -41,7 +41,7 @@ async function authenticate(client: AgentRecord | undefined, secret = SECRET, ex
     },
     findExpired: async () => expired,
     hashKey,
-    usedJtis: { use: async () => false },
+    usedJtis: { use: async () => 'used' as const },
     issuer: 'https://plainpath.example',
     limiter: createLimiter({ store: memoryLimitStore(now), factor: 1, now, log: silent }),
     now,

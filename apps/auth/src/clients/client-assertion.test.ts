@@ -1,7 +1,6 @@
 import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { exampleKey } from '../../test/example-key.ts'
-import { selectKey, validateClaims } from './client-assertion.ts'
+import { validateClaims } from './client-assertion.ts'
 
 const NOW = 1_795_183_200
 const issuer = 'https://plainpath.example'
@@ -32,14 +31,4 @@ test('validates issuer, subject and audience', () => {
   expect(judge({})).toEqual(good())
   expect(judge({ iss: 'agt_2' })).toEqual(fault('issuer'))
   expect(judge({ aud: `${issuer}/` })).toEqual(fault('audience'))
-})
-
-test('selects the named key, or the only one, if it fits the algorithm', () => {
-  const [one, two] = [exampleKey('one'), exampleKey('two')]
-  expect(selectKey([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
-  expect(selectKey([one], { alg: 'ES256' })).toBe(one)
-  expect(selectKey([one, two], { alg: 'ES256' })).toBeUndefined()
-  expect(selectKey([], { alg: 'ES256' })).toBeUndefined()
-  expect(selectKey([one], { alg: 'ES256', kid: 'two' })).toBeUndefined()
-  expect(selectKey([one], { alg: 'EdDSA', kid: 'one' })).toBeUndefined()
 })

@@ -1,10 +1,22 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { type AgentId, AgentKey, ASSERTION_ALGORITHMS, err, ok, type Result, RULES } from '@plainpath/domain'
-import { compactVerify, errors } from 'jose'
 import { z } from 'zod'
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  decodeJwt,
+  fitsAlgorithm,
+  isSignedBy,
+  type JwtFault,
+  readClaims,
+  readHeader,
+} from './read-jwt.ts'
 
 /** Longer assertions are rejected unread; a typical one has about 500 characters. */
-const MAX_LENGTH = 4096
+export const MAX_ASSERTION_LENGTH = 4096
+export const MAX_KID_LENGTH = 128
+
+/** RFC 7523 §3, its revision (rfc7523bis) for `typ`. */
+const TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 /**
  * The only permitted header members. Any other (`jwk`, `jku`, `x5u`, `crit`, `b64`, …) would let the client supply the
@@ -12,12 +24,12 @@ const MAX_LENGTH = 4096
  */
 const Header = z.strictObject({
   alg: z.enum(ASSERTION_ALGORITHMS),
-  kid: z.string().max(128).optional(),
-  typ: z.string().max(40).optional(),
+  kid: z.string().max(MAX_KID_LENGTH).optional(),
+  typ: z
+    .string()
+    .refine((typ) => TYPES.has(typ.toLowerCase()))
+    .optional(),
 })
-
-/** RFC 7523 §3, its revision (rfc7523bis) for `typ`. */
-const TYPES = new Set(['jwt', 'client-authentication+jwt'])
 
 const Claims = z.object({
   iss: z.string(),
@@ -31,8 +43,6 @@ const Claims = z.object({
 
 /** RFC 7523 §3 leaves the maximum lifetime to the server. */
 const MAX_LIFETIME_SECONDS = RULES.clientAssertionMs / 1000
-/** Tolerated clock skew of clients. */
-export const CLOCK_TOLERANCE_SECONDS = 10
 
 export interface ClientAssertion {
   /** The JWT as it was sent. */
@@ -41,42 +51,24 @@ export interface ClientAssertion {
   readonly claims: z.infer<typeof Claims>
 }
 
-/** Parses an assertion without verifying it. @returns undefined for malformed text */
-export function parseAssertion(text: string): ClientAssertion | undefined {
-  if (text.length > MAX_LENGTH) return undefined
+type FormFault = 'length' | JwtFault<keyof z.infer<typeof Claims>>
+type ClaimsFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
+
+/** What is wrong with the content of an assertion. It does not depend on the client that the assertion names. */
+export type ContentFault = FormFault | ClaimsFault
+
+/** Parses an assertion without verifying it. */
+export function parseAssertion(text: string): Result<ClientAssertion, FormFault> {
+  if (text.length > MAX_ASSERTION_LENGTH) return err('length')
   const parts = decodeJwt(text)
-  const [header, claims] = [Header.safeParse(parts?.header), Claims.safeParse(parts?.claims)]
-  if (!header.success || !claims.success) return undefined
-  if (header.data.typ !== undefined && !TYPES.has(header.data.typ.toLowerCase())) return undefined
-  return { text, header: header.data, claims: claims.data }
+  const header = readHeader(Header, parts?.header)
+  if (!header.ok) return header
+  const claims = readClaims(Claims, parts?.claims)
+  return claims.ok ? ok({ text, header: header.value, claims: claims.value }) : claims
 }
-
-/** Decodes a signed JWT without verifying it. @returns undefined unless it has three parts */
-export function decodeJwt(text: string): { readonly header: unknown; readonly claims: unknown } | undefined {
-  const parts = text.split('.')
-  return parts.length === 3 ? { header: decodePart(parts[0]), claims: decodePart(parts[1]) } : undefined
-}
-
-function decodePart(part: string | undefined): unknown {
-  if (!part || !/^[A-Za-z0-9_-]+$/.test(part)) return undefined
-  try {
-    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(Buffer.from(part, 'base64url')))
-  } catch {
-    return undefined
-  }
-}
-
-/** Selects the key that the header names; without `kid`, the only one. @returns undefined if its type does not fit `alg` */
-export function selectKey(keys: readonly AgentKey[], { alg, kid }: ClientAssertion['header']) {
-  const named =
-    kid === undefined ? (keys.length === 1 ? keys[0] : undefined) : keys.find((key) => key.kid === kid)
-  return named?.kty === (alg === 'ES256' ? 'EC' : 'OKP') ? named : undefined
-}
-
-type AssertionFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
 
 /**
- * Validates the claims of an assertion (RFC 7523 §3): issued by and about the client, for exactly this issuer, valid for
+ * Validates the claims of an assertion (RFC 7523 §3): issued by and about one client, for exactly this issuer, valid for
  * at most five minutes. `parseAssertion` has rejected an array as `aud`: with two audiences, another server that
  * received the assertion could replay it here.
  *
@@ -85,7 +77,7 @@ type AssertionFault = 'issuer' | 'audience' | 'expired' | 'too-long' | 'not-yet'
 export function validateClaims(
   { claims: { iss, sub, aud, exp, iat, nbf } }: Pick<ClientAssertion, 'claims'>,
   expected: { issuer: string; now: Date },
-): Result<Date, AssertionFault> {
+): Result<Date, ClaimsFault> {
   const now = expected.now.getTime() / 1000
   const latest = now + CLOCK_TOLERANCE_SECONDS
   if (iss !== sub) return err('issuer')
@@ -96,6 +88,12 @@ export function validateClaims(
   if (Math.max(iat ?? 0, nbf ?? 0) > latest) return err('not-yet')
   return ok(new Date((exp + CLOCK_TOLERANCE_SECONDS) * 1000))
 }
+
+/**
+ * Why the signature of an assertion authenticates no client. `unproven`: no key of the client made it, or there is no such
+ * client. `other-key`: a key of the client made it, but not the one that `kid` names.
+ */
+export type SignatureFault = 'unproven' | 'other-key'
 
 /** A verified assertion. It authenticates the client only once it is marked as used. */
 export interface VerifiedAssertion {
@@ -108,8 +106,12 @@ export interface VerifiedAssertion {
 }
 
 /**
- * Creates the function that verifies an assertion: first the signature, then the claims. The caller marks it as used
- * afterwards, so that nobody else can use up a client's `jti`. For an undefined client it does the same work and fails.
+ * Creates the function that verifies an assertion: first the claims, which takes no client, then the signature. The caller
+ * marks it as used afterwards, so that nobody else can use up a client's `jti`.
+ *
+ * Without `kid` any key of the client may have made the signature: some libraries send none, and a client that changes its
+ * keys has two. A signature that no key made is verified against as many keys as a client may have, whether the client has
+ * them, has fewer or does not exist, so that the response time reveals none of that.
  */
 export function assertionVerifier(issuer: string) {
   const dummyKeys = generateDummyKeys()
@@ -117,31 +119,27 @@ export function assertionVerifier(issuer: string) {
     assertion: ClientAssertion,
     client: { readonly id: AgentId; readonly keys: readonly AgentKey[] } | undefined,
     now: Date,
-  ): Promise<VerifiedAssertion | undefined> => {
-    const key = client && selectKey(client.keys, assertion.header)
-    const isSigned = await isSignedBy(assertion, key ?? dummyKeys[assertion.header.alg])
+  ): Promise<Result<VerifiedAssertion, ContentFault | SignatureFault>> => {
     const { sub, jti } = assertion.claims
-    if (!client || !key || !isSigned || sub !== client.id) return undefined
-    const judged = validateClaims(assertion, { issuer, now })
-    return judged.ok ? { clientId: client.id, jti, key, expiresAt: judged.value } : undefined
+    const expiresAt = validateClaims(assertion, { issuer, now })
+    if (!expiresAt.ok) return expiresAt
+    const { alg, kid } = assertion.header
+    const isNamed = (key: AgentKey) => kid === undefined || key.kid === kid
+    const fitting = client?.id === sub ? client.keys.filter((key) => fitsAlgorithm(key, alg)) : []
+    const candidates = [...fitting.filter(isNamed), ...fitting.filter((key) => !isNamed(key))]
+    for (let n = 0; n < RULES.agentKeys; n++) {
+      const key = candidates[n]
+      const isSigned = await isSignedBy(assertion, key ?? dummyKeys[alg])
+      if (!client || !key || !isSigned) continue
+      return isNamed(key)
+        ? ok({ clientId: client.id, jti, key, expiresAt: expiresAt.value })
+        : err('other-key')
+    }
+    return err('unproven')
   }
 }
 
-/** Verifies the signature with the key, by the algorithm of the header. */
-export async function isSignedBy(
-  { text, header }: Pick<ClientAssertion, 'text' | 'header'>,
-  { kty, crv, x, y }: AgentKey,
-): Promise<boolean> {
-  try {
-    await compactVerify(text, { kty, crv, x, ...(y && { y }) }, { algorithms: [header.alg] })
-    return true
-  } catch (error) {
-    if (error instanceof errors.JOSEError) return false
-    throw error
-  }
-}
-
-/** Generates keys to verify against for an unknown client, so that it takes as long as a wrong signature. */
+/** Generates keys to verify against where a client has none, so that it takes as long. */
 function generateDummyKeys() {
   const members = { kid: 'nobody', use: 'sig' }
   const ec = generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey.export({ format: 'jwk' })

@@ -1,7 +1,8 @@
 import { ok } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
-import { validateKeyProof } from './key-proof.ts'
+import { exampleKey } from '../../test/example-key.ts'
+import { selectKey, validateKeyProof } from './key-proof.ts'
 
 const NOW = 1_795_183_200
 const { id: clientId } = exampleAgent().agent
@@ -34,4 +35,14 @@ test('validates issuer, audience and keys', () => {
   expect(judge({ aud: `${endpoint}/` })).toEqual(fault('audience'))
   for (const jkts of [[], ['a'], ['a', 'b', 'c'], ['a', 'a', 'b'], ['a', 'c']])
     expect(judge({ jkts })).toEqual(fault('key-set'))
+})
+
+test('selects the named key, or the only one, if it fits the algorithm', () => {
+  const [one, two] = [exampleKey('one'), exampleKey('two')]
+  expect(selectKey([one, two], { alg: 'ES256', kid: 'two' })).toBe(two)
+  expect(selectKey([one], { alg: 'ES256' })).toBe(one)
+  expect(selectKey([one, two], { alg: 'ES256' })).toBeUndefined()
+  expect(selectKey([], { alg: 'ES256' })).toBeUndefined()
+  expect(selectKey([one], { alg: 'ES256', kid: 'two' })).toBeUndefined()
+  expect(selectKey([one], { alg: 'EdDSA', kid: 'one' })).toBeUndefined()
 })

@@ -8,8 +8,16 @@ import {
   RULES,
 } from '@plainpath/domain'
 import { z } from 'zod'
-import { CLOCK_TOLERANCE_SECONDS, decodeJwt, isSignedBy, selectKey } from './client-assertion.ts'
 import { keyThumbprint } from './key-thumbprint.ts'
+import {
+  CLOCK_TOLERANCE_SECONDS,
+  decodeJwt,
+  fitsAlgorithm,
+  isSignedBy,
+  type JwtFault,
+  readClaims,
+  readHeader,
+} from './read-jwt.ts'
 
 /** Used by no other JWT of this service, so that none can be taken for another (RFC 8725 §3.11). */
 const PROOF_TYPE = 'jwks-proof+jwt'
@@ -34,15 +42,11 @@ type Claims = z.infer<typeof Claims>
 
 const MAX_LIFETIME_SECONDS = RULES.keyProofMs / 1000
 
-/** What is wrong with a proof; `claim-…` names a claim that is missing or malformed. */
+/** What is wrong with a proof. */
 export type KeyProofFault =
-  | 'no-jwt'
-  | 'type'
-  | 'algorithm'
-  | 'header'
+  | JwtFault<keyof Claims>
   | 'key'
   | 'signature'
-  | `claim-${keyof Claims}`
   | 'issuer'
   | 'audience'
   | 'expired'
@@ -68,20 +72,14 @@ export interface VerifiedKeyProof {
   readonly expiresAt: Date
 }
 
-function readHeader(header: unknown): Result<z.infer<typeof Header>, KeyProofFault> {
-  const read = Header.safeParse(header)
-  if (read.success) return ok(read.data)
-  if (!z.record(z.string(), z.unknown()).safeParse(header).success) return err('no-jwt')
-  const wrong = new Set(read.error.issues.map(({ path }) => path[0]))
-  if (wrong.has('typ')) return err('type')
-  return err(wrong.has('alg') ? 'algorithm' : 'header')
-}
-
-function readClaims(claims: unknown): Result<Claims, KeyProofFault> {
-  const read = Claims.safeParse(claims)
-  if (read.success) return ok(read.data)
-  const name = Claims.keyof().safeParse(read.error.issues[0]?.path[0])
-  return err(name.success ? `claim-${name.data}` : 'no-jwt')
+/** Selects the key that the header names; without `kid`, the only one. @returns undefined if its type does not fit `alg` */
+export function selectKey(
+  keys: readonly AgentKey[],
+  { alg, kid }: Pick<z.infer<typeof Header>, 'alg' | 'kid'>,
+) {
+  const named =
+    kid === undefined ? (keys.length === 1 ? keys[0] : undefined) : keys.find((key) => key.kid === kid)
+  return named && fitsAlgorithm(named, alg) ? named : undefined
 }
 
 /**
@@ -110,12 +108,12 @@ async function verifyKeyProof(
   expected: Expected,
 ): Promise<Result<VerifiedKeyProof, KeyProofFault>> {
   const decoded = decodeJwt(text)
-  const header = readHeader(decoded?.header)
+  const header = readHeader(Header, decoded?.header)
   if (!header.ok) return header
   const key = selectKey(keys, header.value)
   if (!key) return err('key')
   if (!(await isSignedBy({ text, header: header.value }, key))) return err('signature')
-  const claims = readClaims(decoded?.claims)
+  const claims = readClaims(Claims, decoded?.claims)
   if (!claims.ok) return claims
   const judged = validateKeyProof(claims.value, expected)
   return judged.ok ? ok({ jti: claims.value.jti, key, expiresAt: judged.value }) : judged

@@ -1,6 +1,6 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
-import { type ClientAssertion, parseAssertion } from './client-assertion.ts'
+import { parseAssertion } from './client-assertion.ts'
 
 interface ClientCredentials {
   readonly clientId: string
@@ -57,13 +57,13 @@ function formDecode(text: string): string | undefined {
   }
 }
 
-/** What a client presents: a secret, or an assertion, which is undefined when it is malformed. */
+/** What a client presents: a secret, or an assertion, parsed but not verified. */
 export type ClientAuthentication =
   | { readonly method: 'secret'; readonly credentials: ClientCredentials }
   | {
       readonly method: 'assertion'
       readonly clientId: string
-      readonly assertion: ClientAssertion | undefined
+      readonly assertion: ReturnType<typeof parseAssertion>
     }
 
 /** `assertion-type`: missing, unknown, or without an assertion. `assertion-place`: in a header although there is a form. */
@@ -101,6 +101,7 @@ function fromAssertion(
   bodyId: string | undefined,
 ): Result<ClientAuthentication, AuthenticationFault> {
   const assertion = parseAssertion(text)
-  if (assertion && bodyId !== undefined && bodyId !== assertion.claims.sub) return err('mismatch')
-  return ok({ method: 'assertion', clientId: assertion?.claims.sub ?? bodyId ?? '', assertion })
+  const subject = assertion.ok ? assertion.value.claims.sub : undefined
+  if (subject !== undefined && bodyId !== undefined && bodyId !== subject) return err('mismatch')
+  return ok({ method: 'assertion', clientId: subject ?? bodyId ?? '', assertion })
 }

@@ -25,20 +25,23 @@ const spend = (clientId: Awaited<ReturnType<typeof added>>, jti: string, more = 
 test('accepts exactly one of several simultaneous uses', async () => {
   const id = await added()
   const uses = await Promise.all(Array.from({ length: 20 }, () => spend(id, 'jti-once')))
-  expect(uses.filter(Boolean)).toHaveLength(1)
-  expect(await spend(id, 'jti-other')).toBe(true)
-  expect(await spend(await added(), 'jti-once')).toBe(true)
+  expect(uses.filter((use) => use === 'accepted')).toHaveLength(1)
+  expect(uses.filter((use) => use === 'used')).toHaveLength(19)
+  expect(await spend(id, 'jti-other')).toBe('accepted')
+  expect(await spend(await added(), 'jti-once')).toBe('accepted')
 })
 
 test('nothing is spent by a key that is not the client\u2019s, or for a client that is not active', async () => {
   const id = await added()
   for (const other of [exampleKey('two'), { ...key, x: exampleKey('two').x }])
-    expect(await spend(id, 'jti-key', { key: other })).toBe(false)
-  expect(await spend(exampleAgent().agent.id, 'jti-key')).toBe(false)
+    expect(await spend(id, 'jti-key', { key: other })).toBe('not-current')
+  expect(await spend(exampleAgent().agent.id, 'jti-key')).toBe('not-current')
   await authority.agents.end(id, 'disabled', async () => {})
-  expect(await spend(id, 'jti-key')).toBe(false)
+  expect(await spend(id, 'jti-key')).toBe('not-current')
   await authority.agents.enable(id, new Date())
-  expect(await spend(id, 'jti-key')).toBe(true)
+  expect(await spend(id, 'jti-key')).toBe('accepted')
+  await authority.agents.end(id, 'disabled', async () => {})
+  expect(await spend(id, 'jti-key')).toBe('not-current')
 })
 
 test('stores no jti in clear', async () => {

@@ -6,6 +6,8 @@ import type { VerifiedKeyProof } from './key-proof.ts'
 
 export type UsedJtiStore = ReturnType<typeof usedJtiStore>
 
+type JtiUse = 'accepted' | 'used' | 'not-current'
+
 /**
  * Stores the `jti` of each used client assertion, so that each is accepted once. In PostgreSQL, since a flushed Redis
  * would forget them.
@@ -16,18 +18,24 @@ export function usedJtiStore(db: Database) {
      * Marks an assertion as used, atomically over all instances. The same statement reads the agent's row, so that a
      * process with a stale cache rejects a key that was replaced.
      *
-     * @returns false when it was used before, or the key is not the client's any more
+     * @returns `used`: it was used before. `not-current`: the key is no longer one of an active client.
      */
-    async use({ clientId, jti, key, expiresAt }: VerifiedAssertion): Promise<boolean> {
-      const { rowCount } = await db.query(
-        `insert into client_assertions (assertion_hash, expires_at)
-         select $1, $2 from agents
-         where id = $3 and status = 'active' and jwks @> $4::jsonb
-           and set_config('synchronous_commit', 'on', true) = 'on'
-         on conflict do nothing`,
+    async use({ clientId, jti, key, expiresAt }: VerifiedAssertion): Promise<JtiUse> {
+      const { rows } = await db.query<{ isCurrent: boolean; isAdded: boolean }>(
+        `with client as materialized (
+           select from agents
+           where id = $3 and status = 'active' and jwks @> $4::jsonb
+             and set_config('synchronous_commit', 'on', true) = 'on'
+         ), added as (
+           insert into client_assertions (assertion_hash, expires_at) select $1, $2 from client
+           on conflict do nothing returning true
+         )
+         select exists (select from client) as "isCurrent", exists (select from added) as "isAdded"`,
         [sha256(`${clientId}\n${jti}`), expiresAt, clientId, JSON.stringify([key])],
       )
-      return rowCount === 1
+      const [row] = rows
+      if (!row?.isCurrent) return 'not-current'
+      return row.isAdded ? 'accepted' : 'used'
     },
   }
 }
