@@ -1,5 +1,4 @@
 import * as oauth from 'oauth4webapi'
-import * as openid from 'openid-client'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from './start-system.ts'
 
@@ -111,43 +110,6 @@ describe('with oauth4webapi, an agent', () => {
       'guides:read waitlist:write',
     )
   })
-})
-
-test('with openid-client, an agent discovers the server and gets and revokes a token', async () => {
-  const agent = await register()
-  const config = await openid.discovery(
-    new URL(system.origin),
-    agent.client_id,
-    undefined,
-    openid.ClientSecretBasic(agent.client_secret),
-    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
-  )
-  const token = await openid.clientCredentialsGrant(config)
-  expect((await get('/api/guides', token.access_token)).status).toBe(200)
-  await openid.tokenRevocation(config, token.access_token)
-  expect((await get('/api/guides', token.access_token)).status).toBe(401)
-})
-
-test('with openid-client, an agent registers a key and gets and revokes a token without a secret', async () => {
-  const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
-  const response = await fetch(`${system.origin}/api/agent/register`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ jwks: { keys: [await crypto.subtle.exportKey('jwk', publicKey)] } }),
-  })
-  const agent = (await response.json()) as { client_id: string; jwks: { keys: { kid: string }[] } }
-  expect(agent).not.toHaveProperty('client_secret')
-  const config = await openid.discovery(
-    new URL(system.origin),
-    agent.client_id,
-    undefined,
-    openid.PrivateKeyJwt({ key: privateKey, kid: agent.jwks.keys[0]?.kid ?? '' }),
-    { algorithm: 'oauth2', execute: [openid.allowInsecureRequests] },
-  )
-  const token = await openid.clientCredentialsGrant(config)
-  expect((await get('/api/guides', token.access_token)).status).toBe(200)
-  await openid.tokenRevocation(config, token.access_token)
-  expect((await get('/api/guides', token.access_token)).status).toBe(401)
 })
 
 test('a person joins the waitlist once, however the address is written', async () => {

@@ -7,8 +7,10 @@ export const GRANT_TYPES: readonly string[] = ['client_credentials', JWT_BEARER_
 const CLIENT_AUTH_METHODS = ['client_secret_basic', 'client_secret_post', 'private_key_jwt'] as const
 
 /**
- * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2). It names only what runs, with one exception that
- * client libraries ask for: `authorization_endpoint` exists and always answers `unsupported_response_type`.
+ * The document at `/.well-known/oauth-authorization-server` (RFC 8414 §2). It names only what runs, with one exception:
+ * `authorization_endpoint` always responds with `unsupported_response_type`. RFC 8414 lets a server without a grant that uses it
+ * leave it out, but both generations of the MCP SDK then reject the whole document, and oauth4webapi, openid-client,
+ * simple-oauth2 and requests-oauthlib do not mind it. `e2e/in-process/foreign-clients.test.ts` runs them with and without it.
  */
 export const authorizationServerMetadata = (urls: ServiceUrls) => ({
   issuer: urls.origin,

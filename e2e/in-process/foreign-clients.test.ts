@@ -1,0 +1,261 @@
+import {
+  ClientCredentialsProvider,
+  auth as mcpAuth,
+  PrivateKeyJwtProvider,
+} from '@modelcontextprotocol/client'
+import { auth as mcpAuth1 } from '@modelcontextprotocol/sdk/client/auth.js'
+import {
+  ClientCredentialsProvider as ClientCredentialsProvider1,
+  PrivateKeyJwtProvider as PrivateKeyJwtProvider1,
+} from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import type { JWK } from 'jose'
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { ClientCredentials } from 'simple-oauth2'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type System, startSystem } from './start-system.ts'
+
+/*
+ * OAuth client libraries that agents use, unmodified: each gets a token, uses it, gets another one and revokes it. With a secret,
+ * and, where the library can, with a key. `requests-oauthlib` is in `e2e/system/python-client.test.ts`, since it is no npm package.
+ */
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+interface WithSecret {
+  readonly client_id: string
+  readonly client_secret: string
+}
+interface WithKey {
+  readonly client_id: string
+  readonly kid: string
+  readonly key: oauth.CryptoKey
+  readonly jwk: JWK
+}
+
+/** What a library does as one client. */
+interface Session {
+  getToken(): Promise<string | undefined>
+  /** Absent where the library cannot revoke. */
+  revoke?(token: string): Promise<void>
+}
+type Fetch = typeof globalThis.fetch
+
+async function register(body: object = {}): Promise<WithSecret> {
+  const response = await fetch(`${system.origin}/api/agent/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(response.status).toBe(201)
+  return (await response.json()) as WithSecret
+}
+
+/** Registers a client that is changing its key: it has two, and signs with the second. */
+async function registerKeys(): Promise<WithKey> {
+  const [old, current] = await Promise.all([newKey(), newKey()])
+  const keys = [
+    { ...old.publicJwk, kid: 'old' },
+    { ...current.publicJwk, kid: 'current' },
+  ]
+  const { client_id } = await register({ jwks: { keys } })
+  return { client_id, kid: 'current', key: current.privateKey, jwk: current.privateJwk }
+}
+
+async function newKey() {
+  const { privateKey, publicKey } = await oauth.generateKeyPair('ES256', { extractable: true })
+  const [publicJwk, privateJwk] = await Promise.all(
+    [publicKey, privateKey].map((key) => crypto.subtle.exportKey('jwk', key)),
+  )
+  return { privateKey, publicJwk: publicJwk!, privateJwk: privateJwk! }
+}
+
+const insecure = { [oauth.allowInsecureRequests]: true } as const
+
+async function withOauth4webapi(clientId: string, how: oauth.ClientAuth, send: Fetch): Promise<Session> {
+  const issuer = new URL(system.origin)
+  const options = { ...insecure, [oauth.customFetch]: send as never }
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
+  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  const client = { client_id: clientId }
+  return {
+    async getToken() {
+      const parameters = { resource: `${system.origin}/api` }
+      const response = await oauth.clientCredentialsGrantRequest(server, client, how, parameters, options)
+      return (await oauth.processClientCredentialsResponse(server, client, response)).access_token
+    },
+    async revoke(token) {
+      const response = await oauth.revocationRequest(server, client, how, token, options)
+      await oauth.processRevocationResponse(response)
+    },
+  }
+}
+
+async function withOpenidClient(clientId: string, how: openid.ClientAuth, send: Fetch): Promise<Session> {
+  const config = await openid.discovery(new URL(system.origin), clientId, undefined, how, {
+    algorithm: 'oauth2',
+    execute: [openid.allowInsecureRequests],
+    [openid.customFetch]: send as never,
+  })
+  return {
+    getToken: async () => (await openid.clientCredentialsGrant(config)).access_token,
+    revoke: (token) => openid.tokenRevocation(config, token),
+  }
+}
+
+function withSimpleOauth2(agent: WithSecret, authorizationMethod: 'header' | 'body'): Session {
+  const client = new ClientCredentials({
+    client: { id: agent.client_id, secret: agent.client_secret },
+    auth: { tokenHost: system.origin, tokenPath: '/oauth/token', revokePath: '/oauth/revoke' },
+    options: { authorizationMethod },
+  })
+  return {
+    getToken: async () => (await client.getToken({})).token['access_token'] as string,
+    revoke: (token) => client.createToken({ access_token: token }).revoke('access_token'),
+  }
+}
+
+function withMcp(provider: ClientCredentialsProvider | PrivateKeyJwtProvider, fetchFn: Fetch): Session {
+  const serverUrl = `${system.origin}/api/mcp`
+  return {
+    async getToken() {
+      expect(await mcpAuth(provider, { serverUrl, fetchFn })).toBe('AUTHORIZED')
+      return provider.tokens()?.access_token
+    },
+  }
+}
+
+function withMcp1(provider: ClientCredentialsProvider1 | PrivateKeyJwtProvider1, fetchFn: Fetch): Session {
+  const serverUrl = `${system.origin}/api/mcp`
+  return {
+    async getToken() {
+      expect(await mcpAuth1(provider, { serverUrl, fetchFn })).toBe('AUTHORIZED')
+      return provider.tokens()?.access_token
+    },
+  }
+}
+
+const mcpSecret = ({ client_id, client_secret }: WithSecret) => ({
+  clientId: client_id,
+  clientSecret: client_secret,
+  expectedIssuer: system.origin,
+})
+const mcpKey = ({ client_id, jwk }: WithKey) => ({
+  clientId: client_id,
+  privateKey: { ...jwk },
+  algorithm: 'ES256',
+  expectedIssuer: system.origin,
+})
+
+const WITH_SECRET: [string, (agent: WithSecret, send: Fetch) => Session | Promise<Session>][] = [
+  [
+    'oauth4webapi, HTTP Basic',
+    (agent, send) => withOauth4webapi(agent.client_id, oauth.ClientSecretBasic(agent.client_secret), send),
+  ],
+  [
+    'oauth4webapi, form fields',
+    (agent, send) => withOauth4webapi(agent.client_id, oauth.ClientSecretPost(agent.client_secret), send),
+  ],
+  [
+    'openid-client, HTTP Basic',
+    (agent, send) => withOpenidClient(agent.client_id, openid.ClientSecretBasic(agent.client_secret), send),
+  ],
+  [
+    'openid-client, form fields',
+    (agent, send) => withOpenidClient(agent.client_id, openid.ClientSecretPost(agent.client_secret), send),
+  ],
+  ['simple-oauth2, HTTP Basic', (agent) => withSimpleOauth2(agent, 'header')],
+  ['simple-oauth2, form fields', (agent) => withSimpleOauth2(agent, 'body')],
+  [
+    '@modelcontextprotocol/client 2.x',
+    (agent, send) => withMcp(new ClientCredentialsProvider(mcpSecret(agent)), send),
+  ],
+  [
+    '@modelcontextprotocol/sdk 1.x',
+    (agent, send) => withMcp1(new ClientCredentialsProvider1(mcpSecret(agent)), send),
+  ],
+]
+
+/** simple-oauth2 authenticates with a secret only. The MCP SDKs send no `kid`. */
+const WITH_KEY: [string, (agent: WithKey, send: Fetch) => Session | Promise<Session>][] = [
+  [
+    'oauth4webapi, with kid',
+    ({ client_id, ...key }, send) => withOauth4webapi(client_id, oauth.PrivateKeyJwt(key), send),
+  ],
+  [
+    'oauth4webapi, without kid',
+    ({ client_id, key }, send) => withOauth4webapi(client_id, oauth.PrivateKeyJwt(key), send),
+  ],
+  [
+    'openid-client, with kid',
+    ({ client_id, ...key }, send) => withOpenidClient(client_id, openid.PrivateKeyJwt(key), send),
+  ],
+  [
+    'openid-client, without kid',
+    ({ client_id, key }, send) => withOpenidClient(client_id, openid.PrivateKeyJwt(key), send),
+  ],
+  [
+    '@modelcontextprotocol/client 2.x, without kid',
+    (agent, send) => withMcp(new PrivateKeyJwtProvider(mcpKey(agent)), send),
+  ],
+  [
+    '@modelcontextprotocol/sdk 1.x, without kid',
+    (agent, send) => withMcp1(new PrivateKeyJwtProvider1(mcpKey(agent)), send),
+  ],
+]
+
+const read = async (token: string | undefined) =>
+  (await fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status
+
+async function expectJourney(session: Session): Promise<void> {
+  const token = await session.getToken()
+  expect(await read(token)).toBe(200)
+  const another = await session.getToken()
+  expect(another).not.toBe(token)
+  expect(await read(another)).toBe(200)
+  if (!session.revoke) return
+  await session.revoke(another!)
+  expect([await read(another), await read(token)]).toEqual([401, 200])
+  await session.revoke(another!)
+}
+
+test.for(WITH_SECRET)(
+  '%s: an agent with a secret gets, renews and revokes a token',
+  async ([_name, open]) => {
+    await expectJourney(await open(await register(), fetch))
+  },
+)
+
+test.for(WITH_KEY)('%s: an agent with two keys gets, renews and revokes a token', async ([_name, open]) => {
+  await expectJourney(await open(await registerKeys(), fetch))
+})
+
+describe('authorization_endpoint', () => {
+  /** Takes the endpoint out of the metadata. */
+  const without: Fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    if (!new Request(input).url.includes('/.well-known/oauth-authorization-server')) return response
+    const { authorization_endpoint, ...metadata } = (await response.json()) as Record<string, unknown>
+    expect(authorization_endpoint).toBe(`${system.origin}/oauth/authorize`)
+    return Response.json(metadata)
+  }
+
+  test.for(WITH_SECRET.filter(([name]) => !name.startsWith('@modelcontextprotocol/')))(
+    '%s needs none',
+    async ([_name, open]) => {
+      await expectJourney(await open(await register(), without))
+    },
+  )
+
+  test.for(WITH_SECRET.filter(([name]) => name.startsWith('@modelcontextprotocol/')))(
+    '%s gets no token without it',
+    async ([_name, open]) => {
+      const session = await open(await register(), without)
+      await expect(session.getToken()).rejects.toThrow(/authorization_endpoint/)
+    },
+  )
+})

@@ -1,0 +1,97 @@
+"""Gets a token, gets another one and revokes it, with requests-oauthlib as the client.
+
+Usage: requests-oauthlib.py ORIGIN (basic | post | key-with-kid | key-without-kid)
+"""
+
+import json
+import sys
+import time
+import uuid
+
+import jwt
+import requests
+from cryptography.hazmat.primitives.asymmetric import ec
+from jwt.algorithms import ECAlgorithm
+from oauthlib.oauth2 import BackendApplicationClient
+from requests.auth import HTTPBasicAuth
+from requests_oauthlib import OAuth2Session
+
+ORIGIN, METHOD = sys.argv[1:]
+TIMEOUT = 20
+
+
+def register(body):
+    response = requests.post(f"{ORIGIN}/api/agent/register", json=body, timeout=TIMEOUT)
+    response.raise_for_status()
+    return response.json()
+
+
+def authentication():
+    """Registers an agent. Returns its id and a function that makes the arguments of a request that authenticates it."""
+    if METHOD in ("basic", "post"):
+        agent = register({})
+        client_id, secret = agent["client_id"], agent["client_secret"]
+        if METHOD == "basic":
+            return client_id, lambda: {"auth": HTTPBasicAuth(client_id, secret)}
+        return client_id, lambda: {"include_client_id": True, "client_secret": secret}
+
+    # A client that is changing its key: it has two, and signs with the second.
+    old, current = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
+    keys = [
+        {**json.loads(ECAlgorithm.to_jwk(key.public_key())), "kid": kid}
+        for key, kid in ((old, "old"), (current, "current"))
+    ]
+    client_id = register({"jwks": {"keys": keys}})["client_id"]
+
+    def assertion():
+        now = int(time.time())
+        claims = {
+            "iss": client_id,
+            "sub": client_id,
+            "aud": ORIGIN,
+            "iat": now,
+            "exp": now + 60,
+            "jti": str(uuid.uuid4()),
+        }
+        header = {"kid": "current"} if METHOD == "key-with-kid" else {}
+        return {
+            "include_client_id": True,
+            "client_assertion_type": "urn:ietf:params:oauth:client-assertion-type:jwt-bearer",
+            "client_assertion": jwt.encode(claims, current, algorithm="ES256", headers=header),
+        }
+
+    return client_id, assertion
+
+
+def read(token):
+    session = OAuth2Session(token=token)
+    return session.get(f"{ORIGIN}/api/guides", timeout=TIMEOUT).status_code
+
+
+client_id, authenticate = authentication()
+client = BackendApplicationClient(client_id=client_id)
+session = OAuth2Session(client=client)
+first, second = (
+    dict(session.fetch_token(f"{ORIGIN}/oauth/token", timeout=TIMEOUT, **authenticate())) for _ in range(2)
+)
+before = [read(first), read(second)]
+
+arguments = authenticate()
+auth = arguments.pop("auth", None)
+if arguments.pop("include_client_id", False):
+    arguments["client_id"] = client_id
+url, headers, body = client.prepare_token_revocation_request(
+    f"{ORIGIN}/oauth/revoke", second["access_token"], **arguments
+)
+revoked = requests.post(url, data=body, headers=headers, auth=auth, timeout=TIMEOUT)
+
+print(
+    json.dumps(
+        {
+            "scope": sorted(first["scope"]),
+            "read": before,
+            "revocation": [revoked.status_code, revoked.json()],
+            "readAfterRevocation": [read(first), read(second)],
+        }
+    )
+)
