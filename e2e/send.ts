@@ -4,9 +4,9 @@ import { text } from 'node:stream/consumers'
 
 export interface Sent {
   readonly method?: string
-  /** Sent as it is: nothing tidies it up. */
+  /** Sent unchanged, without normalization. */
   readonly path: string
-  /** A list sends the header several times. */
+  /** A list sends the header once for each value. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>
   readonly body?: string | Uint8Array
 }
@@ -15,7 +15,7 @@ export interface Answer {
   readonly status: number
   readonly headers: Headers
   readonly text: string
-  /** From the first byte sent to the last received. */
+  /** The time from the first byte sent to the last received. */
   readonly ms: number
 }
 
@@ -26,10 +26,10 @@ export interface Sender extends Disposable {
 const GIVE_UP_MS = 20_000
 
 /**
- * Sends whatever Node can send, over connections that are kept.
+ * Creates a sender of arbitrary requests over persistent connections.
  *
  * @param options.from the address to connect from: any of 127.0.0.0/8, so that one machine can be many clients
- * @param options.tls for `https:`, the host name to ask for and the certificate to trust
+ * @param options.tls for `https:`, the host name to request and the certificate to trust
  */
 export function senderTo(
   url: string,

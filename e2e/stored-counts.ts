@@ -5,10 +5,10 @@ interface Counted extends Record<string, unknown> {
   readonly count: number
 }
 
-/** What processes write by themselves, when they please. */
+/** The tables that processes write at any time, without a request. */
 const WRITTEN_UNASKED = new Set(['key_followers', 'guides', 'guide_versions', 'guide_reviews'])
 
-/** Counts what both apps have stored, table by table. */
+/** Counts the rows of both apps by table. */
 export async function openStoredCounts(system: { readonly adminUrls: Readonly<Record<string, string>> }) {
   await using opening = new AsyncDisposableStack()
   const counters: (() => Promise<readonly Counted[]>)[] = []
@@ -30,6 +30,6 @@ export async function openStoredCounts(system: { readonly adminUrls: Readonly<Re
     [Symbol.asyncDispose]: () => resources.disposeAsync(),
   }
 }
-/** How many rows each table has. */
+/** Counts the rows of each table. */
 export type Counts = Readonly<Record<string, number>>
 export type StoredCounts = Awaited<ReturnType<typeof openStoredCounts>>

@@ -15,13 +15,13 @@ import { type RevocationOptions, revocationKey } from '@plainpath/revocation'
 import { Redis } from 'ioredis'
 import { inject } from 'vitest'
 
-/** The settings of both apps for one test: fresh databases, fresh keys, one signing key. */
+/** The settings of both apps for one test, with new databases, new keys and a signing key. */
 export interface SystemEnvironment extends AsyncDisposable {
   readonly env: Readonly<Record<string, string>>
   readonly adminUrls: { readonly auth: string; readonly resource: string }
   /**
-   * What both apps are opened with in a test process: a channel of their own, since systems of other tests may share the
-   * Redis and must not wait for each other, and time-outs that a busy machine does not reach.
+   * Runtime dependencies of both apps in a test process: a channel of their own, since systems of other tests may share the
+   * Redis and must not wait for each other; and time-outs that a busy machine does not reach.
    */
   readonly dependencies: {
     readonly revocation: RevocationOptions
@@ -41,7 +41,7 @@ export async function openSystemEnvironment(
   const secrets = await ensureLocalSecrets(await openDataDirectory(folder), serviceUrls(origin).base)
   const auth = opening.use(await openTestDatabase({ folder: AUTH_MIGRATIONS, name: 'auth' }))
   const resource = opening.use(await openTestDatabase({ folder: RESOURCE_MIGRATIONS, name: 'resource' }))
-  // Limits as they are in production count in memory: a shared Redis would remember what earlier runs took.
+  // Production limits are counted in memory, because a shared Redis would contain counts of earlier runs.
   const redisUrl = limitsFactor > 1 ? inject('redisUrl') : undefined
   const name = `plainpath-test-${randomUUID()}`
   if (redisUrl) opening.defer(() => removeKey(redisUrl, revocationKey(name)))
@@ -77,7 +77,7 @@ export async function openSystemEnvironment(
   }
 }
 
-/** Where nobody listens. */
+/** An address at which nothing listens. */
 const NO_MAIL_SERVER = 'smtp://127.0.0.1:9'
 
 async function removeKey(redisUrl: string, key: string): Promise<void> {

@@ -196,7 +196,7 @@ async function joinPeople(stack: Stack, mail: MailServer, sender: Sender): Promi
   for (const email of people) {
     await sender.send(joining(email))
     if (!(await waitUntil(() => countMails(mail, email) > 0, DELIVERED_MS)))
-      throw new Error(`no mail of ${stack.origin} came to somebody who joined`)
+      throw new Error(`a person who joined at ${stack.origin} got no mail`)
   }
   return people
 }

@@ -29,7 +29,7 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     numbers: ['F-27'],
     ways: ['introspection'],
     parts: ['introspection'],
-    // The set that an API has is believed for a second; what it knows of tokens needs none.
+    // An API trusts its key set for a second; cached introspections need none.
     refuses: ['read with a token'],
     maxRefusedShare: 0.35,
     failsCheck: 'auth',
@@ -40,9 +40,9 @@ export const AUTH_FAULTS: readonly FaultCase[] = [
     name: 'auth: one process of two stopped in its tracks (SIGSTOP)',
     numbers: ['F-33'],
     parts: ['auth', 'introspection'],
-    // The gateway gives a process 6 s before it gives up.
+    // The gateway waits 6 s for a process.
     maxResponseMs: 7_000,
-    // Each API process that asks the stopped one is refused, at most as often as it asks at once; then it asks the other.
+    // Each API process loses at most its simultaneous introspections at the stopped process; then it uses the other one.
     refuses: [],
     begin: async ({ stack }) => void stack.auth[0]?.child.kill('SIGSTOP'),
     end: async ({ stack }) => void stack.auth[0]?.child.kill('SIGCONT'),

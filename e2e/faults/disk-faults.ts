@@ -10,12 +10,12 @@ import { operation } from './operations.ts'
 
 const run = promisify(execFile)
 const SERVER = { parts: ['auth database', 'api database'], isManual: true } as const
-/** Rows until the pages that the tables have are full. */
+/** The number of rows that fill the allocated pages of the tables. */
 const MOST_ROWS = 400
-/** Segments of 16 MiB that the server may have ready. */
+/** The number of 16 MiB segments that the server may have preallocated. */
 const MOST_SEGMENTS = 40
 
-/** Disks that fill up: small file systems in memory, which only root may mount. */
+/** Full disks: small file systems in memory, which only root may mount. */
 export const DISK_FAULTS: readonly FaultCase[] = [
   {
     ...SERVER,
@@ -27,7 +27,7 @@ export const DISK_FAULTS: readonly FaultCase[] = [
       const disk = await smallDisk(system, 'agents', '2m')
       await system.admin.auth.query(`create tablespace small location '${disk}'`)
       for (const table of ['agents', 'agent_secrets']) {
-        // What was deleted leaves room, which would be used first.
+        // Deleted rows leave free space, which would be used first.
         await system.admin.auth.query(`vacuum full ${table}`)
         await system.admin.auth.query(`alter table ${table} set tablespace small`)
       }
@@ -87,7 +87,7 @@ const filler = (disk: string) => path.join(disk, 'filler')
 async function fill(disk: string): Promise<void> {
   const { bavail, bsize } = await statfs(disk)
   await using file = await open(filler(disk), 'w')
-  // In whole blocks, until there is none left; the server takes some meanwhile.
+  // Writes whole blocks until none is left. The server uses some meanwhile.
   try {
     for (let left = bavail; left > 0; left -= 1) await file.write(Buffer.alloc(bsize, 1))
   } catch (error) {
@@ -95,7 +95,7 @@ async function fill(disk: string): Promise<void> {
   }
 }
 
-/** Through the service, so that what is acknowledged is known. */
+/** Registers agents through the service, so that the ledger records what is acknowledged. */
 async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
   using client = createClient(stack.origin)
   for (let rows = 0; rows < MOST_ROWS; rows += 1) {
@@ -117,7 +117,7 @@ async function writeUntilItPanics({ admin }: FaultyStack): Promise<void> {
   }
 }
 
-/** @param disk where the log goes; undefined brings it back to the data */
+/** Moves the write-ahead log. @param disk the new folder; undefined moves it back to the data */
 async function moveLog({ postgres }: FaultyStack, disk: string | undefined): Promise<void> {
   const place = path.join(postgres.dir, 'pg_wal')
   await postgres.stop('SIGINT')

@@ -13,8 +13,8 @@ const run = promisify(execFile)
 const PATIENCE_MS = 20_000
 
 /**
- * The server is killed, and a standby takes over that it waited for at each commit (`synchronous_standby_names`). One that
- * it does not wait for would lack what was acknowledged last, revocations of agents among it.
+ * The server is killed, and a synchronous standby takes over (`synchronous_standby_names`). An asynchronous one
+ * could lack the last acknowledged changes, including revocations.
  */
 export function failover(): FaultCase {
   let standby: Standby
@@ -32,13 +32,13 @@ export function failover(): FaultCase {
     },
     async begin(system) {
       await system.postgres.stop('SIGKILL')
-      // Less than a statement may take; it goes on afterwards.
+      // Shorter than the time-out of a statement, which then completes.
       await standby.admin.query('select pg_promote(true, 1)')
       await isFound(standby.admin, 'select where not pg_is_in_recovery()')
       await system.aimDatabases(standby.port)
     },
     end: async () => {},
-    /** What took over goes back to where the others expect it. */
+    /** The promoted server gets the port that the apps use. */
     async finish(system) {
       const { postgres } = system
       await standby.admin[Symbol.asyncDispose]()

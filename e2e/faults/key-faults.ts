@@ -10,7 +10,7 @@ interface Ring {
   readonly instances: readonly { readonly host: string; readonly signing_kid?: string }[]
 }
 
-/** The security team at work while requests come. */
+/** Key operations under load. */
 export const KEY_FAULTS: readonly FaultCase[] = [
   rotation(),
   {
@@ -28,7 +28,7 @@ export const KEY_FAULTS: readonly FaultCase[] = [
   },
 ]
 
-/** All of a planned rotation, to the other algorithm: nobody is refused, at any step. */
+/** A complete planned rotation to the other algorithm, during which no request is refused. */
 function rotation(): FaultCase {
   let old: Ring['keys'][number]
   return {
@@ -37,7 +37,7 @@ function rotation(): FaultCase {
     parts: [],
     refuses: [],
     isManual: true,
-    /** Whoever was killed a moment ago may still be counted. */
+    /** A process that was just killed may still be counted. */
     async prepare(system) {
       const isCounted = async () => (await readKeyRing(system)).instances.length === system.stack.auth.length
       if (!(await waitUntil(isCounted, ROTATED_MS)))

@@ -5,7 +5,7 @@ import { metric, readiness } from './operations-listener.ts'
 
 const PATIENCE_MS = 15_000
 
-/** What is wrong with the machine of a process: its clock, the names that it cannot resolve. */
+/** Faults of the machine of a process: a wrong clock, and names that cannot be resolved. */
 export const MACHINE_FAULTS: readonly FaultCase[] = [
   wrongClock('an hour ahead', 3_600_000),
   wrongClock('an hour behind', -3_600_000),
@@ -31,7 +31,7 @@ export const MACHINE_FAULTS: readonly FaultCase[] = [
 const listApps = ({ stack }: FaultyStack) => [...stack.auth, ...stack.resource]
 const firstInstances = (system: FaultyStack) => listApps(system).filter(({ name }) => name.endsWith('-1'))
 
-/** The clock of one process of each app; what it may not decide by such a clock, it refuses. */
+/** Shifts the clock of one process of each app. It must refuse what depends on the clock. */
 function wrongClock(how: string, clockMs: number): FaultCase {
   const unready = Math.abs(clockMs) > 30_000
   let wrong: string[] = []
@@ -39,7 +39,7 @@ function wrongClock(how: string, clockMs: number): FaultCase {
     name: `the clock of one process of each app is ${how}`,
     numbers: ['F-17'],
     isManual: clockMs <= 0,
-    // An answer that seems to come from the future is not believed.
+    // The API rejects a response that is dated in the future.
     parts: unready ? ['auth', 'api', 'introspection'] : ['introspection'],
     refuses: unready ? ['token', 'read with a token', 'register', 'revoke', 'join'] : [],
     async begin(system) {

@@ -8,12 +8,12 @@ import type { FaultyStack } from './faulty-stack.ts'
 import { answered, ownAgent } from './own-agent.ts'
 
 const CLAIMS = 5
-/** A mail may have been on its way already. */
+/** A mail may have been in transit when the fault began. */
 const ON_ITS_WAY_MS = 1_000
-/** A mail is tried again 3, 7, 20 and 55 s after it was not taken. */
+/** A refused mail is tried again after 3, 7, 20 and 55 s. */
 const DELIVERED_MS = 120_000
 
-/** Nobody who asks hears of it: what was promised follows when the mail server takes it again. */
+/** Faults of the mail server. No request fails; promised mails follow when the server accepts mail again. */
 export const MAIL_FAULTS: readonly FaultCase[] = [
   mailServer('refuses connections', (system, away) => system.put({ kind: away ? 'refuse' : 'pass' }, 'mail')),
   mailServer('puts every mail off (450)', async ({ mail }, away) => mail.putOff(away)),
@@ -61,7 +61,7 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
   }
 }
 
-/** A person is asked by mail. @returns the name of the mail */
+/** Begins a verification. Returns the mail that follows, as `identifyMail` names it. */
 async function claim(sender: Sender): Promise<string> {
   const email = `somebody@${randomUUID()}.example.org`
   const { client_id: id, client_secret: secret } = await ownAgent(sender)

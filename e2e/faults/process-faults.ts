@@ -9,12 +9,12 @@ const run = promisify(execFile)
 
 type RunningApp = Stack['auth'][number]
 
-/** About what a process has open before it serves anything, so that it can open nothing. */
+/** About the number of descriptors that a process has open before it serves requests, so that it can open no more. */
 const MOST_DESCRIPTORS = 24
-/** More lines than a pipe and its reader take. */
+/** More lines than fit into a pipe and the buffer of its reader. */
 const LINES = 4_000
 
-/** What becomes of the processes of the apps themselves. */
+/** Faults of the processes of the apps. */
 export const PROCESS_FAULTS: readonly FaultCase[] = [
   killedInTurn(),
   {
@@ -25,7 +25,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
     isManual: true,
     async begin({ stack, admin }) {
       for (const app of firstOfEach(stack)) await limitDescriptors(app, MOST_DESCRIPTORS)
-      // What is open goes on; now it must open anew.
+      // Open connections keep working; this makes the process open new ones.
       await admin.server.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
          where datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`,
@@ -54,7 +54,7 @@ export const PROCESS_FAULTS: readonly FaultCase[] = [
 const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
-/** Each process in turn dies in the middle of its work and is started anew, as an orchestrator would. */
+/** Kills each process in turn under load and starts it again, as an orchestrator would. */
 function killedInTurn(): FaultCase {
   let turn = 0
   return repeatedFault({
@@ -78,7 +78,7 @@ async function limitDescriptors({ child }: RunningApp, most: number): Promise<vo
   await run('prlimit', ['--pid', String(child.pid), `--nofile=${most}:4096`])
 }
 
-/** Every request is a line. They may hang: that is what the fault is about. */
+/** Sends requests, each of which causes a log line. They may hang, which is what the fault tests. */
 async function makeItLog(app: RunningApp, origin: string): Promise<void> {
   let left = LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'

@@ -1,11 +1,11 @@
-/** The choices of a run are those of its seed; how requests and faults meet in time is not. */
+/** The seed determines the choices of a run, but not the timing of requests and faults. */
 let state = 1
 
 export function seedRandom(seed: number): void {
   state = seed >>> 0
 }
 
-/** From 0 to 1: mulberry32, which is enough to choose by. */
+/** Returns a number from 0 to 1 (mulberry32). */
 export function random(): number {
   state = (state + 0x6d2b79f5) >>> 0
   let mixed = Math.imul(state ^ (state >>> 15), state | 1)

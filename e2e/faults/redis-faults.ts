@@ -10,7 +10,7 @@ import type { OperationName } from './operations.ts'
 const WAYS: readonly { readonly what: string; readonly number: FaultNumber; readonly fault: Fault }[] = [
   { what: 'refused', number: 'F-13', fault: { kind: 'refuse' } },
   { what: 'half-open', number: 'F-23', fault: { kind: 'half-open' } },
-  // Longer than an answer is waited for, shorter than silence is borne: answers come when nobody waits for them.
+  // Longer than the time-out for a reply, but shorter than that for an idle connection, so replies come too late.
   { what: '0.3 s slow', number: 'F-14', fault: { kind: 'latency', ms: 150, jitterMs: 20 } },
   { what: '1 s slow', number: 'F-14', fault: { kind: 'latency', ms: 500, jitterMs: 100 } },
   { what: 'replies lost', number: 'F-14', fault: { kind: 'drop-replies' } },
@@ -90,13 +90,13 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     numbers: ['F-15', 'F-16'],
     refuses: WRITES,
     begin: async ({ redis }) => void (await redis.replicaof('127.0.0.1', 9)),
-    // What takes over may lack what was revoked last, so it knows no token from before.
+    // The replica may lack the last revocations, so tokens from before the failover are invalid.
     end: ({ redis }, ledger) =>
       recordTokenLoss(ledger, async () => void (await redis.replicaof('NO', 'ONE'))),
   },
 ]
 
-/** Somebody lets it forget what it has no room for, tokens and revocation notices included. */
+/** Sets an eviction policy, so that Redis may evict any key, including tokens and subscribers. */
 function evicting(): FaultCase {
   let over: () => Promise<void>
   return {
@@ -121,7 +121,7 @@ function evicting(): FaultCase {
 
 const snapshotOf = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
-/** A snapshot cannot take the place of a folder; Redis then refuses writes while it is told to make snapshots. */
+/** Makes snapshots fail by a folder at the path of the file; Redis then refuses writes while snapshots are enabled. */
 async function failToSave(system: FaultyStack): Promise<void> {
   await mkdir(snapshotOf(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')

@@ -11,7 +11,7 @@ const KEY_BYTES = 2_000
 const KEY_LOAD_MICROSECONDS = 15_000
 const PATIENCE_MS = 30_000
 
-/** It becomes the replica of another one that holds much, which takes its time to load. */
+/** Makes Redis the replica of a server with much data, which takes time to load. */
 export function redisLoading(): FaultCase {
   const resources = new AsyncDisposableStack()
   let over: () => Promise<void>
@@ -20,7 +20,7 @@ export function redisLoading(): FaultCase {
     name: 'Redis: loads another data set (LOADING)',
     numbers: ['F-15', 'F-16'],
     parts: ['auth redis'],
-    // Not each time a read: an API that knows the token answers from memory until its lease is over.
+    // Not always a read, since an API may use a cached introspection until its lease expires.
     refuses: ['token', 'revoke'],
     isManual: true,
     async prepare({ stack, redis }) {

@@ -1,6 +1,6 @@
 import type { Answer } from './ask.ts'
 
-/** How an endpoint writes errors: `agent` is problem details with `error` beside them, `oauth` is RFC 6749 alone. */
+/** The error format of an endpoint: `agent` is problem details with an `error` member, `oauth` is RFC 6749 only. */
 export type RefusalForm = 'problem' | 'agent' | 'oauth'
 
 const TYPES: Readonly<Record<RefusalForm, string>> = {
@@ -9,7 +9,7 @@ const TYPES: Readonly<Record<RefusalForm, string>> = {
   oauth: 'application/json',
 }
 
-/** @returns what is wrong with a 503, or undefined when it asks to come back later, in the form of the endpoint */
+/** Checks a 503: it needs `Retry-After` and the format of the endpoint. Returns what is wrong; undefined if nothing is. */
 export function wrongRefusal(answer: Answer, form: RefusalForm): string | undefined {
   if (!/^[1-9]\d*$/.test(answer.header('retry-after') ?? '')) return '503 without Retry-After in seconds'
   if (answer.header('cache-control') !== 'no-store') return '503 that may be stored'

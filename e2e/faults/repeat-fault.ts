@@ -11,18 +11,18 @@ import { ownAgent, ownToken } from './own-agent.ts'
 const TIMES = 3
 const MAILED_MS = 60_000
 
-/** Each request reaches the apps several times at once, as if clients and proxies sent again what they thought was lost. */
+/** Sends each request several times at once, like clients and proxies that repeat a request that seems lost. */
 export function deliveredTwice(): FaultCase {
   let sender: Sender
   let token = ''
   let mailsBefore = 0
   let keptBefore = 0
-  /** What should have one effect, as the mails that follow it. */
+  /** The mails that should follow once, as `identifyMail` names them. */
   let mails: string[] = []
   let messages = 0
   let wrong: string[] = []
 
-  /** @returns the answers to one request, sent several times at once */
+  /** Sends one request several times at once, and returns the responses. */
   async function several(sent: { path: string; headers: Record<string, string>; body: string }) {
     const answers = Array.from({ length: TIMES }, () => sender.send({ method: 'POST', ...sent }))
     return Promise.all(answers)
@@ -92,7 +92,7 @@ export function deliveredTwice(): FaultCase {
   }
 }
 
-/** Limits that are closed while they cannot be counted may still be so after another fault. */
+/** Limits that refuse while they cannot be counted may still refuse after another fault. */
 async function lentToken(sender: Sender, mail: FaultyStack['mail']): Promise<string> {
   let token = ''
   let last: unknown
@@ -110,7 +110,7 @@ async function lentToken(sender: Sender, mail: FaultyStack['mail']): Promise<str
 
 const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id
 
-/** At last the first one is no more under way. */
+/** Waits until the first request is no longer in flight. */
 async function untilTaken(send: () => Promise<Answer>): Promise<Answer[]> {
   const answers: Answer[] = []
   await waitUntil(async () => answers.push(await send()) > 0 && answers.at(-1)?.status === 202, MAILED_MS)

@@ -10,13 +10,13 @@ import { isLive, readiness } from './operations-listener.ts'
 const PATIENCE_MS = 30_000
 const LIVES_MS = 2_000
 
-/** Processes that are told to stop, and processes that cannot be ready when they are started. */
+/** Faults of stopping processes, and of processes that cannot become ready. */
 export const RESTART_FAULTS: readonly FaultCase[] = [toldToStop(), otherKey(), everythingDown()]
 
 const everyApp = ({ auth, resource }: Stack) => [...auth, ...resource]
 const firstOfEach = (stack: Stack) => everyApp(stack).filter(({ name }) => name.endsWith('-1'))
 
-/** As in a rolling restart: nobody is refused. */
+/** Restarts processes as in a rolling restart: no request is refused. */
 function toldToStop(): FaultCase {
   let wrong: string[] = []
   return {
@@ -41,7 +41,7 @@ function toldToStop(): FaultCase {
   }
 }
 
-/** It is given a key-encryption key that opens nothing, and makes no signing key of its own for that. */
+/** Starts a process with a key-encryption key that decrypts nothing; it must not create a signing key. */
 function otherKey(): FaultCase {
   let wrong: string[] = []
   let right = ''
@@ -83,7 +83,7 @@ function otherKey(): FaultCase {
   }
 }
 
-/** What runs has read its file; the one of the API opens nothing of auth. */
+/** Replaces the file by the key of the API, which decrypts nothing of auth. Running processes have read the old file. */
 function keyFiles({ stack }: FaultyStack) {
   const [app] = stack.auth
   const { AUTH_KEK_FILE: file, RESOURCE_KEK_FILE: otherFile } = stack.env
@@ -96,7 +96,7 @@ async function signingKeys({ admin }: FaultyStack): Promise<string[]> {
   return rows.map(({ kid }) => kid)
 }
 
-/** Nothing is there when the apps are started: they live, say what they wait for, and need no second start. */
+/** Starts the apps while all stores are down: they are alive, report what they wait for, and need no second start. */
 function everythingDown(): FaultCase {
   let wrong: string[] = []
   let starting: Promise<unknown>
@@ -111,7 +111,7 @@ function everythingDown(): FaultCase {
     parts: ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'],
     refuses: ['register', 'token', 'revoke', 'read with a token', 'join'],
     isManual: true,
-    // The gateway looks for 2 s for one that takes a request, and gives that one 6 s.
+    // The gateway tries for 2 s to find an instance that accepts a request, and gives it 6 s.
     maxResponseMs: 9_000,
     async begin({ stack, postgres }) {
       wrong = []
@@ -127,7 +127,7 @@ function everythingDown(): FaultCase {
         }),
       )
     },
-    /** From here on each has the 5 s that the judgement allows. */
+    /** From here on each response has the 5 s of the judgement. */
     async end({ stack, postgres }, ledger) {
       await Promise.all([postgres.start(), recordTokenLoss(ledger, () => stack.redis.start())])
     },

@@ -10,20 +10,20 @@ import { faultTests } from './fault-tests.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const VITEST = 'node_modules/vitest/vitest.mjs'
-/** For all tests of one file that hold a fault. */
+/** The time-out for all tests of a fault in one file. */
 const MOST_MS = 300_000
 
-/** What became of a test that holds a fault. */
+/** The result of a test of a fault. */
 export interface TestResult {
   readonly number: FaultNumber
   readonly file: string
   readonly title: string
   readonly outcome: 'passed' | 'failed' | 'not run'
-  /** The first line of what a test that failed says. */
+  /** The first line of the error of a failed test. */
   readonly why?: string
 }
 
-/** What Vitest's reporter `json` writes. */
+/** The output of Vitest's reporter `json`. */
 const Report = z.object({
   testResults: z.array(
     z.object({
@@ -35,7 +35,7 @@ const Report = z.object({
 })
 export type Ran = z.input<typeof Report>['testResults'][number]['assertionResults']
 
-/** Faults without a scenario, since they are none of a running stack: their tests are run. */
+/** The faults without a scenario, because they do not concern a running stack: `npm run faults` runs their tests. */
 export function testedNumbers(scenarios: readonly { numbers: readonly FaultNumber[] }[]): FaultNumber[] {
   const inScenarios = new Set(scenarios.flatMap(({ numbers }) => numbers))
   return (Object.keys(FAULT_NUMBERS) as FaultNumber[]).filter((number) => !inScenarios.has(number))
@@ -69,7 +69,7 @@ async function runFile(file: string, number: FaultNumber): Promise<Ran> {
   const options = ['--reporter=json', `--outputFile=${report}`, '--testNamePattern', number]
   const words = [VITEST, 'run', ...config, ...options, file]
   const ended = promisify(execFile)(process.execPath, words, { cwd: ROOT, timeout: MOST_MS })
-  // That tests failed, or that their time ran out, is in the report or shows by its absence.
+  // The report shows failed tests; after a time-out there is no report.
   await ended.catch(() => undefined)
   const text = await readFile(report, 'utf8').catch(() => undefined)
   if (text === undefined) return []

@@ -6,7 +6,7 @@ import { findFirstGood, findUnseenRefusals, GRACE_MS, type Judgement, judge, lis
 import type { Ledger } from './ledger.ts'
 import { type Load, startLoad } from './load.ts'
 
-/** Seconds before a fault, while it lasts, and after all works again. */
+/** The seconds before, during and after a fault. */
 interface Phases {
   readonly steady: number
   readonly held: number
@@ -22,11 +22,11 @@ export interface Traffic extends Phases {
 export interface FaultResult extends Judgement {
   readonly fault: string
   readonly numbers: readonly FaultNumber[]
-  /** What was acknowledged and is gone, or was ended and lives. */
+  /** What was acknowledged and is lost, or was revoked and is still accepted. */
   readonly lost: readonly string[]
 }
 
-/** Puts one fault on the stack under traffic; then holds what was acknowledged against the stores. */
+/** Injects one fault into the stack under load, and then checks that everything acknowledged is still so. */
 export async function runFault(
   system: FaultyStack,
   ledger: Ledger,
@@ -54,7 +54,7 @@ export async function runFault(
   }
 }
 
-/** Of a fault whose scenario failed: the others may still tell something. */
+/** The result of a fault whose scenario threw. The run continues with the other faults. */
 export function notRun({ name, numbers }: FaultCase, error: unknown): FaultResult {
   const wrong = [`the scenario failed: ${error instanceof Error ? error.message : String(error)}`]
   const counts = { requests: 0, good: 0, refused: 0, excused: 0, outcomes: new Map<string, number>() }
@@ -62,7 +62,7 @@ export function notRun({ name, numbers }: FaultCase, error: unknown): FaultResul
   return { fault: name, numbers, wrong, lost: [], ...counts, ...times }
 }
 
-/** The longest that a fault is held while its required effects have not been seen. */
+/** The longest duration of a fault whose required effects have not been seen. */
 const SHOWN_WITHIN_MS = 20_000
 
 const failedCheckShown = ({ failsCheck }: FaultCase, { health }: Ledger) =>
@@ -107,7 +107,7 @@ async function underLoad(
   return { entries: load.entries, stalls: load.stalls, faultedAt, backAt }
 }
 
-/** No half of a registration is kept. */
+/** Checks that no incomplete registration is stored. */
 async function halfRows({ admin }: FaultyStack): Promise<string[]> {
   const { rowCount } = await admin.auth.query(
     `select id from agents where status = 'active' and jwks is null and not exists (select from agent_secrets where agent_id = agents.id)`,

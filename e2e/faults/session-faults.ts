@@ -3,11 +3,11 @@ import { connectionFault, type FaultCase, repeatedFault } from './fault-case.ts'
 
 const SERVER = { parts: ['auth database', 'api database'] } as const
 const OURS = `datname in ('plainpath_auth', 'plainpath_resource') and application_name <> 'plainpath faults'`
-/** The roles of the apps, which own nothing. */
+/** The roles of the apps, which own no tables. */
 const APP_ROLES = `select rolname from pg_roles where not rolsuper and rolcanlogin and exists (
   select from pg_stat_activity where usename = rolname and ${OURS})`
 
-/** What becomes of single connections to PostgreSQL, and of the locks that they hold. */
+/** Faults of single connections to PostgreSQL, and of locks. */
 export const SESSION_FAULTS: readonly FaultCase[] = [
   repeatedFault({
     ...SERVER,
@@ -28,7 +28,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
     ways: ['auth database'],
     parts: ['auth database'],
     refuses: ['register'],
-    // The name of its statement, which goes along each time; its text goes along once.
+    // The name of the prepared statement, which is sent each time; its text is sent once.
     fault: { kind: 'lose-reply-to', request: 'add-agent\0' },
   }),
   connectionFault({
@@ -65,7 +65,7 @@ export const SESSION_FAULTS: readonly FaultCase[] = [
   lockStorm('waitlist_entries', 'api'),
 ]
 
-/** Who wants anything of the table waits for its lock, and soon every connection of the pools does. */
+/** Locks a table, so that soon every connection of the pools waits for the lock. */
 function lockStorm(table: string, app: 'auth' | 'api'): FaultCase {
   const part = app === 'auth' ? 'auth database' : 'api database'
   let letGo: (() => void) | undefined

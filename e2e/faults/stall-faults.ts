@@ -13,10 +13,10 @@ const run = promisify(execFile)
 
 const PARTS = ['auth', 'api', 'auth database', 'api database', 'auth redis', 'introspection'] as const
 const MOST_DYING_MS = 60_000
-/** What a process may still take when it has been told that there is no more. */
+/** The memory that a process may still use above its limit. */
 const MORE_MEMORY_BYTES = 32 * 1_048_576
 
-/** A process that stands still, or has no memory left. */
+/** Faults of a process that hangs, or runs out of memory. */
 export const STALL_FAULTS: readonly FaultCase[] = [
   {
     name: `the event loop of one process of each app is blocked for ${BLOCKED_MS / 1_000} s`,
@@ -51,7 +51,7 @@ export const STALL_FAULTS: readonly FaultCase[] = [
 const firstOfEach = ({ auth, resource }: FaultyStack['stack']) =>
   [auth[0], resource[0]].filter((app) => app !== undefined)
 
-/** It dies under load, and is started again, as an orchestrator would. */
+/** The process ends under load and is started again, as an orchestrator would. */
 function diesOfIt(name: string, prepare: (app: RunningApp) => Promise<void>): FaultCase {
   const die = async (app: RunningApp, { misbehave }: FaultyStack) => {
     await prepare(app)
@@ -79,7 +79,7 @@ async function limitMemory({ child }: RunningApp): Promise<void> {
   await run('prlimit', ['--pid', String(child.pid), `--as=${taken + MORE_MEMORY_BYTES}:unlimited`])
 }
 
-/** As Kubernetes does it with the probe of the manifest. */
+/** Kills a hanging process as Kubernetes does with the probe of the manifest. */
 async function restartWhenDead(app: RunningApp, { admin }: FaultyStack): Promise<void> {
   const kind = app.name.startsWith('auth') ? 'auth' : 'resource'
   const probe = readPods().find(({ name }) => name === kind)?.containers[0]?.livenessProbe

@@ -8,11 +8,11 @@ import { metric } from './operations-listener.ts'
 import { ownAgent, ownToken } from './own-agent.ts'
 
 const AT_ONCE = 100
-/** Look-ups of one token, for each process of the API. */
+/** The introspections of one token by each process of the API. */
 const MOST_LOOK_UPS = 2
 const PATIENCE_MS = 30_000
 
-/** What the API remembers of a token has ended, and everybody who uses it comes at that moment. */
+/** Many requests use one token at the moment at which its cached introspection expires. */
 export function stampede(): FaultCase {
   let sender: Sender
   let agent: AgentCredentials
@@ -50,7 +50,7 @@ export function stampede(): FaultCase {
   }
 }
 
-/** @returns what was wrong; undefined where an API had lost its memory or was too slow to say anything */
+/** Returns what was wrong; undefined when an API had lost its cache or was too slow for a result. */
 async function oneStampede(
   system: FaultyStack,
   sender: Sender,
@@ -75,13 +75,13 @@ async function mayRemember({ stack }: FaultyStack): Promise<boolean> {
   return leases.every((valid) => valid === 1)
 }
 
-/** How often an API asked without remembering, since it might not. */
+/** Counts the introspections that an API could not cache. */
 async function bypasses({ stack }: FaultyStack): Promise<number> {
   const counts = stack.resource.map((app) => metric(app, 'introspection_cache_bypassed_total'))
   return (await Promise.all(counts)).reduce((sum, count) => sum + count, 0)
 }
 
-/** A look-up does not say whose it is until it is answered: none that was under way when an agent ended is shared. */
+/** The client of an in-flight introspection is unknown, so none is shared after the revocation of any client. */
 const endingsFrom =
   ({ agents }: Ledger, from: number) =>
   () =>

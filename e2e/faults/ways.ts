@@ -1,19 +1,19 @@
 import type { Fault } from './fault.ts'
 import { type FaultProxy, startFaultProxy } from './fault-proxy.ts'
 
-/** The ways between the processes that a fault can be put on. */
+/** The connections between processes into which faults can be injected. */
 export type Way = 'auth database' | 'api database' | 'auth redis' | 'api redis' | 'introspection' | 'mail'
 
 const DATABASES: readonly Way[] = ['auth database', 'api database']
 
-/** A fault proxy for each address that processes ask. */
+/** The fault proxies, one for each address that processes connect to. */
 export interface Ways extends AsyncDisposable {
-  /** @returns the address to be asked instead of the one given */
+  /** Creates a proxy for an address, and returns the address of the proxy. */
   through(way: Way, url: string): Promise<string>
   put(fault: Fault, ...ways: readonly Way[]): Promise<void>
-  /** From now on counts what is sent on a way with this text in it. @returns how often that was */
+  /** Counts from now on what is sent on a connection with this text in it. Returns a function that returns the count. */
   watch(text: string, way: Way): () => number
-  /** New connections to the databases go to the server at this port; open ones are reset. */
+  /** Sends new connections to the databases to the server at this port, and resets open ones. */
   aimDatabases(port: number): Promise<void>
 }
 
@@ -31,7 +31,7 @@ export function openWays(): Ways {
       const proxy = resources.use(await startFaultProxy({ host: '127.0.0.1', port: Number(target.port) }))
       proxies.set(way, [...on(way), proxy])
       target.port = String(proxy.port)
-      // A name, so that it can fail to be resolved.
+      // A name instead of an address, so that its resolution can fail.
       target.hostname = 'localhost'
       return target.href.replace(/\/$/, '')
     },

@@ -26,7 +26,7 @@ const print = (text: string) => process.stdout.write(`${text}\n`)
 const RESULTS = fileURLToPath(new URL('RESULTS.md', import.meta.url))
 const WRITTEN_FROM_MINUTES = 60
 
-/** @returns false when something was wrong, lost or grew */
+/** Runs the soak test. Returns false when something was wrong, lost or grew. */
 async function main(): Promise<boolean> {
   const [minutes, rate] = [Number(options.minutes), Number(options.rate)]
   if (!(minutes > 0 && rate > 0)) throw new RangeError('--minutes and --rate are numbers above 0')
@@ -37,7 +37,7 @@ async function main(): Promise<boolean> {
   void shutdownSignal().then(() => stopping.abort())
   const result = await runSoak({ minutes, rate, print, stopped: stopping.signal })
   if (!result) {
-    print('Stopped before its time: there is no result.')
+    print('The run was stopped early, so there is no result.')
     return false
   }
   print(`\n${soakTable(result)}\n`)

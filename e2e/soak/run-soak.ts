@@ -14,21 +14,21 @@ import { residentMegabytes } from './resident-memory.ts'
 export interface SoakResult {
   readonly requests: number
   readonly refused: number
-  /** Refused at a time when no process was away or had just come back. */
+  /** Refusals at times when no process was down or had just started. */
   readonly refusedUnprovoked: number
   readonly wrong: readonly string[]
   readonly lost: readonly string[]
   readonly revocations: number
-  /** Changes of the key that signs. */
+  /** The number of changes of the signing key. */
   readonly rotations: number
-  /** Commands on keys that ended with an error; the next one goes on. */
+  /** The number of failed key commands; the next one continues the rotation. */
   readonly failedCommands: number
   readonly kills: number
-  /** Resident memory in MB by process, evenly over the time. */
+  /** Resident memory in MB by process, at equal intervals. */
   readonly memory: Readonly<Record<string, readonly number[]>>
 }
 
-/** A planned rotation ends in seconds: each of its steps is due at once. */
+/** With these settings each step of a rotation is due at once, so that it takes seconds. */
 const SETTINGS = {
   AUTH_KEYS_MAX_AGE_SECONDS: '0',
   AUTH_KEYS_TRUST_SECONDS: '1',
@@ -40,15 +40,15 @@ const SETTINGS = {
 const STEP_SECONDS = 5
 const SAMPLE_SECONDS = 15
 const MINUTE_SECONDS = 60
-/** Whoever has just come back is not asked yet, and what it forgot is asked anew. */
+/** After its start a process does not get requests yet, and its cache is empty. */
 const BACK_MS = 5_000
-/** Shorter than a token lives. */
+/** Shorter than the lifetime of a token. */
 const TOKEN_MS = 50 * 60_000
 
 /**
- * Runs everything at once.
+ * Runs load, kills, key rotations and memory measurements at once.
  *
- * @param options.say gets a line a minute
+ * @param options.print receives a line per minute
  * @param options.stopped ends it early
  * @returns undefined when it was ended early
  */
@@ -108,7 +108,7 @@ export async function runSoak(options: {
   }
 }
 
-/** The first of each app lives on: it is the one whose memory counts. */
+/** Kills processes other than the first of each app, whose memory is measured. */
 async function killOne(stack: Stack, away: { readonly from: number; to: number }[]): Promise<void> {
   const victims = [...stack.auth.slice(1), ...stack.resource.slice(1)]
   const victim = victims[Math.floor(random() * victims.length)]
@@ -120,7 +120,7 @@ async function killOne(stack: Stack, away: { readonly from: number; to: number }
   gone.to = performance.now()
 }
 
-/** Does the step of a rotation that is due. @returns the key that signs; undefined when a command failed */
+/** Does the due step of a rotation. Returns the signing key; undefined when a command failed. */
 async function rotate({ env }: Stack): Promise<string | undefined> {
   if ((await runAuth(['keys', 'rotate', '--json'], env)).code !== 0) return undefined
   const { code, printed } = await runAuth(['keys', 'list', '--json'], env)

@@ -10,11 +10,11 @@ const SOUND: SoakResult = {
   memory: { 'auth-1': FLAT, 'auth-2': GROWING },
 }
 
-test('memory that settles is flat, memory that grows is not', () => {
+test('rates memory that settles as flat, and memory that grows as not', () => {
   expect([isFlat(FLAT), isFlat(GROWING)]).toEqual([true, false])
 })
 
-test('a run is sound when nothing is wrong, lost, refused without a reason, or grows in a process that lives on', () => {
+test('accepts a run in which nothing is wrong, lost, refused without a reason, or grows in a surviving process', () => {
   expect(isSound(SOUND)).toBe(true)
   for (const fault of [
     { wrong: ['guides: 500'] },
@@ -25,7 +25,7 @@ test('a run is sound when nothing is wrong, lost, refused without a reason, or g
     expect(isSound({ ...SOUND, ...fault })).toBe(false)
 })
 
-test('the table says what was counted, and marks what grew', () => {
+test('lists all counts, and marks growing memory', () => {
   const table = soakTable({ ...SOUND, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
   expect(table).toContain('| requests | 1000 |')
   expect(table).toMatch(/^\| auth-1 \|.* yes \|$/m)

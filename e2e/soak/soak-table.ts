@@ -2,7 +2,7 @@ import { cpus } from 'node:os'
 import type { SoakResult } from './run-soak.ts'
 
 const PARTS = 6
-/** Of the last part against the one before the middle; less is the noise of a collector that has not run yet. */
+/** The growth of the last part against the one before the middle that counts; less is noise of the garbage collector. */
 const FLAT = 1.15
 
 const median = (values: readonly number[]) =>
@@ -31,7 +31,7 @@ export const isSound = (result: SoakResult): boolean =>
   result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
   Object.entries(result.memory).every(([name, samples]) => !isLasting(name) || isFlat(samples))
 
-/** As Markdown. */
+/** Formats the result as Markdown. */
 export function soakTable(result: SoakResult): string {
   const rows: [string, number][] = [
     ['requests', result.requests],
