@@ -129,7 +129,7 @@ function keys(urls: ServiceUrls): string {
   const { registerAgent, replaceAgentKeys, createAgentSecret, deleteAgentSecret, createToken, getAgent } =
     operations
   const described = exampleOf(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
-  const { limits, ...registered } = described
+  const { limits: _, ...registered } = described
   const { secrets } = exampleOf(createAgentSecret.responses[201], createAgentSecret.outcomes[201], urls)
   const key = described.jwks?.keys[0]
   const times = { iat: exampleSeconds(0), exp: exampleSeconds(60_000) }

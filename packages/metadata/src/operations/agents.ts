@@ -15,7 +15,7 @@ import { GRANT_TYPES } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { defineOperation, exampleTime } from './operation.ts'
 
-export const registrationExample = (urls: ServiceUrls) => ({
+const registrationExample = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',

@@ -15,7 +15,7 @@ import { CLIENT_AUTHENTICATION } from './agents.ts'
 import { defineOperation, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
 
 /** A code as the page would show it. */
-export const exampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
+const exampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
 
 const IDS = {
   registration_id: 'clm_3q2-7wEhtsm0aKX9dPz1Vg',
