@@ -1,4 +1,3 @@
-import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -16,9 +15,6 @@ async function register(): Promise<Credentials> {
   const agent = (await response.json()) as { client_id: string; client_secret: string }
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
 }
-
-const guidesBy = (token = '') =>
-  fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })
 
 const newAddress = () => `ana-${crypto.randomUUID()}@example.org`
 
@@ -112,67 +108,6 @@ describe.for(MCP_CLIENTS)('with $name, an agent that knows the MCP address', ({ 
     expect((await client.call('list_guides', {})).isError).toBeFalsy()
     expect(seen[0]).toEqual({ authorized: true, status: 401 })
     expect(seen.slice(1).filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
-  })
-
-  test('learns how a person lets it send messages, and requests no token in vain', async () => {
-    const requests: string[] = []
-    const counting: typeof fetch = async (input, init) => {
-      requests.push(new Request(input).url)
-      return fetch(input, init)
-    }
-    await using client = await connect(url, { credentials: await register(), signIn: true, fetch: counting })
-    requests.length = 0
-    for (const [name, args] of [
-      ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
-      ['get_contact_message', { id: crypto.randomUUID() }],
-      ['withdraw_contact_message', { id: crypto.randomUUID() }],
-    ] as const) {
-      const result = await client.call(name, args)
-      expect(result.isError).toBe(true)
-      expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
-    }
-    expect(requests).toEqual([url, url, url])
-  })
-
-  test('requests its token for the MCP server, and the token is good for the API too', async () => {
-    const resources: (string | null)[] = []
-    const tokens: string[] = []
-    const watching: typeof fetch = async (input, init) => {
-      const response = await fetch(input, init)
-      if (new Request(input).url.endsWith('/oauth/token')) {
-        resources.push(new URLSearchParams(String(init?.body)).get('resource'))
-        tokens.push(((await response.clone().json()) as { access_token: string }).access_token)
-      }
-      return response
-    }
-    await using client = await connect(url, {
-      credentials: await register(),
-      oldToken: `ppt_${'A'.repeat(43)}`,
-      fetch: watching,
-    })
-    expect((await client.call('list_guides', {})).isError).toBeFalsy()
-    expect(resources).toEqual([url])
-    expect((await guidesBy(tokens[0])).status).toBe(200)
-  })
-
-  test('uses a token that it got for the API', async () => {
-    const { clientId, clientSecret } = await register()
-    const basic = Buffer.from(`${clientId}:${clientSecret}`).toString('base64')
-    const response = await globalThis.fetch(`${system.origin}/oauth/token`, {
-      method: 'POST',
-      headers: { authorization: `Basic ${basic}` },
-      body: new URLSearchParams({ grant_type: 'client_credentials', resource: `${system.origin}/api` }),
-    })
-    const { access_token: oldToken } = (await response.json()) as { access_token: string }
-    const { seen, fetch } = recordRequests()
-    await using client = await connect(url, {
-      credentials: { clientId, clientSecret, expectedIssuer: system.origin },
-      oldToken,
-      fetch,
-    })
-    expect((await client.call('list_guides', {})).isError).toBeFalsy()
-    expect(seen.filter(({ authorized, status }) => !authorized || status >= 300)).toEqual([])
-    expect((await guidesBy(oldToken)).status).toBe(200)
   })
 
   test('learns what is wrong with arguments, and what to do instead', async () => {

@@ -2,7 +2,7 @@ import { execFile } from 'node:child_process'
 import { createRequire } from 'node:module'
 import { promisify } from 'node:util'
 import { startMcpFixtureServer } from '@plainpath/resource/mcp-fixture-server'
-import { afterAll, beforeAll, describe, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startSystem } from '../in-process/start-system.ts'
 
 /** Scenarios of the official conformance runner that any server must pass. */
@@ -24,15 +24,16 @@ const WITH_FIXTURES = [
   'json-schema-2020-12',
 ]
 
-const RUNNER = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
+const require = createRequire(import.meta.url)
 
-/** @throws with the report of the runner when a check fails */
-async function runScenario(url: string, scenario: string): Promise<void> {
-  const args = [RUNNER, 'server', '--url', url, '--scenario', scenario]
-  await promisify(execFile)(process.execPath, args, { timeout: 60_000 }).catch((error) => {
-    throw new Error(String(error.stdout) + String(error.stderr), { cause: error })
-  })
+/** @returns the report of the runner; @throws with it when a check fails */
+async function runScenario(url: string, scenario: string): Promise<string> {
+  const runner = require.resolve('@modelcontextprotocol/conformance/dist/index.js')
+  const args = [runner, 'server', '--url', url, '--scenario', scenario]
+  return (await promisify(execFile)(process.execPath, args, { timeout: 60_000 })).stdout
 }
+
+const PASSED = /^Passed: (\d+)\/\1, 0 failed, 0 warnings$/m
 
 const resources = new AsyncDisposableStack()
 afterAll(() => resources.disposeAsync())
@@ -42,7 +43,9 @@ describe('the conformance runner of MCP accepts the server', () => {
   beforeAll(async () => {
     url = `${resources.use(await startSystem()).origin}/api/mcp`
   })
-  test.for(WITHOUT_FIXTURES)('%s', (scenario) => runScenario(url, scenario))
+  test.for(WITHOUT_FIXTURES)('%s', async (scenario) => {
+    expect(await runScenario(url, scenario)).toMatch(PASSED)
+  })
 })
 
 describe('the conformance runner of MCP accepts the same route with tools for tests', () => {
@@ -50,5 +53,7 @@ describe('the conformance runner of MCP accepts the same route with tools for te
   beforeAll(async () => {
     ;({ url } = resources.use(await startMcpFixtureServer()))
   })
-  test.for(WITH_FIXTURES)('%s', (scenario) => runScenario(url, scenario))
+  test.for(WITH_FIXTURES)('%s', async (scenario) => {
+    expect(await runScenario(url, scenario)).toMatch(PASSED)
+  })
 })

@@ -7,7 +7,7 @@ import type { ToolAnswer, ToolRequest, Tools } from './tools.ts'
 export type RegisterTools = (server: McpServer, call: ToolCall) => void
 
 /** The request, and how its tool reports what the HTTP response has to say instead of a tool result. */
-export interface ToolCall extends ToolRequest {
+interface ToolCall extends ToolRequest {
   fail(cause: unknown): void
 }
 

@@ -1,0 +1,99 @@
+import { serviceUrls } from '@plainpath/metadata'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+let url: string
+beforeAll(async () => {
+  system = await startSystem()
+  url = `${system.origin}/api/mcp`
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+async function register(): Promise<Credentials> {
+  const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
+  const agent = (await response.json()) as { client_id: string; client_secret: string }
+  return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
+}
+
+interface Post {
+  readonly url: string
+  readonly status: number
+  readonly authorization: string | null
+  /** The token that the response contains. */
+  readonly token?: string
+  /** The parameter of the token request. */
+  readonly resource?: string | null
+}
+
+/** Records the POST requests of a client. */
+function recordPosts() {
+  const posts: Post[] = []
+  const watchedFetch: typeof fetch = async (input, init) => {
+    const response = await fetch(input, init)
+    const { url: sentTo } = new Request(input)
+    const { status } = response
+    const authorization = new Headers(init?.headers).get('authorization')
+    if (sentTo === `${system.origin}/oauth/token`) {
+      const { access_token: token } = (await response.clone().json()) as { access_token: string }
+      const resource = new URLSearchParams(init?.body as URLSearchParams).get('resource')
+      posts.push({ url: sentTo, status, authorization, token, resource })
+    } else if (init?.method === 'POST') posts.push({ url: sentTo, status, authorization })
+    return response
+  }
+  return { posts, fetch: watchedFetch }
+}
+
+const readGuides = (token: string) =>
+  fetch(`${system.origin}/api/guides`, { headers: { authorization: `Bearer ${token}` } })
+
+async function tokenFor({ clientId, clientSecret }: Credentials, resource: string): Promise<string> {
+  const response = await fetch(`${system.origin}/oauth/token`, {
+    method: 'POST',
+    headers: { authorization: `Basic ${Buffer.from(`${clientId}:${clientSecret}`).toString('base64')}` },
+    body: new URLSearchParams({ grant_type: 'client_credentials', resource }),
+  })
+  return ((await response.json()) as { access_token: string }).access_token
+}
+
+describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
+  test('requests its token for the MCP server, and the token is good for the API too', async () => {
+    const { posts, fetch } = recordPosts()
+    const oldToken = `ppt_${'A'.repeat(43)}`
+    await using client = await connect(url, { credentials: await register(), oldToken, fetch })
+    expect((await client.call('list_guides', {})).isError).toBeFalsy()
+    const granted = posts.filter((post) => post.token !== undefined)
+    expect(granted.map(({ resource }) => resource)).toEqual([url])
+    expect((await readGuides(granted[0]?.token ?? '')).status).toBe(200)
+  })
+
+  test.for(['/api', '/api/mcp'])('uses a token for %s, as the API does', async (path) => {
+    const credentials = await register()
+    const oldToken = await tokenFor(credentials, `${system.origin}${path}`)
+    const { posts, fetch } = recordPosts()
+    await using client = await connect(url, { credentials, oldToken, fetch })
+    expect((await client.call('list_guides', {})).isError).toBeFalsy()
+    for (const { status, authorization } of posts) {
+      expect(status).toBeLessThan(300)
+      expect(authorization).toBe(`Bearer ${oldToken}`)
+    }
+    expect((await readGuides(oldToken)).status).toBe(200)
+  })
+
+  test('learns how a person lets it send messages, and requests no token in vain', async () => {
+    const { posts, fetch } = recordPosts()
+    await using client = await connect(url, { credentials: await register(), signIn: true, fetch })
+    const before = posts.length
+    for (const [name, args] of [
+      ['send_contact_message', { topic: 'question', message: 'When do I renew?' }],
+      ['get_contact_message', { id: crypto.randomUUID() }],
+      ['withdraw_contact_message', { id: crypto.randomUUID() }],
+    ] as const) {
+      const result = await client.call(name, args)
+      expect(result.isError).toBe(true)
+      expect(result.content[0]?.text).toContain(serviceUrls(system.origin).authVerifiedEmail)
+    }
+    expect(posts.slice(before).map((post) => post.url)).toEqual([url, url, url])
+  })
+})
