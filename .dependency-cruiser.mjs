@@ -6,6 +6,7 @@ const TEST = TEST_FILE.map(({ source }) => source)
 
 /** What each package may import of the others. One that is not named here may import none. */
 const PACKAGE_IMPORTS = {
+  client: [],
   commands: ['http'],
   answers: ['domain', 'guides'],
   domain: [],

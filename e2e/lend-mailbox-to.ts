@@ -51,10 +51,26 @@ export async function beginClaim(
 ): Promise<{ phrase: string; link: string; attemptId: string }> {
   const answer = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
   const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(answer, 202)
-  const its = () => mail.received.find(({ to, text }) => to.includes(given.email) && text.includes(phrase))
+  return { phrase, attemptId, link: await mailedLink({ mail }, given.email, phrase) }
+}
+
+/** @returns the link that is mailed to `email` for the verification with these two words */
+export async function mailedLink(
+  { mail }: { readonly mail: Pick<MailServer, 'received'> },
+  email: string,
+  phrase: string,
+): Promise<string> {
+  const its = () => mail.received.find(({ to, text }) => to.includes(email) && text.includes(phrase))
   if (!(await waitUntil(() => its() !== undefined, MAILED_MS)))
     throw new Error('the mail of the claim never came')
-  return { phrase, attemptId, link: linkIn(its()?.text ?? '', 'attempt') }
+  return linkIn(its()?.text ?? '', 'attempt')
+}
+
+/** Presses the button of the page behind a mailed link. @returns the code that the page shows then */
+export async function showCode(sender: Sender, link: string): Promise<string> {
+  const attempt = new URL(link).searchParams.get('attempt') ?? ''
+  const page = await sender.send({ method: 'POST', path: '/claim', ...form({ attempt, answer: 'yes' }) })
+  return /<code id="code">([\d ]+)</.exec(page.text)?.[1] ?? ''
 }
 
 /** Completes the verification with the code. Returns the assertion. */
@@ -77,10 +93,7 @@ export async function lendMailboxTo(
   { mail, sender }: { mail: Pick<MailServer, 'received'>; sender: Sender },
 ): Promise<string> {
   const { link } = await beginClaim({ mail }, sender, { agent, email })
-  const attempt = new URL(link).searchParams.get('attempt') ?? ''
-  const page = await sender.send({ method: 'POST', path: '/claim', ...form({ attempt, answer: 'yes' }) })
-  const otp = /<code id="code">([\d ]+)</.exec(page.text)?.[1] ?? ''
-  return lentToken(sender, agent, await completeClaim(sender, agent, otp))
+  return lentToken(sender, agent, await completeClaim(sender, agent, await showCode(sender, link)))
 }
 
 /** Finds the link in a mail of a verification. */

@@ -13,7 +13,7 @@ const ALLOWED = [
     'MIT',
     'MIT-0',
   ],
-  ...['MIT OR Apache-2.0', 'MPL-2.0', 'PSF-2.0', 'Python-2.0', 'Unlicense'],
+  ...['MIT OR Apache-2.0', '(MIT OR CC0-1.0)', 'MPL-2.0', 'PSF-2.0', 'Python-2.0', 'Unlicense'],
 ]
 
 /** Checks that every installed package has a licence of the list. */

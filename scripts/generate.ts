@@ -8,6 +8,7 @@ import { storagePage } from './storage-page.ts'
 const root = path.resolve(import.meta.dirname, '..')
 const WRITERS = [
   'packages/metadata/src/openapi/write-openapi.ts',
+  'packages/client/write-openapi-types.ts',
   'packages/metadata/src/write-retention.ts',
   'apps/local/src/write-commands.ts',
 ]

@@ -15,7 +15,7 @@ export function readBlock(markdown: string, marker: string): string {
   const [, after, ...more] = markdown.split(comment)
   if (after === undefined) throw new Error(`README.md has no comment ${comment.trim()}`)
   if (more.length > 0) throw new Error(`README.md has the comment ${comment.trim()} more than once`)
-  const block = /^```(?:bash|sh)\n(.*?)^```$/ms.exec(after)
+  const block = /^```\w+\n(.*?)^```$/ms.exec(after)
   if (block?.[1] === undefined || block.index !== 0)
     throw new Error(`README.md has no block of commands right after ${comment.trim()}`)
   return block[1]

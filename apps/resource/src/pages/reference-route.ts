@@ -2,6 +2,7 @@ import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
 import { openApiDescription } from '@plainpath/metadata'
 import { type Html, html } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { CLIENT_EXAMPLES } from './client-examples.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
 import { renderMarkdown } from './render-markdown.ts'
 
@@ -9,7 +10,8 @@ import { renderMarkdown } from './render-markdown.ts'
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   const asPage = prepareOnce<GuideCatalog>((catalog) => {
     const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
-    const body = referencePage(document, catalog.list().guides[0]?.slug ?? 'work-permit')
+    const exampleSlug = catalog.list().guides[0]?.slug ?? 'work-permit'
+    const body = referencePage(document, { exampleSlug, origin: urls.origin })
     return preparePage(urls, { path: '/docs', title: 'API reference', body })
   })
   return defineRoute({
@@ -80,7 +82,10 @@ const locatedOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] 
   )
 
 /** Every operation with its fields, a command to copy, and its answers. @param exampleSlug a guide that is there */
-function referencePage(document: ApiDocument, exampleSlug: string): Html {
+function referencePage(
+  document: ApiDocument,
+  { exampleSlug, origin }: { exampleSlug: string; origin: string },
+): Html {
   const { title, version, description } = document.info
   const operations = locatedOperations(document)
   const groups = document.tags.map((tag) => ({
@@ -92,6 +97,7 @@ function referencePage(document: ApiDocument, exampleSlug: string): Html {
 <p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>.</p>
 ${renderMarkdown(description)}
 <p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that <code>POST /oauth/token</code> gave you for them: <a href="/#agents">how to begin</a>. Those that need <code>contact:write</code> are refused with such a token: theirs is one that you got after a person confirmed you, as <a href="/auth.md">auth.md</a> says.</p>
+<p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${origin}')</code>. It gets tokens and the next ones by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
 <nav aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <ul>
@@ -116,9 +122,14 @@ ${renderMarkdown(operation.description)}
 ${fields.length > 0 && html`<h4>What you send</h4>\n<dl>\n${fields}</dl>`}
 <h4>Try it</h4>
 ${curlCommands(located, exampleSlug).map((command) => html`<pre><code class="command">${command}</code></pre>\n`)}
-<h4>What comes back</h4>
+${clientPart(operation)}<h4>What comes back</h4>
 ${responseParts(operation, document)}
 `
+}
+
+function clientPart({ operationId }: ApiOperation): Html {
+  const example = (CLIENT_EXAMPLES as Readonly<Record<string, string>>)[operationId]
+  return html`${example !== undefined && html`<pre><code class="command">${example}</code></pre>\n`}`
 }
 
 const scopesOf = ({ security }: ApiOperation) => security.flatMap((scheme) => scheme['oauth2'] ?? [])

@@ -1,0 +1,27 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import process from 'node:process'
+import { promisify } from 'node:util'
+
+const BUILD = path.resolve(import.meta.dirname, '../scripts/build-client.ts')
+
+export interface BuiltClient extends AsyncDisposable {
+  /** A project that has `@plainpath/client` installed as it is published. */
+  readonly project: string
+  readonly dist: string
+}
+
+export async function buildClient(): Promise<BuiltClient> {
+  const project = await mkdtemp(path.join(tmpdir(), 'plainpath-client-'))
+  const installed = path.join(project, 'node_modules/@plainpath/client')
+  await promisify(execFile)(process.execPath, [BUILD, installed])
+  return {
+    project,
+    dist: path.join(installed, 'dist'),
+    [Symbol.asyncDispose]: () => rm(project, { recursive: true, force: true }),
+  }
+}
+
+export const CLIENT_README = new URL('../packages/client/README.md', import.meta.url)

@@ -1,0 +1,82 @@
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { basicOf, type RegisteredAgent } from '../crawl/agent.ts'
+import { DocumentReader } from '../crawl/document-reader.ts'
+import { json } from '../send.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+let system: SystemWithMail
+beforeAll(async () => {
+  system = await startSystemWithMail()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+/** An agent that was given nothing but the bare address, and read what is there. */
+async function arrive(): Promise<DocumentReader> {
+  const reader = new DocumentReader()
+  await reader.read(system.origin)
+  return reader
+}
+
+const withBody = (body: object, headers: Record<string, string>) => {
+  const sent = json(body)
+  return { ...sent, headers: { ...sent.headers, ...headers } }
+}
+
+const register = async (reader: DocumentReader) =>
+  (await reader.send('register', 201)) as unknown as RegisteredAgent
+
+test('reads a guide with a token in at most 4 requests', async () => {
+  const reader = await arrive()
+  const agent = await register(reader)
+  const token = await reader.send('token', 200, {
+    headers: { authorization: basicOf(agent) },
+    body: new URLSearchParams({ grant_type: 'client_credentials' }),
+  })
+  const headers = { authorization: `Bearer ${token['access_token']}`, accept: 'application/json' }
+  const guide = await reader.send('readGuide', 200, { headers })
+  expect(guide).toMatchObject({
+    title: expect.any(String),
+    body: expect.any(String),
+    sources: expect.any(Array),
+  })
+  expect(reader.sent).toBeLessThanOrEqual(4)
+})
+
+test('gets an answer, and another one with facts, in at most 3 requests without a token', async () => {
+  const reader = await arrive()
+  const question = 'When do I renew my green card?'
+  const { check } = await reader.send('ask', 200, json({ question }))
+  const [{ trigger }] = check as [{ trigger: string }]
+  const answer = await reader.send('ask', 200, json({ question, facts: { [trigger]: true } }))
+  expect(answer).toMatchObject({ outcome: 'hand_off' })
+  expect(reader.sent).toBeLessThanOrEqual(3)
+})
+
+test('sends a message for a person in at most 9 requests, and deletes its registration in 1 more', async () => {
+  const reader = await arrive()
+  // It does not begin what it cannot end.
+  await reader.find('deleteRegistration')
+  const agent = await register(reader)
+  const basic = { authorization: basicOf(agent) }
+  const email = `${randomUUID()}@example.org`
+  const begun = await reader.send('beginVerification', 202, withBody({ email }, basic))
+  const otp = await system.confirm(email, String(begun['match_phrase']))
+  const completed = await reader.send('completeVerification', 200, withBody({ otp }, basic))
+  const token = await reader.send('tokenForPerson', 200, {
+    headers: basic,
+    body: new URLSearchParams({
+      grant_type: 'urn:ietf:params:oauth:grant-type:jwt-bearer',
+      assertion: String(completed['identity_assertion']),
+    }),
+  })
+  const bearer = { authorization: `Bearer ${token['access_token']}`, 'idempotency-key': randomUUID() }
+  const message = { topic: 'question', message: 'When do I renew my work permit?' }
+  const accepted = await reader.send('sendMessage', 202, withBody(message, bearer))
+  expect(accepted).toMatchObject({ id: expect.any(String), status: 'received' })
+  expect(reader.sent).toBeLessThanOrEqual(9)
+
+  const before = reader.sent
+  await reader.send('deleteRegistration', 204, { headers: basic })
+  expect(reader.sent - before).toBe(1)
+})

@@ -1,0 +1,55 @@
+import { randomUUID } from 'node:crypto'
+import { Plainpath } from '@plainpath/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+let system: SystemWithMail
+beforeAll(async () => {
+  system = await startSystemWithMail()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+const unescaped = (markup: string) =>
+  markup.replaceAll('&#39;', "'").replaceAll('&quot;', '"').replaceAll('&gt;', '>').replaceAll('&amp;', '&')
+
+type Line = (values: Record<string, unknown>) => Promise<unknown>
+
+/** Compiles a line of the page, in which `plainpath`, `email`, `code` and `id` are known. */
+const compile = (line: string): Line => {
+  // oxlint-disable-next-line no-implied-eval -- what readers copy is what runs
+  const run = new Function('plainpath', 'email', 'code', 'id', `return (async () => (${line}))()`)
+  return ({ plainpath, email, code, id }) => run(plainpath, email, code, id) as Promise<unknown>
+}
+
+test('every line of /docs for the client does what the operation beside it does', async () => {
+  const page = await (await fetch(`${system.origin}/docs`)).text()
+  const lines = new Map(
+    page.split('<h3 id="').flatMap((part): [string, Line][] => {
+      const line = /<code class="command">(await plainpath\..*)<\/code>/.exec(part)?.[1]
+      return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compile(unescaped(line))]]
+    }),
+  )
+  const values: Record<string, unknown> = {
+    plainpath: new Plainpath(system.origin),
+    email: `${randomUUID()}@example.org`,
+  }
+  const call = (operationId: string) => {
+    const line = lines.get(operationId)
+    lines.delete(operationId)
+    if (!line) throw new Error(`/docs has no line for ${operationId}`)
+    return line(values)
+  }
+
+  expect(await call('answerQuestion')).toMatchObject({ outcome: 'hand_off' })
+  expect(await call('listGuides')).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
+  expect(await call('getGuide')).toMatchObject({ slug: 'work-permit' })
+  expect(await call('registerAgent')).toMatchObject({ client_id: expect.stringMatching(/^agt_/) })
+  const { match_phrase } = (await call('beginClaim')) as { match_phrase: string }
+  values['code'] = await system.confirm(String(values['email']), match_phrase)
+  await call('completeClaim')
+  values['id'] = ((await call('sendContactMessage')) as { id: string }).id
+  expect(await call('getContactMessage')).toMatchObject({ status: 'received' })
+  await call('deleteContactMessage')
+  await call('deleteAgent')
+  expect([...lines.keys()]).toEqual([])
+})

@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto'
+import { Plainpath } from '@plainpath/client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { basicOf, secretAt } from '../crawl/agent.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+let system: SystemWithMail
+beforeAll(async () => {
+  system = await startSystemWithMail()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+const QUESTION = 'When do I renew my green card?'
+const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
+
+async function confirmed(): Promise<Plainpath> {
+  const client = new Plainpath(system.origin)
+  const email = `${randomUUID()}@example.org`
+  await client.register({ client_name: 'A client' })
+  const { match_phrase } = await client.beginVerification(email)
+  await client.completeVerification(await system.confirm(email, match_phrase))
+  return client
+}
+
+test('asks, searches and reads without a registration', async () => {
+  const client = new Plainpath(system.origin)
+  const answer = await client.ask(QUESTION)
+  expect(answer).toMatchObject({ outcome: 'information', check: expect.any(Array) })
+  expect(await client.ask(QUESTION, { facts: { 'long-absence': true } })).toMatchObject({
+    outcome: 'hand_off',
+  })
+  const [found, ...more] = await client.search('work permit', { limit: 1 })
+  expect(more).toEqual([])
+  const guide = await client.guide(found!.slug)
+  expect(guide).toMatchObject({ slug: found!.slug, title: found!.title })
+  const { version } = guide
+  expect(await client.guide(found!.slug, { version })).toMatchObject({ slug: found!.slug, version })
+})
+
+test.for([
+  ['no-such-guide', 404, 'not-found'],
+  ['No Such Guide', 404, 'not-found'],
+] as const)('a guide %s is a typed error', async ([slug, status, code]) => {
+  await expect(new Plainpath(system.origin).guide(slug)).rejects.toMatchObject({
+    name: 'PlainpathError',
+    status,
+    code,
+    detail: expect.stringMatching(/\w/),
+    requestId: expect.stringMatching(/\w/),
+  })
+})
+
+test('registers once, is restored from its credentials, and gets another token when its tokens were revoked', async () => {
+  const client = new Plainpath(system.origin)
+  const credentials = await client.register()
+  const restored = new Plainpath(system.origin, { credentials: JSON.parse(JSON.stringify(credentials)) })
+  await restored.guide('work-permit')
+
+  // The removal of a secret revokes every token of the client.
+  const secrets = `${system.origin}/api/agent/secrets`
+  const id = await secretAt(secrets, credentials)
+  const headers = { authorization: basicOf(credentials) }
+  expect((await fetch(`${secrets}/${id}`, { method: 'DELETE', headers })).status).toBe(204)
+  expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
+
+  await restored.deleteRegistration()
+  await expect(client.guide('work-permit')).rejects.toMatchObject({ status: 401, code: 'invalid-client' })
+})
+
+test('sends a message once however often it is asked to, sees what became of it, and withdraws it', async () => {
+  const client = await confirmed()
+  const first = await client.sendMessage(MESSAGE)
+  expect(await client.sendMessage(MESSAGE)).toEqual(first)
+  const restored = new Plainpath(system.origin, { credentials: client.credentials })
+  expect((await restored.sendMessage(MESSAGE)).id).toBe(first.id)
+  expect(await restored.messageStatus(first.id)).toMatchObject({ id: first.id, status: 'received' })
+
+  await client.withdraw(first.id)
+  expect(await client.messageStatus(first.id)).toMatchObject({ status: 'erased' })
+  await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ code: 'message-withdrawn' })
+  const second = await client.sendMessage(MESSAGE, { idempotencyKey: randomUUID() })
+  expect(second.id).not.toBe(first.id)
+  await client.deleteRegistration()
+  expect(client.credentials).toBeUndefined()
+})
+
+test('says what to do when nobody has confirmed the agent, or the code is wrong', async () => {
+  const client = new Plainpath(system.origin)
+  await client.register()
+  await expect(client.sendMessage(MESSAGE)).rejects.toMatchObject({ status: 409, code: 'no-claim' })
+  const email = `${randomUUID()}@example.org`
+  const { match_phrase } = await client.beginVerification(email)
+  await expect(client.completeVerification('123456')).rejects.toMatchObject({ code: 'code-not-shown' })
+  const code = (await system.confirm(email, match_phrase)).replaceAll(' ', '')
+  const wrong = code === '111111' ? '222222' : '111111'
+  await expect(client.completeVerification(wrong)).rejects.toMatchObject({
+    code: 'otp-invalid',
+    problem: { attempts_remaining: expect.any(Number) },
+  })
+})

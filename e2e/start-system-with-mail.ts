@@ -1,0 +1,28 @@
+import { type MailServer, startMailServer } from '@plainpath/mail/testing'
+import { type System, type SystemOptions, startSystem } from './in-process/start-system.ts'
+import { mailedLink, mailSettings, showCode } from './lend-mailbox-to.ts'
+import { senderTo } from './send.ts'
+
+export interface SystemWithMail extends System {
+  readonly mail: MailServer
+  /** What a person does who was mailed a link and compared the two words. @returns the code that they read out */
+  confirm(email: string, phrase: string): Promise<string>
+}
+
+/** Both apps in this process, with a mail server. Messages are held for ten minutes, as in production. */
+export async function startSystemWithMail(options: SystemOptions = {}): Promise<SystemWithMail> {
+  await using opening = new AsyncDisposableStack()
+  const mail = opening.use(await startMailServer())
+  const env = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10', ...options.env }
+  const system = opening.use(await startSystem({ ...options, env }))
+  const resources = opening.move()
+  return {
+    ...system,
+    mail,
+    async confirm(email, phrase) {
+      using sender = senderTo(system.origin)
+      return await showCode(sender, await mailedLink({ mail }, email, phrase))
+    },
+    [Symbol.asyncDispose]: () => resources.disposeAsync(),
+  }
+}

@@ -1,0 +1,97 @@
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import path from 'node:path'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { buildClient } from '../build-client.ts'
+import { openBrowser } from '../pages/open-browser.ts'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+const resources = new AsyncDisposableStack()
+let system: SystemWithMail
+let browser: Browser
+let listed: string
+let other: string
+beforeAll(async () => {
+  const { dist } = resources.use(await buildClient())
+  ;[listed, other] = await Promise.all([serveSite(dist), serveSite(dist)])
+  const env = { AUTH_CORS_ORIGINS: listed, RESOURCE_CORS_ORIGINS: listed }
+  system = resources.use(await startSystemWithMail({ env }))
+  browser = resources.use(await openBrowser())
+})
+afterAll(() => resources.disposeAsync())
+
+/** An empty page, with the built files beside it. It is on another site than the service, which is on `localhost`. */
+async function serveSite(dist: string): Promise<string> {
+  const server = createServer((request, response) => {
+    const name = path.basename(request.url ?? '')
+    if (!name.endsWith('.js'))
+      return void response
+        .writeHead(200, { 'content-type': 'text/html' })
+        .end('<!doctype html><title>A site</title>')
+    readFile(path.join(dist, name)).then(
+      (code) => response.writeHead(200, { 'content-type': 'text/javascript' }).end(code),
+      () => response.writeHead(404).end(),
+    )
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  resources.defer(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+
+/** A page of a site that has a client in `plainpath`, and `report`, which turns an error into an object. */
+async function openSite(origin: string): Promise<Page> {
+  const page = await browser.newPage()
+  await page.goto(origin)
+  await page.evaluate(`(async () => {
+    const { Plainpath } = await import('/index.js')
+    window.plainpath = new Plainpath(${JSON.stringify(system.origin)})
+    window.report = ({ name, status, code }) => ({ name, status, code })
+  })()`)
+  return page
+}
+
+test('a page of any origin asks, searches and reads, and can neither register nor be told why', async () => {
+  const page = await openSite(other)
+  expect(await page.evaluate("plainpath.ask('When do I renew my green card?')")).toMatchObject({
+    outcome: 'information',
+  })
+  const found = await page.evaluate("plainpath.search('work permit')")
+  expect(found).toContainEqual(expect.objectContaining({ slug: 'work-permit' }))
+  expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
+  expect(await page.evaluate("plainpath.guide('no-such-guide').catch(report)")).toEqual({
+    name: 'PlainpathError',
+    status: 404,
+    code: 'not-found',
+  })
+  expect(await page.evaluate('plainpath.register().catch(report)')).toEqual({
+    name: 'PlainpathError',
+    status: 0,
+    code: 'network-error',
+  })
+})
+
+test('a page of a configured origin does everything', async () => {
+  const page = await openSite(listed)
+  const email = `${randomUUID()}@example.org`
+  await page.evaluate("plainpath.register({ client_name: 'A page' })")
+  expect(await page.evaluate("plainpath.guide('work-permit')")).toMatchObject({ slug: 'work-permit' })
+  const begun = await page.evaluate<{ match_phrase: string }>(`plainpath.beginVerification('${email}')`)
+  const code = await system.confirm(email, begun.match_phrase)
+  await page.evaluate(`plainpath.completeVerification('${code}')`)
+  const message = JSON.stringify({ topic: 'question', message: 'When do I renew my work permit?' })
+  const sent = await page.evaluate<{ id: string }>(`plainpath.sendMessage(${message})`)
+  expect(await page.evaluate(`plainpath.messageStatus('${sent.id}')`)).toMatchObject({ status: 'received' })
+  await page.evaluate(`plainpath.withdraw('${sent.id}')`)
+  await page.evaluate('plainpath.deleteRegistration()')
+  expect(await page.evaluate('plainpath.sendMessage({}).catch(report)')).toMatchObject({
+    code: 'not-registered',
+  })
+})

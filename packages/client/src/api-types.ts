@@ -1,0 +1,34 @@
+import type { operations } from './openapi-types.ts'
+
+/** What an operation reads as JSON. */
+type Body<Id extends keyof operations> = operations[Id] extends {
+  requestBody?: { content: { 'application/json': infer Sent } }
+}
+  ? Sent
+  : never
+
+type Responses<Id extends keyof operations> = operations[Id]['responses']
+
+/** What an operation responds with when it succeeds. */
+type Result<Id extends keyof operations> = {
+  [Status in keyof Responses<Id>]: Status extends 200 | 201 | 202
+    ? Responses<Id>[Status] extends { content: { 'application/json': infer Received } }
+      ? Received
+      : never
+    : never
+}[keyof Responses<Id>]
+
+export type Answer = Result<'answerQuestion'>
+/** What the person has said, by trigger. */
+export type Facts = NonNullable<Body<'answerQuestion'>['facts']>
+export type Guide = Result<'getGuide'>
+export type FoundGuide = Result<'listGuides'>['guides'][number]
+/** The agent as it registers itself. `jwks` is left out: this client authenticates with a secret. */
+export type Registration = Pick<Body<'registerAgent'>, 'client_name'>
+export type RegisteredAgent = Extract<Result<'registerAgent'>, { client_secret: string }>
+export type BegunVerification = Result<'beginClaim'>
+export type Assertion = Result<'createAssertion'>
+export type Token = Result<'createToken'>
+export type Message = Body<'sendContactMessage'>
+export type ReceivedMessage = Result<'sendContactMessage'>
+export type MessageState = Result<'getContactMessage'>

@@ -1,0 +1,267 @@
+import type {
+  Answer,
+  Assertion,
+  BegunVerification,
+  Facts,
+  FoundGuide,
+  Guide,
+  Message,
+  MessageState,
+  ReceivedMessage,
+  RegisteredAgent,
+  Registration,
+  Token,
+} from './api-types.ts'
+import { messageKey } from './message-key.ts'
+import { PlainpathError } from './plainpath-error.ts'
+import { type ApiRequest, abandonable, send } from './send.ts'
+import { TokenSource } from './token-source.ts'
+
+const DEFAULT_TIMEOUT_MS = 10_000
+const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
+
+/** Save them as you would a password, and give them to the next client of the same service. */
+export interface Credentials {
+  /** The only service that they are sent to. */
+  readonly origin: string
+  readonly client_id: string
+  readonly client_secret: string
+}
+
+export interface PlainpathOptions {
+  readonly credentials?: Credentials | undefined
+  /** For each attempt of a request; 10 s unless given. */
+  readonly timeoutMs?: number
+}
+
+export interface CallOptions {
+  /** Ends the call. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/**
+ * A client for one agent that serves one person. Credentials and tokens are held in memory only, and are in no error. Each method throws a `PlainpathError`, or the reason of its signal.
+ */
+export class Plainpath {
+  readonly #origin: string
+  readonly #timeoutMs: number
+  #credentials: Credentials | undefined
+  #registering: Promise<Credentials> | undefined
+  /** For reading guides with limits of the agent's own. */
+  #agentTokens = this.#newAgentTokens()
+  /** For what is done in the name of the person: `contact:write`. */
+  #personTokens = this.#newPersonTokens()
+
+  /**
+   * @param origin of the service, such as `https://plainpath.example`
+   * @throws {TypeError} when it is neither `https:` nor a loopback address, or the credentials are for another origin
+   */
+  constructor(origin: string, { credentials, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
+    this.#origin = safeOrigin(origin)
+    if (credentials && credentials.origin !== this.#origin)
+      throw new TypeError(`These credentials are for ${credentials.origin}, not for ${this.#origin}.`)
+    this.#credentials = credentials && pickCredentials(this.#origin, credentials)
+    this.#timeoutMs = timeoutMs
+  }
+
+  /** Undefined before `register` and after `deleteRegistration`. */
+  get credentials(): Credentials | undefined {
+    return this.#credentials
+  }
+
+  /**
+   * Answers a question from the guides, or hands the person to an attorney. Put the questions in `check` to the person, and
+   * ask again with what they said as `facts`.
+   */
+  async ask(
+    question: string,
+    { facts, ...options }: CallOptions & { facts?: Facts | undefined } = {},
+  ): Promise<Answer> {
+    const body = { question, ...(facts && { facts }) }
+    return this.#read<Answer>({ method: 'POST', url: this.#url('/api/answers'), body }, options)
+  }
+
+  /** Searches the guides; the best one comes first. */
+  async search(
+    query: string,
+    { limit, ...options }: CallOptions & { limit?: number | undefined } = {},
+  ): Promise<FoundGuide[]> {
+    const url = this.#url('/api/guides', { q: query, limit })
+    return (await this.#read<{ guides: FoundGuide[] }>({ method: 'GET', url }, options)).guides
+  }
+
+  /** Reads a guide, with its sources. @param version an earlier version; the published one unless given */
+  async guide(
+    slug: string,
+    { version, ...options }: CallOptions & { version?: number | undefined } = {},
+  ): Promise<Guide> {
+    const url = this.#url(`/api/guides/${encodeURIComponent(slug)}`, { version })
+    return this.#read<Guide>({ method: 'GET', url }, options)
+  }
+
+  /** Registers the agent, unless this client has credentials. Register once for each person, and save `credentials`. */
+  async register(registration: Registration = {}, { signal }: CallOptions = {}): Promise<Credentials> {
+    if (this.#credentials) return this.#credentials
+    this.#registering ??= this.#register(registration).finally(() => {
+      this.#registering = undefined
+    })
+    return abandonable(this.#registering, signal)
+  }
+
+  /**
+   * Asks a person, by e-mail, to confirm that the agent acts for them. Ask them before. Then show them `match_phrase`: the
+   * page behind the mailed link shows the same words, and then a code.
+   */
+  async beginVerification(email: string, options: CallOptions = {}): Promise<BegunVerification> {
+    const body = { email }
+    return this.#asClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
+  }
+
+  /** Completes the verification with the code that the person read out. */
+  async completeVerification(code: string, options: CallOptions = {}): Promise<void> {
+    const body = { otp: code }
+    const path = '/api/agent/claim/complete'
+    await this.#asClient({ method: 'POST', path, body }, options)
+    this.#personTokens = this.#newPersonTokens()
+  }
+
+  /**
+   * Sends a message of the person, who has verified their address and agreed to it. Show them `reply`. The same message is
+   * sent once in 24 hours, however often this is called: the next calls return what the first one did.
+   *
+   * @param options.idempotencyKey another key for each time that the same message is to be sent
+   */
+  async sendMessage(
+    message: Message,
+    { idempotencyKey, ...options }: CallOptions & { idempotencyKey?: string | undefined } = {},
+  ): Promise<ReceivedMessage> {
+    const key = idempotencyKey ?? (await messageKey(message, this.#required().client_secret))
+    const request = { method: 'POST', url: this.#url('/api/contact'), body: message } as const
+    const headers = { 'Idempotency-Key': key }
+    return this.#withToken<ReceivedMessage>(
+      this.#personTokens,
+      { ...request, headers, repeatable: true },
+      options,
+    )
+  }
+
+  /** What became of a message. */
+  async messageStatus(id: string, options: CallOptions = {}): Promise<MessageState> {
+    const request = { method: 'GET', url: this.#messageUrl(id), repeatable: true } as const
+    return this.#withToken<MessageState>(this.#personTokens, request, options)
+  }
+
+  /** Withdraws a message that has not been delivered; otherwise the error has the code `already-delivered`. */
+  async withdraw(id: string, options: CallOptions = {}): Promise<void> {
+    const request = { method: 'DELETE', url: this.#messageUrl(id), repeatable: true } as const
+    await this.#withToken(this.#personTokens, request, options)
+  }
+
+  /** Deletes the registration: its tokens and the confirmation of the person end with it. */
+  async deleteRegistration(options: CallOptions = {}): Promise<void> {
+    await this.#asClient({ method: 'DELETE', path: '/api/agent' }, options)
+    this.#credentials = undefined
+    this.#agentTokens = this.#newAgentTokens()
+    this.#personTokens = this.#newPersonTokens()
+  }
+
+  async #register(registration: Registration): Promise<Credentials> {
+    const url = this.#url('/api/agent/register')
+    const request = { method: 'POST', url, body: registration, repeatable: false } as const
+    const agent = await this.#send<RegisteredAgent>(request, {})
+    this.#credentials = pickCredentials(this.#origin, agent)
+    return this.#credentials
+  }
+
+  #newAgentTokens(): TokenSource {
+    return new TokenSource(() => this.#requestToken({ grant_type: 'client_credentials' }))
+  }
+
+  #newPersonTokens(): TokenSource {
+    return new TokenSource(async () => {
+      const request = { method: 'POST', path: '/api/agent/assertion', repeatable: true } as const
+      const { identity_assertion: assertion } = await this.#asClient<Assertion>(request, {})
+      return this.#requestToken({ grant_type: JWT_BEARER_GRANT, assertion })
+    })
+  }
+
+  async #requestToken(form: Record<string, string>): Promise<Token> {
+    const body = new URLSearchParams(form)
+    return this.#asClient<Token>({ method: 'POST', path: '/oauth/token', body, repeatable: true }, {})
+  }
+
+  /** What anybody may do. A registered agent does it with its token, and has limits of its own. */
+  async #read<T>(request: Omit<ApiRequest, 'repeatable'>, options: CallOptions): Promise<T> {
+    const repeatable = { ...request, repeatable: true }
+    return this.#credentials
+      ? this.#withToken<T>(this.#agentTokens, repeatable, options)
+      : this.#send<T>(repeatable, options)
+  }
+
+  /** Sends a request with a token. A token that the API refuses is replaced once. */
+  async #withToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
+    const sendWith = (token: string) => {
+      const headers = { ...request.headers, Authorization: `Bearer ${token}` }
+      return this.#send<T>({ ...request, headers }, options)
+    }
+    const token = await abandonable(tokens.get(), options.signal)
+    try {
+      return await sendWith(token)
+    } catch (error) {
+      if (!(error instanceof PlainpathError) || error.status !== 401) throw error
+    }
+    tokens.drop(token)
+    return sendWith(await abandonable(tokens.get(), options.signal))
+  }
+
+  async #asClient<T>(
+    { path, repeatable = false, ...request }: ClientRequest,
+    options: CallOptions,
+  ): Promise<T> {
+    const { client_id, client_secret } = this.#required()
+    const headers = { Authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
+    return this.#send<T>({ ...request, url: this.#url(path), headers, repeatable }, options)
+  }
+
+  async #send<T>(request: ApiRequest, { signal }: CallOptions): Promise<T> {
+    return (await send(request, { timeoutMs: this.#timeoutMs, signal })) as T
+  }
+
+  #required(): Credentials {
+    if (this.#credentials) return this.#credentials
+    throw new PlainpathError({
+      status: 0,
+      code: 'not-registered',
+      detail: 'Call register, or pass the credentials that you saved.',
+    })
+  }
+
+  #messageUrl(id: string): URL {
+    return this.#url(`/api/contact/${encodeURIComponent(id)}`)
+  }
+
+  #url(path: string, query: Readonly<Record<string, string | number | undefined>> = {}): URL {
+    const url = new URL(path, this.#origin)
+    for (const [name, value] of Object.entries(query))
+      if (value !== undefined) url.searchParams.set(name, String(value))
+    return url
+  }
+}
+
+type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; repeatable?: boolean }
+
+const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
+
+function safeOrigin(text: string): string {
+  const url = new URL(text)
+  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
+    throw new TypeError('The origin is not https: secrets and messages would be sent in clear.')
+  if (url.href !== `${url.origin}/`)
+    throw new TypeError(`${url.origin} is the origin; leave out what follows it.`)
+  return url.origin
+}
+
+const pickCredentials = (
+  origin: string,
+  { client_id, client_secret }: Pick<Credentials, 'client_id' | 'client_secret'>,
+): Credentials => Object.freeze({ origin, client_id, client_secret })

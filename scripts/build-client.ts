@@ -1,0 +1,31 @@
+import { execFileSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import path from 'node:path'
+import process from 'node:process'
+
+const root = path.resolve(import.meta.dirname, '..')
+const source = path.join(root, 'packages/client')
+
+/** Writes the package into a folder, as it is published: `dist` with JavaScript and types, the manifest and the README. */
+function build(folder: string): void {
+  mkdirSync(folder, { recursive: true })
+  const tsc = path.join(root, 'node_modules/typescript/bin/tsc')
+  const options = ['-p', path.join(source, 'tsconfig.build.json'), '--outDir', path.join(folder, 'dist')]
+  execFileSync(process.execPath, [tsc, ...options], { stdio: 'inherit' })
+  writeFileSync(path.join(folder, 'package.json'), `${JSON.stringify(publishedManifest(), null, 2)}\n`)
+  copyFileSync(path.join(source, 'README.md'), path.join(folder, 'README.md'))
+}
+
+/** The manifest with its `publishConfig` applied, as pnpm does it, and without what only this repository needs. */
+function publishedManifest(): object {
+  const manifest = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<string, object>
+  const { publishConfig, ...published } = manifest
+  delete published['devDependencies']
+  return { ...published, ...publishConfig }
+}
+
+const [folder] = process.argv.slice(2)
+if (folder === undefined) {
+  console.error('Usage: npm run build:client -- FOLDER')
+  process.exitCode = 2
+} else build(folder)
