@@ -18,7 +18,10 @@ function build(folder: string): void {
 
 /** The manifest with its `publishConfig` applied, as pnpm does it, and without what only this repository needs. */
 function publishedManifest(): object {
-  const manifest = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<string, object>
+  const manifest = JSON.parse(readFileSync(path.join(source, 'package.json'), 'utf8')) as Record<
+    string,
+    object
+  >
   const { publishConfig, ...published } = manifest
   delete published['devDependencies']
   return { ...published, ...publishConfig }

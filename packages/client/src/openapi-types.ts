@@ -427,6 +427,11 @@ export interface components {
              * @description The page for people.
              */
             url: string;
+            /**
+             * Format: uri
+             * @description The guide as JSON, or as Markdown with `Accept: text/markdown`.
+             */
+            apiUrl: string;
             /** @description Of a search: the part of the guide that answers best, as plain text. */
             snippet?: string;
             /** @description Of a search: the section that `snippet` is of. */
@@ -455,9 +460,14 @@ export interface components {
             kind: "statute" | "regulation" | "form-instructions" | "agency-page" | "contact";
             /**
              * Format: date
-             * @description The day of the copy that was read.
+             * @description The same day as `copyFrom`. Nobody verified the page on this day.
              */
             checked: string;
+            /**
+             * Format: date
+             * @description The date of the copy of the page from which the statements were read; the first possible day if only a month or a period is known. The page may have changed since.
+             */
+            copyFrom: string;
             /** @description What kind of copy was read, and how its day is known. */
             checkedBy: string;
             /** @description For how many days after `checked` the reading counts. */
@@ -581,6 +591,11 @@ export interface components {
         Guide: {
             /** @description Names the guide in addresses: lower-case words joined by hyphens. */
             slug: string;
+            /**
+             * Format: uri
+             * @description The page for people, with the published version.
+             */
+            url: string;
             title: string;
             summary: string;
             /** @description Markdown. `[n]` points at the n-th of `sources`. */
@@ -903,7 +918,7 @@ export interface components {
             detail: string;
             /** @description The path of the request. */
             instance: string;
-            /** @description The last segment of `type`; decide by it. */
+            /** @description The kind of error. Decide by it. */
             code: string;
             /** @description Name it when you report a fault. */
             request_id: string;
@@ -926,7 +941,7 @@ export interface components {
             detail: string;
             /** @description The path of the request. */
             instance: string;
-            /** @description The last segment of `type`; decide by it. */
+            /** @description The kind of error. Decide by it. */
             code: string;
             /** @description Name it when you report a fault. */
             request_id: string;
@@ -936,12 +951,12 @@ export interface components {
                 pointer: string;
                 detail: string;
             }[];
-            /** @description The code, in the words of OAuth 2.0. */
+            /** @description The error code of OAuth 2.0. Each `code` has one; several may share it. */
             error: string;
             error_description: string;
         };
         OAuthError: {
-            /** @description The code, in the words of OAuth 2.0. */
+            /** @description The error code of OAuth 2.0. Each `code` has one; several may share it. */
             error: string;
             error_description: string;
             /**
@@ -949,6 +964,8 @@ export interface components {
              * @description The page that says what the error means and what to do next.
              */
             error_uri: string;
+            /** @description The kind of error. Decide by it. */
+            code: string;
         };
         BegunClaim: {
             /** @description The id that the claim will have. */
@@ -1054,12 +1071,12 @@ export interface components {
                  *       "type": "https://plainpath.example/problems/invalid-client",
                  *       "title": "Client authentication failed",
                  *       "status": 401,
-                 *       "detail": "The client is unknown, or its secret or assertion is not accepted.",
+                 *       "detail": "The client is unknown, or its credentials are not accepted.",
                  *       "instance": "/api/agent",
                  *       "code": "invalid-client",
                  *       "request_id": "0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11",
                  *       "error": "invalid_client",
-                 *       "error_description": "The client is unknown, or its secret or assertion is not accepted."
+                 *       "error_description": "The client is unknown, or its credentials are not accepted."
                  *     }
                  */
                 "application/problem+json": components["schemas"]["AgentProblem"];
@@ -1080,8 +1097,9 @@ export interface components {
                 /**
                  * @example {
                  *       "error": "invalid_scope",
-                 *       "error_description": "None of the scopes in the request can be given to this client.",
-                 *       "error_uri": "https://plainpath.example/problems/invalid-scope"
+                 *       "error_description": "This client cannot have any of the requested scopes.",
+                 *       "error_uri": "https://plainpath.example/problems/invalid-scope",
+                 *       "code": "invalid-scope"
                  *     }
                  */
                 "application/json": components["schemas"]["OAuthError"];
@@ -1145,7 +1163,8 @@ export interface operations {
                      *           "summary": "Who can ask for a work permit, which form to send, and where the fee is.",
                      *           "updated": "2026-11-20",
                      *           "reviewed": null,
-                     *           "url": "https://plainpath.example/guides/work-permit"
+                     *           "url": "https://plainpath.example/guides/work-permit",
+                     *           "apiUrl": "https://plainpath.example/api/guides/work-permit"
                      *         }
                      *       ],
                      *       "next": null
@@ -1186,6 +1205,7 @@ export interface operations {
                     /**
                      * @example {
                      *       "slug": "work-permit",
+                     *       "url": "https://plainpath.example/guides/work-permit",
                      *       "title": "How to get a work permit",
                      *       "summary": "Who can ask for a work permit, which form to send, and where the fee is.",
                      *       "body": "A work permit shows that you may work in the United States. [1]",
@@ -1196,6 +1216,7 @@ export interface operations {
                      *           "agency": "U.S. Citizenship and Immigration Services",
                      *           "kind": "agency-page",
                      *           "checked": "2026-06-26",
+                     *           "copyFrom": "2026-06-26",
                      *           "checkedBy": "sentences quoted word for word from the page and saved that day by a third party",
                      *           "limitDays": 200,
                      *           "stale": false
@@ -1327,7 +1348,7 @@ export interface operations {
                                 agency: string;
                                 /**
                                  * Format: date
-                                 * @description The day of the copy that was read.
+                                 * @description The same day as `copyFrom`. Nobody verified the page on this day.
                                  */
                                 checked: string;
                                 /** @description True when it was checked more than `limitDays` ago. */
@@ -1668,6 +1689,11 @@ export interface operations {
                      *           {
                      *             "title": "If you are in danger now",
                      *             "phone": "911"
+                     *           },
+                     *           {
+                     *             "title": "Immigration court case information",
+                     *             "url": "https://acis.eoir.justice.gov/en/",
+                     *             "phone": "1-800-898-7180"
                      *           }
                      *         ]
                      *       }
@@ -2465,7 +2491,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The token is not valid, whatever it was before. */
+            /** @description The token is revoked, or was not valid before. */
             200: {
                 headers: {
                     "X-Request-Id": components["headers"]["X-Request-Id"];
@@ -2473,7 +2499,10 @@ export interface operations {
                     "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
-                content?: never;
+                content: {
+                    /** @example {} */
+                    "application/json": Record<string, never>;
+                };
             };
             "4XX": components["responses"]["OAuthError"];
             default: components["responses"]["OAuthError"];

@@ -71,9 +71,9 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         text: 'A guide as JSON has the address of its page, absolute links, and for each source copyFrom, the date of the copy that was read. Lists and searches link the JSON of each guide as apiUrl.',
-          operations: [],
-        },
-        {
+        operations: [],
+      },
+      {
         text: 'A client for JavaScript and TypeScript, in packages/client of the source code. /docs shows it beside curl.',
         operations: [],
       },
