@@ -115,8 +115,8 @@ export const FAULT_NUMBERS = {
     tests: [
       ...testsIn(
         'apps/resource/src/auth/authorization-server-keys.test.ts',
-        'known keys serve while the endpoint is down, until the set ends',
-        'an unknown kid fetches again, at most once a second',
+        'serves cached keys while the endpoint is down, until their trust ends',
+        'fetches again for an unknown kid, at most once a second',
       ),
     ],
   },
