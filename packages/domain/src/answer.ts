@@ -19,7 +19,7 @@ const Question = z
   .meta({
     minLength: 1,
     maxLength: RULES.questionCharacters,
-    description: `A question in plain English, 1 to ${RULES.questionCharacters} characters. Leave out names and numbers of documents.`,
+    description: 'In plain English. Leave out names and document numbers.',
   })
 
 /** The body of `POST /answers`. */
@@ -27,17 +27,24 @@ export const AnswerRequest = z.strictObject({
   question: Question,
   facts: z.partialRecord(TriggerId, z.boolean('must be true or false')).nullish().meta({
     description:
-      'What the person has said, by trigger. `true` hands the person to an attorney; `false` removes the question from `check`.',
+      'What the person told you, by trigger. `true` hands over to an attorney; `false` removes the question from `check`.',
   }),
 })
 export type AnswerRequest = z.output<typeof AnswerRequest>
 
 /** `TriggerId`, as the trigger's file has it. */
-const ReportedTrigger = z.string().min(1).meta({ description: 'The id of a trigger.' })
+const ReportedTrigger = z.string().min(1)
 
-const Link = z.object({ title: z.string().min(1), url: z.url() })
+export const Link = z.object({ title: z.string().min(1), url: z.url() })
 
-const PassageSource = GuideSource.pick({ title: true, url: true, agency: true, checked: true, stale: true })
+/** What an answer says of a source. */
+export const PassageSource = GuideSource.pick({
+  title: true,
+  url: true,
+  agency: true,
+  checked: true,
+  stale: true,
+})
 
 /** A section of a guide. */
 const Passage = z.object({
@@ -47,11 +54,11 @@ const Passage = z.object({
     .meta({ description: '`guide#section`; the introduction of a guide has its slug alone.' }),
   guide: GuideSlug,
   heading: z.string().min(1),
-  text: z.string().min(1).meta({ description: 'Plain text.' }),
+  text: z.string().min(1),
   markdown: z.string().min(1).meta({ description: '`[n]` points at the n-th of `sources`.' }),
   url: z.url().meta({ description: 'The section on the page for people.' }),
   answers: z.boolean().meta({
-    description: 'False when the subject fits but the section does not cover what was asked: see `limits`.',
+    description: 'False if the section has the subject, but not the answer: see `limits`.',
   }),
   sources: z.array(PassageSource),
 })
@@ -77,17 +84,19 @@ const OutOfScope = z.object({
   notices: z
     .array(z.object({ language: z.string().min(2), text: z.string().min(1) }))
     .min(1)
-    .meta({ description: 'What to tell the person. In two languages if the question is in Spanish.' }),
+    .meta({ description: 'What to tell the person; in two languages if the question is in Spanish.' }),
   links: z.array(Link).meta({ description: 'Official pages on the subject.' }),
   findHelp: z.array(Help),
   nearGuide: Link.optional().meta({
-    description: 'A guide whose subject is near. It does not answer the question.',
+    description: 'A guide on a related subject, which does not answer the question.',
   }),
 })
 
-const Explanation = z.object({
+/** For diagnosis: callers cannot rely on its members. */
+export const AnswerExplanation = z.object({
   language: z.enum(['en', 'es', 'other']),
-  rules: z.array(z.string()).meta({ description: 'What decided, in the order in which it was looked at.' }),
+  /** The rules that decided, in order. */
+  rules: z.array(z.string()),
   questionTypes: z.array(z.string()),
   scores: z.array(
     z.object({
@@ -107,15 +116,16 @@ export const Answer = z.object({
   passages: z.array(Passage).max(5).meta({ description: 'The best first.' }),
   handOff: HandOff.optional(),
   outOfScope: OutOfScope.optional(),
-  check: z
-    .array(z.object({ trigger: ReportedTrigger, ask: z.string().min(1) }))
-    .meta({ description: 'Put these to the person and ask again with `facts`. The likeliest first.' }),
-  limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
-  disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the answer.' }),
-  answersVersion: z.string().min(1).meta({
-    description:
-      'Changes with the guides, the triggers and the rules. The same question, facts, version and day give the same response.',
+  check: z.array(z.object({ trigger: ReportedTrigger, ask: z.string().min(1) })).meta({
+    description: 'Questions to put to the person, the likeliest first. Send the answers as `facts`.',
   }),
-  explain: Explanation.optional().meta({ description: 'Only with `?explain=true`.' }),
+  limits: z.string().optional().meta({ description: 'What the passages do not say.' }),
+  disclaimer: z.string().min(1).meta({ description: 'Show it with the answer.' }),
+  answersVersion: z.string().min(1).meta({
+    description: 'The same question, facts, version and day give the same response.',
+  }),
+  explain: AnswerExplanation.optional().meta({
+    description: 'Only with `?explain=true`. For diagnosis: its members can change.',
+  }),
 })
 export type Answer = z.infer<typeof Answer>

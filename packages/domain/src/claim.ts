@@ -21,9 +21,9 @@ export const BeginClaimRequest = z
   .object({
     email: EmailAddress.nullish().meta({
       format: 'email',
-      description: 'The address of the person you act for. Ask them before you send it.',
+      description: 'The address of the person you act for. Ask the person before you send it.',
     }),
-    login_hint: EmailAddress.nullish().meta({ format: 'email', description: 'The same under another name.' }),
+    login_hint: EmailAddress.nullish().meta({ format: 'email', description: 'An alias of `email`.' }),
   })
   .refine(({ email, login_hint: hint }) => email ?? hint, { path: ['email'], error: 'is missing' })
   .refine(({ email, login_hint: hint }) => !email || !hint || email === hint, {
@@ -35,21 +35,21 @@ const Time = z.iso.datetime()
 
 /** The response of `POST /agent/claim`: the same for every address. */
 export const BegunClaim = z.object({
-  registration_id: RegistrationId.meta({ description: 'The id that the claim will have.' }),
+  registration_id: RegistrationId.meta({ description: 'The id of the e-mail verification.' }),
   claim_attempt_id: ClaimAttemptId,
   status: z.literal('initiated'),
   match_phrase: z.string().meta({
-    description: 'Show these two words to the person: the page behind the mailed link shows the same.',
+    description: 'Two words to show to the person. The page behind the mailed link shows the same words.',
   }),
-  expires_at: Time.meta({ description: 'Until then the mailed link works.' }),
+  expires_at: Time.meta({ description: 'When the mailed link expires.' }),
   delivery: z.object({
     method: z.literal('email'),
-    to: z.string().meta({ description: 'The address, mostly hidden.' }),
+    to: z.string().meta({ description: 'The address, mostly masked.' }),
   }),
-  otp_length: z.int().meta({ description: 'Digits of the code that the page shows to the person.' }),
-  attempts_allowed: z.int().meta({ description: 'Codes that you may send in all.' }),
+  otp_length: z.int().meta({ description: 'Digits of the code.' }),
+  attempts_allowed: z.int().meta({ description: 'How many codes you may send.' }),
   resend_after: z.int().meta({
-    description: 'Seconds until you may ask again for the same mailbox, however its address is spelled.',
+    description: 'Seconds until another mail to the mailbox can be requested.',
   }),
 })
 
@@ -59,10 +59,10 @@ const EnteredCode = z.string().min(1).max(64)
 export const CompleteClaimRequest = z
   .object({
     otp: EnteredCode.nullish().meta({
-      description: `The ${numberInWords(RULES.claimCodeDigits)} digits that the person read to you, as a string. Blanks and hyphens do not count.`,
+      description: `The ${numberInWords(RULES.claimCodeDigits)} digits that the person read to you, as a string. Spaces and hyphens are ignored.`,
     }),
-    user_code: EnteredCode.nullish().meta({ description: 'The same under another name.' }),
-    claim_attempt_id: ClaimAttemptId.nullish().meta({ description: 'Your newest attempt when left out.' }),
+    user_code: EnteredCode.nullish().meta({ description: 'An alias of `otp`.' }),
+    claim_attempt_id: ClaimAttemptId.nullish().meta({ description: 'Your newest attempt if absent.' }),
   })
   .refine(({ otp, user_code: code }) => otp ?? code, { path: ['otp'], error: 'is missing' })
   .refine(({ otp, user_code: code }) => !otp || !code || otp === code, {
@@ -77,8 +77,10 @@ export const CompletedClaim = z.object({
   status: z.literal('completed'),
   identity_type: IdentityType,
   identity_assertion: z.string().meta({ description: 'A JWT that your client can exchange for tokens.' }),
-  expires: Time.meta({ description: 'The end of the assertion.' }),
-  claim_expires_at: Time.meta({ description: 'The end of the claim, unless somebody ends it before.' }),
+  expires: Time.meta({ description: 'When the assertion expires.' }),
+  claim_expires_at: Time.meta({
+    description: 'When the e-mail verification expires, unless it is revoked earlier.',
+  }),
   grant_types: z.array(z.string()),
   scopes: z.array(Scope).meta({ description: 'Scopes that a token for the assertion may have.' }),
   scope: z.string().meta({ description: 'The same scopes, separated by spaces.' }),

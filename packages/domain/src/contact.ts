@@ -26,23 +26,25 @@ export const HandOff = z.strictObject({
     .min(1)
     .max(RULES.handOffTriggers)
     .transform(orderTriggers)
-    .meta({ description: `The ids of 1 to ${RULES.handOffTriggers} hand-off triggers.` }),
+    .meta({ description: 'As `GET /triggers` lists them.' }),
 })
 
 /** The body of `POST /contact`. */
 export const ContactRequest = z.strictObject({
   topic: ContactTopic.meta({
-    description: '`attorney` is also answered with what to prepare, and the official lists of attorneys.',
+    description:
+      '`question`: about a guide. `attorney`: the person needs a lawyer; the response adds `prepare` and `attorneyLists`. ' +
+      '`correction`: a guide or an answer is wrong. `other`: anything else.',
   }),
   message: ContactText.meta({
     minLength: 1,
     maxLength: RULES.messageCharacters,
-    description: `What the person wants to say, 1 to ${RULES.messageCharacters} characters. Leave out numbers of documents.`,
+    description: 'What the person wants to say. Leave out document numbers.',
   }),
   guideSlug: GuideSlug.nullish().meta({ description: 'The guide that the message is about.' }),
   handOff: HandOff.nullish().meta({
     description:
-      'Why the person needs a lawyer. Send it only if the person agrees: staff read it, and answer the most urgent messages first.',
+      'Why the person needs a lawyer; urgent messages are read first. Send it only if the person agrees.',
   }),
 })
 export type ContactRequest = z.output<typeof ContactRequest>
@@ -63,16 +65,11 @@ export const ContactReceived = z.object({
   status: z.literal('received'),
   heldUntil: HeldUntil,
   reply: z.object({ expected: z.string(), ifYouCannotWait: z.string(), findHelp: z.array(Help) }).meta({
-    description: 'When the person can expect an answer, and what to do until then. Show it to them.',
+    description: 'Show it to the person: when to expect a reply, and what to do until then.',
   }),
-  prepare: z
-    .array(z.string())
-    .optional()
-    .meta({ description: 'Only for the topic `attorney`: what to have ready.' }),
-  attorneyLists: z
-    .array(OfficialList)
-    .optional()
-    .meta({ description: 'Only for the topic `attorney`: the official lists.' }),
+  prepare: z.array(z.string()).optional().meta({ description: 'Only for `attorney`: what to have ready.' }),
+  attorneyLists: z.array(OfficialList).optional().meta({ description: 'Only for `attorney`.' }),
 })
 
+/** The response of `GET /contact/{id}`. */
 export const ContactState = z.object({ id: ContactId, status: ContactStatus, heldUntil: HeldUntil })

@@ -5,24 +5,24 @@ export const GuideSlug = z
   .string()
   .max(80)
   .regex(/^[a-z0-9]+(-[a-z0-9]+)*$/)
-  .meta({ description: 'Names the guide in addresses: lower-case words joined by hyphens.' })
+  .meta({ description: 'Identifies a guide in URLs.' })
 
 const Day = z.iso.date()
 const Reviewed = Day.nullable().meta({
-  description: 'The day an attorney reviewed the guide; null until then.',
+  description: 'The day that an attorney reviewed the guide; null before.',
 })
 
 /** The kind of a source. Each kind has its own age limit. */
 export const SourceKind = z
   .enum(['statute', 'regulation', 'form-instructions', 'agency-page', 'contact'])
-  .meta({ description: 'What the source is; decides how many days a reading of it counts.' })
+  .meta({ description: 'The kind of source, which decides its `limitDays`.' })
 export type SourceKind = z.infer<typeof SourceKind>
 
 /** An official page that a guide rests on. `checked` is the day of the copy that was read, never the day of writing. */
 export const GuideSource = z.object({
   title: z.string().min(1),
-  url: z.url({ protocol: /^https$/ }).meta({ description: 'The official page.' }),
-  agency: z.string().min(1).meta({ description: 'Who publishes the page.' }),
+  url: z.url({ protocol: /^https$/ }),
+  agency: z.string().min(1),
   kind: SourceKind,
   checked: Day.meta({ description: 'The same day as `copyFrom`. Nobody verified the page on this day.' }),
   copyFrom: Day.meta({
@@ -30,9 +30,15 @@ export const GuideSource = z.object({
       'The date of the copy of the page from which the statements were read; the first possible day if only a month or a ' +
       'period is known. The page may have changed since.',
   }),
-  checkedBy: z.string().min(1).meta({ description: 'What kind of copy was read, and how its day is known.' }),
-  limitDays: z.int().min(1).meta({ description: 'For how many days after `checked` the reading counts.' }),
-  stale: z.boolean().meta({ description: 'True when it was checked more than `limitDays` ago.' }),
+  checkedBy: z
+    .string()
+    .min(1)
+    .meta({ description: 'What kind of copy was read, and how its date is known.' }),
+  limitDays: z
+    .int()
+    .min(1)
+    .meta({ description: 'How many days after `checked` the copy counts as current.' }),
+  stale: z.boolean().meta({ description: 'True if `checked` is more than `limitDays` ago.' }),
 })
 export type GuideSource = z.infer<typeof GuideSource>
 
@@ -54,29 +60,29 @@ export const Guide = z.object({
   title: z.string().min(1).max(120),
   summary: z.string().min(1).max(300),
   body: z.string().min(1).meta({ description: 'Markdown. `[n]` points at the n-th of `sources`.' }),
-  sources: z.array(GuideSource).min(1).meta({ description: 'The official pages that the guide rests on.' }),
+  sources: z.array(GuideSource).min(1).meta({ description: 'The official pages that support the guide.' }),
   updated: Day.meta({ description: 'The day the text last changed.' }),
   reviewed: Reviewed,
   stale: z.boolean().meta({
-    description: 'True when at least one statement is stale: look at its sources first.',
+    description: 'True if at least one statement is stale.',
   }),
-  statements: z.int().min(0).meta({ description: 'How many sentences and list items state something.' }),
+  statements: z.int().min(0).meta({ description: 'How many sentences and list items state a fact.' }),
   staleStatements: z.int().min(0).meta({
-    description: 'How many of them have only sources that are stale, or none.',
+    description: 'How many of them have only stale sources, or none.',
   }),
   notChecked: z.array(z.string()).meta({
-    description: 'Links and phone numbers in the text that no source supports: nobody checked them.',
+    description: 'Unchecked links and phone numbers: no source supports them.',
   }),
   history: z.array(GuideHistoryLine).meta({
-    description: 'Newest first: what was corrected, added or removed. People may have acted on the old text.',
+    description: 'Changes that readers of an older version should know, newest first.',
   }),
-  version: z.int().min(1).meta({ description: 'Grows with every change of the text.' }),
+  version: z.int().min(1).meta({ description: 'Increases with every change of the text.' }),
   language: z.string().min(2).meta({ description: 'BCP 47.' }),
-  disclaimer: z.string().min(1).meta({ description: 'Show it with whatever you take from the guide.' }),
+  disclaimer: z.string().min(1).meta({ description: 'Show it with the guide.' }),
   talkToAnAttorneyWhen: z
     .array(z.string().min(1))
     .min(1)
-    .meta({ description: 'When this guide is not enough and a licensed attorney is needed.' }),
+    .meta({ description: 'When a licensed attorney is needed.' }),
 })
 export type Guide = z.infer<typeof Guide>
 
@@ -90,7 +96,7 @@ export const GuideListing = z.object({
   url: z.url().meta({ description: 'The page for people.' }),
   apiUrl: z.url().meta({ description: 'The guide as JSON, or as Markdown with `Accept: text/markdown`.' }),
   snippet: z.string().optional().meta({
-    description: 'Of a search: the part of the guide that answers best, as plain text.',
+    description: 'With `q`: the best-matching part of the guide, as plain text.',
   }),
   section: z
     .object({
@@ -98,7 +104,7 @@ export const GuideListing = z.object({
       url: z.url().meta({ description: 'The section on the page for people.' }),
     })
     .optional()
-    .meta({ description: 'Of a search: the section that `snippet` is of.' }),
+    .meta({ description: 'With `q`: the section that `snippet` is from.' }),
 })
 export type GuideListing = z.infer<typeof GuideListing>
 
@@ -106,9 +112,9 @@ export type GuideListing = z.infer<typeof GuideListing>
 export const GuideList = z.object({
   guides: z
     .array(GuideListing)
-    .meta({ description: 'Published guides only: by slug, or the best first when `q` is sent.' }),
+    .meta({ description: 'Published guides, ordered by slug; with `q`, the best match first.' }),
   next: z
     .string()
     .nullable()
-    .meta({ description: 'The cursor of the next page; null on the last one. Opaque.' }),
+    .meta({ description: 'The opaque cursor of the next page; null on the last page.' }),
 })

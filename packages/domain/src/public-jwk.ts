@@ -1,7 +1,6 @@
 import { ed25519 } from '@noble/curves/ed25519.js'
 import { p256 } from '@noble/curves/nist.js'
 import { z } from 'zod'
-import { numberInWords } from './in-words.ts'
 import { RULES } from './rules.ts'
 
 /** The signature algorithms of assertions (RFC 7518 §3.1, RFC 8037, RFC 9864). The last two are the same algorithm. */
@@ -20,16 +19,16 @@ const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
 /** A public key in a request (RFC 7517). Unknown members, such as `ext`, are ignored. */
-const SentJwk = z
+export const SentJwk = z
   .looseObject({
     kty: z.string().meta({ description: '`EC` or `OKP`.' }),
     crv: z.string().meta({ description: '`P-256` or `Ed25519`.' }),
     x: z.string().meta({ description: '32 bytes, base64url.' }),
     y: z.string().nullish().meta({ description: '32 bytes, base64url; for P-256 only.' }),
-    kid: KeyId.nullish().meta({ description: 'The thumbprint of the key (RFC 7638) when absent.' }),
+    kid: KeyId.nullish().meta({ description: 'If absent, the thumbprint of the key (RFC 7638).' }),
     alg: z.string().nullish().meta({ description: '`ES256` for P-256; `EdDSA` or `Ed25519` for Ed25519.' }),
-    use: z.string().nullish().meta({ description: '`sig` when present.' }),
-    key_ops: z.array(z.string()).max(10).nullish().meta({ description: 'Holds `verify` when present.' }),
+    use: z.string().nullish(),
+    key_ops: z.array(z.string()).max(10).nullish(),
   })
   .superRefine((key, ctx) => {
     for (const { path, message } of mistakesIn(key)) ctx.addIssue({ code: 'custom', path: [path], message })
@@ -42,7 +41,7 @@ export const SentJwks = z.object({
     .array(SentJwk)
     .min(1, COUNT)
     .max(RULES.agentKeys, COUNT)
-    .meta({ description: `One to ${numberInWords(RULES.agentKeys)} public keys, P-256 or Ed25519.` }),
+    .meta({ description: 'Public keys, P-256 or Ed25519.' }),
 })
 
 const algorithm = z.enum(ASSERTION_ALGORITHMS)
@@ -52,8 +51,8 @@ export const AgentKey = z.object({
   crv: z.enum(['P-256', 'Ed25519']),
   x: z.string(),
   y: z.string().optional(),
-  kid: z.string().meta({ description: 'Send it in the header of an assertion.' }),
-  alg: algorithm.meta({ description: 'What assertions are signed with.' }),
+  kid: z.string().meta({ description: 'Goes into the header of an assertion.' }),
+  alg: algorithm.meta({ description: 'The signature algorithm of assertions.' }),
   use: z.literal('sig'),
 })
 export type AgentKey = Readonly<z.infer<typeof AgentKey>>

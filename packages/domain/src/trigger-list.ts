@@ -1,19 +1,14 @@
 import { z } from 'zod'
+import { Link } from './answer.ts'
 import { TriggerId, URGENCIES } from './trigger.ts'
 
 const ListedTrigger = z.object({
   id: TriggerId.meta({ description: 'Its name in `facts` of `POST /answers`.' }),
   urgency: z.enum(URGENCIES),
   why: z.string().min(1).meta({ description: 'Why an attorney is needed.' }),
-  ask: z
-    .string()
-    .min(1)
-    .meta({ description: 'The question, answered with yes or no, that decides whether it applies.' }),
-  source: z.object({ title: z.string().min(1), url: z.url() }),
-  version: z
-    .string()
-    .min(1)
-    .meta({ description: 'Changes when anything of the trigger does, also the words by which it is found.' }),
+  ask: z.string().min(1).meta({ description: 'The yes-or-no question that decides whether it applies.' }),
+  source: Link,
+  version: z.string().min(1).meta({ description: 'Changes with every change of the trigger.' }),
 })
 
 /** The response of `GET /triggers`. */

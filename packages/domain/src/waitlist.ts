@@ -16,12 +16,12 @@ export const JoinWaitlistRequest = z.strictObject({
     .string()
     .max(100, 'must be at most 100 characters')
     .nullish()
-    .meta({ description: 'Slug of the person who referred this one. One that is nobody’s is accepted.' }),
+    .meta({ description: 'The slug of the person who made the referral. An unknown slug is accepted.' }),
 })
 
 export const JoinedWaitlist = z.object({
   status: z.literal('joined'),
-  referralSlug: ReferralSlug.meta({ description: 'Names the entry in its referral link.' }),
+  referralSlug: ReferralSlug.meta({ description: 'Identifies the entry in its referral link.' }),
   referralUrl: z.url().meta({ description: 'The link to give to others.' }),
 })
 

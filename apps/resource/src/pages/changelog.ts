@@ -85,6 +85,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         text: 'auth.md is a short quick start. Verified e-mail and messages, keys, errors, and limits and lifetimes have documents of their own, with a full request and response for each step.',
         operations: [],
       },
+      {
+        text: 'The API description is smaller, and can be read in parts: /openapi.json?operation=getGuide has one operation and what it refers to, /openapi.json?tag=Guides has all operations of a tag.',
+        operations: [],
+      },
     ],
   },
 ]

@@ -1,5 +1,5 @@
 import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
-import { openApiDescription } from '@plainpath/metadata'
+import { OPERATIONS, openApiDescription, type ServiceUrls } from '@plainpath/metadata'
 import { type Html, html } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { CLIENT_EXAMPLES } from './client-examples.ts'
@@ -10,8 +10,7 @@ import { renderMarkdown } from './render-markdown.ts'
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   const asPage = prepareOnce<GuideCatalog>((catalog) => {
     const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
-    const exampleSlug = catalog.list().guides[0]?.slug ?? 'work-permit'
-    const body = referencePage(document, { exampleSlug, origin: urls.origin })
+    const body = referencePage(document, urls, catalog.list().guides[0]?.slug ?? 'work-permit')
     return preparePage(urls, { path: '/docs', title: 'API reference', body })
   })
   return defineRoute({
@@ -81,23 +80,20 @@ const locatedOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] 
     }),
   )
 
-/** Every operation with its fields, a command to copy, and its answers. @param exampleSlug a guide that is there */
-function referencePage(
-  document: ApiDocument,
-  { exampleSlug, origin }: { exampleSlug: string; origin: string },
-): Html {
+/** Every operation with its fields, a command to copy, and its responses. @param exampleSlug a published guide */
+function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: string): Html {
   const { title, version, description } = document.info
   const operations = locatedOperations(document)
   const groups = document.tags.map((tag) => ({
     ...tag,
     operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
   }))
-  const shown = (located: LocatedOperation) => operationPart(located, document, exampleSlug)
+  const shown = (located: LocatedOperation) => operationPart(located, document, urls, exampleSlug)
   return html`<h1>${title}</h1>
 <p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>.</p>
 ${renderMarkdown(description)}
 <p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that <code>POST /oauth/token</code> gave you for them: <a href="/#agents">how to begin</a>. Those that need <code>contact:write</code> are refused with such a token: theirs is one that you got after a person confirmed you, as <a href="/auth.md">auth.md</a> says.</p>
-<p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${origin}')</code>. It gets tokens and the next ones by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
+<p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${urls.origin}')</code>. It gets tokens and the next ones by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
 <nav aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <ul>
@@ -112,18 +108,24 @@ ${group.operations.map(shown)}
 )}`
 }
 
-function operationPart(located: LocatedOperation, document: ApiDocument, exampleSlug: string): Html {
+function operationPart(
+  located: LocatedOperation,
+  document: ApiDocument,
+  urls: ServiceUrls,
+  exampleSlug: string,
+): Html {
   const { operation, method, address } = located
   const fields = fieldParts(operation, document)
   return html`<h3 id="${operation.operationId}">${operation.summary}</h3>
 <pre><code>${method} ${address}</code></pre>
+<p class="facts"><a href="/openapi.json?operation=${operation.operationId}" type="application/json">OpenAPI of <code>${operation.operationId}</code></a></p>
 ${renderMarkdown(operation.description)}
 <p><strong>Who may call:</strong> ${accessOf(operation)}</p>
 ${fields.length > 0 && html`<h4>What you send</h4>\n<dl>\n${fields}</dl>`}
 <h4>Try it</h4>
 ${curlCommands(located, exampleSlug).map((command) => html`<pre><code class="command">${command}</code></pre>\n`)}
 ${clientPart(operation)}<h4>What comes back</h4>
-${responseParts(operation, document)}
+${responseParts(operation, document, urls)}
 `
 }
 
@@ -138,7 +140,7 @@ function accessOf(operation: ApiOperation): string {
   if (operation.security.length === 0) return 'anybody.'
   const scopes = scopesOf(operation)
   if (scopes.length > 0) return `an agent with a token that has ${scopes.join(', ')}.`
-  return 'a registered agent, with its client_id and client_secret.'
+  return 'a registered agent, with its client_id and client_secret, or with an assertion that its key signed.'
 }
 
 function fieldParts({ parameters = [], requestBody }: ApiOperation, document: ApiDocument): Html[] {
@@ -182,17 +184,25 @@ function typeOf(schema: ApiSchema): string {
   return schema.format ?? [schema.type ?? 'anything'].flat().join(' or ')
 }
 
-/** Every status of its own, then all other failures as one. */
-const responseParts = ({ responses }: ApiOperation, document: ApiDocument): Html[] =>
+/** Each status that the operation names, then all other failures as one. */
+const responseParts = (
+  { operationId, responses }: ApiOperation,
+  document: ApiDocument,
+  urls: ServiceUrls,
+): Html[] =>
   Object.entries(responses)
     .filter(([status]) => status !== '4XX')
     .map(([status, sent]) => {
       const { description, content = {} } = resolved(sent, document.components.responses)
-      const example = status === '400' ? undefined : Object.values(content)[0]?.example
+      const example = Object.values(content)[0]?.example ?? exampleOf(operationId, status, urls)
       return html`<p><strong>${status === 'default' ? 'Any other status' : status}</strong>: ${description}</p>\n${example !== undefined && html`<pre><code>${JSON.stringify(example, null, 2)}</code></pre>\n`}`
     })
 
-/** Stands for the id that an earlier answer gave. */
+/** An example that the API description leaves out. */
+const exampleOf = (id: string, status: string, urls: ServiceUrls): unknown =>
+  OPERATIONS.find(({ operationId }) => operationId === id)?.outcomes[Number(status)]?.example?.(urls)
+
+/** Stands for the id that an earlier response gave. */
 const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
 const BEARER = '-H "Authorization: Bearer $token"'
 const FORM = 'application/x-www-form-urlencoded'

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { z } from 'zod'
 import { type Service, startService } from '../../test/start-service.ts'
 import { documentRoutes } from './document-routes.ts'
 
@@ -14,6 +15,14 @@ beforeAll(async () => {
           alsoAs: ['application/json'],
           content: '{"linkset":[]}',
           headers: { link: '</catalog>; rel="api-catalog"' },
+        },
+        {
+          path: '/parts',
+          contentType: 'text/plain; charset=utf-8',
+          content: 'whole',
+          part: z
+            .object({ name: z.enum(['a', 'b']).optional() })
+            .transform(({ name }) => name && `part ${name}`),
         },
         { path: '/list.txt', contentType: 'text/plain; charset=utf-8', content: () => `read ${counted}` },
       ],
@@ -49,6 +58,21 @@ test('responds to HEAD with the headers and no body', async () => {
   expect(answer.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
   expect(answer.headers.get('content-length')).toBe('14')
   expect(await answer.text()).toBe('')
+})
+
+test('serves the part that the query selects, with a tag of its own, and the whole document without one', async () => {
+  const answers = await Promise.all(
+    ['', '?name=a', '?name=b', '?other=1'].map((query) => get(`/parts${query}`)),
+  )
+  expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual([
+    'whole',
+    'part a',
+    'part b',
+    'whole',
+  ])
+  const tags = answers.map((answer) => answer.headers.get('etag') ?? '')
+  expect(new Set(tags).size).toBe(3)
+  expect((await get('/parts?name=c')).status).toBe(400)
 })
 
 test('reads content that can change for each request, with a new tag when it has changed', async () => {

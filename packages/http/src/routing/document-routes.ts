@@ -2,7 +2,7 @@ import { z } from 'zod'
 import { type PreparedResponse, prepareResponse } from './prepared-response.ts'
 import { defineRoute, type RequestFacts, type Route, type RouteLimits } from './route.ts'
 
-/** A document that is the same for every request. */
+/** A document that is the same for every request, except that a query may select a part of it. */
 interface StaticDocument {
   readonly path: `/${string}`
   /** `Content-Type`, sent unchanged. */
@@ -12,6 +12,8 @@ interface StaticDocument {
   /** A function if the content can change while the app runs; called for each request. */
   readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
+  /** Parses the query to the content of the part that it selects; to undefined for the whole document. */
+  readonly part?: z.ZodType<string | undefined>
 }
 
 /**
@@ -19,7 +21,7 @@ interface StaticDocument {
  * every media type gets the first one: a client that requests a discovery document can read it.
  */
 export const documentRoutes = (documents: readonly StaticDocument[], limits: RouteLimits): Route[] =>
-  documents.map(({ path, contentType, alsoAs, content, headers }) => {
+  documents.map(({ path, contentType, alsoAs, content, headers, part = WHOLE }) => {
     const prepared = prepareLatest(contentType, typeof content === 'string' ? () => content : content)
     return defineRoute({
       method: 'get',
@@ -29,14 +31,22 @@ export const documentRoutes = (documents: readonly StaticDocument[], limits: Rou
       access: 'open',
       limits,
       cache: 'public',
+      request: { query: part },
       responses: { 200: z.string() },
-      handle: ({ request }) => ({
+      handle: ({ request, query }) => ({
         status: 200,
         ...(headers && { headers: { ...headers } }),
-        prepared: { ...prepared(), type: alsoAs ? chooseType(request, contentType, alsoAs) : contentType },
+        prepared: {
+          // Prepared anew each time: a cache of parts would have no bound.
+          ...(query === undefined ? prepared() : prepareResponse(contentType, query)),
+          type: alsoAs ? chooseType(request, contentType, alsoAs) : contentType,
+        },
       }),
     })
   })
+
+/** Ignores the query. */
+const WHOLE = z.unknown().transform(() => undefined)
 
 /** Prepares the response on the first request, and again when the content has changed. */
 function prepareLatest(type: string, content: () => string): () => PreparedResponse {

@@ -73,7 +73,13 @@ test('each app serves documents at its own addresses, once', () => {
 })
 
 test('a document is a function of its configuration', () => {
-  const contents = () => [...documentsByPath().values()]
+  const contents = () =>
+    [...documentsByPath().values()].map(({ path, contentType, content, headers }) => ({
+      path,
+      contentType,
+      content,
+      headers,
+    }))
   expect(contents()).toEqual(contents())
 })
 

@@ -4,6 +4,7 @@ import {
   protectedResourceMetadata,
 } from '../oauth-metadata.ts'
 import { openApiDescription } from '../openapi/openapi-description.ts'
+import { openApiPartQuery } from '../openapi/openapi-part.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { authDetails } from './auth-details.ts'
 import { authMd } from './auth-md.ts'
@@ -21,11 +22,19 @@ export const authDocuments = (urls: ServiceUrls): ServedDocument[] => [
   ...authDetails(urls),
 ]
 
+function openApiDocument(urls: ServiceUrls): ServedDocument {
+  const description = openApiDescription(urls)
+  return jsonDocument(urls.openapi, description, {
+    alsoAs: [OPENAPI_TYPE],
+    part: openApiPartQuery(description, urls),
+  })
+}
+
 /** What the API serves beside its operations and pages. */
 export const resourceDocuments = (urls: ServiceUrls, config: ResourceDocumentConfig): ServedDocument[] => [
   apiCatalog(urls),
   apiRoot(urls),
-  jsonDocument(urls.openapi, openApiDescription(urls), { alsoAs: [OPENAPI_TYPE] }),
+  openApiDocument(urls),
   ...agentSkills(urls, config),
   // Where RFC 9728 puts it, and the same bytes where most clients look.
   ...[`${urls.origin}/.well-known/oauth-protected-resource`, urls.protectedResource].map((address) =>

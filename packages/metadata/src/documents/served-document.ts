@@ -1,4 +1,5 @@
 import type { GuideListing } from '@plainpath/domain'
+import type { z } from 'zod'
 
 /** A published guide, as lists name it. */
 export type ListedGuide = Pick<GuideListing, 'slug' | 'title' | 'summary' | 'updated'>
@@ -15,7 +16,7 @@ export interface ResourceDocumentConfig {
   readonly guides: () => readonly ListedGuide[]
 }
 
-/** A document as an app serves it: bytes that never depend on a request. */
+/** A document as an app serves it. Its bytes depend on nothing in a request but a query that selects a part. */
 export interface ServedDocument {
   readonly path: `/${string}`
   /** The `Content-Type`, sent exactly so. */
@@ -25,6 +26,8 @@ export interface ServedDocument {
   /** A function where it changes with the published guides. */
   readonly content: string | (() => string)
   readonly headers?: Readonly<Record<string, string>>
+  /** Parses the query to the content of the part that it selects; to undefined for the whole document. */
+  readonly part?: z.ZodType<string | undefined>
 }
 
 /** @param address below the origin */

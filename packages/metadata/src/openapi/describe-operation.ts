@@ -5,11 +5,14 @@ import type {
 } from 'zod-openapi'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { errorComponent, headersOfAnswer, numberedError } from './errors.ts'
+import { errorComponent, numberedError, responseHeaders } from './errors.ts'
 
 const JSON_TYPE = 'application/json'
 
-/** One operation in the words of OpenAPI 3.1. */
+/** The longest example of a response that the description holds, in characters of JSON. The reference page shows the others. */
+const LONGEST_EXAMPLE = 350
+
+/** Describes one operation in OpenAPI 3.1. */
 export function describeOperation(operation: Operation, urls: ServiceUrls): ZodOpenApiOperationObject {
   return {
     operationId: operation.operationId,
@@ -54,21 +57,25 @@ function requestBodyOf({ request, ...operation }: Operation, urls: ServiceUrls) 
   }
 }
 
-/** The statuses of success, the failures that have a number, and all other failures as one. */
+/** The statuses of success, the failures that the operation names by status, and all other failures as one. */
 function responsesOf(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
   const failure = { $ref: `#/components/responses/${errorComponent(operation)}` as const }
   type Entry = [string, ZodOpenApiResponseObject | typeof failure]
   const successes = Object.entries(operation.responses).map(([status, schema]): Entry => {
-    const { description, example } = operation.outcomes[Number(status)] ?? { description: '' }
+    const { description, example } = operation.outcomes[Number(status)] ?? {
+      description: '',
+    }
+    const shown = example?.(urls)
+    const isShort = JSON.stringify(shown ?? '').length <= LONGEST_EXAMPLE
     const content = schema && {
-      [JSON_TYPE]: { schema, ...(example && { example: example(urls) }) },
+      [JSON_TYPE]: { schema, ...(shown !== undefined && isShort && { example: shown }) },
       ...(operation.alsoAs && { [operation.alsoAs]: { schema: { type: 'string' as const } } }),
     }
-    const headers = headersOfAnswer(operation.cache === 'public')
-    return [status, { description, headers, ...(content && { content }) }]
+    const headers = operation.cache === 'public' && { headers: responseHeaders('ETag') }
+    return [status, { description, ...headers, ...(content && { content }) }]
   })
   const numbered = Object.entries(operation.numberedErrors ?? {}).map(
-    ([status, description]): Entry => [status, numberedError(description, urls)],
+    ([status, description]): Entry => [status, numberedError(description)],
   )
   return Object.fromEntries<Entry[1]>([...successes, ...numbered, ['4XX', failure], ['default', failure]])
 }

@@ -29,6 +29,14 @@ const describedIn = (document: { paths: Record<string, Record<string, DescribedO
     ),
   )
 
+/** The members that a schema requires itself, or by the schemas that it extends. */
+const requiredMembers = (schema: { required?: string[]; allOf?: { $ref: string }[] }): string[] => [
+  ...(schema.required ?? []),
+  ...(schema.allOf ?? []).flatMap(({ $ref }) =>
+    requiredMembers(described.components.schemas[$ref.split('/').at(-1) ?? '']),
+  ),
+]
+
 describe('the four operations that callers were promised first stand with their statuses by number', () => {
   test.for([
     ['get', '/health', ['200']],
@@ -49,7 +57,7 @@ describe('the four operations that callers were promised first stand with their 
     expect(schemas.RegisterAgentRequest).not.toHaveProperty('required')
     expect(described.paths['/agent/register'].post.requestBody.required).toBe(false)
     expect(described.paths['/waitlist'].post.requestBody.required).toBe(true)
-    expect(schemas.RegisteredAgent.required).toEqual(
+    expect(requiredMembers(schemas.RegisteredAgent)).toEqual(
       expect.arrayContaining(['client_id', 'client_secret', 'grant_types', 'scopes']),
     )
     expect(schemas.GuideListing.required).toEqual(expect.arrayContaining(['slug', 'summary']))
@@ -98,11 +106,11 @@ test('the scopes are those that a token can have', () => {
   expect(Object.keys(flows.clientCredentials.scopes)).toEqual(Scope.options)
 })
 
-test('no answer may be refused for a member that is new', () => {
+test('no response may be refused for a new member', () => {
   const closed = Object.entries<Record<string, unknown>>(described.components.schemas)
     .filter(([, schema]) => schema['additionalProperties'] === false)
     .map(([name]) => name)
-  expect(closed).toEqual(['JoinWaitlistRequest'])
+  expect(closed).toEqual(['AnswerRequest', 'JoinWaitlistRequest', 'ContactRequest'])
 })
 
 describe('the form of the token endpoint', () => {

@@ -57,11 +57,6 @@ const withKeys = {
 
 const LIMITS = [{ policy: 'token-client', quota: 120, window_seconds: 60 }]
 
-/** How a client authenticates where no form is read. */
-export const CLIENT_AUTHENTICATION =
-  'Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion ' +
-  '(RFC 7523) in the header `Client-Assertion` instead.'
-
 export const registerAgent = defineOperation({
   method: 'post',
   path: '/api/agent/register',
@@ -69,9 +64,8 @@ export const registerAgent = defineOperation({
   tag: 'Agents',
   summary: 'Register an AI agent client for client_credentials access',
   description:
-    'No prior credential is needed. Register once for each person served and keep the answer: the secret is shown ' +
-    'once. If the answer is lost, register again. The service chooses id, secret, scopes and grants. With `jwks` ' +
-    'the agent has no secret and authenticates by `private_key_jwt`.',
+    'No credential is needed. Register once for each person that you act for, and store the response. If it is lost, ' +
+    'register again. The service chooses id, secret, scopes and grants.',
   access: 'open',
   request: { body: RegisterAgentRequest },
   bodyOptional: true,
@@ -98,13 +92,13 @@ export const getAgent = defineOperation({
   path: '/api/agent',
   operationId: 'getAgent',
   tag: 'Agents',
-  summary: 'What is known of the client that asks: identity, scopes and limits',
-  description: CLIENT_AUTHENTICATION,
+  summary: 'Get the registration of the client: identity, scopes and limits',
+  description: 'The response never includes a secret.',
   access: 'client',
   responses: { 200: AgentDescription },
   outcomes: {
     200: {
-      description: 'The client, without its secret.',
+      description: 'The registration.',
       example: (urls) => ({
         ...registrationExample(urls),
         ...withSecret,
@@ -120,11 +114,11 @@ export const deleteAgent = defineOperation({
   path: '/api/agent',
   operationId: 'deleteAgent',
   tag: 'Agents',
-  summary: 'End the client and all its tokens at once, and erase its name',
-  description: `${CLIENT_AUTHENTICATION} No request that begins after the answer succeeds with a token of this client.`,
+  summary: 'Delete the client, revoke all its tokens, and erase its name',
+  description: 'No request that begins after the response succeeds with a token of this client.',
   access: 'client',
   responses: { 204: null },
-  outcomes: { 204: { description: 'The client and its tokens have ended.' } },
+  outcomes: { 204: { description: 'The client is deleted, and its tokens are revoked.' } },
 })
 
 export const replaceAgentKeys = defineOperation({
@@ -132,20 +126,17 @@ export const replaceAgentKeys = defineOperation({
   path: '/api/agent/jwks',
   operationId: 'replaceAgentKeys',
   tag: 'Agents',
-  summary: 'Replace the public keys of the client; its secret ends',
+  summary: 'Replace the public keys of the client; its secret is revoked',
   description:
-    `${CLIENT_AUTHENTICATION} The body is the whole new set, one to ${numberInWords(RULES.agentKeys)} public keys. ` +
-    'From the answer on a key that is not in the set is refused. Where the set lacks a key that the client had, or takes ' +
-    'the place of its secret, all tokens of the client have ended, since nobody knows which were got with what went. A set ' +
-    'that only adds keys ends no token. Within seconds, at most ' +
-    `${RULES.agentCachedMs / 1000}, the client authenticates with the new keys only, by \`private_key_jwt\`: until then ` +
-    'the token endpoint may still take its old secret, or not know a new key yet, and what it gives has ended already. If ' +
-    'the answer is lost, try the new key, and send the set again.\n\n' +
-    'With a key that it cannot sign with, a client locks itself out for good. `proof` shows beforehand that it can: a JWT ' +
-    'that the new key signed, or a list of one for each new key, each used once. Its header is `typ` `jwks-proof+jwt`, ' +
-    '`alg` and `kid`; its claims are `iss` (the `client_id`), `aud` (the address of this endpoint), `iat`, `exp` (at most ' +
-    `${RULES.keyProofMs / 1000} seconds after \`iat\`), \`jti\` and \`jkts\`, the thumbprints (RFC 7638) of all keys of the set. A mistake in it ` +
-    'is 400 `invalid-key-proof`, and nothing changes. Without proof of each new key the answer has a `warning`.',
+    `The body is the whole new set: one to ${numberInWords(RULES.agentKeys)} public keys. From the response on, other keys ` +
+    'are refused, and the client authenticates only with `private_key_jwt`. If the set lacks an earlier key, or replaces a ' +
+    'secret, all tokens of the client are revoked; a set that only adds keys revokes none. For up to ' +
+    `${RULES.agentCachedMs / 1000} seconds the token endpoint can accept the old secret (its tokens are revoked already), ` +
+    'or not yet know a new key. If the response is lost, authenticate with the new key and send the set again.\n\n' +
+    'A client that cannot sign with its new key locks itself out for good. `proof` rules that out: for each new key a JWT ' +
+    'signed with it, used once. Header: `typ` `jwks-proof+jwt`, `alg`, `kid`. Claims: `iss` (the `client_id`), `aud` (the ' +
+    `URL of this endpoint), \`iat\`, \`exp\` (at most ${RULES.keyProofMs / 1000} seconds later), \`jti\`, \`jkts\` (the RFC 7638 ` +
+    'thumbprints of all keys of the set). A mistake in a proof is 400 `invalid-key-proof`, and nothing changes.',
   access: 'client',
   request: { body: ReplaceAgentKeysRequest },
   bodyExamples: { key: () => ({ keys: [{ ...POINT, kid: '2026-11' }] }) },
@@ -163,16 +154,16 @@ export const createAgentSecret = defineOperation({
   path: '/api/agent/secrets',
   operationId: 'createAgentSecret',
   tag: 'Agents',
-  summary: `Get a second secret; the first ends ${durationIn('day', RULES.oldSecretMs)} later`,
+  summary: `Create a second secret; the first expires ${durationIn('day', RULES.oldSecretMs)} later`,
   description:
-    `${CLIENT_AUTHENTICATION} No body is read. Both secrets work until the old one ends, after ${durationIn('day', RULES.oldSecretMs)} or by ` +
-    '`DELETE /api/agent/secrets/{id}`. A client has at most two: 409 `too-many-secrets`. If the answer is lost, find ' +
-    'the new secret in `GET /api/agent`, end it, and ask again. An agent with keys has no secrets: 409 `client-has-keys`.',
+    'No body is read. Both secrets work until the old one expires or is revoked. A client has at most two: 409 ' +
+    '`too-many-secrets`. If the response is lost, find the new secret with `GET /agent`, revoke it, and create another. ' +
+    'An agent with keys has no secrets: 409 `client-has-keys`.',
   access: 'client',
   responses: { 201: AddedSecret },
   outcomes: {
     201: {
-      description: 'The new secret, and when the old one ends.',
+      description: 'The new secret, and when the old one expires.',
       example: (urls) => ({
         client_id: registrationExample(urls).client_id,
         secret_id: SECRETS[1]?.secret_id,
@@ -190,13 +181,12 @@ export const deleteAgentSecret = defineOperation({
   path: '/api/agent/secrets/{id}',
   operationId: 'deleteAgentSecret',
   tag: 'Agents',
-  summary: 'End a secret of the client, and its tokens, at once',
+  summary: 'Revoke a secret of the client, and all tokens of the client',
   description:
-    `${CLIENT_AUTHENTICATION} Once this is answered the secret opens nothing. All tokens of the client end with it, ` +
-    'since nobody knows which were got with which secret: get another with the secret that is left, which has no end ' +
-    'any more. The last secret cannot be ended: 409 `last-secret`.',
+    'Tokens do not record which secret obtained them, so all tokens of the client are revoked: get a new one with the other ' +
+    'secret, which then no longer expires. The last secret cannot be revoked: 409 `last-secret`.',
   access: 'client',
   request: { params: z.object({ id: z.uuid() }) },
   responses: { 204: null },
-  outcomes: { 204: { description: 'The secret has ended.' } },
+  outcomes: { 204: { description: 'The secret is revoked.' } },
 })

@@ -6,13 +6,8 @@ const AnswerQuery = z.object({
   explain: z
     .enum(['true', 'false'])
     .optional()
-    .meta({ description: '`true` adds the rules and scores that decided.' }),
+    .meta({ param: { description: '`true` adds the rules and scores that decided, as `explain`.' } }),
 })
-
-const TWO_STEPS =
-  'Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and ' +
-  'again send the same question with their answers as `facts`. If you know more of the person than the question says, ' +
-  'read `GET /triggers` and send as `facts` what they told you: a fact can add a hand-off, and never takes one away.'
 
 export const answerQuestion = defineOperation({
   method: 'post',
@@ -21,9 +16,12 @@ export const answerQuestion = defineOperation({
   tag: 'Answers',
   summary: 'Answer a question from the guides, or hand the person to an attorney',
   description:
-    `${TWO_STEPS} It is deterministic and uses no language model: every sentence is one of a guide, of a trigger or a fixed ` +
-    'text. The question is neither stored nor logged. While our staff has paused answers it is 503 `answers-paused`, with ' +
-    '`findHelp`. Public: no token is needed, and scripts of any origin may send it. A token that is sent must be valid.',
+    'Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and ' +
+    'send the same question with the answers as `facts`, and with what else of `GET /triggers` applies. A fact can add a ' +
+    'hand-off, and never removes one.\n\n' +
+    'No language model is used: every sentence is from a guide, a trigger or a fixed text. The question is neither stored ' +
+    'nor logged. While staff have paused answers: 503 `answers-paused` with `findHelp`. Scripts of any origin may call it. ' +
+    'A token is optional.',
   access: 'public',
   request: { body: AnswerRequest, query: AnswerQuery },
   bodyExamples: {
@@ -34,8 +32,8 @@ export const answerQuestion = defineOperation({
   outcomes: {
     200: {
       description:
-        '`information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, what to do ' +
-        'now, and where to find help. `out_of_scope`: no guide answers, and why.',
+        '`information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, and what to do ' +
+        'now. `out_of_scope`: why no guide answers.',
       example: (urls) => ({
         outcome: 'information',
         passages: [
@@ -43,14 +41,14 @@ export const answerQuestion = defineOperation({
             id: 'renew-green-card#when-to-renew',
             guide: 'renew-green-card',
             heading: 'When to renew',
-            text: 'You can renew within six months before the day on which your card ends.',
-            markdown: 'You can renew within six months before the day on which your card ends. [1]',
+            text: 'You can renew within six months before the card ends.',
+            markdown: 'You can renew within six months before the card ends. [1]',
             url: `${urls.guide('renew-green-card')}#when-to-renew`,
             answers: true,
             sources: [
               {
                 title: 'Replace Your Green Card',
-                url: 'https://www.uscis.gov/green-card/after-we-grant-your-green-card/replace-your-green-card',
+                url: 'https://www.uscis.gov/i-90',
                 agency: 'U.S. Citizenship and Immigration Services',
                 checked: '2026-11-20',
                 stale: false,
@@ -76,11 +74,10 @@ export const listTriggers = defineOperation({
   path: '/api/triggers',
   operationId: 'listTriggers',
   tag: 'Answers',
-  summary: 'List what hands a person to an attorney',
+  summary: 'List the triggers that hand a person to an attorney',
   description:
-    'Each trigger has a question that is answered with yes or no. Read them once, compare them with what the person has ' +
-    'told you, and send what applies as `facts` of `POST /answers`. A trigger that our staff disabled is not listed. ' +
-    'Public: no token is needed.',
+    'Compare them with what the person told you, and send those that apply as `facts` of `POST /answers`. Triggers that ' +
+    'staff disabled are not listed. A token is optional.',
   access: 'public',
   cache: 'public',
   responses: { 200: TriggerList },

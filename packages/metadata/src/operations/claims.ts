@@ -3,7 +3,6 @@ import {
   BegunClaim,
   CompleteClaimRequest,
   CompletedClaim,
-  capitalised,
   durationIn,
   numberInWords,
   RenewedAssertion,
@@ -11,8 +10,7 @@ import {
 } from '@plainpath/domain'
 import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
 import type { ServiceUrls } from '../service-urls.ts'
-import { CLIENT_AUTHENTICATION } from './agents.ts'
-import { defineOperation, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
+import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
 
 /** A code as the page would show it. */
 const exampleCode = (): string => '4930275816'.slice(0, RULES.claimCodeDigits)
@@ -22,10 +20,10 @@ const IDS = {
   claim_attempt_id: 'cla_Yw0x2C8mFh5Rk7Tq1Vb4Zd',
 }
 
-/** What a client is answered with each assertion. */
+/** The members of every response with an assertion. */
 const assertionExample = (urls: ServiceUrls) => ({
   identity_type: 'verified_email',
-  identity_assertion: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl',
+  identity_assertion: EXAMPLE_ASSERTION,
   expires: exampleTime(EXAMPLE_USE_MS + RULES.identityAssertionMs),
   claim_expires_at: exampleTime(EXAMPLE_USE_MS + RULES.claimMs),
   grant_types: ['client_credentials', JWT_BEARER_GRANT],
@@ -41,18 +39,18 @@ export const beginClaim = defineOperation({
   tag: 'Agents',
   summary: 'Ask a person, by e-mail, to confirm that you act for them',
   description:
-    `${CLIENT_AUTHENTICATION} A mail with one link goes to the address; ` +
-    'show the person the `match_phrase`, and ask them for the code that the page behind the link shows. The answer ' +
-    'is the same for every address, and says nothing of whether a mail went. If many mails to the domain are requested, the mail can be up to ' +
-    `${durationIn('hour', RULES.dayMailWaitsMs)} late, and its link then works beyond \`expires_at\`; ` +
-    'if too many are waiting, the response is 429 (`policy` `mails-waiting`). Asking again supersedes the attempt before.',
+    'Starts e-mail verification: a mail with one link goes to the address. Show the person the `match_phrase`, and ask ' +
+    'them for the code that the page behind the link shows. The response is the same for every address, whether a mail was ' +
+    `sent or not. A new attempt supersedes the one before. A mail can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late ` +
+    'if there are many to its domain, and its link then works after `expires_at`; if too many are waiting: 429 (`policy` ' +
+    '`mails-waiting`).',
   access: 'client',
   request: { body: BeginClaimRequest },
   bodyExamples: { email: () => ({ email: 'ana@example.org' }) },
   responses: { 202: BegunClaim },
   outcomes: {
     202: {
-      description: 'The attempt is kept. If mail may go to the address, one will.',
+      description: 'The attempt is recorded.',
       example: () => ({
         ...IDS,
         status: 'initiated',
@@ -72,12 +70,11 @@ export const completeClaim = defineOperation({
   path: '/api/agent/claim/complete',
   operationId: 'completeClaim',
   tag: 'Agents',
-  summary: 'Give back the code that the person read to you',
+  summary: 'Send the code that the person read to you',
   description:
-    `${CLIENT_AUTHENTICATION} ${capitalised(numberInWords(RULES.claimTries))} codes in all per attempt; a wrong one ` +
-    'is 400 `otp-invalid` with `attempts_remaining`. Before the person let the page show a code: 409 ' +
-    '`code-not-shown`, which counts as none. That is the answer, too, when the mail could not be delivered, until the ' +
-    'link ends: then 410 `claim-expired`.',
+    `An attempt takes ${numberInWords(RULES.claimTries)} codes in all; a wrong one is 400 \`otp-invalid\` with ` +
+    '`attempts_remaining`. Until the page has shown a code, and if the mail could not be delivered: 409 `code-not-shown`, ' +
+    'which does not count. After the link has expired: 410 `claim-expired`.',
   access: 'client',
   request: { body: CompleteClaimRequest },
   bodyExamples: { otp: () => ({ otp: exampleCode() }) },
@@ -95,11 +92,11 @@ export const endClaim = defineOperation({
   path: '/api/agent/claim',
   operationId: 'endClaim',
   tag: 'Agents',
-  summary: 'End the claim, with its assertions and tokens, and an attempt that is open',
-  description: `${CLIENT_AUTHENTICATION} The address is erased. The client itself and its other tokens stay.`,
+  summary: 'Revoke the e-mail verification, its assertions and tokens, and cancel an open attempt',
+  description: 'The address is erased. The client itself and its other tokens stay.',
   access: 'client',
   responses: { 204: null },
-  outcomes: { 204: { description: 'There is no claim, and no open attempt.' } },
+  outcomes: { 204: { description: 'There is no e-mail verification, and no open attempt.' } },
 })
 
 export const createAssertion = defineOperation({
@@ -107,10 +104,10 @@ export const createAssertion = defineOperation({
   path: '/api/agent/assertion',
   operationId: 'createAssertion',
   tag: 'Agents',
-  summary: 'Get another identity assertion while the claim stands',
+  summary: 'Get another identity assertion while the e-mail verification is valid',
   description:
-    `${CLIENT_AUTHENTICATION} The assertion says that the person behind this client controls a mailbox; it holds no ` +
-    `address, lasts up to ${durationIn('hour', RULES.identityAssertionMs)}, and only this client can exchange it. Without a claim: 409 \`no-claim\`.`,
+    'The assertion says that the person behind this client controls a mailbox. It contains no address, is valid for ' +
+    `${durationIn('hour', RULES.identityAssertionMs)} at most, and only this client can exchange it. Without an e-mail verification: 409 \`no-claim\`.`,
   access: 'client',
   responses: { 200: RenewedAssertion },
   outcomes: {

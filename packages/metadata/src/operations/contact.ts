@@ -22,9 +22,11 @@ const Headers = z.object({
     .regex(new RegExp(`^[!-~]{1,${RULES.idempotencyKeyCharacters}}$`))
     .optional()
     .meta({
-      description:
-        `Of your choice, another one for each message: 1 to ${RULES.idempotencyKeyCharacters} printable characters ` +
-        `without blanks, good for ${durationIn('hour', RULES.idempotencyMs)}.`,
+      param: {
+        description:
+          `A new key of your choice for each message, valid for ${durationIn('hour', RULES.idempotencyMs)}: printable ASCII ` +
+          'without spaces.',
+      },
     }),
 })
 
@@ -33,15 +35,15 @@ export const sendContactMessage = defineOperation({
   path: '/api/contact',
   operationId: 'sendContactMessage',
   tag: 'Contact',
-  summary: 'Send a message to the people behind Plainpath',
+  summary: 'Send a message for a person to the people behind Plainpath',
   description:
-    'For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. ' +
-    'Ask the person before you send. The message waits until `heldUntil` before it goes to staff; with an urgent ' +
-    `hand-off trigger ${durationInWords('minute', RULES.urgentHoldMs)} at most. Until then it can be withdrawn, by DELETE ` +
-    'or by the link in the receipt. Show `reply` to the person: when they can expect an answer, and where help is that ' +
-    'cannot wait. With `Idempotency-Key` a repeated request sends nothing again: the same answer comes, 409 while the ' +
-    'first is under way, 422 for another body, 409 `message-withdrawn` once the message was withdrawn. Without a key, ' +
-    `the same message within ${durationIn('hour', RULES.duplicateMessageMs)} is 409 \`duplicate-message\`, which names the first one.`,
+    'For a person who confirmed the agent (`POST /agent/claim`): the reply and a receipt go to their address. Ask the person ' +
+    'before you send, and show them `reply`. Staff get the message at `heldUntil`, with an urgent trigger within ' +
+    `${durationInWords('minute', RULES.urgentHoldMs)}. Until then it can be withdrawn, with DELETE or by the link in the ` +
+    'receipt.\n\n' +
+    'With `Idempotency-Key`, a repeated request sends nothing and gets the same response; 409 while the first is in ' +
+    'progress, 422 for another body, 409 `message-withdrawn` after a withdrawal. Without a key, the same message within ' +
+    `${durationIn('hour', RULES.duplicateMessageMs)} is 409 \`duplicate-message\`, which names the first.`,
   access: ACCESS,
   request: { body: ContactRequest },
   requestHeaders: Headers,
@@ -60,7 +62,7 @@ export const sendContactMessage = defineOperation({
   responses: { 202: ContactReceived },
   outcomes: {
     202: {
-      description: 'Received. It is delivered by mail when the hold ends.',
+      description: 'Received. It goes to staff by mail at `heldUntil`.',
       example: () => ({
         id: EXAMPLE_ID,
         status: 'received',
@@ -80,14 +82,14 @@ export const getContactMessage = defineOperation({
   path: '/api/contact/{id}',
   operationId: 'getContactMessage',
   tag: 'Contact',
-  summary: 'See what became of a message',
-  description: 'Only for the registration that sent it; for any other it is 404.',
+  summary: 'Get the status of a message',
+  description: 'Only the registration that sent the message can read it; any other gets 404.',
   access: ACCESS,
   request: { params: Params },
   responses: { 200: ContactState },
   outcomes: {
     200: {
-      description: 'Whether it was delivered or erased.',
+      description: '`received` until it goes to staff, `delivered`, or `erased`.',
       example: () => ({ id: EXAMPLE_ID, status: 'delivered', heldUntil: EXAMPLE_HELD_UNTIL }),
     },
   },
@@ -100,8 +102,8 @@ export const deleteContactMessage = defineOperation({
   tag: 'Contact',
   summary: 'Withdraw a message before it is delivered',
   description:
-    'It is erased at once, and does not go to staff. Until `heldUntil` this always works. A message that was delivered ' +
-    'cannot be withdrawn: 409 `already-delivered`, which says what can still be done, and by whom.',
+    'Erases the message. This always works until `heldUntil`. After delivery: 409 `already-delivered`, whose `detail` says ' +
+    'what can still be done.',
   access: ACCESS,
   request: { params: Params },
   responses: { 204: null },

@@ -23,9 +23,12 @@ const ListGuidesQuery = z.object({
         delete jsonSchema.pattern
         Object.assign(jsonSchema, { type: 'integer', minimum: 1, maximum: MOST_GUIDES })
       },
-      description: `How many guides to list; ${MOST_GUIDES} unless given.`,
+      param: { description: `The number of guides on a page; ${MOST_GUIDES} by default.` },
     } satisfies ZodOpenApiMetadata),
-  cursor: z.string().optional().meta({ description: '`next` of the page before.' }),
+  cursor: z
+    .string()
+    .optional()
+    .meta({ param: { description: '`next` of the previous page.' } }),
   q: z
     .string()
     .trim()
@@ -33,9 +36,11 @@ const ListGuidesQuery = z.object({
     .max(LONGEST_SEARCH, `must have at most ${LONGEST_SEARCH} characters`)
     .optional()
     .meta({
-      description:
-        'Looks for these words, a question in plain English too, and lists the best guide first, each with a ' +
-        '`snippet`. Knows form numbers and everyday words, and forgives spelling. Not with `cursor`.',
+      param: {
+        description:
+          'Words, a form number or a question to search for; misspellings are tolerated. The best guide comes first, each ' +
+          'with a `snippet`. Not with `cursor`.',
+      },
     }),
 })
 
@@ -50,13 +55,13 @@ const GetGuideQuery = z.object({
         delete jsonSchema.pattern
         Object.assign(jsonSchema, { type: 'integer', minimum: 1 })
       },
-      description:
-        'An earlier version, with the text as it was served then; the one that is published unless given. What is stale is judged today.',
+      param: {
+        description: 'An earlier version, with its text of then and `stale` as of today.',
+      },
     }),
 })
 
-const PUBLIC_READ =
-  'Public: no token is needed. One that is sent must be valid, and then the limits are those of its client.'
+const PUBLIC_READ = 'A token is optional.'
 
 export const listGuides = defineOperation({
   method: 'get',
@@ -64,20 +69,20 @@ export const listGuides = defineOperation({
   operationId: 'listGuides',
   tag: 'Guides',
   summary: 'List published immigration guides with slugs and summaries',
-  description: `With \`q\` it searches them. ${PUBLIC_READ}`,
+  description: `\`q\` searches them. ${PUBLIC_READ}`,
   access: 'public',
   cache: 'public',
   request: { query: ListGuidesQuery },
   responses: { 200: GuideList },
   outcomes: {
     200: {
-      description: 'The guides, by slug; with `q` the best first.',
+      description: 'The guides.',
       example: (urls) => ({
         guides: [
           {
             slug: 'work-permit',
             title: 'How to get a work permit',
-            summary: 'Who can ask for a work permit, which form to send, and where the fee is.',
+            summary: 'Who can ask for one, and which form to send.',
             updated: '2026-11-20',
             reviewed: null,
             url: urls.guide('work-permit'),
@@ -97,8 +102,8 @@ export const getGuide = defineOperation({
   tag: 'Guides',
   summary: 'Read one guide as JSON, or as Markdown',
   description:
-    'With `Accept: text/markdown` the whole guide comes as one Markdown text. A guide that was retired is answered ' +
-    `410 \`guide-retired\`, and \`successor\` names what to read instead. ${PUBLIC_READ}`,
+    '`Accept: text/markdown` gets the guide as one Markdown text. A retired guide is 410 `guide-retired`, whose ' +
+    `\`successor\` names the guide to read instead. ${PUBLIC_READ}`,
   access: 'public',
   cache: 'public',
   request: { params: z.object({ slug: GuideSlug }), query: GetGuideQuery },
@@ -111,7 +116,7 @@ export const getGuide = defineOperation({
         slug: 'work-permit',
         url: urls.guide('work-permit'),
         title: 'How to get a work permit',
-        summary: 'Who can ask for a work permit, which form to send, and where the fee is.',
+        summary: 'Who can ask for one, and which form to send.',
         body: 'A work permit shows that you may work in the United States. [1]',
         sources: [
           {
@@ -121,7 +126,7 @@ export const getGuide = defineOperation({
             kind: 'agency-page',
             checked: '2026-06-26',
             copyFrom: '2026-06-26',
-            checkedBy: 'sentences quoted word for word from the page and saved that day by a third party',
+            checkedBy: 'a copy saved that day by a third party',
             limitDays: 200,
             stale: false,
           },
@@ -132,14 +137,8 @@ export const getGuide = defineOperation({
         statements: 1,
         staleStatements: 0,
         notChecked: [],
-        history: [
-          {
-            date: '2026-11-23',
-            version: 2,
-            text: 'Corrected: asking for a new card does not, as a rule, give you more time to work.',
-          },
-        ],
-        version: 2,
+        history: [],
+        version: 1,
         language: 'en',
         disclaimer: 'This guide is information, not legal advice.',
         talkToAnAttorneyWhen: ['You are in removal proceedings.'],

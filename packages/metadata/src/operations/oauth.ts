@@ -1,18 +1,9 @@
 import { durationIn, durationInWords, RULES } from '@plainpath/domain'
 import { z } from 'zod'
 import { GRANT_TYPES, JWT_BEARER_GRANT } from '../oauth-metadata.ts'
-import { defineOperation, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
+import { defineOperation, EXAMPLE_ASSERTION, EXAMPLE_USE_MS, exampleTime } from './operation.ts'
 
 const FORM = 'application/x-www-form-urlencoded'
-const CLIENT_AUTHENTICATION =
-  'Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields ' +
-  '(`client_secret_post`), or, as an agent with keys, `client_assertion` and `client_assertion_type` ' +
-  '(`private_key_jwt`). Not two of them.'
-
-const CONFIRMED =
-  ' A token for what reaches a person (`contact:write`) comes only with the jwt-bearer grant: send the ' +
-  '`identity_assertion` that you were given when a person confirmed you.'
-
 /** RFC 7523 §2.2. */
 export const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
@@ -23,57 +14,50 @@ const ClientFields = {
     .string()
     .optional()
     .meta({
-      description: `A JWT signed with a key of the client (RFC 7523), used once, at most ${durationInWords('minute', RULES.clientAssertionMs)} old.`,
+      description: `A JWT signed with a key of the client (RFC 7523), used once, valid for ${durationInWords('minute', RULES.clientAssertionMs)} at most.`,
     }),
   client_assertion_type: z
     .literal(CLIENT_ASSERTION_TYPE)
     .optional()
-    .meta({ description: 'Goes with `client_assertion`.' }),
+    .meta({ description: 'Required with `client_assertion`.' }),
 }
 
 const CLIENT_CREDENTIALS = {
-  type: 'object' as const,
   title: 'ClientCredentialsGrant',
-  description: 'For the agent itself (RFC 6749, section 4.4).',
-  properties: { grant_type: { type: 'string' as const, const: 'client_credentials' } },
+  properties: { grant_type: { const: 'client_credentials' } },
   required: ['grant_type'],
 }
 
 const JWT_BEARER = {
-  type: 'object' as const,
   title: 'JwtBearerGrant',
-  description: 'For an agent that a person confirmed (RFC 7523, section 2.1).',
-  properties: {
-    grant_type: { type: 'string' as const, const: JWT_BEARER_GRANT },
-    assertion: { type: 'string' as const },
-  },
+  properties: { grant_type: { const: JWT_BEARER_GRANT } },
   required: ['grant_type', 'assertion'],
 }
 
-/** Of the schema, not the body: no agent can send the second as it is, and the examples of a body are what can be sent. */
+/** Of the schema, not of the body: the examples of a body can be sent as they are, and the second of these cannot. */
 const EXAMPLES = [
   { grant_type: 'client_credentials' },
   {
     grant_type: JWT_BEARER_GRANT,
-    assertion: 'eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl',
+    assertion: EXAMPLE_ASSERTION,
     scope: 'guides:read waitlist:write contact:write',
   },
 ]
 
-/** All fields of the form by name, as whatever draws a form wants them; `oneOf` says which go together. */
+/** All fields of the form by name, for tools that draw a form; `oneOf` says which go together. */
 export const TokenRequest = z
   .object({
     grant_type: z.enum(GRANT_TYPES).meta({
-      description: `\`client_credentials\`, or with an \`assertion\` \`${JWT_BEARER_GRANT}\`.`,
+      description: 'jwt-bearer (RFC 7523) is for an agent that a person confirmed.',
     }),
     assertion: z.string().optional().meta({
-      description: 'The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored.',
+      description: 'The `identity_assertion` of an e-mail verification, for jwt-bearer only.',
     }),
     scope: z.string().optional().meta({
-      description: 'Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed.',
+      description: 'Scopes separated by spaces; by default all of the grant. Others are left out.',
     }),
     resource: z.string().optional().meta({
-      description: 'Absent, or exactly the API root (RFC 8707).',
+      description: 'Absent, or the API root (RFC 8707).',
     }),
     ...ClientFields,
   })
@@ -85,11 +69,10 @@ export const TokenResponse = z.object({
     .regex(/^ppt_[A-Za-z0-9_-]{43}$/)
     .meta({ description: 'Opaque. Send it as `Authorization: Bearer`.' }),
   token_type: z.literal('Bearer'),
-  expires_in: z.int().min(1).meta({ description: 'Seconds.' }),
-  scope: z.string().meta({ description: 'What the token may be used for; always told.' }),
+  expires_in: z.int().min(1).meta({ description: 'In seconds.' }),
+  scope: z.string().meta({ description: 'The scopes of the token.' }),
   client_expires_at: z.iso.datetime().meta({
-    description:
-      'When the client, not the token, ends unless it gets another token before. Register again after that.',
+    description: 'When the registration (not the token) expires unless the client gets another token first.',
   }),
 })
 
@@ -99,7 +82,10 @@ export const createToken = defineOperation({
   operationId: 'createToken',
   tag: 'OAuth',
   summary: 'Get an access token (RFC 6749)',
-  description: `${CLIENT_AUTHENTICATION}${CONFIRMED}`,
+  description:
+    'Authenticate in one way: HTTP Basic (`client_secret_basic`), `client_id` and `client_secret` in the form ' +
+    '(`client_secret_post`), or, with keys, `client_assertion` and `client_assertion_type` in the form ' +
+    '(`private_key_jwt`). Only the jwt-bearer grant gives `contact:write`.',
   access: 'client',
   request: { body: TokenRequest },
   bodyType: FORM,
@@ -110,7 +96,7 @@ export const createToken = defineOperation({
   responses: { 200: TokenResponse },
   outcomes: {
     200: {
-      description: `A token. It lasts ${durationIn('hour', RULES.tokenMs)} at most.`,
+      description: `A token. It expires after ${durationIn('hour', RULES.tokenMs)} at most.`,
       example: () => ({
         access_token: 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df',
         token_type: 'Bearer',
@@ -123,7 +109,7 @@ export const createToken = defineOperation({
 })
 
 export const RevokeRequest = z.object({
-  token: z.string().meta({ description: 'The access token to end.' }),
+  token: z.string().meta({ description: 'The access token.' }),
   token_type_hint: z.string().optional(),
   ...ClientFields,
 })
@@ -135,10 +121,10 @@ export const revokeToken = defineOperation({
   path: '/oauth/revoke',
   operationId: 'revokeToken',
   tag: 'OAuth',
-  summary: 'End an access token at once (RFC 7009)',
+  summary: 'Revoke an access token (RFC 7009)',
   description:
-    `${CLIENT_AUTHENTICATION} A client ends its own tokens only. Once this is answered 200, no request that ` +
-    'begins later succeeds with the token.',
+    'Authenticate as at the token endpoint. A client can revoke only its own tokens. No request that begins after the ' +
+    'response succeeds with the token.',
   access: 'client',
   request: { body: RevokeRequest },
   bodyType: FORM,

@@ -3,13 +3,13 @@ import type { ServiceUrls } from '../service-urls.ts'
 
 /** The tags of the API description, in the order in which a reader meets them. */
 export const TAGS = {
-  Guides: 'Plain-English guides to U.S. immigration, each backed by official sources.',
-  Answers: 'Questions in plain English, answered from the guides or handed to an attorney.',
-  Waitlist: 'Joining the product waitlist.',
-  Contact: 'Messages to the people behind Plainpath.',
-  Agents: 'How an agent registers itself, looks at its registration and ends it.',
-  OAuth: 'Tokens (RFC 6749) and their revocation (RFC 7009).',
-  Health: 'Whether the service works.',
+  Guides: 'Guides to U.S. immigration, each backed by official sources.',
+  Answers: 'Answers from the guides, or a hand-off to an attorney.',
+  Waitlist: 'The product waitlist.',
+  Contact: 'Messages to our staff, for a person who confirmed the agent.',
+  Agents: 'Registration of agents, their credentials and e-mail verification.',
+  OAuth: 'Access tokens.',
+  Health: 'The health of the service.',
 } as const
 
 type Inputs = { body?: z.ZodType; query?: z.ZodType; params?: z.ZodType }
@@ -24,8 +24,8 @@ interface Outcome {
 }
 
 /**
- * One public operation, said once: the route that answers it spreads this into `defineRoute`, and the API
- * description is made from it.
+ * The declaration of a public operation. Its route spreads it into `defineRoute`, and the API description is generated
+ * from it.
  */
 interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
   readonly method: 'get' | 'post' | 'put' | 'delete'
@@ -48,14 +48,14 @@ interface OperationSpec<I extends Inputs, R extends Replies, A extends Access> {
   readonly bodyOptional?: boolean
   /** Bodies that the schema accepts, by name. */
   readonly bodyExamples?: Readonly<Record<string, (urls: ServiceUrls) => unknown>>
-  /** A schema for each status of success; `null` for an answer without a body. */
+  /** A schema for each status of success; `null` for a response without a body. */
   readonly responses: R
   readonly outcomes: { readonly [S in keyof R]: Outcome }
-  /** Another media type in which a success comes when `Accept` asks for it. */
+  /** Another media type of a success, chosen by `Accept`. */
   readonly alsoAs?: string
   /** Failures that the service's specification names by number; all others are one problem. */
   readonly numberedErrors?: Readonly<Record<number, string>>
-  /** `public`: anybody may keep the answer for 300 s. Absent: `no-store`. */
+  /** `public`: caches may store the response for 300 s. Absent: `no-store`. */
   readonly cache?: 'public'
 }
 
@@ -65,6 +65,9 @@ export type Operation = OperationSpec<Inputs, Replies, Access>
 /** A time in examples, counted from the registration of the agent that they show. */
 export const exampleTime = (ms: number): string =>
   new Date(Date.parse('2026-11-20T14:00:00Z') + ms).toISOString()
+
+/** Stands for a JWT in examples, where a true one would be ten times as long. */
+export const EXAMPLE_ASSERTION = 'eyJhbGciOiJFUzI1NiJ9.e30.c2ln'
 
 /** When that agent got its token, or was confirmed. */
 export const EXAMPLE_USE_MS = 4 * 60_000

@@ -22,13 +22,12 @@ const getHealth = defineOperation({
   operationId: 'getHealth',
   tag: 'Health',
   summary: 'Health check for monitoring',
-  description:
-    'Answers 200 as long as guides can be read, `degraded` when a part that other operations need does not work.',
+  description: '200 while guides can be read. `degraded`: a part that other operations need does not work.',
   access: 'open',
   responses: { 200: Health },
   outcomes: {
     200: {
-      description: 'The service is healthy.',
+      description: 'Guides can be read.',
       example: () => ({
         status: 'ok',
         version: API_VERSION,

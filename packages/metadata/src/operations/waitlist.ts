@@ -21,11 +21,11 @@ export const joinWaitlist = defineOperation({
   tag: 'Waitlist',
   summary: 'Join the product waitlist',
   description:
-    'Ask the person before you send their address. Addresses compare without regard to case; of any number of ' +
-    'simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, ' +
-    'and pages to confirm and to leave; if it was never sent, a repeated request sends it again. If many mails to ' +
-    `the domain are requested, it can be up to ${durationInWords('day', RULES.mailWaitsMs)} late; if too many are waiting, ` +
-    'the response is 429 (`policy` `mails-waiting`). Referrals count once confirmed. Public: no token is needed.',
+    'Ask the person before you send their address. Addresses are compared without regard to case; of simultaneous requests ' +
+    'with one address, exactly one gets 201. One mail follows, with the referral link and pages to confirm and to leave; if ' +
+    'it was never sent, a repeated request sends it again. Referrals count once confirmed. The mail can be up to ' +
+    `${durationInWords('day', RULES.mailWaitsMs)} late if there are many to its domain; if too many are waiting: 429 (\`policy\` ` +
+    '`mails-waiting`). A token is optional.',
   access: 'public',
   request: { body: JoinWaitlistRequest },
   bodyExamples: {
@@ -35,7 +35,7 @@ export const joinWaitlist = defineOperation({
   responses: { 201: JoinedWaitlist, 200: AlreadyOnWaitlist },
   outcomes: {
     201: {
-      description: 'Joined the waitlist.',
+      description: 'The address joined the waitlist.',
       example: (urls) => ({
         status: 'joined',
         referralSlug: EXAMPLE_SLUG,
@@ -43,11 +43,11 @@ export const joinWaitlist = defineOperation({
       }),
     },
     200: {
-      description: 'The email is already on the waitlist.',
+      description: 'The address is already on the waitlist.',
       example: () => ({ status: 'already_joined' }),
     },
   },
-  numberedErrors: { 400: 'Invalid request: `errors` names each mistake.' },
+  numberedErrors: { 400: 'The request is invalid: `errors` names each mistake.' },
 })
 
 export const forgetWaitlist = defineOperation({
@@ -55,10 +55,10 @@ export const forgetWaitlist = defineOperation({
   path: '/api/waitlist/forget',
   operationId: 'forgetWaitlist',
   tag: 'Waitlist',
-  summary: 'Ask to be taken off the waitlist',
+  summary: 'Request removal from the waitlist',
   description:
-    'If the address is on the list, a mail with a link to a page that takes it off follows. The answer is the same for ' +
-    'every address. If too many mails are waiting to be sent, it is 429 (`policy` `mails-waiting`). Public: no token is needed.',
+    'If the address is on the list, a mail follows with a link to a page that removes it. The response is the same for ' +
+    'every address. If too many mails are waiting: 429 (`policy` `mails-waiting`). A token is optional.',
   access: 'public',
   request: { body: ForgetWaitlistRequest },
   bodyExamples: { plain: () => ({ email: 'ana@example.org' }) },

@@ -1,0 +1,104 @@
+import { OPERATIONS } from '@plainpath/metadata'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const get = (query: string, headers = {}, method = 'GET') =>
+  ask(api.origin, { method, path: `/openapi.json${query}`, headers })
+
+interface Document {
+  info: { title: string; version: string; description: string }
+  servers: unknown[]
+  paths: Record<string, Record<string, { operationId?: string }>>
+}
+
+const operationIds = ({ paths }: Document) =>
+  Object.values(paths).flatMap((item) => Object.values(item).flatMap(({ operationId }) => operationId ?? []))
+
+async function documentAt(query: string): Promise<Document> {
+  const { status, body } = await get(query)
+  expect(status).toBe(200)
+  return JSON.parse(body) as Document
+}
+
+test.for(OPERATIONS)('?operation=$operationId is that operation alone', async ({ operationId }) => {
+  const [whole, part] = [await documentAt(''), await documentAt(`?operation=${operationId}`)]
+  expect(operationIds(part)).toEqual([operationId])
+  expect(part).toMatchObject({ openapi: '3.1.0', servers: whole.servers })
+  expect(part.info).toEqual({ ...whole.info, description: part.info.description })
+  expect(part.info.description).toContain(`${api.origin}/openapi.json`)
+})
+
+test.for([
+  ['?operation=getHealth,getGuide', ['getGuide', 'getHealth']],
+  ['?operation=createToken&operation=getGuide', ['getGuide', 'createToken']],
+  ['?tag=OAuth', ['createToken', 'revokeToken']],
+  ['?tag=OAuth,Health', ['createToken', 'revokeToken', 'getHealth']],
+  ['?tag=Health&operation=registerAgent&x=1', ['registerAgent', 'getHealth']],
+] as const)('%s has the operations of all names', async ([query, expected]) => {
+  expect(operationIds(await documentAt(query))).toEqual(expected)
+})
+
+test('the order of the names changes nothing', async () => {
+  const { headers, body } = await get('?operation=getGuide,createToken')
+  const other = await get('?operation=createToken&operation=getGuide')
+  expect(other.body).toBe(body)
+  expect(other.headers['etag']).toBe(headers['etag'])
+})
+
+test('an unknown parameter is ignored: the whole document is served', async () => {
+  expect((await get('?x=1')).body).toBe((await get('')).body)
+})
+
+test('a part is cached like the whole document, under a tag of its own', async () => {
+  const part = await get('?operation=getGuide', { origin: 'https://anywhere.example' })
+  expect(part.headers).toMatchObject({
+    'content-type': 'application/json',
+    'cache-control': 'public, max-age=300',
+    vary: 'Accept, Accept-Encoding, Authorization',
+    'access-control-allow-origin': '*',
+  })
+  const { etag = '' } = part.headers
+  expect(etag).toMatch(/^"[\w-]{22}"$/)
+  expect(etag).not.toBe((await get('')).headers['etag'])
+  const again = await get('?operation=getGuide', { 'if-none-match': etag })
+  expect([again.status, again.body, again.headers['etag']]).toEqual([304, '', etag])
+  const head = await get('?operation=getGuide', {}, 'HEAD')
+  expect([head.status, head.body]).toEqual([200, ''])
+  for (const name of ['content-type', 'etag', 'cache-control', 'vary'])
+    expect(head.headers[name]).toBe(part.headers[name])
+  expect(head.headers['content-length']).toBe(String(Buffer.byteLength(part.body)))
+})
+
+test('a part has the media type that Accept chooses, and is compressed', async () => {
+  const typed = await get('?tag=OAuth', { accept: 'application/openapi+json' })
+  expect(typed.headers['content-type']).toBe('application/openapi+json')
+  const compressed = await get('?tag=OAuth', { 'accept-encoding': 'br' })
+  expect(compressed.headers['content-encoding']).toBe('br')
+})
+
+test.for([
+  '?operation=getGuid',
+  '?operation=',
+  '?operation=getGuide,',
+  '?tag=guides',
+  '?tag=Guides&operation=x',
+])('%s is refused, and the response lists the valid names', async (query) => {
+  const answered = await get(query)
+  expectProblem(answered, { status: 400, code: 'invalid-request' })
+  const valid = query.includes('operation') ? 'listGuides, getGuide, ' : 'Guides, Answers, '
+  expect(answered.json()['detail']).toContain(valid)
+  expect(answered.headers['cache-control']).toBe('no-store')
+})
+
+test('/docs leads from every operation to its part', async () => {
+  const { body } = await ask(api.origin, { path: '/docs' })
+  for (const { operationId } of OPERATIONS)
+    expect(body).toContain(`href="/openapi.json?operation=${operationId}"`)
+})
