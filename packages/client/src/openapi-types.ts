@@ -10,7 +10,7 @@ export interface paths {
         };
         /**
          * List published immigration guides with slugs and summaries
-         * @description With `q` it searches them. Public: no token is needed. One that is sent must be valid, and then the limits are those of its client.
+         * @description `q` searches them. A token is optional.
          */
         get: operations["listGuides"];
         put?: never;
@@ -30,7 +30,7 @@ export interface paths {
         };
         /**
          * Read one guide as JSON, or as Markdown
-         * @description With `Accept: text/markdown` the whole guide comes as one Markdown text. A guide that was retired is answered 410 `guide-retired`, and `successor` names what to read instead. Public: no token is needed. One that is sent must be valid, and then the limits are those of its client.
+         * @description `Accept: text/markdown` gets the guide as one Markdown text. A retired guide is 410 `guide-retired`, whose `successor` names the guide to read instead. A token is optional.
          */
         get: operations["getGuide"];
         put?: never;
@@ -52,7 +52,9 @@ export interface paths {
         put?: never;
         /**
          * Answer a question from the guides, or hand the person to an attorney
-         * @description Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and again send the same question with their answers as `facts`. If you know more of the person than the question says, read `GET /triggers` and send as `facts` what they told you: a fact can add a hand-off, and never takes one away. It is deterministic and uses no language model: every sentence is one of a guide, of a trigger or a fixed text. The question is neither stored nor logged. While our staff has paused answers it is 503 `answers-paused`, with `findHelp`. Public: no token is needed, and scripts of any origin may send it. A token that is sent must be valid.
+         * @description Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and send the same question with the answers as `facts`, and with what else of `GET /triggers` applies. A fact can add a hand-off, and never removes one.
+         *
+         *     No language model is used: every sentence is from a guide, a trigger or a fixed text. The question is neither stored nor logged. While staff have paused answers: 503 `answers-paused` with `findHelp`. Scripts of any origin may call it. A token is optional.
          */
         post: operations["answerQuestion"];
         delete?: never;
@@ -69,8 +71,8 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * List what hands a person to an attorney
-         * @description Each trigger has a question that is answered with yes or no. Read them once, compare them with what the person has told you, and send what applies as `facts` of `POST /answers`. A trigger that our staff disabled is not listed. Public: no token is needed.
+         * List the triggers that hand a person to an attorney
+         * @description Compare them with what the person told you, and send those that apply as `facts` of `POST /answers`. Triggers that staff disabled are not listed. A token is optional.
          */
         get: operations["listTriggers"];
         put?: never;
@@ -92,7 +94,7 @@ export interface paths {
         put?: never;
         /**
          * Join the product waitlist
-         * @description Ask the person before you send their address. Addresses compare without regard to case; of any number of simultaneous requests with one address exactly one is answered 201. One mail follows a 201: the referral link, and pages to confirm and to leave; if it was never sent, a repeated request sends it again. If many mails to the domain are requested, it can be up to two days late; if too many are waiting, the response is 429 (`policy` `mails-waiting`). Referrals count once confirmed. Public: no token is needed.
+         * @description Ask the person before you send their address. Addresses are compared without regard to case; of simultaneous requests with one address, exactly one gets 201. One mail follows, with the referral link and pages to confirm and to leave; if it was never sent, a repeated request sends it again. Referrals count once confirmed. The mail can be up to two days late if there are many to its domain; if too many are waiting: 429 (`policy` `mails-waiting`). A token is optional.
          */
         post: operations["joinWaitlist"];
         delete?: never;
@@ -111,8 +113,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Ask to be taken off the waitlist
-         * @description If the address is on the list, a mail with a link to a page that takes it off follows. The answer is the same for every address. If too many mails are waiting to be sent, it is 429 (`policy` `mails-waiting`). Public: no token is needed.
+         * Request removal from the waitlist
+         * @description If the address is on the list, a mail follows with a link to a page that removes it. The response is the same for every address. If too many mails are waiting: 429 (`policy` `mails-waiting`). A token is optional.
          */
         post: operations["forgetWaitlist"];
         delete?: never;
@@ -131,8 +133,10 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Send a message to the people behind Plainpath
-         * @description For a person who verified their e-mail address with the agent: answers go to that address, and a receipt too. Ask the person before you send. The message waits until `heldUntil` before it goes to staff; with an urgent hand-off trigger one minute at most. Until then it can be withdrawn, by DELETE or by the link in the receipt. Show `reply` to the person: when they can expect an answer, and where help is that cannot wait. With `Idempotency-Key` a repeated request sends nothing again: the same answer comes, 409 while the first is under way, 422 for another body, 409 `message-withdrawn` once the message was withdrawn. Without a key, the same message within 24 hours is 409 `duplicate-message`, which names the first one.
+         * Send a message for a person to the people behind Plainpath
+         * @description For a person who confirmed the agent (`POST /agent/claim`): the reply and a receipt go to their address. Ask the person before you send, and show them `reply`. Staff get the message at `heldUntil`, with an urgent trigger within one minute. Until then it can be withdrawn, with DELETE or by the link in the receipt.
+         *
+         *     With `Idempotency-Key`, a repeated request sends nothing and gets the same response; 409 while the first is in progress, 422 for another body, 409 `message-withdrawn` after a withdrawal. Without a key, the same message within 24 hours is 409 `duplicate-message`, which names the first.
          */
         post: operations["sendContactMessage"];
         delete?: never;
@@ -149,15 +153,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * See what became of a message
-         * @description Only for the registration that sent it; for any other it is 404.
+         * Get the status of a message
+         * @description Only the registration that sent the message can read it; any other gets 404.
          */
         get: operations["getContactMessage"];
         put?: never;
         post?: never;
         /**
          * Withdraw a message before it is delivered
-         * @description It is erased at once, and does not go to staff. Until `heldUntil` this always works. A message that was delivered cannot be withdrawn: 409 `already-delivered`, which says what can still be done, and by whom.
+         * @description Erases the message. This always works until `heldUntil`. After delivery: 409 `already-delivered`, whose `detail` says what can still be done.
          */
         delete: operations["deleteContactMessage"];
         options?: never;
@@ -176,7 +180,7 @@ export interface paths {
         put?: never;
         /**
          * Register an AI agent client for client_credentials access
-         * @description No prior credential is needed. Register once for each person served and keep the answer: the secret is shown once. If the answer is lost, register again. The service chooses id, secret, scopes and grants. With `jwks` the agent has no secret and authenticates by `private_key_jwt`.
+         * @description No credential is needed. Register once for each person that you act for, and store the response. If it is lost, register again. The service chooses id, secret, scopes and grants.
          */
         post: operations["registerAgent"];
         delete?: never;
@@ -193,15 +197,15 @@ export interface paths {
             cookie?: never;
         };
         /**
-         * What is known of the client that asks: identity, scopes and limits
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead.
+         * Get the registration of the client: identity, scopes and limits
+         * @description The response never includes a secret.
          */
         get: operations["getAgent"];
         put?: never;
         post?: never;
         /**
-         * End the client and all its tokens at once, and erase its name
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. No request that begins after the answer succeeds with a token of this client.
+         * Delete the client, revoke all its tokens, and erase its name
+         * @description No request that begins after the response succeeds with a token of this client.
          */
         delete: operations["deleteAgent"];
         options?: never;
@@ -218,10 +222,10 @@ export interface paths {
         };
         get?: never;
         /**
-         * Replace the public keys of the client; its secret ends
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. The body is the whole new set, one to three public keys. From the answer on a key that is not in the set is refused. Where the set lacks a key that the client had, or takes the place of its secret, all tokens of the client have ended, since nobody knows which were got with what went. A set that only adds keys ends no token. Within seconds, at most 30, the client authenticates with the new keys only, by `private_key_jwt`: until then the token endpoint may still take its old secret, or not know a new key yet, and what it gives has ended already. If the answer is lost, try the new key, and send the set again.
+         * Replace the public keys of the client; its secret is revoked
+         * @description The body is the whole new set: one to three public keys. From the response on, other keys are refused, and the client authenticates only with `private_key_jwt`. If the set lacks an earlier key, or replaces a secret, all tokens of the client are revoked; a set that only adds keys revokes none. For up to 30 seconds the token endpoint can accept the old secret (its tokens are revoked already), or not yet know a new key. If the response is lost, authenticate with the new key and send the set again.
          *
-         *     With a key that it cannot sign with, a client locks itself out for good. `proof` shows beforehand that it can: a JWT that the new key signed, or a list of one for each new key, each used once. Its header is `typ` `jwks-proof+jwt`, `alg` and `kid`; its claims are `iss` (the `client_id`), `aud` (the address of this endpoint), `iat`, `exp` (at most 300 seconds after `iat`), `jti` and `jkts`, the thumbprints (RFC 7638) of all keys of the set. A mistake in it is 400 `invalid-key-proof`, and nothing changes. Without proof of each new key the answer has a `warning`.
+         *     A client that cannot sign with its new key locks itself out for good. `proof` rules that out: for each new key a JWT signed with it, used once. Header: `typ` `jwks-proof+jwt`, `alg`, `kid`. Claims: `iss` (the `client_id`), `aud` (the URL of this endpoint), `iat`, `exp` (at most 300 seconds later), `jti`, `jkts` (the RFC 7638 thumbprints of all keys of the set). A mistake in a proof is 400 `invalid-key-proof`, and nothing changes.
          */
         put: operations["replaceAgentKeys"];
         post?: never;
@@ -241,8 +245,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get a second secret; the first ends 7 days later
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. No body is read. Both secrets work until the old one ends, after 7 days or by `DELETE /api/agent/secrets/{id}`. A client has at most two: 409 `too-many-secrets`. If the answer is lost, find the new secret in `GET /api/agent`, end it, and ask again. An agent with keys has no secrets: 409 `client-has-keys`.
+         * Create a second secret; the first expires 7 days later
+         * @description No body is read. Both secrets work until the old one expires or is revoked. A client has at most two: 409 `too-many-secrets`. If the response is lost, find the new secret with `GET /agent`, revoke it, and create another. An agent with keys has no secrets: 409 `client-has-keys`.
          */
         post: operations["createAgentSecret"];
         delete?: never;
@@ -262,8 +266,8 @@ export interface paths {
         put?: never;
         post?: never;
         /**
-         * End a secret of the client, and its tokens, at once
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. Once this is answered the secret opens nothing. All tokens of the client end with it, since nobody knows which were got with which secret: get another with the secret that is left, which has no end any more. The last secret cannot be ended: 409 `last-secret`.
+         * Revoke a secret of the client, and all tokens of the client
+         * @description Tokens do not record which secret obtained them, so all tokens of the client are revoked: get a new one with the other secret, which then no longer expires. The last secret cannot be revoked: 409 `last-secret`.
          */
         delete: operations["deleteAgentSecret"];
         options?: never;
@@ -282,12 +286,12 @@ export interface paths {
         put?: never;
         /**
          * Ask a person, by e-mail, to confirm that you act for them
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. A mail with one link goes to the address; show the person the `match_phrase`, and ask them for the code that the page behind the link shows. The answer is the same for every address, and says nothing of whether a mail went. If many mails to the domain are requested, the mail can be up to 23 hours late, and its link then works beyond `expires_at`; if too many are waiting, the response is 429 (`policy` `mails-waiting`). Asking again supersedes the attempt before.
+         * @description Starts e-mail verification: a mail with one link goes to the address. Show the person the `match_phrase`, and ask them for the code that the page behind the link shows. The response is the same for every address, whether a mail was sent or not. A new attempt supersedes the one before. A mail can be up to 23 hours late if there are many to its domain, and its link then works after `expires_at`; if too many are waiting: 429 (`policy` `mails-waiting`).
          */
         post: operations["beginClaim"];
         /**
-         * End the claim, with its assertions and tokens, and an attempt that is open
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. The address is erased. The client itself and its other tokens stay.
+         * Revoke the e-mail verification, its assertions and tokens, and cancel an open attempt
+         * @description The address is erased. The client itself and its other tokens stay.
          */
         delete: operations["endClaim"];
         options?: never;
@@ -305,8 +309,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Give back the code that the person read to you
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. Five codes in all per attempt; a wrong one is 400 `otp-invalid` with `attempts_remaining`. Before the person let the page show a code: 409 `code-not-shown`, which counts as none. That is the answer, too, when the mail could not be delivered, until the link ends: then 410 `claim-expired`.
+         * Send the code that the person read to you
+         * @description An attempt takes five codes in all; a wrong one is 400 `otp-invalid` with `attempts_remaining`. Until the page has shown a code, and if the mail could not be delivered: 409 `code-not-shown`, which does not count. After the link has expired: 410 `claim-expired`.
          */
         post: operations["completeClaim"];
         delete?: never;
@@ -325,8 +329,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * Get another identity assertion while the claim stands
-         * @description Authenticate with `client_id` and `client_secret` by HTTP Basic; an agent with keys sends its assertion (RFC 7523) in the header `Client-Assertion` instead. The assertion says that the person behind this client controls a mailbox; it holds no address, lasts up to 24 hours, and only this client can exchange it. Without a claim: 409 `no-claim`.
+         * Get another identity assertion while the e-mail verification is valid
+         * @description The assertion says that the person behind this client controls a mailbox. It contains no address, is valid for 24 hours at most, and only this client can exchange it. Without an e-mail verification: 409 `no-claim`.
          */
         post: operations["createAssertion"];
         delete?: never;
@@ -346,7 +350,7 @@ export interface paths {
         put?: never;
         /**
          * Get an access token (RFC 6749)
-         * @description Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields (`client_secret_post`), or, as an agent with keys, `client_assertion` and `client_assertion_type` (`private_key_jwt`). Not two of them. A token for what reaches a person (`contact:write`) comes only with the jwt-bearer grant: send the `identity_assertion` that you were given when a person confirmed you.
+         * @description Authenticate in one way: HTTP Basic (`client_secret_basic`), `client_id` and `client_secret` in the form (`client_secret_post`), or, with keys, `client_assertion` and `client_assertion_type` in the form (`private_key_jwt`). Only the jwt-bearer grant gives `contact:write`.
          */
         post: operations["createToken"];
         delete?: never;
@@ -365,8 +369,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * End an access token at once (RFC 7009)
-         * @description Authenticate by HTTP Basic (`client_secret_basic`), or send `client_id` and `client_secret` as form fields (`client_secret_post`), or, as an agent with keys, `client_assertion` and `client_assertion_type` (`private_key_jwt`). Not two of them. A client ends its own tokens only. Once this is answered 200, no request that begins later succeeds with the token.
+         * Revoke an access token (RFC 7009)
+         * @description Authenticate as at the token endpoint. A client can revoke only its own tokens. No request that begins after the response succeeds with the token.
          */
         post: operations["revokeToken"];
         delete?: never;
@@ -384,7 +388,7 @@ export interface paths {
         };
         /**
          * Health check for monitoring
-         * @description Answers 200 as long as guides can be read, `degraded` when a part that other operations need does not work.
+         * @description 200 while guides can be read. `degraded`: a part that other operations need does not work.
          */
         get: operations["getHealth"];
         put?: never;
@@ -399,6 +403,8 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /** @description Identifies a guide in URLs. */
+        GuideSlug: string;
         GuideHistoryLine: {
             /**
              * Format: date
@@ -411,8 +417,7 @@ export interface components {
             text: string;
         };
         GuideListing: {
-            /** @description Names the guide in addresses: lower-case words joined by hyphens. */
-            slug: string;
+            slug: components["schemas"]["GuideSlug"];
             title: string;
             summary: string;
             /**
@@ -420,7 +425,7 @@ export interface components {
              * @description The day the text last changed.
              */
             updated: string;
-            /** @description The day an attorney reviewed the guide; null until then. */
+            /** @description The day that an attorney reviewed the guide; null before. */
             reviewed: string | null;
             /**
              * Format: uri
@@ -432,9 +437,9 @@ export interface components {
              * @description The guide as JSON, or as Markdown with `Accept: text/markdown`.
              */
             apiUrl: string;
-            /** @description Of a search: the part of the guide that answers best, as plain text. */
+            /** @description With `q`: the best-matching part of the guide, as plain text. */
             snippet?: string;
-            /** @description Of a search: the section that `snippet` is of. */
+            /** @description With `q`: the section that `snippet` is from. */
             section?: {
                 heading: string;
                 /**
@@ -445,103 +450,161 @@ export interface components {
             };
         };
         GuideSource: {
-            title: string;
             /**
-             * Format: uri
-             * @description The official page.
-             */
-            url: string;
-            /** @description Who publishes the page. */
-            agency: string;
-            /**
-             * @description What the source is; decides how many days a reading of it counts.
+             * @description The kind of source, which decides its `limitDays`.
              * @enum {string}
              */
             kind: "statute" | "regulation" | "form-instructions" | "agency-page" | "contact";
             /**
              * Format: date
-             * @description The same day as `copyFrom`. Nobody verified the page on this day.
-             */
-            checked: string;
-            /**
-             * Format: date
              * @description The date of the copy of the page from which the statements were read; the first possible day if only a month or a period is known. The page may have changed since.
              */
             copyFrom: string;
-            /** @description What kind of copy was read, and how its day is known. */
+            /** @description What kind of copy was read, and how its date is known. */
             checkedBy: string;
-            /** @description For how many days after `checked` the reading counts. */
+            /** @description How many days after `checked` the copy counts as current. */
             limitDays: number;
-            /** @description True when it was checked more than `limitDays` ago. */
+        } & components["schemas"]["PassageSource"];
+        PassageSource: {
+            title: string;
+            /** Format: uri */
+            url: string;
+            agency: string;
+            /**
+             * Format: date
+             * @description The same day as `copyFrom`. Nobody verified the page on this day.
+             */
+            checked: string;
+            /** @description True if `checked` is more than `limitDays` ago. */
             stale: boolean;
+        };
+        AnswerRequest: {
+            /** @description In plain English. Leave out names and document numbers. */
+            question: string;
+            /** @description What the person told you, by trigger. `true` hands over to an attorney; `false` removes the question from `check`. */
+            facts?: {
+                [key: string]: boolean;
+            } | null;
+        };
+        /** @enum {string} */
+        TriggerId: "detention-ice" | "missed-hearing" | "abuse-victim" | "crime-or-trafficking-victim" | "asylum-deadline" | "missed-deadline" | "child-alone" | "removal-order" | "removal-proceedings" | "asylum-fear" | "risky-travel" | "aging-out-child" | "denial-or-appeal" | "criminal-history" | "smuggling" | "status-violation" | "relationship-changed" | "waiver-needed" | "unlawful-presence" | "misrepresentation-fraud" | "false-citizenship-or-voting" | "long-absence" | "security-or-persecutor" | "scam-victim" | "public-charge" | "citizenship-dispute";
+        Link: {
+            title: string;
+            /** Format: uri */
+            url: string;
+        };
+        Help: {
+            title: string;
+            /** Format: uri */
+            url?: string;
+            phone?: string;
         };
         JoinWaitlistRequest: {
             /** Format: email */
             email: string;
-            /** @description Slug of the person who referred this one. One that is nobody’s is accepted. */
+            /** @description The slug of the person who made the referral. An unknown slug is accepted. */
             referredBySlug?: string | null;
         };
-        RegisterAgentRequest: {
-            /** @description Free-form name of the agent, shown to people as unverified. Empty counts as none. */
-            client_name?: string | null;
-            /** @description The kind of registration; only `anonymous` is offered, and it may be left out. */
-            type?: string | null;
-            /** @description Public keys (RFC 7591). An agent that sends them gets no secret and authenticates by `private_key_jwt`. */
-            jwks?: {
-                /** @description One to three public keys, P-256 or Ed25519. */
-                keys: ({
-                    /** @description `EC` or `OKP`. */
-                    kty: string;
-                    /** @description `P-256` or `Ed25519`. */
-                    crv: string;
-                    /** @description 32 bytes, base64url. */
-                    x: string;
-                    /** @description 32 bytes, base64url; for P-256 only. */
-                    y?: string | null;
-                    /** @description The thumbprint of the key (RFC 7638) when absent. */
-                    kid?: string | null;
-                    /** @description `ES256` for P-256; `EdDSA` or `Ed25519` for Ed25519. */
-                    alg?: string | null;
-                    /** @description `sig` when present. */
-                    use?: string | null;
-                    /** @description Holds `verify` when present. */
-                    key_ops?: string[] | null;
-                } & {
-                    [key: string]: unknown;
-                })[];
+        ContactRequest: {
+            /**
+             * @description `question`: about a guide. `attorney`: the person needs a lawyer; the response adds `prepare` and `attorneyLists`. `correction`: a guide or an answer is wrong. `other`: anything else.
+             * @enum {string}
+             */
+            topic: "question" | "attorney" | "correction" | "other";
+            /** @description What the person wants to say. Leave out document numbers. */
+            message: string;
+            /** @description The guide that the message is about. */
+            guideSlug?: components["schemas"]["GuideSlug"] | null;
+            /** @description Why the person needs a lawyer; urgent messages are read first. Send it only if the person agrees. */
+            handOff?: {
+                /** @description As `GET /triggers` lists them. */
+                triggers: components["schemas"]["TriggerId"][];
             } | null;
-            /** @description Not offered: keys are sent as `jwks`. */
+        };
+        RegisterAgentRequest: {
+            /** @description Shown to people as unverified. An empty name counts as none. */
+            client_name?: string | null;
+            /** @description Only `anonymous`; may be omitted. */
+            type?: string | null;
+            /** @description An agent that sends keys gets no secret, and authenticates with `private_key_jwt`. */
+            jwks?: {
+                /** @description Public keys, P-256 or Ed25519. */
+                keys: components["schemas"]["PublicJwk"][];
+            } | null;
+            /** @description Not supported: send the keys as `jwks`. */
             jwks_uri?: unknown;
         };
+        PublicJwk: {
+            /** @description `EC` or `OKP`. */
+            kty: string;
+            /** @description `P-256` or `Ed25519`. */
+            crv: string;
+            /** @description 32 bytes, base64url. */
+            x: string;
+            /** @description 32 bytes, base64url; for P-256 only. */
+            y?: string | null;
+            /** @description If absent, the thumbprint of the key (RFC 7638). */
+            kid?: string | null;
+            /** @description `ES256` for P-256; `EdDSA` or `Ed25519` for Ed25519. */
+            alg?: string | null;
+            use?: string | null;
+            key_ops?: string[] | null;
+        };
+        AgentKeySet: {
+            /** @description Each with its `kid` and `alg`. */
+            keys: components["schemas"]["PublicJwk"][];
+        };
+        AgentSecret: {
+            /** Format: uuid */
+            secret_id: string;
+            /** Format: date-time */
+            created_at: string;
+            /**
+             * Format: date-time
+             * @description When the secret expires. Absent: it does not expire.
+             */
+            ends_at?: string;
+        };
+        ReplaceAgentKeysRequest: {
+            /** @description Public keys, P-256 or Ed25519. */
+            keys: components["schemas"]["PublicJwk"][];
+            /**
+             * @description A JWT signed with the new key, or a list with one for each new key. Without it the response has a `warning`.
+             * @example eyJhbGciOiJFUzI1NiJ9.e30.c2ln
+             */
+            proof?: (string | string[]) | null;
+        };
+        /** @enum {string} */
+        Scope: "guides:read" | "waitlist:write" | "contact:write";
         /**
          * @example {
          *       "grant_type": "client_credentials"
          *     }
          * @example {
          *       "grant_type": "urn:ietf:params:oauth:grant-type:jwt-bearer",
-         *       "assertion": "eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl",
+         *       "assertion": "eyJhbGciOiJFUzI1NiJ9.e30.c2ln",
          *       "scope": "guides:read waitlist:write contact:write"
          *     }
          */
         TokenRequest: {
             /**
-             * @description `client_credentials`, or with an `assertion` `urn:ietf:params:oauth:grant-type:jwt-bearer`.
+             * @description jwt-bearer (RFC 7523) is for an agent that a person confirmed.
              * @enum {string}
              */
             grant_type: "client_credentials" | "urn:ietf:params:oauth:grant-type:jwt-bearer";
-            /** @description The `identity_assertion` of a claim. Required by the jwt-bearer grant, else ignored. */
+            /** @description The `identity_assertion` of an e-mail verification, for jwt-bearer only. */
             assertion?: string;
-            /** @description Scopes separated by spaces. Absent: all that the grant gives. Too much is narrowed. */
+            /** @description Scopes separated by spaces; by default all of the grant. Others are left out. */
             scope?: string;
-            /** @description Absent, or exactly the API root (RFC 8707). */
+            /** @description Absent, or the API root (RFC 8707). */
             resource?: string;
             /** @description With `client_secret`, instead of HTTP Basic. */
             client_id?: string;
             client_secret?: string;
-            /** @description A JWT signed with a key of the client (RFC 7523), used once, at most five minutes old. */
+            /** @description A JWT signed with a key of the client (RFC 7523), used once, valid for five minutes at most. */
             client_assertion?: string;
             /**
-             * @description Goes with `client_assertion`.
+             * @description Required with `client_assertion`.
              * @constant
              */
             client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -551,19 +614,18 @@ export interface components {
         } | {
             /** @constant */
             grant_type: "urn:ietf:params:oauth:grant-type:jwt-bearer";
-            assertion: string;
         });
         RevokeRequest: {
-            /** @description The access token to end. */
+            /** @description The access token. */
             token: string;
             token_type_hint?: string;
             /** @description With `client_secret`, instead of HTTP Basic. */
             client_id?: string;
             client_secret?: string;
-            /** @description A JWT signed with a key of the client (RFC 7523), used once, at most five minutes old. */
+            /** @description A JWT signed with a key of the client (RFC 7523), used once, valid for five minutes at most. */
             client_assertion?: string;
             /**
-             * @description Goes with `client_assertion`.
+             * @description Required with `client_assertion`.
              * @constant
              */
             client_assertion_type?: "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -571,26 +633,25 @@ export interface components {
         BeginClaimRequest: {
             /**
              * Format: email
-             * @description The address of the person you act for. Ask them before you send it.
+             * @description The address of the person you act for. Ask the person before you send it.
              */
             email?: string | null;
             /**
              * Format: email
-             * @description The same under another name.
+             * @description An alias of `email`.
              */
             login_hint?: string | null;
         };
         CompleteClaimRequest: {
-            /** @description The six digits that the person read to you, as a string. Blanks and hyphens do not count. */
+            /** @description The six digits that the person read to you, as a string. Spaces and hyphens are ignored. */
             otp?: string | null;
-            /** @description The same under another name. */
+            /** @description An alias of `otp`. */
             user_code?: string | null;
-            /** @description Your newest attempt when left out. */
+            /** @description Your newest attempt if absent. */
             claim_attempt_id?: string | null;
         };
         Guide: {
-            /** @description Names the guide in addresses: lower-case words joined by hyphens. */
-            slug: string;
+            slug: components["schemas"]["GuideSlug"];
             /**
              * Format: uri
              * @description The page for people, with the published version.
@@ -600,44 +661,132 @@ export interface components {
             summary: string;
             /** @description Markdown. `[n]` points at the n-th of `sources`. */
             body: string;
-            /** @description The official pages that the guide rests on. */
+            /** @description The official pages that support the guide. */
             sources: components["schemas"]["GuideSource"][];
             /**
              * Format: date
              * @description The day the text last changed.
              */
             updated: string;
-            /** @description The day an attorney reviewed the guide; null until then. */
+            /** @description The day that an attorney reviewed the guide; null before. */
             reviewed: string | null;
-            /** @description True when at least one statement is stale: look at its sources first. */
+            /** @description True if at least one statement is stale. */
             stale: boolean;
-            /** @description How many sentences and list items state something. */
+            /** @description How many sentences and list items state a fact. */
             statements: number;
-            /** @description How many of them have only sources that are stale, or none. */
+            /** @description How many of them have only stale sources, or none. */
             staleStatements: number;
-            /** @description Links and phone numbers in the text that no source supports: nobody checked them. */
+            /** @description Unchecked links and phone numbers: no source supports them. */
             notChecked: string[];
-            /** @description Newest first: what was corrected, added or removed. People may have acted on the old text. */
+            /** @description Changes that readers of an older version should know, newest first. */
             history: components["schemas"]["GuideHistoryLine"][];
-            /** @description Grows with every change of the text. */
+            /** @description Increases with every change of the text. */
             version: number;
             /** @description BCP 47. */
             language: string;
-            /** @description Show it with whatever you take from the guide. */
+            /** @description Show it with the guide. */
             disclaimer: string;
-            /** @description When this guide is not enough and a licensed attorney is needed. */
+            /** @description When a licensed attorney is needed. */
             talkToAnAttorneyWhen: string[];
         };
         GuideList: {
-            /** @description Published guides only: by slug, or the best first when `q` is sent. */
+            /** @description Published guides, ordered by slug; with `q`, the best match first. */
             guides: components["schemas"]["GuideListing"][];
-            /** @description The cursor of the next page; null on the last one. Opaque. */
+            /** @description The opaque cursor of the next page; null on the last page. */
             next: string | null;
+        };
+        Answer: {
+            /** @enum {string} */
+            outcome: "information" | "hand_off" | "out_of_scope";
+            /** @description The best first. */
+            passages: {
+                /** @description `guide#section`; the introduction of a guide has its slug alone. */
+                id: string;
+                guide: components["schemas"]["GuideSlug"];
+                heading: string;
+                text: string;
+                /** @description `[n]` points at the n-th of `sources`. */
+                markdown: string;
+                /**
+                 * Format: uri
+                 * @description The section on the page for people.
+                 */
+                url: string;
+                /** @description False if the section has the subject, but not the answer: see `limits`. */
+                answers: boolean;
+                sources: components["schemas"]["PassageSource"][];
+            }[];
+            handOff?: {
+                /** @description The most urgent first. */
+                reasons: {
+                    trigger: string;
+                    /** @enum {string} */
+                    urgency: "urgent" | "high" | "normal";
+                    /** @description Why an attorney is needed. */
+                    why: string;
+                    /** @description The person's words, without long numbers. */
+                    matched: string[];
+                    /** @enum {string} */
+                    because: "question" | "facts";
+                    source: components["schemas"]["Link"];
+                }[];
+                doNow: string[];
+                findHelp: components["schemas"]["Help"][];
+                contact: {
+                    /** @enum {string} */
+                    topic: "question" | "attorney" | "correction" | "other";
+                    /** Format: uri */
+                    url: string;
+                };
+            };
+            outOfScope?: {
+                /** @enum {string} */
+                reason: "other-country" | "other-subject" | "no-guide" | "asks-to-deceive" | "not-understood";
+                /** @description What to tell the person; in two languages if the question is in Spanish. */
+                notices: {
+                    language: string;
+                    text: string;
+                }[];
+                /** @description Official pages on the subject. */
+                links: components["schemas"]["Link"][];
+                findHelp: components["schemas"]["Help"][];
+                /** @description A guide on a related subject, which does not answer the question. */
+                nearGuide?: components["schemas"]["Link"];
+            };
+            /** @description Questions to put to the person, the likeliest first. Send the answers as `facts`. */
+            check: {
+                trigger: string;
+                ask: string;
+            }[];
+            /** @description What the passages do not say. */
+            limits?: string;
+            /** @description Show it with the answer. */
+            disclaimer: string;
+            /** @description The same question, facts, version and day give the same response. */
+            answersVersion: string;
+            /** @description Only with `?explain=true`. For diagnosis: its members can change. */
+            explain?: Record<string, never>;
+        };
+        TriggerList: {
+            /** @description The most urgent first. */
+            triggers: {
+                /** @description Its name in `facts` of `POST /answers`. */
+                id: components["schemas"]["TriggerId"];
+                /** @enum {string} */
+                urgency: "urgent" | "high" | "normal";
+                /** @description Why an attorney is needed. */
+                why: string;
+                /** @description The yes-or-no question that decides whether it applies. */
+                ask: string;
+                source: components["schemas"]["Link"];
+                /** @description Changes with every change of the trigger. */
+                version: string;
+            }[];
         };
         JoinedWaitlist: {
             /** @constant */
             status: "joined";
-            /** @description Names the entry in its referral link. */
+            /** @description Identifies the entry in its referral link. */
             referralSlug: string;
             /**
              * Format: uri
@@ -649,237 +798,137 @@ export interface components {
             /** @constant */
             status: "already_joined";
         };
-        RegisteredAgent: {
-            client_id: string;
-            /** @description Present when the agent gave one. */
-            client_name?: string;
-            /**
-             * @description How the person behind the agent is known.
-             * @enum {string}
-             */
-            identity_type: "anonymous" | "verified_email";
-            /** @description Grants that the token endpoint accepts from it. */
-            grant_types: string[];
-            /** @description Scopes that its tokens may have. */
-            scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-            /** @description The same scopes, separated by spaces (RFC 7591). */
-            scope: string;
-            /** @description Seconds since 1970. */
-            client_id_issued_at: number;
-            /** Format: uri */
-            token_endpoint: string;
-            /**
-             * Format: uri
-             * @description The API that its tokens are for (RFC 8707).
-             */
-            resource: string;
+        ContactReceived: {
+            /** Format: uuid */
+            id: string;
+            /** @constant */
+            status: "received";
             /**
              * Format: date-time
-             * @description When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last token. In a flood of registrations a client that never got a token may end sooner, from an hour on.
+             * @description When the message goes to staff. Until then it can be withdrawn.
              */
-            idle_expiry: string;
+            heldUntil: string;
+            /** @description Show it to the person: when to expect a reply, and what to do until then. */
+            reply: {
+                expected: string;
+                ifYouCannotWait: string;
+                findHelp: components["schemas"]["Help"][];
+            };
+            /** @description Only for `attorney`: what to have ready. */
+            prepare?: string[];
+            /** @description Only for `attorney`. */
+            attorneyLists?: {
+                title: string;
+                /** Format: uri */
+                url: string;
+                about: string;
+            }[];
+        };
+        ContactState: {
+            /** Format: uuid */
+            id: string;
+            /** @enum {string} */
+            status: "received" | "delivered" | "erased";
             /**
-             * Format: uri
-             * @description Where to ask a person to confirm the agent, by e-mail.
+             * Format: date-time
+             * @description When the message goes to staff. Until then it can be withdrawn.
              */
-            claim_url: string;
-            /** @description Scopes that a token for a confirmed agent may have. */
-            post_claim_scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
+            heldUntil: string;
+        };
+        RegisteredAgent: {
             /**
-             * @description 0: the secret has no fixed end (RFC 7591).
+             * @description 0: it does not expire.
              * @constant
              */
             client_secret_expires_at: 0;
             /**
-             * @description `client_secret_post` is accepted too.
+             * @description `client_secret_post` is also accepted.
              * @constant
              */
             token_endpoint_auth_method: "client_secret_basic";
-            /** @description Shown once, here. Keep it, and keep it out of logs. */
+            /** @description Returned only here. Store it, and keep it out of logs. */
             client_secret: string;
-        };
+        } & components["schemas"]["AgentRegistration"];
         RegisteredKeyAgent: {
-            client_id: string;
-            /** @description Present when the agent gave one. */
-            client_name?: string;
             /**
-             * @description How the person behind the agent is known.
-             * @enum {string}
-             */
-            identity_type: "anonymous" | "verified_email";
-            /** @description Grants that the token endpoint accepts from it. */
-            grant_types: string[];
-            /** @description Scopes that its tokens may have. */
-            scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-            /** @description The same scopes, separated by spaces (RFC 7591). */
-            scope: string;
-            /** @description Seconds since 1970. */
-            client_id_issued_at: number;
-            /** Format: uri */
-            token_endpoint: string;
-            /**
-             * Format: uri
-             * @description The API that its tokens are for (RFC 8707).
-             */
-            resource: string;
-            /**
-             * Format: date-time
-             * @description When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last token. In a flood of registrations a client that never got a token may end sooner, from an hour on.
-             */
-            idle_expiry: string;
-            /**
-             * Format: uri
-             * @description Where to ask a person to confirm the agent, by e-mail.
-             */
-            claim_url: string;
-            /** @description Scopes that a token for a confirmed agent may have. */
-            post_claim_scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-            /**
-             * @description Present when all keys have the same.
+             * @description Present if all keys use the same algorithm.
              * @enum {string}
              */
             token_endpoint_auth_signing_alg?: "ES256" | "EdDSA" | "Ed25519";
-            /** @description Its public keys, each with its `kid`. */
-            jwks: {
-                keys: {
-                    /** @enum {string} */
-                    kty: "EC" | "OKP";
-                    /** @enum {string} */
-                    crv: "P-256" | "Ed25519";
-                    x: string;
-                    y?: string;
-                    /** @description Send it in the header of an assertion. */
-                    kid: string;
-                    /**
-                     * @description What assertions are signed with.
-                     * @enum {string}
-                     */
-                    alg: "ES256" | "EdDSA" | "Ed25519";
-                    /** @constant */
-                    use: "sig";
-                }[];
-            };
+            jwks: components["schemas"]["AgentKeySet"];
             /** @constant */
             token_endpoint_auth_method: "private_key_jwt";
-        };
+        } & components["schemas"]["AgentRegistration"];
         AgentDescription: {
-            client_id: string;
-            /** @description Present when the agent gave one. */
-            client_name?: string;
-            /**
-             * @description How the person behind the agent is known.
-             * @enum {string}
-             */
-            identity_type: "anonymous" | "verified_email";
-            /** @description Grants that the token endpoint accepts from it. */
-            grant_types: string[];
-            /** @description Scopes that its tokens may have. */
-            scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-            /** @description The same scopes, separated by spaces (RFC 7591). */
-            scope: string;
-            /** @description Seconds since 1970. */
-            client_id_issued_at: number;
-            /** Format: uri */
-            token_endpoint: string;
-            /**
-             * Format: uri
-             * @description The API that its tokens are for (RFC 8707).
-             */
-            resource: string;
-            /**
-             * Format: date-time
-             * @description When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last token. In a flood of registrations a client that never got a token may end sooner, from an hour on.
-             */
-            idle_expiry: string;
-            /**
-             * Format: uri
-             * @description Where to ask a person to confirm the agent, by e-mail.
-             */
-            claim_url: string;
-            /** @description Scopes that a token for a confirmed agent may have. */
-            post_claim_scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-            /** @description The claim, while a person has confirmed the agent. */
+            /** @description Present while an e-mail verification is valid. */
             registration_id?: string;
             /** Format: date-time */
             claim_expires_at?: string;
             /**
-             * @description 0: the secret has no fixed end (RFC 7591).
+             * @description 0: it does not expire.
              * @constant
              */
             client_secret_expires_at?: 0;
-            /** @description Its secrets that are accepted, the oldest first; at most two. */
-            secrets?: {
-                /** Format: uuid */
-                secret_id: string;
-                /** Format: date-time */
-                created_at: string;
-                /**
-                 * Format: date-time
-                 * @description From then on it is refused. Absent: no end is set.
-                 */
-                ends_at?: string;
-            }[];
-            /**
-             * @description With `client_secret_basic`, `client_secret_post` is accepted too.
-             * @enum {string}
-             */
+            /** @description Its valid secrets, the oldest first; at most two. */
+            secrets?: components["schemas"]["AgentSecret"][];
+            /** @enum {string} */
             token_endpoint_auth_method: "client_secret_basic" | "private_key_jwt";
             /**
-             * @description Present when all keys have the same.
+             * @description Present if all keys use the same algorithm.
              * @enum {string}
              */
             token_endpoint_auth_signing_alg?: "ES256" | "EdDSA" | "Ed25519";
-            /** @description Its public keys, each with its `kid`. */
-            jwks?: {
-                keys: {
-                    /** @enum {string} */
-                    kty: "EC" | "OKP";
-                    /** @enum {string} */
-                    crv: "P-256" | "Ed25519";
-                    x: string;
-                    y?: string;
-                    /** @description Send it in the header of an assertion. */
-                    kid: string;
-                    /**
-                     * @description What assertions are signed with.
-                     * @enum {string}
-                     */
-                    alg: "ES256" | "EdDSA" | "Ed25519";
-                    /** @constant */
-                    use: "sig";
-                }[];
-            };
-            /** @description What the client may ask of the authorization server. */
+            jwks?: components["schemas"]["AgentKeySet"];
+            /** @description Limits of the client at the authorization server. */
             limits: {
-                /** @description As named in `RateLimit-Policy`. */
+                /** @description The name in `RateLimit-Policy`. */
                 policy: string;
-                /** @description Requests in a window. */
+                /** @description Requests per window. */
                 quota: number;
                 window_seconds: number;
             }[];
+        } & components["schemas"]["AgentRegistration"];
+        AddedSecret: {
+            /** Format: uuid */
+            secret_id: string;
+            /** Format: date-time */
+            created_at: string;
+            client_id: string;
+            /** @description Returned only here. Store it, and keep it out of logs. */
+            client_secret: string;
+            /**
+             * @description 0: it does not expire.
+             * @constant
+             */
+            client_secret_expires_at: 0;
+            /** @description Its valid secrets, the oldest first; at most two. */
+            secrets: components["schemas"]["AgentSecret"][];
         };
+        ReplacedAgentKeys: {
+            /** @description Present if a new key was accepted without proof. */
+            warning?: string;
+        } & components["schemas"]["AgentDescription"];
         TokenResponse: {
             /** @description Opaque. Send it as `Authorization: Bearer`. */
             access_token: string;
             /** @constant */
             token_type: "Bearer";
-            /** @description Seconds. */
+            /** @description In seconds. */
             expires_in: number;
-            /** @description What the token may be used for; always told. */
+            /** @description The scopes of the token. */
             scope: string;
             /**
              * Format: date-time
-             * @description When the client, not the token, ends unless it gets another token before. Register again after that.
+             * @description When the registration (not the token) expires unless the client gets another token first.
              */
             client_expires_at: string;
         };
         Health: {
             /**
-             * @description `degraded`: guides are answered, but a part below does not work.
+             * @description `degraded`: guides are served, but one of `checks` failed.
              * @enum {string}
              */
             status: "ok" | "degraded";
-            /** @description Version of the API. */
             version: string;
             checks: {
                 /**
@@ -888,146 +937,156 @@ export interface components {
                  */
                 database: "ok" | "failed";
                 /**
-                 * @description The authorization server; needed by requests with a token.
+                 * @description Needed by requests with a token.
                  * @enum {string}
                  */
                 auth: "ok" | "failed";
             };
-            /** @description What `POST /answers` does now. */
+            /** @description The state of `POST /answers`. */
             answers: {
                 /**
-                 * @description `paused`: our staff stopped answers. `unavailable`: this instance has not read yet what our staff turned off.
+                 * @description `paused`: staff stopped answers. `unavailable`: this instance has not yet read what staff turned off.
                  * @enum {string}
                  */
                 status: "ok" | "paused" | "unavailable";
-                /** @description Ids of sections that are not shown. */
                 withdrawnSections: string[];
-                /** @description Ids of triggers that are not looked for. */
                 disabledTriggers: string[];
             };
         };
         Problem: {
             /**
              * Format: uri
-             * @description The page that says what the error means and what to do next.
+             * @description A page that says what to do next.
              */
             type: string;
             title: string;
             status: number;
-            /** @description What is wrong in this request, and what to do next. */
+            /** @description What is wrong, and what to do next. */
             detail: string;
-            /** @description The path of the request. */
             instance: string;
             /** @description The kind of error. Decide by it. */
             code: string;
-            /** @description Name it when you report a fault. */
+            /** @description Quote it when you report a fault. */
             request_id: string;
-            /** @description For invalid input: all its mistakes. */
+            /** @description Every mistake in the input. */
             errors?: {
-                /** @description A JSON pointer into the body (`#/email`), or `?limit`. */
+                /** @description A JSON pointer (`#/email`) or a parameter (`?limit`). */
                 pointer: string;
                 detail: string;
             }[];
         };
         AgentProblem: {
-            /**
-             * Format: uri
-             * @description The page that says what the error means and what to do next.
-             */
-            type: string;
-            title: string;
-            status: number;
-            /** @description What is wrong in this request, and what to do next. */
-            detail: string;
-            /** @description The path of the request. */
-            instance: string;
-            /** @description The kind of error. Decide by it. */
-            code: string;
-            /** @description Name it when you report a fault. */
-            request_id: string;
-            /** @description For invalid input: all its mistakes. */
-            errors?: {
-                /** @description A JSON pointer into the body (`#/email`), or `?limit`. */
-                pointer: string;
-                detail: string;
-            }[];
             /** @description The error code of OAuth 2.0. Each `code` has one; several may share it. */
             error: string;
             error_description: string;
-        };
+        } & components["schemas"]["Problem"];
         OAuthError: {
             /** @description The error code of OAuth 2.0. Each `code` has one; several may share it. */
             error: string;
             error_description: string;
             /**
              * Format: uri
-             * @description The page that says what the error means and what to do next.
+             * @description A page that says what to do next.
              */
             error_uri: string;
             /** @description The kind of error. Decide by it. */
             code: string;
         };
         BegunClaim: {
-            /** @description The id that the claim will have. */
+            /** @description The id of the e-mail verification. */
             registration_id: string;
             claim_attempt_id: string;
             /** @constant */
             status: "initiated";
-            /** @description Show these two words to the person: the page behind the mailed link shows the same. */
+            /** @description Two words to show to the person. The page behind the mailed link shows the same words. */
             match_phrase: string;
             /**
              * Format: date-time
-             * @description Until then the mailed link works.
+             * @description When the mailed link expires.
              */
             expires_at: string;
             delivery: {
                 /** @constant */
                 method: "email";
-                /** @description The address, mostly hidden. */
+                /** @description The address, mostly masked. */
                 to: string;
             };
-            /** @description Digits of the code that the page shows to the person. */
+            /** @description Digits of the code. */
             otp_length: number;
-            /** @description Codes that you may send in all. */
+            /** @description How many codes you may send. */
             attempts_allowed: number;
-            /** @description Seconds until you may ask again for the same mailbox, however its address is spelled. */
+            /** @description Seconds until another mail to the mailbox can be requested. */
             resend_after: number;
         };
         CompletedClaim: {
-            registration_id: string;
             claim_attempt_id: string;
             /** @constant */
             status: "completed";
+        } & components["schemas"]["RenewedAssertion"];
+        RenewedAssertion: {
+            registration_id: string;
             /** @enum {string} */
             identity_type: "anonymous" | "verified_email";
             /** @description A JWT that your client can exchange for tokens. */
             identity_assertion: string;
             /**
              * Format: date-time
-             * @description The end of the assertion.
+             * @description When the assertion expires.
              */
             expires: string;
             /**
              * Format: date-time
-             * @description The end of the claim, unless somebody ends it before.
+             * @description When the e-mail verification expires, unless it is revoked earlier.
              */
             claim_expires_at: string;
             grant_types: string[];
             /** @description Scopes that a token for the assertion may have. */
-            scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
+            scopes: components["schemas"]["Scope"][];
             /** @description The same scopes, separated by spaces. */
             scope: string;
             /** Format: uri */
             token_endpoint: string;
         };
+        AgentRegistration: {
+            client_id: string;
+            client_name?: string;
+            /**
+             * @description How the person is identified.
+             * @enum {string}
+             */
+            identity_type: "anonymous" | "verified_email";
+            grant_types: string[];
+            /** @description Scopes that its tokens may have. */
+            scopes: components["schemas"]["Scope"][];
+            /** @description The same, separated by spaces (RFC 7591). */
+            scope: string;
+            /** @description Unix time. */
+            client_id_issued_at: number;
+            /** Format: uri */
+            token_endpoint: string;
+            /**
+             * Format: uri
+             * @description The API that its tokens are valid for (RFC 8707).
+             */
+            resource: string;
+            /**
+             * Format: date-time
+             * @description When the registration expires unless the client gets a token: 7 days after registration (an hour in a flood of registrations), then at least 90 days after its last token.
+             */
+            idle_expiry: string;
+            /**
+             * Format: uri
+             * @description Where to start e-mail verification.
+             */
+            claim_url: string;
+            /** @description The same once a person has confirmed the agent. */
+            post_claim_scopes: components["schemas"]["Scope"][];
+        };
     };
     responses: {
-        /** @description A failure (RFC 9457): `code` says which, `detail` what to do next. */
+        /** @description A failure (RFC 9457): `code` identifies it, `detail` says what to do next. */
         Problem: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 Allow: components["headers"]["Allow"];
@@ -1039,14 +1098,14 @@ export interface components {
                  *       "type": "https://plainpath.example/problems/invalid-request",
                  *       "title": "The request is not valid",
                  *       "status": 400,
-                 *       "detail": "#/email: must be an e-mail address such as ana@example.org.",
+                 *       "detail": "#/email: is missing.",
                  *       "instance": "/api/waitlist",
                  *       "code": "invalid-request",
                  *       "request_id": "0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11",
                  *       "errors": [
                  *         {
                  *           "pointer": "#/email",
-                 *           "detail": "must be an e-mail address such as ana@example.org"
+                 *           "detail": "is missing"
                  *         }
                  *       ]
                  *     }
@@ -1057,37 +1116,18 @@ export interface components {
         /** @description A failure (RFC 9457), with `error` and `error_description` for OAuth clients. */
         AgentProblem: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 Allow: components["headers"]["Allow"];
                 [name: string]: unknown;
             };
             content: {
-                /**
-                 * @example {
-                 *       "type": "https://plainpath.example/problems/invalid-client",
-                 *       "title": "Client authentication failed",
-                 *       "status": 401,
-                 *       "detail": "The client is unknown, or its credentials are not accepted.",
-                 *       "instance": "/api/agent",
-                 *       "code": "invalid-client",
-                 *       "request_id": "0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11",
-                 *       "error": "invalid_client",
-                 *       "error_description": "The client is unknown, or its credentials are not accepted."
-                 *     }
-                 */
                 "application/problem+json": components["schemas"]["AgentProblem"];
             };
         };
-        /** @description A failure (RFC 6749, section 5.2), always JSON. */
+        /** @description A failure (RFC 6749, section 5.2). */
         OAuthError: {
             headers: {
-                "X-Request-Id": components["headers"]["X-Request-Id"];
-                RateLimit: components["headers"]["RateLimit"];
-                "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                 "Retry-After": components["headers"]["Retry-After"];
                 "WWW-Authenticate": components["headers"]["WWW-Authenticate"];
                 Allow: components["headers"]["Allow"];
@@ -1109,19 +1149,13 @@ export interface components {
     parameters: never;
     requestBodies: never;
     headers: {
-        /** @description The `X-Request-Id` of the request, or one made for it. */
-        "X-Request-Id": string;
-        /** @description What is left of each limit (draft-ietf-httpapi-ratelimit-headers). */
-        RateLimit: string;
-        /** @description The limits that were counted (draft-ietf-httpapi-ratelimit-headers). */
-        "RateLimit-Policy": string;
-        /** @description Send it as `If-None-Match`: 304 says that nothing changed. */
+        /** @description Send it as `If-None-Match`: 304 means that nothing changed. */
         ETag: string;
         /** @description With 429 and 503: seconds to wait. */
         "Retry-After": number;
-        /** @description With 401 and 403: the scheme, and for tokens the scope and `resource_metadata`. */
+        /** @description With 401 and 403: the scheme, and for tokens `scope` and `resource_metadata`. */
         "WWW-Authenticate": string;
-        /** @description With 405: the methods of this address. */
+        /** @description With 405: the supported methods. */
         Allow: string;
     };
     pathItems: never;
@@ -1131,11 +1165,11 @@ export interface operations {
     listGuides: {
         parameters: {
             query?: {
-                /** @description How many guides to list; 100 unless given. */
+                /** @description The number of guides on a page; 100 by default. */
                 limit?: number;
-                /** @description `next` of the page before. */
+                /** @description `next` of the previous page. */
                 cursor?: string;
-                /** @description Looks for these words, a question in plain English too, and lists the best guide first, each with a `snippet`. Knows form numbers and everyday words, and forgives spelling. Not with `cursor`. */
+                /** @description Words, a form number or a question to search for; misspellings are tolerated. The best guide comes first, each with a `snippet`. Not with `cursor`. */
                 q?: string;
             };
             header?: never;
@@ -1144,12 +1178,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The guides, by slug; with `q` the best first. */
+            /** @description The guides. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
@@ -1160,7 +1191,7 @@ export interface operations {
                      *         {
                      *           "slug": "work-permit",
                      *           "title": "How to get a work permit",
-                     *           "summary": "Who can ask for a work permit, which form to send, and where the fee is.",
+                     *           "summary": "Who can ask for one, and which form to send.",
                      *           "updated": "2026-11-20",
                      *           "reviewed": null,
                      *           "url": "https://plainpath.example/guides/work-permit",
@@ -1180,13 +1211,13 @@ export interface operations {
     getGuide: {
         parameters: {
             query?: {
-                /** @description An earlier version, with the text as it was served then; the one that is published unless given. What is stale is judged today. */
+                /** @description An earlier version, with its text of then and `stale` as of today. */
                 version?: number;
             };
             header?: never;
             path: {
-                /** @description Names the guide in addresses: lower-case words joined by hyphens. */
-                slug: string;
+                /** @description Identifies a guide in URLs. */
+                slug: components["schemas"]["GuideSlug"];
             };
             cookie?: never;
         };
@@ -1195,54 +1226,10 @@ export interface operations {
             /** @description The guide, with its sources. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "slug": "work-permit",
-                     *       "url": "https://plainpath.example/guides/work-permit",
-                     *       "title": "How to get a work permit",
-                     *       "summary": "Who can ask for a work permit, which form to send, and where the fee is.",
-                     *       "body": "A work permit shows that you may work in the United States. [1]",
-                     *       "sources": [
-                     *         {
-                     *           "title": "Employment Authorization",
-                     *           "url": "https://www.uscis.gov/employment-authorization",
-                     *           "agency": "U.S. Citizenship and Immigration Services",
-                     *           "kind": "agency-page",
-                     *           "checked": "2026-06-26",
-                     *           "copyFrom": "2026-06-26",
-                     *           "checkedBy": "sentences quoted word for word from the page and saved that day by a third party",
-                     *           "limitDays": 200,
-                     *           "stale": false
-                     *         }
-                     *       ],
-                     *       "updated": "2026-11-20",
-                     *       "reviewed": null,
-                     *       "stale": false,
-                     *       "statements": 1,
-                     *       "staleStatements": 0,
-                     *       "notChecked": [],
-                     *       "history": [
-                     *         {
-                     *           "date": "2026-11-23",
-                     *           "version": 2,
-                     *           "text": "Corrected: asking for a new card does not, as a rule, give you more time to work."
-                     *         }
-                     *       ],
-                     *       "version": 2,
-                     *       "language": "en",
-                     *       "disclaimer": "This guide is information, not legal advice.",
-                     *       "talkToAnAttorneyWhen": [
-                     *         "You are in removal proceedings."
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["Guide"];
                     "text/markdown": string;
                 };
@@ -1254,7 +1241,7 @@ export interface operations {
     answerQuestion: {
         parameters: {
             query?: {
-                /** @description `true` adds the rules and scores that decided. */
+                /** @description `true` adds the rules and scores that decided, as `explain`. */
                 explain?: "true" | "false";
             };
             header?: never;
@@ -1263,187 +1250,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description A question in plain English, 1 to 1000 characters. Leave out names and numbers of documents. */
-                    question: string;
-                    /** @description What the person has said, by trigger. `true` hands the person to an attorney; `false` removes the question from `check`. */
-                    facts?: {
-                        [key: string]: boolean;
-                    } | null;
-                };
+                "application/json": components["schemas"]["AnswerRequest"];
             };
         };
         responses: {
-            /** @description `information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, what to do now, and where to find help. `out_of_scope`: no guide answers, and why. */
+            /** @description `information`: passages, and questions to put to the person. `hand_off`: why an attorney is needed, and what to do now. `out_of_scope`: why no guide answers. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "outcome": "information",
-                     *       "passages": [
-                     *         {
-                     *           "id": "renew-green-card#when-to-renew",
-                     *           "guide": "renew-green-card",
-                     *           "heading": "When to renew",
-                     *           "text": "You can renew within six months before the day on which your card ends.",
-                     *           "markdown": "You can renew within six months before the day on which your card ends. [1]",
-                     *           "url": "https://plainpath.example/guides/renew-green-card#when-to-renew",
-                     *           "answers": true,
-                     *           "sources": [
-                     *             {
-                     *               "title": "Replace Your Green Card",
-                     *               "url": "https://www.uscis.gov/green-card/after-we-grant-your-green-card/replace-your-green-card",
-                     *               "agency": "U.S. Citizenship and Immigration Services",
-                     *               "checked": "2026-11-20",
-                     *               "stale": false
-                     *             }
-                     *           ]
-                     *         }
-                     *       ],
-                     *       "check": [
-                     *         {
-                     *           "trigger": "long-absence",
-                     *           "ask": "Were you, or will you be, outside the US for a year or more at one time?"
-                     *         }
-                     *       ],
-                     *       "disclaimer": "This guide is information, not legal advice.",
-                     *       "answersVersion": "Z9COYlQiZL3nWFyJ"
-                     *     }
-                     */
-                    "application/json": {
-                        /** @enum {string} */
-                        outcome: "information" | "hand_off" | "out_of_scope";
-                        /** @description The best first. */
-                        passages: {
-                            /** @description `guide#section`; the introduction of a guide has its slug alone. */
-                            id: string;
-                            /** @description Names the guide in addresses: lower-case words joined by hyphens. */
-                            guide: string;
-                            heading: string;
-                            /** @description Plain text. */
-                            text: string;
-                            /** @description `[n]` points at the n-th of `sources`. */
-                            markdown: string;
-                            /**
-                             * Format: uri
-                             * @description The section on the page for people.
-                             */
-                            url: string;
-                            /** @description False when the subject fits but the section does not cover what was asked: see `limits`. */
-                            answers: boolean;
-                            sources: {
-                                title: string;
-                                /**
-                                 * Format: uri
-                                 * @description The official page.
-                                 */
-                                url: string;
-                                /** @description Who publishes the page. */
-                                agency: string;
-                                /**
-                                 * Format: date
-                                 * @description The same day as `copyFrom`. Nobody verified the page on this day.
-                                 */
-                                checked: string;
-                                /** @description True when it was checked more than `limitDays` ago. */
-                                stale: boolean;
-                            }[];
-                        }[];
-                        handOff?: {
-                            /** @description The most urgent first. */
-                            reasons: {
-                                /** @description The id of a trigger. */
-                                trigger: string;
-                                /** @enum {string} */
-                                urgency: "urgent" | "high" | "normal";
-                                /** @description Why an attorney is needed. */
-                                why: string;
-                                /** @description The person's words, without long numbers. */
-                                matched: string[];
-                                /** @enum {string} */
-                                because: "question" | "facts";
-                                source: {
-                                    title: string;
-                                    /** Format: uri */
-                                    url: string;
-                                };
-                            }[];
-                            doNow: string[];
-                            findHelp: {
-                                title: string;
-                                /** Format: uri */
-                                url?: string;
-                                phone?: string;
-                            }[];
-                            contact: {
-                                /** @enum {string} */
-                                topic: "question" | "attorney" | "correction" | "other";
-                                /** Format: uri */
-                                url: string;
-                            };
-                        };
-                        outOfScope?: {
-                            /** @enum {string} */
-                            reason: "other-country" | "other-subject" | "no-guide" | "asks-to-deceive" | "not-understood";
-                            /** @description What to tell the person. In two languages if the question is in Spanish. */
-                            notices: {
-                                language: string;
-                                text: string;
-                            }[];
-                            /** @description Official pages on the subject. */
-                            links: {
-                                title: string;
-                                /** Format: uri */
-                                url: string;
-                            }[];
-                            findHelp: {
-                                title: string;
-                                /** Format: uri */
-                                url?: string;
-                                phone?: string;
-                            }[];
-                            /** @description A guide whose subject is near. It does not answer the question. */
-                            nearGuide?: {
-                                title: string;
-                                /** Format: uri */
-                                url: string;
-                            };
-                        };
-                        /** @description Put these to the person and ask again with `facts`. The likeliest first. */
-                        check: {
-                            /** @description The id of a trigger. */
-                            trigger: string;
-                            ask: string;
-                        }[];
-                        /** @description What the passages do not say. */
-                        limits?: string;
-                        /** @description Show it with whatever you take from the answer. */
-                        disclaimer: string;
-                        /** @description Changes with the guides, the triggers and the rules. The same question, facts, version and day give the same response. */
-                        answersVersion: string;
-                        /** @description Only with `?explain=true`. */
-                        explain?: {
-                            /** @enum {string} */
-                            language: "en" | "es" | "other";
-                            /** @description What decided, in the order in which it was looked at. */
-                            rules: string[];
-                            questionTypes: string[];
-                            scores: {
-                                id: string;
-                                score: number;
-                                section: number;
-                                ask: number;
-                                guide: number;
-                                typeMatches: boolean;
-                            }[];
-                        };
-                    };
+                    "application/json": components["schemas"]["Answer"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -1462,53 +1279,11 @@ export interface operations {
             /** @description The triggers, the most urgent first. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     ETag: components["headers"]["ETag"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "triggers": [
-                     *         {
-                     *           "id": "long-absence",
-                     *           "urgency": "normal",
-                     *           "why": "A long time outside the United States can end permanent residence.",
-                     *           "ask": "Were you, or will you be, outside the US for a year or more at one time?",
-                     *           "source": {
-                     *             "title": "International Travel as a Permanent Resident",
-                     *             "url": "https://www.uscis.gov/green-card/after-we-grant-your-green-card/international-travel-as-a-permanent-resident"
-                     *           },
-                     *           "version": "pX3mZb0qkLr7sT2v"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        /** @description The most urgent first. */
-                        triggers: {
-                            /**
-                             * @description Its name in `facts` of `POST /answers`.
-                             * @enum {string}
-                             */
-                            id: "detention-ice" | "missed-hearing" | "abuse-victim" | "crime-or-trafficking-victim" | "asylum-deadline" | "missed-deadline" | "child-alone" | "removal-order" | "removal-proceedings" | "asylum-fear" | "risky-travel" | "aging-out-child" | "denial-or-appeal" | "criminal-history" | "smuggling" | "status-violation" | "relationship-changed" | "waiver-needed" | "unlawful-presence" | "misrepresentation-fraud" | "false-citizenship-or-voting" | "long-absence" | "security-or-persecutor" | "scam-victim" | "public-charge" | "citizenship-dispute";
-                            /** @enum {string} */
-                            urgency: "urgent" | "high" | "normal";
-                            /** @description Why an attorney is needed. */
-                            why: string;
-                            /** @description The question, answered with yes or no, that decides whether it applies. */
-                            ask: string;
-                            source: {
-                                title: string;
-                                /** Format: uri */
-                                url: string;
-                            };
-                            /** @description Changes when anything of the trigger does, also the words by which it is found. */
-                            version: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["TriggerList"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -1528,12 +1303,9 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The email is already on the waitlist. */
+            /** @description The address is already on the waitlist. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1545,12 +1317,9 @@ export interface operations {
                     "application/json": components["schemas"]["AlreadyOnWaitlist"];
                 };
             };
-            /** @description Joined the waitlist. */
+            /** @description The address joined the waitlist. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1564,32 +1333,12 @@ export interface operations {
                     "application/json": components["schemas"]["JoinedWaitlist"];
                 };
             };
-            /** @description Invalid request: `errors` names each mistake. */
+            /** @description The request is invalid: `errors` names each mistake. */
             400: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "type": "https://plainpath.example/problems/invalid-request",
-                     *       "title": "The request is not valid",
-                     *       "status": 400,
-                     *       "detail": "#/email: must be an e-mail address such as ana@example.org.",
-                     *       "instance": "/api/waitlist",
-                     *       "code": "invalid-request",
-                     *       "request_id": "0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11",
-                     *       "errors": [
-                     *         {
-                     *           "pointer": "#/email",
-                     *           "detail": "must be an e-mail address such as ana@example.org"
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/problem+json": components["schemas"]["Problem"];
                 };
             };
@@ -1616,9 +1365,6 @@ export interface operations {
             /** @description Accepted. A mail follows if the address is on the waitlist. */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1641,7 +1387,7 @@ export interface operations {
         parameters: {
             query?: never;
             header?: {
-                /** @description Of your choice, another one for each message: 1 to 200 printable characters without blanks, good for 24 hours. */
+                /** @description A new key of your choice for each message, valid for 24 hours: printable ASCII without spaces. */
                 "Idempotency-Key"?: string;
             };
             path?: never;
@@ -1649,87 +1395,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /**
-                     * @description `attorney` is also answered with what to prepare, and the official lists of attorneys.
-                     * @enum {string}
-                     */
-                    topic: "question" | "attorney" | "correction" | "other";
-                    /** @description What the person wants to say, 1 to 5000 characters. Leave out numbers of documents. */
-                    message: string;
-                    /** @description The guide that the message is about. */
-                    guideSlug?: string | null;
-                    /** @description Why the person needs a lawyer. Send it only if the person agrees: staff read it, and answer the most urgent messages first. */
-                    handOff?: {
-                        /** @description The ids of 1 to 10 hand-off triggers. */
-                        triggers: ("detention-ice" | "missed-hearing" | "abuse-victim" | "crime-or-trafficking-victim" | "asylum-deadline" | "missed-deadline" | "child-alone" | "removal-order" | "removal-proceedings" | "asylum-fear" | "risky-travel" | "aging-out-child" | "denial-or-appeal" | "criminal-history" | "smuggling" | "status-violation" | "relationship-changed" | "waiver-needed" | "unlawful-presence" | "misrepresentation-fraud" | "false-citizenship-or-voting" | "long-absence" | "security-or-persecutor" | "scam-victim" | "public-charge" | "citizenship-dispute")[];
-                    } | null;
-                };
+                "application/json": components["schemas"]["ContactRequest"];
             };
         };
         responses: {
-            /** @description Received. It is delivered by mail when the hold ends. */
+            /** @description Received. It goes to staff by mail at `heldUntil`. */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "id": "6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10",
-                     *       "status": "received",
-                     *       "heldUntil": "2026-11-20T12:10:00.000Z",
-                     *       "reply": {
-                     *         "expected": "People read every message. They answer by e-mail.",
-                     *         "ifYouCannotWait": "Do not wait for our answer if somebody is in danger. Get help now:",
-                     *         "findHelp": [
-                     *           {
-                     *             "title": "If you are in danger now",
-                     *             "phone": "911"
-                     *           },
-                     *           {
-                     *             "title": "Immigration court case information",
-                     *             "url": "https://acis.eoir.justice.gov/en/",
-                     *             "phone": "1-800-898-7180"
-                     *           }
-                     *         ]
-                     *       }
-                     *     }
-                     */
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** @constant */
-                        status: "received";
-                        /**
-                         * Format: date-time
-                         * @description When the message goes to staff. Until then it can be withdrawn.
-                         */
-                        heldUntil: string;
-                        /** @description When the person can expect an answer, and what to do until then. Show it to them. */
-                        reply: {
-                            expected: string;
-                            ifYouCannotWait: string;
-                            findHelp: {
-                                title: string;
-                                /** Format: uri */
-                                url?: string;
-                                phone?: string;
-                            }[];
-                        };
-                        /** @description Only for the topic `attorney`: what to have ready. */
-                        prepare?: string[];
-                        /** @description Only for the topic `attorney`: the official lists. */
-                        attorneyLists?: {
-                            title: string;
-                            /** Format: uri */
-                            url: string;
-                            about: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["ContactReceived"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -1747,12 +1423,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description Whether it was delivered or erased. */
+            /** @description `received` until it goes to staff, `delivered`, or `erased`. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -1763,17 +1436,7 @@ export interface operations {
                      *       "heldUntil": "2026-11-20T12:10:00.000Z"
                      *     }
                      */
-                    "application/json": {
-                        /** Format: uuid */
-                        id: string;
-                        /** @enum {string} */
-                        status: "received" | "delivered" | "erased";
-                        /**
-                         * Format: date-time
-                         * @description When the message goes to staff. Until then it can be withdrawn.
-                         */
-                        heldUntil: string;
-                    };
+                    "application/json": components["schemas"]["ContactState"];
                 };
             };
             "4XX": components["responses"]["Problem"];
@@ -1794,9 +1457,6 @@ export interface operations {
             /** @description Erased. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1821,41 +1481,9 @@ export interface operations {
             /** @description The agent is registered. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "client_id": "agt_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "client_name": "Example Agent",
-                     *       "identity_type": "anonymous",
-                     *       "grant_types": [
-                     *         "client_credentials",
-                     *         "urn:ietf:params:oauth:grant-type:jwt-bearer"
-                     *       ],
-                     *       "scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write"
-                     *       ],
-                     *       "scope": "guides:read waitlist:write",
-                     *       "client_id_issued_at": 1795183200,
-                     *       "token_endpoint": "https://plainpath.example/oauth/token",
-                     *       "claim_url": "https://plainpath.example/api/agent/claim",
-                     *       "post_claim_scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write",
-                     *         "contact:write"
-                     *       ],
-                     *       "resource": "https://plainpath.example/api",
-                     *       "idle_expiry": "2026-11-27T14:00:00.000Z",
-                     *       "client_secret_expires_at": 0,
-                     *       "token_endpoint_auth_method": "client_secret_basic",
-                     *       "client_secret": "pps_nYw0x2C8mFh5Rk7Tq1Vb4Zd6Gj9Lp3Ss8Uu0Ww2Yy4A"
-                     *     }
-                     */
                     "application/json": components["schemas"]["RegisteredAgent"] | components["schemas"]["RegisteredKeyAgent"];
                 };
             };
@@ -1872,61 +1500,12 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The client, without its secret. */
+            /** @description The registration. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "client_id": "agt_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "client_name": "Example Agent",
-                     *       "identity_type": "anonymous",
-                     *       "grant_types": [
-                     *         "client_credentials",
-                     *         "urn:ietf:params:oauth:grant-type:jwt-bearer"
-                     *       ],
-                     *       "scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write"
-                     *       ],
-                     *       "scope": "guides:read waitlist:write",
-                     *       "client_id_issued_at": 1795183200,
-                     *       "token_endpoint": "https://plainpath.example/oauth/token",
-                     *       "claim_url": "https://plainpath.example/api/agent/claim",
-                     *       "post_claim_scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write",
-                     *         "contact:write"
-                     *       ],
-                     *       "resource": "https://plainpath.example/api",
-                     *       "idle_expiry": "2026-11-27T14:00:00.000Z",
-                     *       "client_secret_expires_at": 0,
-                     *       "token_endpoint_auth_method": "client_secret_basic",
-                     *       "secrets": [
-                     *         {
-                     *           "secret_id": "6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10",
-                     *           "created_at": "2026-11-20T14:00:00.000Z",
-                     *           "ends_at": "2026-11-27T15:00:00.000Z"
-                     *         },
-                     *         {
-                     *           "secret_id": "0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c",
-                     *           "created_at": "2026-11-20T15:00:00.000Z"
-                     *         }
-                     *       ],
-                     *       "limits": [
-                     *         {
-                     *           "policy": "token-client",
-                     *           "quota": 120,
-                     *           "window_seconds": 60
-                     *         }
-                     *       ]
-                     *     }
-                     */
                     "application/json": components["schemas"]["AgentDescription"];
                 };
             };
@@ -1943,12 +1522,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The client and its tokens have ended. */
+            /** @description The client is deleted, and its tokens are revoked. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -1966,192 +1542,17 @@ export interface operations {
         };
         requestBody: {
             content: {
-                "application/json": {
-                    /** @description One to three public keys, P-256 or Ed25519. */
-                    keys: ({
-                        /** @description `EC` or `OKP`. */
-                        kty: string;
-                        /** @description `P-256` or `Ed25519`. */
-                        crv: string;
-                        /** @description 32 bytes, base64url. */
-                        x: string;
-                        /** @description 32 bytes, base64url; for P-256 only. */
-                        y?: string | null;
-                        /** @description The thumbprint of the key (RFC 7638) when absent. */
-                        kid?: string | null;
-                        /** @description `ES256` for P-256; `EdDSA` or `Ed25519` for Ed25519. */
-                        alg?: string | null;
-                        /** @description `sig` when present. */
-                        use?: string | null;
-                        /** @description Holds `verify` when present. */
-                        key_ops?: string[] | null;
-                    } & {
-                        [key: string]: unknown;
-                    })[];
-                    /**
-                     * @description A JWT of the type `jwks-proof+jwt` that the new key signed, or a list of one for each new key. Without it the keys are taken unproven, and the answer has a `warning`.
-                     * @example eyJhbGciOiJFUzI1NiIsInR5cCI6Imp3a3MtcHJvb2Yrand0In0.e30.c2lnbmF0dXJl
-                     */
-                    proof?: (string | string[]) | null;
-                };
+                "application/json": components["schemas"]["ReplaceAgentKeysRequest"];
             };
         };
         responses: {
             /** @description The client, with its new keys. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "client_id": "agt_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "client_name": "Example Agent",
-                     *       "identity_type": "anonymous",
-                     *       "grant_types": [
-                     *         "client_credentials",
-                     *         "urn:ietf:params:oauth:grant-type:jwt-bearer"
-                     *       ],
-                     *       "scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write"
-                     *       ],
-                     *       "scope": "guides:read waitlist:write",
-                     *       "client_id_issued_at": 1795183200,
-                     *       "token_endpoint": "https://plainpath.example/oauth/token",
-                     *       "claim_url": "https://plainpath.example/api/agent/claim",
-                     *       "post_claim_scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write",
-                     *         "contact:write"
-                     *       ],
-                     *       "resource": "https://plainpath.example/api",
-                     *       "idle_expiry": "2026-11-27T14:00:00.000Z",
-                     *       "token_endpoint_auth_method": "private_key_jwt",
-                     *       "token_endpoint_auth_signing_alg": "ES256",
-                     *       "jwks": {
-                     *         "keys": [
-                     *           {
-                     *             "kty": "EC",
-                     *             "crv": "P-256",
-                     *             "x": "f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU",
-                     *             "y": "x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0",
-                     *             "kid": "2026-11",
-                     *             "alg": "ES256",
-                     *             "use": "sig"
-                     *           }
-                     *         ]
-                     *       },
-                     *       "limits": [
-                     *         {
-                     *           "policy": "token-client",
-                     *           "quota": 120,
-                     *           "window_seconds": 60
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        client_id: string;
-                        /** @description Present when the agent gave one. */
-                        client_name?: string;
-                        /**
-                         * @description How the person behind the agent is known.
-                         * @enum {string}
-                         */
-                        identity_type: "anonymous" | "verified_email";
-                        /** @description Grants that the token endpoint accepts from it. */
-                        grant_types: string[];
-                        /** @description Scopes that its tokens may have. */
-                        scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-                        /** @description The same scopes, separated by spaces (RFC 7591). */
-                        scope: string;
-                        /** @description Seconds since 1970. */
-                        client_id_issued_at: number;
-                        /** Format: uri */
-                        token_endpoint: string;
-                        /**
-                         * Format: uri
-                         * @description The API that its tokens are for (RFC 8707).
-                         */
-                        resource: string;
-                        /**
-                         * Format: date-time
-                         * @description When the client ends unless it gets a token before: 7 days after it registered, later 90 days after its last token. In a flood of registrations a client that never got a token may end sooner, from an hour on.
-                         */
-                        idle_expiry: string;
-                        /**
-                         * Format: uri
-                         * @description Where to ask a person to confirm the agent, by e-mail.
-                         */
-                        claim_url: string;
-                        /** @description Scopes that a token for a confirmed agent may have. */
-                        post_claim_scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-                        /** @description The claim, while a person has confirmed the agent. */
-                        registration_id?: string;
-                        /** Format: date-time */
-                        claim_expires_at?: string;
-                        /**
-                         * @description 0: the secret has no fixed end (RFC 7591).
-                         * @constant
-                         */
-                        client_secret_expires_at?: 0;
-                        /** @description Its secrets that are accepted, the oldest first; at most two. */
-                        secrets?: {
-                            /** Format: uuid */
-                            secret_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            /**
-                             * Format: date-time
-                             * @description From then on it is refused. Absent: no end is set.
-                             */
-                            ends_at?: string;
-                        }[];
-                        /**
-                         * @description With `client_secret_basic`, `client_secret_post` is accepted too.
-                         * @enum {string}
-                         */
-                        token_endpoint_auth_method: "client_secret_basic" | "private_key_jwt";
-                        /**
-                         * @description Present when all keys have the same.
-                         * @enum {string}
-                         */
-                        token_endpoint_auth_signing_alg?: "ES256" | "EdDSA" | "Ed25519";
-                        /** @description Its public keys, each with its `kid`. */
-                        jwks?: {
-                            keys: {
-                                /** @enum {string} */
-                                kty: "EC" | "OKP";
-                                /** @enum {string} */
-                                crv: "P-256" | "Ed25519";
-                                x: string;
-                                y?: string;
-                                /** @description Send it in the header of an assertion. */
-                                kid: string;
-                                /**
-                                 * @description What assertions are signed with.
-                                 * @enum {string}
-                                 */
-                                alg: "ES256" | "EdDSA" | "Ed25519";
-                                /** @constant */
-                                use: "sig";
-                            }[];
-                        };
-                        /** @description What the client may ask of the authorization server. */
-                        limits: {
-                            /** @description As named in `RateLimit-Policy`. */
-                            policy: string;
-                            /** @description Requests in a window. */
-                            quota: number;
-                            window_seconds: number;
-                        }[];
-                        /** @description Present when a new key was taken without proof that the client can sign with it. */
-                        warning?: string;
-                    };
+                    "application/json": components["schemas"]["ReplacedAgentKeys"];
                 };
             };
             "4XX": components["responses"]["AgentProblem"];
@@ -2167,61 +1568,13 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The new secret, and when the old one ends. */
+            /** @description The new secret, and when the old one expires. */
             201: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "client_id": "agt_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "secret_id": "0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c",
-                     *       "client_secret": "pps_4vQm2Xz8Kf0Ld6Hs1Bn5Gt9Wc3Rj7Ye0Ua4Io8Pq2Sk",
-                     *       "client_secret_expires_at": 0,
-                     *       "created_at": "2026-11-20T15:00:00.000Z",
-                     *       "secrets": [
-                     *         {
-                     *           "secret_id": "6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10",
-                     *           "created_at": "2026-11-20T14:00:00.000Z",
-                     *           "ends_at": "2026-11-27T15:00:00.000Z"
-                     *         },
-                     *         {
-                     *           "secret_id": "0b8f6f0a-3f51-4c1e-8d0c-7f6f9a1f2b3c",
-                     *           "created_at": "2026-11-20T15:00:00.000Z"
-                     *         }
-                     *       ]
-                     *     }
-                     */
-                    "application/json": {
-                        /** Format: uuid */
-                        secret_id: string;
-                        /** Format: date-time */
-                        created_at: string;
-                        client_id: string;
-                        /** @description Shown once, here. Keep it, and keep it out of logs. */
-                        client_secret: string;
-                        /**
-                         * @description 0: the secret has no fixed end (RFC 7591).
-                         * @constant
-                         */
-                        client_secret_expires_at: 0;
-                        /** @description Its secrets that are accepted, the oldest first; at most two. */
-                        secrets: {
-                            /** Format: uuid */
-                            secret_id: string;
-                            /** Format: date-time */
-                            created_at: string;
-                            /**
-                             * Format: date-time
-                             * @description From then on it is refused. Absent: no end is set.
-                             */
-                            ends_at?: string;
-                        }[];
-                    };
+                    "application/json": components["schemas"]["AddedSecret"];
                 };
             };
             "4XX": components["responses"]["AgentProblem"];
@@ -2239,12 +1592,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The secret has ended. */
+            /** @description The secret is revoked. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2266,12 +1616,9 @@ export interface operations {
             };
         };
         responses: {
-            /** @description The attempt is kept. If mail may go to the address, one will. */
+            /** @description The attempt is recorded. */
             202: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2307,12 +1654,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description There is no claim, and no open attempt. */
+            /** @description There is no e-mail verification, and no open attempt. */
             204: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content?: never;
@@ -2337,34 +1681,9 @@ export interface operations {
             /** @description The person has confirmed you, for 30 days. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "registration_id": "clm_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "claim_attempt_id": "cla_Yw0x2C8mFh5Rk7Tq1Vb4Zd",
-                     *       "status": "completed",
-                     *       "identity_type": "verified_email",
-                     *       "identity_assertion": "eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl",
-                     *       "expires": "2026-11-21T14:04:00.000Z",
-                     *       "claim_expires_at": "2026-12-20T14:04:00.000Z",
-                     *       "grant_types": [
-                     *         "client_credentials",
-                     *         "urn:ietf:params:oauth:grant-type:jwt-bearer"
-                     *       ],
-                     *       "scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write",
-                     *         "contact:write"
-                     *       ],
-                     *       "scope": "guides:read waitlist:write contact:write",
-                     *       "token_endpoint": "https://plainpath.example/oauth/token"
-                     *     }
-                     */
                     "application/json": components["schemas"]["CompletedClaim"];
                 };
             };
@@ -2384,56 +1703,10 @@ export interface operations {
             /** @description An identity assertion. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
-                    /**
-                     * @example {
-                     *       "registration_id": "clm_3q2-7wEhtsm0aKX9dPz1Vg",
-                     *       "identity_type": "verified_email",
-                     *       "identity_assertion": "eyJhbGciOiJFUzI1NiIsInR5cCI6ImlkZW50aXR5LWFzc2VydGlvbitqd3QifQ.e30.c2lnbmF0dXJl",
-                     *       "expires": "2026-11-21T14:04:00.000Z",
-                     *       "claim_expires_at": "2026-12-20T14:04:00.000Z",
-                     *       "grant_types": [
-                     *         "client_credentials",
-                     *         "urn:ietf:params:oauth:grant-type:jwt-bearer"
-                     *       ],
-                     *       "scopes": [
-                     *         "guides:read",
-                     *         "waitlist:write",
-                     *         "contact:write"
-                     *       ],
-                     *       "scope": "guides:read waitlist:write contact:write",
-                     *       "token_endpoint": "https://plainpath.example/oauth/token"
-                     *     }
-                     */
-                    "application/json": {
-                        registration_id: string;
-                        /** @enum {string} */
-                        identity_type: "anonymous" | "verified_email";
-                        /** @description A JWT that your client can exchange for tokens. */
-                        identity_assertion: string;
-                        /**
-                         * Format: date-time
-                         * @description The end of the assertion.
-                         */
-                        expires: string;
-                        /**
-                         * Format: date-time
-                         * @description The end of the claim, unless somebody ends it before.
-                         */
-                        claim_expires_at: string;
-                        grant_types: string[];
-                        /** @description Scopes that a token for the assertion may have. */
-                        scopes: ("guides:read" | "waitlist:write" | "contact:write")[];
-                        /** @description The same scopes, separated by spaces. */
-                        scope: string;
-                        /** Format: uri */
-                        token_endpoint: string;
-                    };
+                    "application/json": components["schemas"]["RenewedAssertion"];
                 };
             };
             "4XX": components["responses"]["AgentProblem"];
@@ -2453,12 +1726,9 @@ export interface operations {
             };
         };
         responses: {
-            /** @description A token. It lasts an hour at most. */
+            /** @description A token. It expires after an hour at most. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2494,9 +1764,6 @@ export interface operations {
             /** @description The token is revoked, or was not valid before. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -2517,12 +1784,9 @@ export interface operations {
         };
         requestBody?: never;
         responses: {
-            /** @description The service is healthy. */
+            /** @description Guides can be read. */
             200: {
                 headers: {
-                    "X-Request-Id": components["headers"]["X-Request-Id"];
-                    RateLimit: components["headers"]["RateLimit"];
-                    "RateLimit-Policy": components["headers"]["RateLimit-Policy"];
                     [name: string]: unknown;
                 };
                 content: {
