@@ -154,7 +154,10 @@ describe('/.well-known/oauth-authorization-server', () => {
   test('names the configured issuer', async () => {
     const { answer, document } = await read()
     expect(document.issuer).toBe('https://plainpath.example')
-    expect(document.protected_resources).toEqual(['https://plainpath.example/api'])
+    expect(document.protected_resources).toEqual([
+      'https://plainpath.example/api',
+      'https://plainpath.example/api/mcp',
+    ])
     expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
     await expectSound(auth, answer)
   })

@@ -190,8 +190,8 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
 
 const MISSING = 'Send the identity assertion as the form field assertion.'
 const INVALID =
-  'The identity assertion was not issued to this client, has expired, or its claim has ended. Get another one with ' +
-  'POST /api/agent/assertion. If that responds no_claim, the claim has ended: do not ask the person again on your own.'
+  'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
+  'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
 
 /**
  * Determines the scope of a token: the requested scope, narrowed to what the client may have (RFC 6749 §3.3), or all of
