@@ -237,7 +237,7 @@ describe('/auth/errors.md', () => {
     const body = (await response.json()) as Record<string, string>
     const challenge = /\berror="([^"]+)"/.exec(response.headers.get('www-authenticate') ?? '')?.[1]
     expect({
-      code: (body['type'] ?? body['error_uri'])?.split('/').at(-1),
+      code: body['code'],
       status: response.status,
       error: body['error'] ?? challenge,
     }).toEqual({ code, status, error })

@@ -149,10 +149,7 @@ test.for([
 
 const statusIn = (body: unknown) => (body as { status?: unknown } | undefined)?.status
 
-const codeIn = (body: unknown) => {
-  const { type, error_uri } = body as { type?: string; error_uri?: string }
-  return new URL(type ?? error_uri ?? '').pathname
-}
+const codeIn = (body: unknown) => (body as { code?: unknown }).code
 
 test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
   const markdown = await documentAt('/auth.md')

@@ -46,7 +46,7 @@ test('the commands of auth.md work in one shell, and print no secret', async () 
   expect(first.stdout + first.stderr).not.toContain(client_secret)
   expect(first.stdout).not.toMatch(/ppt_|pps_/)
 
-  // Run again, the lines keep the registration; then the agent leaves.
+  // Run again, the commands keep the registration. Then the agent leaves.
   const second = await run(...journey.toReversed(), `cp ${path.basename(file)} kept.json`, leave)
   expect(second.stdout).toMatch(/ended with 0\n$/)
   expect(await readFile(path.join(folder.path, 'kept.json'), 'utf8')).toBe(registered)

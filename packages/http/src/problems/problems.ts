@@ -17,7 +17,7 @@ interface ProblemKind {
 }
 
 const TO_CONTACT =
-  'For contact:write a person must confirm you first: begin with POST /api/agent/claim. The steps are in /auth.md.'
+  'For contact:write a person must confirm you first: begin with POST /api/agent/claim. The steps are in /auth/verified-email.md.'
 
 /** Every problem that the apps respond with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 const PROBLEMS = {
@@ -45,7 +45,7 @@ const PROBLEMS = {
     title: 'The proof of the new keys is not valid',
     meaning: 'A proof does not show that this client can sign with its new keys. The keys were not changed.',
     remedy:
-      'The member detail names the mistake. Make new proofs as described in /auth.md and send the key set again. If you authenticate with a key, make a new assertion too.',
+      'The member detail names the mistake. Make new proofs as described in /auth/keys.md and send the key set again. If you authenticate with a key, make a new assertion too.',
     oauth: 'invalid_proof',
   },
   'unsupported-credential-type': {
@@ -121,7 +121,7 @@ const PROBLEMS = {
   'client-expired': {
     status: 401,
     title: 'The registration has expired',
-    meaning: `The client got no token within ${durationIn('day', RULES.neverUsedMs)} of registering, or none for ${durationIn('day', RULES.idleMs)}. Its registration has expired, and its data was erased.`,
+    meaning: `The client got no token within ${durationIn('day', RULES.neverUsedMs)} of registering, or none for at least ${durationIn('day', RULES.idleMs)}. Its registration has expired, and its data was erased.`,
     remedy: 'Register again with POST /api/agent/register. You need no earlier credential.',
     oauth: 'invalid_client',
   },

@@ -46,7 +46,12 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'invalid_target',
     'Leave out `resource`, or send the address that the description names.',
   ),
-  row('invalid-client', 401, 'invalid_client', 'Check your credential; if it is lost, register again.'),
+  row(
+    'invalid-client',
+    401,
+    'invalid_client',
+    'Check your credential: the description names a mistake in an assertion. If the credential is lost, register again.',
+  ),
   row(
     'client-expired',
     401,
