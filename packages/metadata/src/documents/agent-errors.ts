@@ -11,7 +11,8 @@ export interface AgentError {
   readonly remedy: string
 }
 
-const CONFIRM = 'For `contact:write`, let a person [confirm you by e-mail][verified] first.'
+const CONFIRM =
+  'For `contact:write`, let a person [confirm you by e-mail][verified] first. If a confirmation has ended, ask again only if the person tells you to.'
 
 const row = (code: string, status: number, error: string | undefined, remedy: string): AgentError => ({
   code,
@@ -59,7 +60,12 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'The registration expired because it was not used. Register again.',
   ),
   row('foreign-token', 400, 'invalid_request', 'Revoke the token with the credential that got it.'),
-  row('invalid-token', 401, 'invalid_token', 'The token expired or was revoked. Get a new one.'),
+  row(
+    'invalid-token',
+    401,
+    'invalid_token',
+    'The token expired or was revoked. Get a new one; for messages, with `POST /api/agent/assertion` first.',
+  ),
   row('token-required', 401, undefined, `Send a token in \`Authorization: Bearer\`. ${CONFIRM}`),
   row(
     'insufficient-scope',
@@ -105,7 +111,12 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     `The link was not used for ${durationIn('hour', RULES.claimLinkMs)}. Ask the person, then begin again.`,
   ),
   row('claim-declined', 410, 'access_denied', 'The person said no. Do not ask them again.'),
-  row('no-claim', 409, 'no_claim', 'No confirmation is in force. Ask the person before you begin again.'),
+  row(
+    'no-claim',
+    409,
+    'no_claim',
+    'No confirmation is in force. If one has ended, begin again only if the person tells you to. If there never was one, ask the person first.',
+  ),
   row(
     'invalid-grant',
     400,

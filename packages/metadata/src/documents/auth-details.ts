@@ -10,6 +10,7 @@ import {
   Scope,
 } from '@plainpath/domain'
 import { JWT_BEARER_GRANT } from '../oauth-metadata.ts'
+import { AgentProblem, OAuthError, Problem } from '../openapi/errors.ts'
 import { CLIENT_ASSERTION_TYPE } from '../operations/oauth.ts'
 import { exampleTime } from '../operations/operation.ts'
 import { operations } from '../operations/operations.ts'
@@ -179,11 +180,43 @@ const fillErrors = readTemplate(template('errors'), ['urls', 'agentError', 'oaut
 
 function errors(urls: ServiceUrls): string {
   const { getAgent, createToken, joinWaitlist } = operations
+  const problem = { status: 401, instance: '/api/agent', request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11' }
+  const refused = 'The client is unknown, or its credentials are not accepted.'
+  const invalidClient = AgentProblem.parse({
+    type: urls.problem('invalid-client'),
+    title: 'Client authentication failed',
+    detail: refused,
+    code: 'invalid-client',
+    ...problem,
+    error: 'invalid_client',
+    error_description: refused,
+  })
+  const invalidScope = OAuthError.parse({
+    error: 'invalid_scope',
+    error_description: 'This client cannot have any of the requested scopes.',
+    error_uri: urls.problem('invalid-scope'),
+    code: 'invalid-scope',
+  })
+  const mistake = 'must be an e-mail address such as ana@example.org'
+  const invalidRequest = Problem.parse({
+    type: urls.problem('invalid-request'),
+    title: 'The request is not valid',
+    detail: `#/email: ${mistake}.`,
+    code: 'invalid-request',
+    ...problem,
+    status: 400,
+    instance: '/api/waitlist',
+    errors: [{ pointer: '#/email', detail: mistake }],
+  })
   return fillErrors({
     urls,
-    agentError: refusal(getAgent, urls),
-    oauthError: refusal(createToken, urls, { headers: BASIC, with: { scope: 'contact:write' } }),
-    problem: refusal(joinWaitlist, urls, { with: { email: 'ana' } }),
+    agentError: refusal(getAgent, urls, { error: invalidClient }),
+    oauthError: refusal(createToken, urls, {
+      headers: BASIC,
+      with: { scope: 'contact:write' },
+      error: invalidScope,
+    }),
+    problem: refusal(joinWaitlist, urls, { with: { email: 'ana' }, error: invalidRequest }),
     rows: AGENT_ERRORS.map(
       ({ code, status, error, remedy }) =>
         `| [\`${code}\`](${urls.problem(code)}) | ${status} | ${error ? `\`${error}\`` : '–'} | ${remedy} |`,

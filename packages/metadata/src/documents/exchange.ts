@@ -1,6 +1,6 @@
 import { STATUS_CODES } from 'node:http'
-import { z } from 'zod'
-import { errorComponent, errorResponses } from '../openapi/errors.ts'
+import type { z } from 'zod'
+import { errorComponent } from '../openapi/errors.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { AGENT_ERRORS } from './agent-errors.ts'
@@ -40,17 +40,16 @@ export function exchange(operation: Operation, urls: ServiceUrls, options: Excha
   return `${request(operation, urls, options)}\n\n${response(Number(status), shown)}`
 }
 
-/** Shows a request and the error that it leads to: the example of the operation's component for errors. */
-export function refusal(operation: Operation, urls: ServiceUrls, options: ExchangeOptions = {}): string {
-  const { content = {} } = errorResponses(urls)[errorComponent(operation)] ?? {}
-  const [[type, media] = ['', undefined]] = Object.entries(content)
-  const { type: page, error_uri = page } = ErrorExample.parse(media?.example)
-  const code = error_uri?.split('/').at(-1)
-  const status = AGENT_ERRORS.find((each) => each.code === code)?.status ?? 0
-  return `${request(operation, urls, options)}\n\n${response(status, media?.example as object, type)}`
+/** Shows a request and the error that it leads to. @param error an example that the schema of the operation's errors accepts */
+export function refusal(
+  operation: Operation,
+  urls: ServiceUrls,
+  { error, ...options }: ExchangeOptions & { readonly error: { readonly code: string } },
+): string {
+  const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status ?? 0
+  const type = errorComponent(operation) === 'OAuthError' ? JSON_TYPE : 'application/problem+json'
+  return `${request(operation, urls, options)}\n\n${response(status, error, type)}`
 }
-
-const ErrorExample = z.object({ type: z.url().optional(), error_uri: z.url().optional() })
 
 function request(operation: Operation, urls: ServiceUrls, options: ExchangeOptions): string {
   const { method, path, bodyType = JSON_TYPE } = operation
