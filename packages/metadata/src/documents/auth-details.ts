@@ -180,14 +180,16 @@ const fillErrors = readTemplate(template('errors'), ['urls', 'agentError', 'oaut
 
 function errors(urls: ServiceUrls): string {
   const { getAgent, createToken, joinWaitlist } = operations
-  const problem = { status: 401, instance: '/api/agent', request_id: '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11' }
+  const request_id = '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11'
   const refused = 'The client is unknown, or its credentials are not accepted.'
   const invalidClient = AgentProblem.parse({
     type: urls.problem('invalid-client'),
     title: 'Client authentication failed',
+    status: 401,
     detail: refused,
+    instance: '/api/agent',
     code: 'invalid-client',
-    ...problem,
+    request_id,
     error: 'invalid_client',
     error_description: refused,
   })
@@ -201,11 +203,11 @@ function errors(urls: ServiceUrls): string {
   const invalidRequest = Problem.parse({
     type: urls.problem('invalid-request'),
     title: 'The request is not valid',
-    detail: `#/email: ${mistake}.`,
-    code: 'invalid-request',
-    ...problem,
     status: 400,
+    detail: `#/email: ${mistake}.`,
     instance: '/api/waitlist',
+    code: 'invalid-request',
+    request_id,
     errors: [{ pointer: '#/email', detail: mistake }],
   })
   return fillErrors({
