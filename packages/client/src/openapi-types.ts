@@ -52,7 +52,7 @@ export interface paths {
         put?: never;
         /**
          * Answer a question from the guides, or hand the person to an attorney
-         * @description Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and send the same question with the answers as `facts`, and with what else of `GET /triggers` applies. A fact can add a hand-off, and never removes one.
+         * @description Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and send the same question with all answers so far as `facts`, and with what else of `GET /api/triggers` applies; repeat until `check` is empty. A fact can add a hand-off, and never removes one.
          *
          *     No language model is used: every sentence is from a guide, a trigger or a fixed text. The question is neither stored nor logged. While staff have paused answers: 503 `answers-paused` with `findHelp`. Scripts of any origin may call it. A token is optional.
          */
@@ -422,7 +422,7 @@ export interface components {
             summary: string;
             /**
              * Format: date
-             * @description The day the text last changed.
+             * @description The text follows its sources as of this day. `history` has the days when the text changed.
              */
             updated: string;
             /** @description The day that an attorney reviewed the guide; null before. */
@@ -596,7 +596,7 @@ export interface components {
             assertion?: string;
             /** @description Scopes separated by spaces; by default all of the grant. Others are left out. */
             scope?: string;
-            /** @description Absent, or the API root (RFC 8707). */
+            /** @description Absent, or the API root or the MCP server (RFC 8707), which name the same API. */
             resource?: string;
             /** @description With `client_secret`, instead of HTTP Basic. */
             client_id?: string;
@@ -665,7 +665,7 @@ export interface components {
             sources: components["schemas"]["GuideSource"][];
             /**
              * Format: date
-             * @description The day the text last changed.
+             * @description The text follows its sources as of this day. `history` has the days when the text changed.
              */
             updated: string;
             /** @description The day that an attorney reviewed the guide; null before. */

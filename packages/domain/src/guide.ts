@@ -61,7 +61,9 @@ export const Guide = z.object({
   summary: z.string().min(1).max(300),
   body: z.string().min(1).meta({ description: 'Markdown. `[n]` points at the n-th of `sources`.' }),
   sources: z.array(GuideSource).min(1).meta({ description: 'The official pages that support the guide.' }),
-  updated: Day.meta({ description: 'The day the text last changed.' }),
+  updated: Day.meta({
+    description: 'The text follows its sources as of this day. `history` has the days when the text changed.',
+  }),
   reviewed: Reviewed,
   stale: z.boolean().meta({
     description: 'True if at least one statement is stale.',
@@ -91,7 +93,9 @@ export const GuideListing = z.object({
   slug: GuideSlug,
   title: z.string(),
   summary: z.string(),
-  updated: Day.meta({ description: 'The day the text last changed.' }),
+  updated: Day.meta({
+    description: 'The text follows its sources as of this day. `history` has the days when the text changed.',
+  }),
   reviewed: Reviewed,
   url: z.url().meta({ description: 'The page for people.' }),
   apiUrl: z.url().meta({ description: 'The guide as JSON, or as Markdown with `Accept: text/markdown`.' }),

@@ -92,8 +92,8 @@ function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: st
   return html`<h1>${title}</h1>
 <p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>.</p>
 ${renderMarkdown(description)}
-<p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that <code>POST /oauth/token</code> gave you for them: <a href="/#agents">how to begin</a>. Those that need <code>contact:write</code> are refused with such a token: theirs is one that you got after a person confirmed you, as <a href="/auth/verified-email.md">verified e-mail</a> says.</p>
-<p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${urls.origin}')</code>. It gets tokens and the next ones by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
+<p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that you got with them: <a href="/#agents">how to begin</a>. Commands that need <code>contact:write</code> fail with this token. They need the one that you get after a person confirms you: <a href="/auth/verified-email.md">verified e-mail</a>.</p>
+<p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${urls.origin}')</code>. It gets and renews tokens by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
 <nav aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
 <ul>

@@ -174,7 +174,7 @@ test.for(AUTH_DOCUMENTS)('%s names no address that is not ours, but in examples 
 
 test('keys.md says that tokens end with a removed key, and how to prove a new key', () => {
   const text = contentAt('/auth/keys.md')
-  expect(text).toContain('If a key has leaked, remove it at once. This revokes the tokens')
+  expect(text).toContain('If you remove a key, or move from a secret to keys, all your tokens are revoked')
   expect(text).toContain('A set that only adds keys revokes no token.')
   expect(text).toContain('`typ` is exactly `jwks-proof+jwt`.')
   expect(text).toContain('the response has a `warning`')

@@ -17,8 +17,8 @@ export const answerQuestion = defineOperation({
   summary: 'Answer a question from the guides, or hand the person to an attorney',
   description:
     'Ask in two steps. First send the question alone. If the response has `check`, put these questions to the person, and ' +
-    'send the same question with the answers as `facts`, and with what else of `GET /triggers` applies. A fact can add a ' +
-    'hand-off, and never removes one.\n\n' +
+    'send the same question with all answers so far as `facts`, and with what else of `GET /api/triggers` applies; repeat ' +
+    'until `check` is empty. A fact can add a hand-off, and never removes one.\n\n' +
     'No language model is used: every sentence is from a guide, a trigger or a fixed text. The question is neither stored ' +
     'nor logged. While staff have paused answers: 503 `answers-paused` with `findHelp`. Scripts of any origin may call it. ' +
     'A token is optional.',

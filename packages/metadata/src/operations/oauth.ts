@@ -57,7 +57,7 @@ export const TokenRequest = z
       description: 'Scopes separated by spaces; by default all of the grant. Others are left out.',
     }),
     resource: z.string().optional().meta({
-      description: 'Absent, or the API root (RFC 8707).',
+      description: 'Absent, or the API root or the MCP server (RFC 8707), which name the same API.',
     }),
     ...ClientFields,
   })
