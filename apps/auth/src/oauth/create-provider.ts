@@ -138,8 +138,8 @@ export const otherResource = (urls: ServiceUrls) => {
 }
 
 const nothingLeft = (allowed: readonly Scope[], urls: ServiceUrls) =>
-  `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write: it requires a verified e-mail address. ` +
-  `A person must confirm the client. Begin with POST ${urls.claim}; the steps are in ${urls.authMd}.`
+  `This client can have: ${allowed.join(' ')}. The grant client_credentials never gives contact:write. ` +
+  `A person must first confirm the client by e-mail. Begin with POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`
 
 /**
  * Registers the grant of RFC 7523 §2.1 for identity assertions that this server issued. By then, `oauth-routes.ts` has

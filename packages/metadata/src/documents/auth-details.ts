@@ -181,7 +181,8 @@ const fillErrors = readTemplate(template('errors'), ['urls', 'agentError', 'oaut
 function errors(urls: ServiceUrls): string {
   const { getAgent, createToken, joinWaitlist } = operations
   const request_id = '0199f3c2-5b7e-7c1a-9a37-3f0d6f2f9c11'
-  const refused = 'The client is unknown, or its credentials are not accepted.'
+  const refused =
+    'Send client_id and client_secret with HTTP Basic, or a client assertion in the header Client-Assertion.'
   const invalidClient = AgentProblem.parse({
     type: urls.problem('invalid-client'),
     title: 'Client authentication failed',
@@ -195,7 +196,10 @@ function errors(urls: ServiceUrls): string {
   })
   const invalidScope = OAuthError.parse({
     error: 'invalid_scope',
-    error_description: 'This client cannot have any of the requested scopes.',
+    error_description:
+      'This client can have: guides:read waitlist:write. The grant client_credentials never gives contact:write. ' +
+      'A person must first confirm the client by e-mail. Begin with ' +
+      `POST ${urls.claim}; the steps are in ${urls.authVerifiedEmail}.`,
     error_uri: urls.problem('invalid-scope'),
     code: 'invalid-scope',
   })
