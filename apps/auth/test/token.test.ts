@@ -169,7 +169,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
     [
       'only a scope that needs an e-mail address',
       fields({ scope: 'contact:write' }),
-      { ...scope, says: /contact:write: it requires a verified e-mail address/ },
+      { ...scope, says: /contact:write. A person must first confirm the client by e-mail/ },
     ],
     ['a quote in the scope', fields({ scope: 'guides:read"' }), scope],
     ['a backslash in the scope', fields({ scope: 'guides:read\\' }), scope],
