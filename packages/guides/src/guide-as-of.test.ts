@@ -135,7 +135,7 @@ test('turns each guide of this package into a valid guide of the API', () => {
     const served = {
       ...dated,
       url: `https://plainpath.example/guides/${each.slug}`,
-      sources: dated.sources.map((source) => ({ ...source, copyFrom: source.checked })),
+      sources: dated.sources.map((from) => ({ ...from, copyFrom: from.checked })),
     }
     expect(Guide.parse(served)).toMatchObject({ slug: each.slug, body: each.body })
   }
