@@ -117,9 +117,19 @@ describe('a message is refused, nothing is kept, and its twin is taken:', () => 
 })
 
 describe('a token is refused, and nothing is kept:', () => {
-  const flow = /needs the verified_email flow.*\/auth\.md/
+  /** The same for every invalid token. */
+  const RENEWAL =
+    /If the token was for messages, get an identity assertion .* do not ask them again on your own\.$/
+  const flow =
+    /needs the verified_email flow.*\/auth\/verified-email\.md .*ask again only if they tell you to\.$/
   test.for([
-    { why: 'no token', change: undefined, status: 401, code: 'token-required', detail: /./ },
+    {
+      why: 'no token',
+      change: undefined,
+      status: 401,
+      code: 'token-required',
+      detail: /^Send a bearer token\./,
+    },
     {
       why: 'another scope',
       change: { scope: 'guides:read' },
@@ -146,7 +156,14 @@ describe('a token is refused, and nothing is kept:', () => {
       change: { aud: 'https://other.example' },
       status: 401,
       code: 'invalid-token',
-      detail: /./,
+      detail: RENEWAL,
+    },
+    {
+      why: 'a confirmation that has ended',
+      change: { active: false },
+      status: 401,
+      code: 'invalid-token',
+      detail: RENEWAL,
     },
   ])('$why', async ({ change, status, code, detail }) => {
     const before = await contact.kept()

@@ -35,6 +35,9 @@ const UNKNOWN = 'The token is unknown, expired or revoked.'
 const LIMITED =
   'Too many tokens from this address were unknown, expired or revoked, or are being checked now.'
 const OPTIONAL = 'This operation works without Authorization.'
+/** The confirmation of a person may have ended with the token. */
+const RENEWAL =
+  "If the token was for messages, get an identity assertion with POST /api/agent/assertion first. If that responds no-claim, the person's confirmation has ended: do not ask them again on your own."
 
 /**
  * Checks the bearer token of a request against the authorization server.
@@ -120,16 +123,19 @@ function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
     const challenge = { scope, resourceMetadata: protectedResourceAt(urls, path), ...(error && { error }) }
     return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
   }
-  const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token') =>
-    refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}`, error)
+  const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token', more = '') =>
+    refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
+  const isForContact = scopes.includes(CONTACT_SCOPE)
+  /** The same for every invalid token, so that it does not tell a stranger whose token it was. */
+  const renewal = isForContact ? ` ${RENEWAL}` : ''
   /** How to get a scope that registering alone does not give. */
-  const more = scopes.includes(CONTACT_SCOPE) ? ` ${needsVerifiedEmail(urls)}` : ''
+  const more = isForContact ? ` ${needsVerifiedEmail(urls)}` : ''
   const lacking = `The token lacks the scope ${scopes.join(' ')}.${more}`
   return {
     /** Without a token. @param detail says all */
     required: (detail: string) => refuse('token-required', detail),
     missing: (detail: string) => unauthorized(optional ? 'invalid-token' : 'token-required', detail),
-    invalid: (detail: string) => unauthorized('invalid-token', detail, 'invalid_token'),
+    invalid: (detail: string) => unauthorized('invalid-token', detail, 'invalid_token', renewal),
     ambiguous: (detail: string) => refuse('invalid-request', detail, 'invalid_request'),
     insufficient: (detail = lacking) => refuse('insufficient-scope', detail, 'insufficient_scope'),
   }
@@ -168,7 +174,7 @@ export function verifiedPerson(deps: {
 
 /** Says how to get the scope. */
 const needsVerifiedEmail = (urls: ServiceUrls) =>
-  `${CONTACT_SCOPE} needs the verified_email flow: the person verifies their e-mail address. ${urls.authVerifiedEmail} leads through it.`
+  `${CONTACT_SCOPE} needs the verified_email flow: the person verifies their e-mail address. ${urls.authVerifiedEmail} leads through it. If a person confirmed you before and that has ended, ask again only if they tell you to.`
 
 /**
  * Checks that a caller of the MCP server may use the tools for messages, as `bearerCheck` does on their routes.

@@ -22,7 +22,7 @@ export const CLAIM_PROBLEMS = {
   },
   'no-claim': {
     status: 409,
-    title: 'Nobody has verified an e-mail address for this agent',
+    title: 'No confirmation is in force for this agent',
     meaning: 'No person has confirmed this agent, or the confirmation has ended.',
     remedy:
       'If nobody has confirmed the agent yet, ask the person, then begin with POST /api/agent/claim. If a confirmation has ended, do not ask the person again on your own: begin only if they tell you to.',

@@ -17,7 +17,7 @@ interface ProblemKind {
 }
 
 const TO_CONTACT =
-  'For contact:write a person must confirm you first: begin with POST /api/agent/claim. The steps are in /auth/verified-email.md.'
+  'For contact:write a person must confirm you first: begin with POST /api/agent/claim. The steps are in /auth/verified-email.md. If a person confirmed you before and that has ended, ask again only if they tell you to.'
 
 /** Every problem that the apps respond with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 const PROBLEMS = {
