@@ -169,7 +169,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const status = async () => JSON.parse((await sender.send({ path: address, headers })).text).status
   await expect.poll(status, { timeout: 20_000 }).toBe('delivered')
 
-  const end = linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end')
+  const end = linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end')
   system.confidential.add(new URL(end).searchParams.get('end') ?? '')
   expect(linkIn(receipt?.text ?? '', 'end')).toBe(end)
   // The confirmation link is used; the link that revokes access is still valid.
@@ -179,7 +179,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   expect(await heading(page)).toBe('Do you want to end this agent’s access?')
   await pressByKeyboard(page, 'End it now')
   expect(await heading(page)).toBe('The access has ended')
-  const ended = await arrived(email, /can no longer use Plainpath/)
+  const ended = await arrived(email, /can no longer send us messages/)
   expect(ended?.text).toContain('You ended the access of an AI agent')
   expect(await atBothProcesses(address, token)).toEqual([401, 401])
   const refused = await exchange(sender, agent, assertion)
@@ -221,11 +221,11 @@ describe('the pages behind mailed links', () => {
       system.confidential.add(await completeClaim(sender, agent, await codeOn(page)))
       await page.goto(link)
       await look()
-      await page.goto(linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end'))
+      await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
       await look()
       await pressByKeyboard(page, 'End it now')
       await look()
-      await page.goto(linkIn((await arrived(email, /can now use Plainpath/))?.text ?? '', 'end'))
+      await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
       await look()
       const other = await system.register(sender)
       await page.goto((await beginClaim(system, sender, { agent: other, email })).link)

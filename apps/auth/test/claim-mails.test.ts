@@ -60,7 +60,9 @@ test('the mail that asks a person contains nothing from the agent, and says what
   expect(mail?.subject).toBe('Did you ask an AI agent to use Plainpath for you?')
   expect(
     mail?.text,
-  ).toBe(`An AI agent gave us this address. It says that it acts for you, and it wants to send
+  ).toBe(`Plainpath is a website with plain-English guides to U.S. immigration: ${under.auth.origin}
+
+An AI agent gave us this address. It says that it acts for you, and it wants to send
 our staff messages for you.
 
 If you want that:
@@ -69,19 +71,21 @@ If you want that:
 
    ${phrase}
 
+   If your agent shows other words, or none, do not press Yes.
+
 2. Open this link. The page says what the agent calls itself. If it is your agent,
    press "Yes". You get a code. Give the code to your agent, and to nobody else.
 
    ${under.auth.origin}/claim?attempt=${secret}
 
-The agent can then send our staff messages for you for 30 days. We answer by mail
-to this address. You can end the agent's access at any time.
+The agent can then send our staff messages for you for 30 days. We answer by
+e-mail to this address. You can end the agent's access at any time.
 
 The link works for 24 hours.
 
 If you did not ask for this, you can ignore this mail: the agent gets no access. To
-stop mails like this one for 30 days, open the link and press "No". We then send
-them only for agents that have access from you already.
+stop mails like this one for 30 days, open the link and press "No". An agent that
+already has your permission can still ask you again.
 
 ${NO_LAW_FIRM}`)
 })
@@ -93,51 +97,53 @@ test('the mails about the access of an agent name it safely, and say what it may
   const end = await endLink(email)
   auth.confidential.add(end)
   const [, told] = await under.mail.mails(2, email)
-  expect(told?.subject).toBe('An AI agent can now use Plainpath for you')
+  expect(told?.subject).toBe('An AI agent can now send us messages for you')
   expect(
     told?.text,
-  ).toBe(`You gave an AI agent the code from our page. The agent can now use Plainpath for you.
+  ).toBe(`An AI agent used the code from our page. It can now send our staff messages for you.
 
 ${describeAgent(DEFUSED, since)}
 
-What it may do: send our staff messages for you. We answer by mail to this address.
+What it may do: send our staff messages for you. We answer by e-mail to this address.
 Since: ${since}
-Until: ${until}, unless you end its access before
+Until: ${until}, unless you end it sooner
 
 To end its access, open this link and press the button:
 
    ${auth.origin}/claim?end=${end}
 
-Do that too if you gave nobody a code.
+If you did not give anyone a code, end it now.
 
-Messages that the agent has sent by then stay with us for as long as our privacy page
-says.
+Messages that it sent before you end its access are kept as described at
+${auth.origin}/privacy.
 
 ${NO_LAW_FIRM}`)
 
   const ended = await pressButton(auth, { end })
   expect([ended.status, headingIn(ended.text)]).toEqual([200, 'The access has ended'])
-  expect(ended.text).toContain('still come to you by mail')
+  expect(ended.text).toContain('use the link in its receipt')
   const [, , confirmation] = await under.mail.mails(3, email)
-  expect(confirmation?.subject).toBe('An AI agent can no longer use Plainpath for you')
-  expect(confirmation?.text).toBe(`You ended the access of an AI agent to Plainpath.
-It can send our staff no more messages for you.
+  expect(confirmation?.subject).toBe('An AI agent can no longer send us messages for you')
+  expect(confirmation?.text).toBe(`You ended an AI agent's access to Plainpath.
+It can no longer send us messages for you.
 
 ${describeAgent(DEFUSED, since)}
 
-It had access from ${since} to ${since}. We have erased your address
-from its registration.
+It had access on ${since}.
+We have erased your address from its registration. With messages that it sent for you,
+we keep your address until 90 days after our staff get them.
 
 Did the agent send messages for you before? If our staff have not answered them yet,
-the answers still come, by mail to this address. To withdraw a message that has not
+the answers still come, by e-mail to this address. To withdraw a message that has not
 gone to our staff, use the link in its receipt.
 
-You do not need to do anything. Plainpath is not a law firm and not the government.
-`)
+You do not need to do anything.
+
+${NO_LAW_FIRM}`)
 
   for (const used of [await look(auth, { end }), await pressButton(auth, { end })]) {
     expect([used.status, headingIn(used.text)]).toEqual([410, 'This has already ended'])
-    expect(used.text).toContain('<p>This has already ended. ')
+    expect(used.text).toContain('<p>This agent no longer has access to send us messages for you. ')
     expect(used.text).not.toContain('<form')
   }
   expect(await endMailsOf(agent.client_id)).toBe(1)
@@ -163,12 +169,12 @@ describe('a person gets one mail when', () => {
           await under.stores.settingsFor(ORIGIN),
           () => under.clock.now,
         ),
-      says: 'Our staff ended the access of an AI agent to Plainpath for you.',
+      says: "Our staff ended an AI agent's access to Plainpath for you.",
     },
     {
       why: 'the person says no to another request of the agent',
       end: async ({ agent, email }: Confirmed) => sayNo(under.auth, await begin(under, { agent, email })),
-      says: 'You ended the access of an AI agent to Plainpath.',
+      says: "You ended an AI agent's access to Plainpath.",
     },
   ])('$why', async ({ end, says }) => {
     const agent = await register(under.auth, 'Atlas the helper')
@@ -196,7 +202,7 @@ describe('a person gets one mail when', () => {
     ])
     expect(await endMailsOf(agent.client_id)).toBe(1)
     const [, , mail] = await under.mail.mails(3, email)
-    expect(mail?.subject).toBe('An AI agent can no longer use Plainpath for you')
+    expect(mail?.subject).toBe('An AI agent can no longer send us messages for you')
   })
 })
 type Confirmed = Awaited<ReturnType<typeof confirmed>>

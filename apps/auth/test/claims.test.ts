@@ -116,7 +116,7 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   expect(decodeProtectedHeader(answer.identity_assertion).kid).toBe(keys.keys[0].kid)
 
   const [, told] = await under.mail.mails(2, email)
-  expect(told?.subject).toContain('can now use Plainpath for you')
+  expect(told?.subject).toContain('can now send us messages for you')
   const end = secretIn(told?.text ?? '')
   auth.confidential.add(end)
   const question = await look(auth, { end })

@@ -1,13 +1,19 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
-import { DAY_MS, ERASED, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
+import { DAY_MS, ERASED, type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
 
 let holding: Holding
 beforeAll(async () => {
   holding = await startHolding()
 })
 afterAll(() => holding[Symbol.asyncDispose]())
+
+/** The page of the link that withdraws a message, and what its button leads to. */
+const both = async (link: string) => [
+  await ask(holding.contact.api.origin, { path: `/contact/withdraw?link=${link}` }),
+  await holding.press('/contact/withdraw', link),
+]
 
 describe('a message', () => {
   test.for([
@@ -55,7 +61,7 @@ describe('a message', () => {
     await person.link()
     const [receipt] = await holding.contact.server.mails(1, person.email)
     for (const said of [Object(reply).expected, Object(reply).ifYouCannotWait, '911', '1-800-799-7233'])
-      expect(receipt?.text).toContain(said)
+      expect(receipt?.text.replaceAll('\n', ' ')).toContain(said)
   })
 
   test('tells staff its triggers first, each once, and keeps them sealed', async () => {
@@ -81,14 +87,31 @@ describe('withdrawing', () => {
     await person.link()
     holding.later(10 * MINUTE_MS - 1)
     for (const _time of [1, 2]) expect((await person.at('DELETE', id)).status).toBe(204)
-    expect((await person.at('GET', id)).json()['status']).toBe('erased')
-    expect(await holding.storedContent(id)).toEqual([ERASED])
+    expect((await person.at('GET', id)).json()).toEqual({ id, status: 'erased' })
+    expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
+    const [, told, ...more] = await holding.contact.server.mails(2, person.email)
+    expect([told?.subject, more]).toEqual(['A message to Plainpath was withdrawn', []])
     expect(
-      await holding.rows('select kind, state, mail_sealed from mails where about = $1 order by 1', [id]),
-    ).toEqual([
-      { kind: 'contact-desk', state: 'dropped', mail_sealed: null },
-      { kind: 'contact-receipt', state: 'sent', mail_sealed: null },
-    ])
+      told?.text,
+    ).toBe(`The message of November 20, 2026 was withdrawn. Our staff do not get it. We erased the text.
+An AI agent had sent it for you, and has withdrawn it.
+
+You do not need to do anything.
+
+Message: ${id}
+
+Plainpath is not a law firm and not the government. It gives information, not legal
+advice.
+`)
+    // The server took the mail before its row says so.
+    const mails = 'select kind, state, mail_sealed from mails where about = $1 order by 1'
+    await expect
+      .poll(() => holding.rows(mails, [id]), { timeout: 10_000 })
+      .toEqual([
+        { kind: 'contact-desk', state: 'dropped', mail_sealed: null },
+        { kind: 'contact-receipt', state: 'sent', mail_sealed: null },
+        { kind: 'contact-withdrawn', state: 'sent', mail_sealed: null },
+      ])
     holding.later(MINUTE_MS)
     const other = await holding.newPerson().sent()
     await holding.deliver(other['id'], 10 * MINUTE_MS)
@@ -105,15 +128,42 @@ describe('withdrawing', () => {
     }
     expect((await person.at('GET', id)).json()['status']).toBe('received')
     expect((await holding.press('/contact/withdraw', link)).body).toContain('Your message is erased')
-    expect(await holding.storedContent(id)).toEqual([ERASED])
+    expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
     expect(holding.contact.api.logged.filter((line) => line.includes('message-erased')).at(-1)).toContain(
       String(id),
     )
-    expect((await holding.press('/contact/withdraw', link)).status).toBe(404)
-    expect((await holding.press('/contact/withdraw', 'A'.repeat(43))).status).toBe(404)
+    const mails = `select kind from mails where about = $1 and kind = 'contact-withdrawn'`
+    expect(await holding.rows(mails, [id])).toEqual([])
   })
 
-  test('after delivery is 409 by either way, which says what is left to do, by whom, and what staff keep', async () => {
+  test.for([{ by: 'the agent' }, { by: 'the link' }])(
+    'by $by: the link then says so, and asks nothing',
+    async ({ by }) => {
+      const person = holding.newPerson()
+      const { id } = await person.sent()
+      const link = await person.link()
+      if (by === 'the agent') await person.at('DELETE', id)
+      else await holding.press('/contact/withdraw', link)
+      for (const page of await both(link)) {
+        expect(page.status).toBe(410)
+        expect(page.body).toContain(
+          'This message was already withdrawn. It does not go to our staff. You do not need to do anything.',
+        )
+        expect(page.body).not.toContain('<button')
+      }
+      holding.later(90 * DAY_MS)
+      await holding.contact.api.resource.retention.enforce()
+      expect(await holding.storedContent(id)).toEqual([ERASED])
+      for (const unknown of [link, 'A'.repeat(43)])
+        for (const page of await both(unknown)) {
+          expect(page.status).toBe(404)
+          expect(page.body).toContain('<h1>This link does not work</h1>')
+          expect(page.body).not.toContain('<button')
+        }
+    },
+  )
+
+  test('after delivery is refused by either way, which says what is left to do, by whom, and what staff keep', async () => {
     const person = holding.newPerson()
     const { id } = await person.sent()
     const link = await person.link()
@@ -121,10 +171,11 @@ describe('withdrawing', () => {
     const before = await holding.rows('select c::text from contact_messages c where id = $1', [id])
     const refused = await person.at('DELETE', id)
     expectProblem(refused, { status: 409, code: 'already-delivered' })
-    const pressed = await holding.press('/contact/withdraw', link)
-    expect(pressed.status).toBe(409)
+    const pages = await both(link)
+    expect(pages.map(({ status }) => status)).toEqual([410, 410])
     for (const said of ['can ask our staff to erase', '90 days after delivery', 'mailbox of our staff keeps'])
-      for (const text of [refused.json()['detail'], pressed.body]) expect(text).toContain(said)
+      for (const text of [refused.json()['detail'], ...pages.map(({ body }) => body)])
+        expect(text).toContain(said)
     expect(await holding.rows('select c::text from contact_messages c where id = $1', [id])).toEqual(before)
   })
 

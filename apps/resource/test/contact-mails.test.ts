@@ -1,4 +1,4 @@
-import { ALL_HELP, helpLine } from '@plainpath/domain'
+import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, posting } from './ask.ts'
 import { FORM, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
@@ -34,6 +34,15 @@ async function sendByAgent(claim: object | undefined, body: object = {}) {
 }
 const receiptTo = async (email: string, nth = 0) => (await holding.contact.server.mails(nth + 1, email))[nth]
 
+const HOTLINES = [
+  '- If you are in danger now: 911',
+  '- National Domestic Violence Hotline: 1-800-799-7233',
+  '- National Human Trafficking Hotline: 1-888-373-7888',
+  '- To find a person whom ICE holds (a government line): 1-888-351-4024\n  https://www.ice.gov/contact/ero',
+  '- Your next hearing date, from the immigration court (you need your A-Number): 1-800-898-7180\n  https://acis.eoir.justice.gov/en/',
+]
+const LISTS = ATTORNEY_LISTS.map(({ title, url }) => `- ${title}\n  ${url}`)
+
 const receipt = (given: {
   first: string
   topic: string
@@ -41,6 +50,7 @@ const receipt = (given: {
   id: string
   access: string
   more?: string
+  help?: string
 }) => {
   const { origin } = holding.contact.api
   return `${given.first}
@@ -50,15 +60,19 @@ Text:
 
 ${MARKED}
 
-${given.more ?? ''}What happens next: the message goes to our staff at 12:${given.more ? '01' : '10'} UTC on November 20, 2026.
-People read every message. They answer by e-mail, usually within five working days, and urgent messages first. They cannot give legal advice. The answer comes to this address.
+${given.more ?? ''}What happens next: the message goes to our staff in about ${given.more ? 'a minute' : '10 minutes'}
+(12:${given.more ? '01' : '10'} UTC on November 20, 2026).
+A person reads every message. We answer by e-mail, usually within five working days,
+and urgent messages first. We cannot give legal advice.
+The answer comes to this address.
 
 To withdraw the message before it goes to our staff, open this link and press the
 button. We then erase the message.
 ${origin}/contact/withdraw?link=${given.link}
 
-Do not wait for our answer if somebody is in danger or detained, or if a hearing or a deadline is near. Do not miss a hearing. Get help now:
-${ALL_HELP.map((help) => `- ${helpLine(help)}`).join('\n')}
+Do not wait for our answer if somebody is in danger or detained, or if a hearing or a
+deadline is near. Do not miss a hearing. Get help now:
+${given.help ?? [...HOTLINES, ...LISTS].join('\n')}
 
 ${given.access}
 
@@ -81,7 +95,7 @@ November 18, 2026.
 
 What it may do: send our staff messages for you.
 Since: November 19, 2026
-Until: December 19, 2026, unless you end its access before
+Until: December 19, 2026, unless you end it sooner
 
 ${end}`
 
@@ -101,11 +115,6 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
       }),
     )
     expect((await holding.press('/contact/withdraw', link)).status).toBe(200)
-    const used = await holding.press('/contact/withdraw', link)
-    expect([used.status, used.body.includes('This link does not work: it was used before')]).toEqual([
-      404,
-      true,
-    ])
   })
 
   test('leads to the earlier mail where the link is not known, and says that reasons were shared without naming them', async () => {
@@ -120,7 +129,8 @@ ${holding.contact.api.origin}/claim?end=${END_SECRET}`
         first: 'An AI agent sent us this message for you.',
         topic: 'I need an attorney',
         ...{ link: linkOf(mail?.text), id },
-        more: 'Our staff are also told why you need a lawyer, as you agreed.\n\n',
+        more: 'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n',
+        help: [...LISTS, ...HOTLINES].join('\n'),
         access: access(
           '',
           'To end its access, use the link in the mail that told you about the agent.',

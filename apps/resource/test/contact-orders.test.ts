@@ -66,7 +66,7 @@ async function withdraw(person: Person, message: Model, by: 'agent' | 'link'): P
       : await holding.press('/contact/withdraw', links.get(message.id) ?? '')
   const expected = {
     agent: { received: 204, delivered: 409, erased: 204 },
-    link: { received: 200, delivered: 409, erased: 404 },
+    link: { received: 200, delivered: 410, erased: 410 },
   }
   expect(status).toBe(expected[by][message.state])
   if (message.state === 'received') message.state = 'erased'

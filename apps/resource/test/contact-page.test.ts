@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, posting } from './ask.ts'
-import { ERASED, FORM, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
+import { FORM, type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -35,7 +35,7 @@ describe('the page', () => {
     ])
     const withdraw = await holding.mailedLink(email, 'withdraw')
     expect((await holding.press('/contact/withdraw', withdraw)).status).toBe(200)
-    expect(await holding.storedContent(id)).toEqual([ERASED])
+    expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
   })
 
   test('sends the same message of one address once, unless it was taken back', async () => {

@@ -20,6 +20,9 @@ export const ERASED = {
   withdraw_hash: null,
 }
 
+/** What is stored of a message that was withdrawn: its link can still say so. */
+export const WITHDRAWN = { ...ERASED, withdraw_hash: expect.any(Buffer) }
+
 /** The API with a hold of ten minutes, by a clock that the test moves, and people who write. */
 export async function startHolding() {
   const clock = { now: new Date('2026-11-20T12:00:00Z') }

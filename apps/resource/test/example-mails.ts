@@ -1,5 +1,5 @@
 import { serviceUrls } from '@plainpath/metadata'
-import { confirmMail, deskMail, receiptMail } from '../src/contact/contact-mails.ts'
+import { confirmMail, deskMail, receiptMail, withdrawnMail } from '../src/contact/contact-mails.ts'
 import { forgetMail, joinedMail } from '../src/waitlist/waitlist-mails.ts'
 
 const ADDRESS = 'ana@example.org'
@@ -34,8 +34,15 @@ export function exampleMails() {
     forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
     deskMail('desk@plainpath.example', message, 'person'),
     ...[{ agent: AGENT }, { agent: undefined }, 'person' as const].map((writer) =>
-      receiptMail(urls, { ...message, heldUntil: message.createdAt, secret: 'secret', writer }),
+      receiptMail(urls, {
+        ...message,
+        receivedAt: DAY,
+        heldUntil: new Date('2026-11-20T12:10:00Z'),
+        secret: 'secret',
+        writer,
+      }),
     ),
+    withdrawnMail(message),
     confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]
 }

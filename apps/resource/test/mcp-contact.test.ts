@@ -2,7 +2,7 @@ import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
-import { ERASED, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
+import { type Holding, MINUTE_MS, startHolding, WITHDRAWN } from './contact-people.ts'
 
 let holding: Holding
 beforeAll(async () => {
@@ -52,8 +52,8 @@ test('a message is sent, looked up and withdrawn as by the routes', async () => 
       id,
       status: 'erased',
     })
-  expect(await lookUp()).toMatchObject({ id, status: 'erased' })
-  expect(await holding.storedContent(id)).toEqual([ERASED])
+  expect(await lookUp()).toEqual({ id, status: 'erased' })
+  expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
 })
 
 test('a message that was delivered is not withdrawn, and the model is told what is left to do', async () => {

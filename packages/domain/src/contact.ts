@@ -72,4 +72,10 @@ export const ContactReceived = z.object({
 })
 
 /** The response of `GET /contact/{id}`. */
-export const ContactState = z.object({ id: ContactId, status: ContactStatus, heldUntil: HeldUntil })
+export const ContactState = z.object({
+  id: ContactId,
+  status: ContactStatus,
+  heldUntil: HeldUntil.optional().meta({
+    description: 'When the message goes to staff, or went there. Absent for an erased message.',
+  }),
+})

@@ -34,12 +34,12 @@ export const EMERGENCY_LINES = {
   trafficking: { title: 'National Human Trafficking Hotline', phone: '1-888-373-7888' },
   locator: { title: 'ICE detainee locator', url: 'https://locator.ice.gov/odls/#/search' },
   detention: {
-    title: 'ICE detention reporting and information line',
+    title: 'To find a person whom ICE holds (a government line)',
     url: 'https://www.ice.gov/contact/ero',
     phone: '1-888-351-4024',
   },
   court: {
-    title: 'Immigration court case information',
+    title: 'Your next hearing date, from the immigration court (you need your A-Number)',
     url: 'https://acis.eoir.justice.gov/en/',
     phone: '1-800-898-7180',
   },

@@ -11,7 +11,7 @@ interface RetentionRow {
 const OF_CLAIMS: readonly RetentionRow[] = [
   {
     what: 'Your e-mail address, while an agent asks you to confirm it, and the two words that you compare',
-    how: 'Encrypted. Keyed hashes of the address and the mailbox let us count and keep your no.',
+    how: 'Encrypted. Keyed hashes of the address and the mailbox let us count, and remember that you said no.',
     until: `Until you answer, and at most ${durationIn('hour', RULES.claimLinkMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
   {
@@ -84,7 +84,7 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'The links in our mails about the waitlist and about your message',
     how: 'Only a hash.',
-    until: `As long as your place on the list, or the message. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
+    until: `As long as your place on the list, or the message; of the link that withdraws a message, ${durationIn('day', RULES.deliveredMessageMs)} more, so that its page can say what happened. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
     what: 'A mail to you, until it is sent: your address and the text, which can contain your message to us and the name of an agent',

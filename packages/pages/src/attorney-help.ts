@@ -13,7 +13,7 @@ export const PREPARE_FOR_ATTORNEY = [
 
 /** When a person who wrote to us can expect an answer, and where to find help that cannot wait for it. */
 export const REPLY: { expected: string; ifYouCannotWait: string; findHelp: readonly Help[] } = {
-  expected: `People read every message. They answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. They cannot give legal advice.`,
+  expected: `A person reads every message. We answer by e-mail, usually within ${numberInWords(RULES.replyWorkingDays)} working days, and urgent messages first. We cannot give legal advice.`,
   ifYouCannotWait:
     'Do not wait for our answer if somebody is in danger or detained, or if a hearing or a deadline is near. Do not miss a hearing. Get help now:',
   findHelp: ALL_HELP,

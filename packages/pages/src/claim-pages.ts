@@ -4,7 +4,8 @@ import { calendarDay } from './long-date.ts'
 
 const CODES = numberInWords(RULES.claimCodes)
 const CODE_LASTS = durationIn('minute', RULES.claimCodeMs)
-const BLOCK_LASTS = durationIn('day', RULES.claimBlockMs)
+/** What a *no* does besides refusing the agent. */
+const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you say no, we send you no more mails like the one that brought you here. An agent that already has your permission can still ask you again.`
 
 /** What a person needs to know of an agent that says it acts for them. */
 export interface AgentOnPage {
@@ -32,22 +33,25 @@ export function claimQuestionPage(page: ClaimQuestionPage): Html {
 <pre><code id="match-phrase">${page.matchPhrase}</code></pre>
 ${agentLines(page.agent)}
 ${page.shown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
-${page.codesLeft > 0 ? yesForm(page) : html`<p class="notice">We have shown you ${CODES} codes and cannot show more. The last code works for ${CODE_LASTS} after you saw it. After that, ask your agent to start again.</p>`}
-<h2>If this is not your agent</h2>
+${page.codesLeft > 0 ? yesForm(page, CODE_NEXT) : html`<p class="notice">We have shown you ${CODES} codes and cannot show more. The last code works for ${CODE_LASTS} after you saw it. After that, ask your agent to start again.</p>`}
+<h2>If this is not your agent, or the words differ</h2>
 <form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent gets no access. For ${BLOCK_LASTS}, we send you mails like this one only for agents that have access from you already.</p>
+<p><strong>What happens next:</strong> the agent gets no access. ${NO_MORE_MAILS}</p>
 <button type="submit" name="answer" value="no">No, this is not my agent</button>
 </form>`
 }
 
-const yesForm = ({
-  secret,
-  codesLeft,
-  shown,
-}: ClaimQuestionPage) => html`<form class="form" action="/claim" method="post">
+const CODE_NEXT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we answer by e-mail to you. You can end its access at any time. <a href="/privacy">What we keep</a>`
+const NEW_CODE_NEXT = html`we show you a new code. The old one then stops working. We show at most ${CODES}.`
+
+/** @param next what happens when the button is pressed */
+const yesForm = (
+  { secret, codesLeft, shown }: ClaimQuestionPage,
+  next: Html,
+) => html`<form class="form" action="/claim" method="post">
 <input name="attempt" type="hidden" value="${secret}">
-<p><strong>What happens next:</strong> we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we answer by mail to you. You can end its access at any time. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> ${next}</p>
 <button type="submit" name="answer" value="yes">${shown ? 'Show a new code' : 'Yes, my agent shows the same words: show my code'}</button>
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
@@ -64,12 +68,12 @@ export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: s
   html`<h1>Your code</h1>
 <p>Give this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
 <pre><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
-<p>The code works once, for ${CODE_LASTS}. We never ask you for it by mail or phone. Give it to nobody but your agent.</p>
+<p>The code works once, for ${CODE_LASTS}. We never ask you for it by e-mail or phone. Give it to nobody but your agent.</p>
 <p>When your agent has used the code, we send you a mail. It has a link that ends the agent’s access.</p>
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>
-${yesForm({ ...page, shown: true })}`
+${yesForm({ ...page, shown: true }, NEW_CODE_NEXT)}`
 }`
 
 /** Why the page behind a mailed link shows no code. */
@@ -108,7 +112,8 @@ const CLOSED: Readonly<Record<ClosedClaim, { readonly title: string; readonly te
     title: 'You said no',
     text: [
       'The agent gets no access. If it could send us messages for you before, it no longer can.',
-      `For ${BLOCK_LASTS} after you said no, we send you mails like this one only for agents that have access from you already. You do not need to do anything.`,
+      NO_MORE_MAILS,
+      'You do not need to do anything.',
     ],
   },
   expired: {
@@ -136,6 +141,10 @@ export const closedClaimTitle = (why: ClosedClaim): string => CLOSED[why].title
 export const closedClaimPage = (why: ClosedClaim): Html => html`<h1>${CLOSED[why].title}</h1>
 ${CLOSED[why].text.map((line) => html`<p>${line}</p>\n`)}<p><a href="/">To the guides</a></p>`
 
+/** What ending the access leaves as it is. */
+const SENT_BEFORE =
+  'A message that the agent sent before still goes to our staff, and the answer comes to you by e-mail. To withdraw a message that has not gone to our staff yet, use the link in its receipt.'
+
 /**
  * The body of `/claim` behind the link that ends an agent's access. Opening it changes nothing.
  *
@@ -148,24 +157,24 @@ export const endClaimPage = (page: {
   until: string
 }): Html =>
   html`<h1>Do you want to end this agent’s access?</h1>
-<p>Since ${calendarDay(page.since)}, an AI agent can send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it before. We answer by mail to you.</p>
+<p>Since ${calendarDay(page.since)}, an AI agent has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We answer by e-mail to you.</p>
 ${agentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
-<p><strong>What happens next:</strong> the agent can send us no more messages for you. We erase your address from its registration, and confirm that by mail. Answers to messages that it sent before still come to you by mail. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> the agent can no longer send us messages for you. We erase your address from its registration, and confirm that by e-mail. ${SENT_BEFORE} <a href="/privacy">What we keep</a></p>
 <button type="submit">End it now</button>
 </form>`
 
 export const endedClaimPage = (): Html => html`<h1>The access has ended</h1>
-<p>The agent can send us no more messages for you, and we have erased your address from its registration. We send you one mail that confirms this.</p>
-<p>Answers to messages that the agent sent before still come to you by mail.</p>
+<p>The agent can no longer send us messages for you, and we have erased your address from its registration. We send you one mail that confirms this.</p>
+<p>${SENT_BEFORE}</p>
 <p><a href="/">To the guides</a></p>`
 
 export const ALREADY_ENDED_TITLE = 'This has already ended'
 
 /** Behind the link that ends an agent's access, once that has ended. */
 export const alreadyEndedPage = (): Html => html`<h1>${ALREADY_ENDED_TITLE}</h1>
-<p>This has already ended. The access that this link is about gives the agent nothing any more. You do not need to do anything.</p>
+<p>This agent no longer has access to send us messages for you. You do not need to do anything.</p>
 <p>If you gave the agent access again later, use the link in the newest mail about it.</p>
 <p><a href="/">To the guides</a></p>`
 

@@ -125,7 +125,7 @@ const handOffField = ({ triggers, isTold }: NonNullable<ContactForm['handOff']>)
     isTold
       ? html`<input name="handOff" type="checkbox" value="yes" checked>`
       : html`<input name="handOff" type="checkbox" value="yes">`
-  } Tell the staff why the answer sent me to a lawyer. They answer urgent messages first.</label></p>`
+  } Tell the staff why the answer sent me to an attorney. They answer urgent messages first.</label></p>`
 
 /** After the form was sent. It says the same for every address. */
 export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>

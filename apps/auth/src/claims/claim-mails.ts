@@ -7,7 +7,7 @@ import type { ClaimAttemptStore, ClaimMail } from './postgres-claim-attempts.ts'
 
 const linkText = readTemplate(
   new URL('./claim-link-mail.template.txt', import.meta.url),
-  ['matchPhrase', 'link'],
+  ['origin', 'matchPhrase', 'link'],
   {
     claimLasts: durationIn('day', RULES.claimMs),
     linkLasts: durationIn('hour', RULES.claimLinkMs),
@@ -19,13 +19,13 @@ const confirmedText = readTemplate(new URL('./claim-confirmed-mail.template.txt'
   'since',
   'until',
   'link',
+  'origin',
 ])
-const endedText = readTemplate(new URL('./claim-ended-mail.template.txt', import.meta.url), [
-  'cause',
-  'agent',
-  'since',
-  'ended',
-])
+const endedText = readTemplate(
+  new URL('./claim-ended-mail.template.txt', import.meta.url),
+  ['cause', 'agent', 'access'],
+  { keptLasts: durationIn('day', RULES.deliveredMessageMs) },
+)
 
 /** Composes the mail with the link. It contains no text from the agent, not even its name: otherwise anyone could send mail to anybody. */
 export const claimLinkMail = (given: {
@@ -40,7 +40,7 @@ export const claimLinkMail = (given: {
   sender: given.network,
   to: given.email,
   subject: 'Did you ask an AI agent to use Plainpath for you?',
-  text: linkText({ matchPhrase: given.matchPhrase, link: given.url }),
+  text: linkText({ origin: originOf(given.url), matchPhrase: given.matchPhrase, link: given.url }),
 })
 
 /** Composes the mail to a person who gave an agent access. @param given.url ends the access */
@@ -55,14 +55,17 @@ export const claimConfirmedMail = (
   kind: 'claim-confirmed',
   about: claim.id,
   to: given.to,
-  subject: 'An AI agent can now use Plainpath for you',
+  subject: 'An AI agent can now send us messages for you',
   text: confirmedText({
     agent: describeAgentInMail(given.agent),
     since: longDate(claim.verifiedAt),
     until: longDate(claim.expiresAt),
     link: given.url,
+    origin: originOf(given.url),
   }),
 })
+
+const originOf = (url: string) => new URL(url).origin
 
 /** How an agent's access ended. A claim that expires ends on the day that an earlier mail named, without another mail. */
 export type EndCause = Exclude<NonNullable<Claim['endedBy']>, 'expired'>
@@ -70,11 +73,11 @@ export type EndCause = Exclude<NonNullable<Claim['endedBy']>, 'expired'>
 /** An agent that a person with another address confirmed gave up the first person's access: that there is another person is said to nobody. */
 const GAVE_UP = 'An AI agent gave up its access to Plainpath for you.'
 const CAUSES: Readonly<Record<EndCause, string>> = {
-  person: 'You ended the access of an AI agent to Plainpath.',
+  person: "You ended an AI agent's access to Plainpath.",
   agent: GAVE_UP,
   superseded: GAVE_UP,
   'agent-deleted': 'The registration of an AI agent that had access to Plainpath for you was deleted.',
-  operator: 'Our staff ended the access of an AI agent to Plainpath for you.',
+  operator: "Our staff ended an AI agent's access to Plainpath for you.",
 }
 
 /** Composes the mail that tells a person that an agent's access has ended. */
@@ -88,14 +91,16 @@ export const claimEndedMail = (given: {
   kind: 'claim-ended',
   about: given.claimId,
   to: given.to,
-  subject: 'An AI agent can no longer use Plainpath for you',
+  subject: 'An AI agent can no longer send us messages for you',
   text: endedText({
     cause: CAUSES[given.by],
     agent: describeAgentInMail(given.agent),
-    since: longDate(given.agent.verifiedAt),
-    ended: longDate(given.endedAt),
+    access: accessLine(longDate(given.agent.verifiedAt), longDate(given.endedAt)),
   }),
 })
+
+const accessLine = (since: string, ended: string) =>
+  since === ended ? `It had access on ${ended}.` : `It had access from ${since} to ${ended}.`
 
 /**
  * Creates the handlers of claim mails. The mails that confirm an agent's access and its end are exempt from all caps: there

@@ -2,7 +2,7 @@ import { randomInt } from 'node:crypto'
 
 /** Short words that look and sound unlike each other and mean no harm. */
 const FIRST = `
-  amber blue brave bright calm clear cosy deep early fair gentle golden green happy humble ivory jolly kind
+  amber blue brave bright calm clear cozy deep early fair gentle golden green happy humble ivory jolly kind
   large light lively lucky merry mild neat open orange patient plain polite proud purple quick quiet rapid red
   ripe round safe silver simple smooth soft steady strong sunny sweet tall thankful tidy velvet violet warm
   white wide windy wise wooden yellow young frosty grand honest silent`

@@ -1,4 +1,12 @@
-import { durationIn, findUrgency, helpLine, highestUrgency, RULES } from '@plainpath/domain'
+import {
+  ATTORNEY_HELP,
+  durationIn,
+  findUrgency,
+  type Help,
+  highestUrgency,
+  MINUTE_MS,
+  RULES,
+} from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
 import { CONTACT_TOPICS, describeAgentInMail, longDate, REPLY } from '@plainpath/pages'
@@ -16,18 +24,28 @@ const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.ur
 ])
 const receiptText = readTemplate(
   new URL('./receipt-mail.template.txt', import.meta.url),
-  ['urls', 'wrote', 'topic', 'text', 'handOff', 'heldUntil', 'secret', 'id', 'notYou'],
-  {
-    expected: REPLY.expected,
-    ifYouCannotWait: REPLY.ifYouCannotWait,
-    help: REPLY.findHelp.map((help) => `- ${helpLine(help)}`).join('\n'),
-  },
+  ['urls', 'wrote', 'topic', 'text', 'handOff', 'when', 'secret', 'help', 'id', 'notYou'],
+  { expected: wrap(REPLY.expected), ifYouCannotWait: wrap(REPLY.ifYouCannotWait) },
 )
+const withdrawnText = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), ['day', 'id'])
 const confirmText = readTemplate(
   new URL('./confirm-mail.template.txt', import.meta.url),
   ['urls', 'secret'],
   { unconfirmedLasts: durationIn('hour', RULES.unconfirmedMessageMs) },
 )
+
+/** The kinds of mail; each is about its message's id. */
+export const CONTACT_MAIL = {
+  desk: 'contact-desk',
+  receipt: 'contact-receipt',
+  withdrawn: 'contact-withdrawn',
+  confirm: 'contact-confirm',
+} as const
+
+/** Breaks a text without long words into lines as long as those of the templates. */
+function wrap(text: string): string {
+  return text.replaceAll(/(.{1,86})(?: |$)/g, '$1\n').trimEnd()
+}
 
 /**
  * Who wrote a message: an agent for a person, or the person on our page. What is known of the agent is absent when an
@@ -41,7 +59,7 @@ const WROTE = {
 } as const
 
 /**
- * Composes the mail to staff. The reasons why the person needs a lawyer come first. Each line of the person's text is marked,
+ * Composes the mail to staff. The reasons why the person needs an attorney come first. Each line of the person's text is marked,
  * so that none can pass for ours.
  */
 export const deskMail = (deskAddress: string, message: NewMessage, writer: Writer): MailContent => ({
@@ -65,7 +83,7 @@ function handOffLines(triggers: readonly string[]): string {
   const urgency = highestUrgency(triggers)
   if (urgency === undefined) return ''
   const named = triggers.map((trigger) => `- ${trigger} (${findUrgency(trigger)})`)
-  return `Urgency: ${urgency}. The person needs a lawyer, and agreed to share the reasons:\n${named.join('\n')}\n\n`
+  return `Urgency: ${urgency}. The person needs an attorney, and agreed to share the reasons:\n${named.join('\n')}\n\n`
 }
 
 /** The first line of a receipt. */
@@ -74,13 +92,16 @@ const RECEIVED = {
   agent: 'An AI agent sent us this message for you.',
 } as const
 
-/** Says that staff are told why the person needs a lawyer. The reasons are not named: others may read the mailbox. */
-const HAND_OFF = 'Our staff are also told why you need a lawyer, as you agreed.\n\n'
+/** Says that staff are told why the person needs an attorney. The reasons are not named: others may read the mailbox. */
+const HAND_OFF =
+  'Our staff are also told why you need an attorney. If you do not want that, withdraw the\nmessage.\n\n'
 
 /** Composes the mail to the person, which is sent as soon as the message is received. Each line of the message is marked, as in the mail to staff. */
 export const receiptMail = (
   urls: ServiceUrls,
   message: Pick<NewMessage, 'id' | 'topic' | 'text' | 'triggers' | 'replyTo'> & {
+    /** When it was sent, or confirmed. */
+    receivedAt: Date
     heldUntil: Date
     secret: string
     writer: Writer
@@ -94,8 +115,9 @@ export const receiptMail = (
     topic: CONTACT_TOPICS[message.topic],
     text: quoted(message.text),
     handOff: message.triggers.length > 0 ? HAND_OFF : '',
-    heldUntil: `${message.heldUntil.toISOString().slice(11, 16)} UTC on ${longDate(message.heldUntil)}`,
+    when: whenDelivered(message.heldUntil, message.receivedAt),
     secret: message.secret,
+    help: helpFor(message.topic).map(helpLines).join('\n'),
     id: message.id,
     notYou:
       message.writer === 'person'
@@ -103,6 +125,22 @@ export const receiptMail = (
         : accessLines(urls, message.writer.agent),
   }),
 })
+
+function whenDelivered(heldUntil: Date, receivedAt: Date): string {
+  const time = `${heldUntil.toISOString().slice(11, 16)} UTC on ${longDate(heldUntil)}`
+  const holdMs = heldUntil.getTime() - receivedAt.getTime()
+  return holdMs < MINUTE_MS ? `now (${time})` : `in about ${durationIn('minute', holdMs)}\n(${time})`
+}
+
+/** The lists of attorneys come first for a person who asks for one. */
+const helpFor = (topic: NewMessage['topic']): readonly Help[] =>
+  topic === 'attorney' ? [...new Set([...ATTORNEY_HELP, ...REPLY.findHelp])] : REPLY.findHelp
+
+const helpLines = ({ title, phone, url }: Help) =>
+  [[title, phone].filter((part) => part !== undefined).join(': '), url]
+    .filter((part) => part !== undefined)
+    .map((line, nth) => `${nth === 0 ? '-' : ' '} ${line}`)
+    .join('\n')
 
 const LINK_ELSEWHERE = 'To end its access, use the link in the mail that told you about the agent.'
 
@@ -114,7 +152,7 @@ function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): stri
     '',
     'What it may do: send our staff messages for you.',
     `Since: ${longDate(agent.verifiedAt)}`,
-    `Until: ${longDate(agent.expiresAt)}, unless you end its access before`,
+    `Until: ${longDate(agent.expiresAt)}, unless you end it sooner`,
     '',
     ...(agent.endSecret === undefined
       ? [LINK_ELSEWHERE]
@@ -122,6 +160,13 @@ function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): stri
   ]
   return lines.join('\n')
 }
+
+/** Composes the mail to the person whose agent withdrew its message before staff got it. */
+export const withdrawnMail = (message: { id: string; replyTo: string; createdAt: Date }): MailContent => ({
+  to: message.replyTo,
+  subject: 'A message to Plainpath was withdrawn',
+  text: withdrawnText({ day: longDate(message.createdAt), id: message.id }),
+})
 
 /** Composes the mail to a person who filled in the form. It contains nothing from the form but the address. */
 export const confirmMail = (urls: ServiceUrls, about: { replyTo: string; secret: string }): MailContent => ({

@@ -31,9 +31,12 @@ export function holdEnd(from: Date, triggers: readonly string[], holdMs: number)
   return new Date(from.getTime() + Math.min(holdMs, longest))
 }
 
+/** SQL as `ERASE_CONTENT`, for a withdrawal: the page of its link can still say what happened. */
+export const ERASE_WITHDRAWN = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
+  link_hash = null, content_hash = null`
+
 /** SQL that erases what a message says and who wrote it; the row stays. */
-export const ERASE_CONTENT = `state = 'erased', message_sealed = null, reply_sealed = null, hand_off_sealed = null,
-  link_hash = null, withdraw_hash = null, content_hash = null`
+export const ERASE_CONTENT = `${ERASE_WITHDRAWN}, withdraw_hash = null`
 
 /** What a value of a message is sealed for. */
 export const messagePlace = (id: string, column: 'message' | 'reply' | 'hand-off'): string =>

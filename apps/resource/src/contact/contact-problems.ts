@@ -1,6 +1,6 @@
 import { durationIn, RULES } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
-import type { WithdrawRefusal } from './contact-store.ts'
+import type { WithdrawRefusal } from './withdraw-message.ts'
 
 /** @param first the id of the message that says the same */
 export const duplicateMessage = (first: string): Problem =>

@@ -1,5 +1,5 @@
 import { ContactStatus, canonicalEmail, err, ok, type Result, RULES } from '@plainpath/domain'
-import { eraseMails, isBeingSent, type MailContent, type MailHandler, type MailQueue } from '@plainpath/mail'
+import type { MailContent, MailHandler, MailQueue } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
@@ -7,7 +7,7 @@ import { z } from 'zod'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { TellErased } from '../erasure-log.ts'
 import { newLink, type StoredLink } from '../link-secret.ts'
-import { deskMail, receiptMail, type Writer } from './contact-mails.ts'
+import { CONTACT_MAIL, deskMail, receiptMail, type Writer } from './contact-mails.ts'
 import { ERASE_CONTENT, holdEnd, type NewMessage, openMessage, sealMessage } from './contact-message.ts'
 import {
   contentHash,
@@ -17,6 +17,7 @@ import {
   type KeyRefusal,
   type ReceivedMessage,
 } from './earlier-message.ts'
+import { type Withdrawn, type WithdrawRefusal, withdrawMessage } from './withdraw-message.ts'
 
 /** A message from an agent. */
 interface AgentMessage extends NewMessage {
@@ -29,19 +30,6 @@ interface AgentMessage extends NewMessage {
 interface Duplicate {
   readonly duplicateOf: string
 }
-
-/** Which message to withdraw: the one that a registration sent, or the one that a link is about. */
-type Withdrawn = { readonly id: string; readonly registrationId: string } | { readonly linkHash: Buffer }
-
-/** Why a message is not withdrawn. */
-export type WithdrawRefusal = 'not-found' | 'being-delivered' | 'delivered'
-
-/** The kinds of mail; each is about its message's id. */
-const CONTACT_MAIL = {
-  desk: 'contact-desk',
-  receipt: 'contact-receipt',
-  confirm: 'contact-confirm',
-} as const
 
 const ERASED_AT_ONCE = 1000
 
@@ -70,7 +58,13 @@ export function contactStore(deps: {
     const heldUntil = holdEnd(written.at, message.triggers, holdMs)
     const { secret, stored } = newLink()
     const about = message.id
-    const receipt = receiptMail(urls, { ...message, heldUntil, secret, writer: written.by })
+    const receipt = receiptMail(urls, {
+      ...message,
+      receivedAt: written.at,
+      heldUntil,
+      secret,
+      writer: written.by,
+    })
     const desk = deskMail(deskAddress, message, written.by)
     await mails.add(tx, { kind: CONTACT_MAIL.receipt, about, ...receipt }, written.at)
     await mails.add(tx, { kind: CONTACT_MAIL.desk, about, ...desk }, written.at, heldUntil)
@@ -155,9 +149,19 @@ export function contactStore(deps: {
       return rows[0] && State.parse(rows[0])
     },
 
-    /** Erases a message that was not delivered, and its mails. Withdrawing again is fine, for the registration. */
+    /** Finds the state of the message that a link withdraws; undefined for an unknown link. */
+    async findByWithdrawLink(linkHash: Buffer): Promise<ContactStatus | undefined> {
+      const { rows } = await db.query<{ state: unknown }>(
+        `select state from contact_messages
+         where withdraw_hash = $1 and (state <> 'erased' or delivered_at is null)`,
+        [linkHash],
+      )
+      return rows[0] && ContactStatus.parse(rows[0].state)
+    },
+
+    /** Erases a message that was not delivered, and its mails. Withdrawing again is fine. */
     async withdraw(which: Withdrawn, now: Date): Promise<Result<void, WithdrawRefusal>> {
-      const withdrawn = await db.transaction((tx) => withdrawIn(tx, which, now))
+      const withdrawn = await db.transaction((tx) => withdrawMessage(tx, { mails, sealingKeys }, which, now))
       if (!withdrawn.ok) return withdrawn
       tellErased('message', withdrawn.value)
       return ok(undefined)
@@ -189,33 +193,6 @@ export function contactStore(deps: {
 }
 
 export type ContactStore = ReturnType<typeof contactStore>
-
-/** Locks the mails first: who delivers one locks them in that order, too. @returns the id of the message */
-async function withdrawIn(
-  tx: Database,
-  which: Withdrawn,
-  now: Date,
-): Promise<Result<string, WithdrawRefusal>> {
-  const [condition, values] =
-    'linkHash' in which
-      ? ['withdraw_hash = $1', [which.linkHash]]
-      : ['id = $1 and registration_id = $2', [which.id, which.registrationId]]
-  const { rows } = await tx.query<{ id: string }>(
-    `select id from contact_messages where ${condition} and state <> 'unconfirmed'`,
-    values,
-  )
-  if (!rows[0]) return err('not-found')
-  const { id } = rows[0]
-  if (await isBeingSent(tx, { kind: CONTACT_MAIL.desk, about: id }, now)) return err('being-delivered')
-  const { rowCount } = await tx.query(
-    `update contact_messages set ${ERASE_CONTENT}, erased_at = coalesce(erased_at, $2)
-     where id = $1 and state <> 'delivered'`,
-    [id, now],
-  )
-  if (rowCount === 0) return err('delivered')
-  await eraseMails(tx, id, now)
-  return ok(id)
-}
 
 /** @param more columns beside those of every message */
 async function insertMessage(
@@ -265,10 +242,12 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
        where id in ${some(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
       [ago(RULES.deliveredMessageMs), now],
     ),
-    // The release before, which may run beside this one, erases a message without the columns that it does not know.
+    // The release before, which may run beside this one, erases a message without the columns that it does not know. Of a
+    // withdrawn message, the hash of its link is kept for a time.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
-       where id in ${some(`state = 'erased' and num_nonnulls(hand_off_sealed, withdraw_hash, content_hash) > 0`)}`,
+       where id in ${some(`state = 'erased' and (num_nonnulls(hand_off_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,
+      [ago(RULES.deliveredMessageMs)],
     ),
   ]
   return erased.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
@@ -285,6 +264,8 @@ export const contactMailHandlers = (contact: ContactStore): Record<string, MailH
   },
   // Over every cap, as the mail that ends a claim: strangers could use the caps up, and an agent then write unseen.
   [CONTACT_MAIL.receipt]: { capped: false, wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
+  // Follows a receipt, once.
+  [CONTACT_MAIL.withdrawn]: { capped: false },
   [CONTACT_MAIL.confirm]: {
     wanted: (id) => contact.isIn(id, ['unconfirmed']),
     maxWaitMs: RULES.dayMailWaitsMs,

@@ -15,7 +15,8 @@ export function ownMessages({
     async read(id: string, caller: Caller) {
       const state = await contact.find(id, registrationOf(caller))
       if (state === undefined) throw unknownMessage()
-      return { id, ...state, heldUntil: state.heldUntil.toISOString() }
+      const { status, heldUntil } = state
+      return { id, status, ...(status !== 'erased' && { heldUntil: heldUntil.toISOString() }) }
     },
     /** @throws {Problem} 404 as `read`, 409 once the message is being delivered or was */
     async withdraw(id: string, caller: Caller): Promise<void> {

@@ -54,6 +54,10 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'When an agent withdraws a message before it goes to our staff, the person gets a mail, and the link in the receipt says so with 410; before, it was 404. The status of an erased message has no heldUntil. Errors for tokens say what to do when a person’s confirmation has ended: not to ask them again unless they want it.',
+        operations: [],
+      },
+      {
         text: 'Once a day’s mails to a domain, or in all, are used up, further mails wait and go out later; before, they were dropped. A part is reserved for mails that a person asks for. If too many mails are waiting, joining, leaving, writing by the form and beginning a verification are refused with 429. Joining again sends a mail that was never sent.',
         operations: [],
       },

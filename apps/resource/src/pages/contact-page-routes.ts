@@ -1,5 +1,14 @@
 import { randomUUID } from 'node:crypto'
-import { ContactText, ContactTopic, canonicalEmail, EmailAddress, HandOff, RULES } from '@plainpath/domain'
+import {
+  type ContactStatus,
+  ContactText,
+  ContactTopic,
+  canonicalEmail,
+  durationIn,
+  EmailAddress,
+  HandOff,
+  RULES,
+} from '@plainpath/domain'
 import { guideSections } from '@plainpath/guides'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
@@ -11,7 +20,7 @@ import type { ContactStore } from '../contact/contact-store.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { CONTACT_EMAIL, LIMITS } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
-import { linkPageRoutes } from './link-page-routes.ts'
+import { type ClosedLink, DEAD_LINK, linkPageRoutes } from './link-page-routes.ts'
 import { answerForm, FormText, PAGE } from './page.ts'
 
 const Typed = z.object({
@@ -37,9 +46,25 @@ const MISTAKES: Readonly<Record<ContactField, string>> = {
   handOff: 'Your answer came without its reasons. Send your message without them.',
 }
 
+/** What the link that withdraws a message says, by the state of the message. */
+const CLOSED: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>> = {
+  unknown: DEAD_LINK,
+  received: undefined,
+  erased: {
+    status: 410,
+    title: 'This message is withdrawn',
+    text: 'This message was already withdrawn. It does not go to our staff. You do not need to do anything.',
+  },
+  delivered: {
+    status: 410,
+    title: 'Our staff have your message',
+    text: `It can no longer be withdrawn. You can ask our staff to erase it: reply to a mail from them, or write to us again, and name the message number in the receipt. Staff then erase it here and delete the mail from their mailbox. If you do not ask, we erase it here ${durationIn('day', RULES.deliveredMessageMs)} after delivery, and the mailbox of our staff keeps its copy until they delete it. The answer still comes to you by e-mail.`,
+  },
+}
+
 /** The page to write to the desk, and the one that its mailed link opens. A message is sent only from there. */
 export function contactPageRoutes(deps: {
-  contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm' | 'withdraw'>
+  contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm' | 'findByWithdrawLink' | 'withdraw'>
   guides: { current(): GuideCatalog }
   urls: ServiceUrls
   now: () => Date
@@ -132,6 +157,7 @@ export function contactPageRoutes(deps: {
         otherwise: 'If you do nothing, the message goes to our staff at the time stated in the mail.',
       },
       done: { title: 'Your message is erased', text: 'It did not go to our staff.' },
+      closed: async (linkHash) => CLOSED[(await contact.findByWithdrawLink(linkHash)) ?? 'unknown'],
       async act(linkHash) {
         const withdrawn = await contact.withdraw({ linkHash }, now())
         if (withdrawn.ok) return true
