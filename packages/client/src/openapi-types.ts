@@ -831,9 +831,9 @@ export interface components {
             status: "received" | "delivered" | "erased";
             /**
              * Format: date-time
-             * @description When the message goes to staff. Until then it can be withdrawn.
+             * @description When the message goes to staff, or went there. Absent for an erased message.
              */
-            heldUntil: string;
+            heldUntil?: string;
         };
         RegisteredAgent: {
             /**
