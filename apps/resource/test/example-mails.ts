@@ -37,7 +37,7 @@ export function exampleMails() {
       receiptMail(urls, {
         ...message,
         receivedAt: DAY,
-        heldUntil: new Date('2026-11-20T12:10:00Z'),
+        heldUntil: new Date('2026-11-20T12:07:00Z'),
         secret: 'secret',
         writer,
       }),

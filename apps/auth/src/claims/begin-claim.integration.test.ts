@@ -97,7 +97,8 @@ test('begins no claim for an agent that does not exist any more', async () => {
     addMail: mailQueue({ sealingKeys: authority.sealingKeys, hashKey: exampleHashKey() }).add,
     events: authority.events,
   })
-  const deps = { stores: { claimAttempts }, urls: { claimAttempt: (secret: string) => secret }, now }
+  const linkUrl = (secret: string) => `https://plainpath.example/claim?attempt=${secret}`
+  const deps = { stores: { claimAttempts }, urls: { claimAttempt: linkUrl }, now }
   const request = { agentId: exampleAgent().agent.id, email: 'a@example.org', network: '127.0.0.1' }
   expect(await beginClaim(deps, request)).toBeUndefined()
 })

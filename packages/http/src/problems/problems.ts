@@ -17,7 +17,7 @@ interface ProblemKind {
 }
 
 const TO_CONTACT =
-  'For contact:write a person must confirm you first: begin with POST /api/agent/claim. The steps are in /auth/verified-email.md. If a person confirmed you before and that has ended, ask again only if they tell you to.'
+  'For contact:write a person must confirm you first: follow the steps in /auth/verified-email.md. If one did before and that has ended, ask again only if they tell you to.'
 
 /** Every problem that the apps respond with. The key is the last segment of `type` (RFC 9457 §3.1.1). */
 const PROBLEMS = {
@@ -66,7 +66,7 @@ const PROBLEMS = {
     status: 400,
     title: 'None of the requested scopes can be granted',
     meaning: 'This client cannot have any of the requested scopes.',
-    remedy: `Leave scope out to get every scope that the client can have. ${TO_CONTACT}`,
+    remedy: `Leave scope out to get every scope that it can have. ${TO_CONTACT}`,
     oauth: 'invalid_scope',
   },
   'invalid-target': {
