@@ -15,7 +15,7 @@ import { type SectionIndex, sectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
 /** Raise it when code changes what an answer says, so that `answersVersion` changes. */
-const RULES_REVISION = 3
+const RULES_REVISION = 4
 
 /** What operators have turned off. */
 export interface Switches {

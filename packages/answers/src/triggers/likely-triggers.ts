@@ -29,16 +29,27 @@ export interface LikelyTrigger {
 }
 
 const MODEL = new URL('../../data/likely-triggers.json', import.meta.url)
-/** The length to which the values of a question's features are scaled. */
-const FEATURE_LENGTH = 4
-/** Questions with less to know them by are not scaled up as far. */
-const LEAST_LENGTH = 15
+/**
+ * The length to which the values of a question's features are scaled, those of letters apart, since there are many of them. Shorter
+ * questions than `least` are not scaled up as far.
+ */
+const LENGTHS = { words: { scaled: 4, least: 15 }, letters: { scaled: 2, least: 5 } }
+/** Features of letters begin so. */
+export const LETTERS = 'h '
 
-/** By what to multiply how rare each feature of a question is. */
-export function featureScale(rarities: readonly number[]): number {
-  const length = Math.sqrt(rarities.reduce((sum, rarity) => sum + rarity ** 2, 0))
-  return FEATURE_LENGTH / Math.max(length, LEAST_LENGTH)
+/** How much each feature of a question counts: how rare it is, scaled. */
+export function featureValues(
+  features: readonly { readonly name: string; readonly rarity: number }[],
+): readonly number[] {
+  const kindOf = (name: string) => (name.startsWith(LETTERS) ? 'letters' : 'words')
+  const squares = { words: 0, letters: 0 }
+  for (const { name, rarity } of features) squares[kindOf(name)] += rarity ** 2
+  const scaleOf = (kind: keyof typeof LENGTHS) =>
+    LENGTHS[kind].scaled / Math.max(Math.sqrt(squares[kind]), LENGTHS[kind].least)
+  const scales = { words: scaleOf('words'), letters: scaleOf('letters') }
+  return features.map(({ name, rarity }) => rarity * scales[kindOf(name)])
 }
+
 const MOST_TOKENS = 3
 
 const FIRST_PLACE = 'A'.charCodeAt(0)
@@ -83,10 +94,10 @@ export function likelySubject(model: TriggerModel, features: readonly Feature[])
     const [rarity, weights] = model.features[feature.name] ?? []
     return rarity === undefined || weights === undefined ? [] : [{ ...feature, rarity, weights }]
   })
-  const scale = featureScale(known.map(({ rarity }) => rarity))
+  const values = featureValues(known)
   const sums = [...model.bias]
-  for (const { rarity, weights } of known) {
-    const value = rarity * scale
+  for (const [at, { weights }] of known.entries()) {
+    const value = values[at] ?? 0
     readWeights(weights, (place, weight) => {
       sums[place] = (sums[place] ?? 0) + weight * value
     })
@@ -94,11 +105,12 @@ export function likelySubject(model: TriggerModel, features: readonly Feature[])
   const most = Math.max(...sums)
   const powers = sums.map((sum) => Math.exp(sum - most))
   const total = powers.reduce((sum, power) => sum + power, 0)
+  const words = known.filter(({ name }) => !name.startsWith(LETTERS))
   const triggers = model.triggers
     .map((trigger, place) => ({
       trigger,
       probability: (powers[place] ?? 0) / total,
-      tokens: () => strongest(known, place),
+      tokens: () => strongest(words, place),
     }))
     .toSorted((a, b) => b.probability - a.probability)
   return { triggers, other: (powers.at(-1) ?? 0) / total }

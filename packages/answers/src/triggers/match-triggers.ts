@@ -43,14 +43,11 @@ const LONGEST_QUESTION = 1000
 /** Numbers of persons and cards: seven digits and more, but for two years. */
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
-/**
- * From here a question in which patterns state triggers that are not urgent is handed off: the log-odds of the model that it
- * states any trigger, and what its patterns add.
- */
-const LEAST_EVIDENCE = -3.25
+/** From here a question is handed off: the log-odds of the model that it states any trigger, and what its patterns add. */
+const LEAST_EVIDENCE = -1
 const PATTERN_EVIDENCE = 2
 const MOST_PATTERNS = 3
-/** From here the model alone hands off, and reports a trigger. */
+/** From here a trigger is reported for which only the model speaks, with the likeliest one. */
 const LIKELY_ENOUGH = 0.1
 /** The same where a pattern states another trigger, so that a guess does not stand beside what was said. */
 const LIKELY_BESIDE_PATTERNS = 0.4
@@ -76,7 +73,8 @@ export function readTriggers(
   const enabled = new Set(triggers.map(({ id }) => id))
   const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
   const isHandOff = handsOff(triggers, stated, likely)
-  const leastLikely = stated.size > 0 ? LIKELY_BESIDE_PATTERNS : LIKELY_ENOUGH
+  const leastLikely =
+    stated.size > 0 ? LIKELY_BESIDE_PATTERNS : Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
   const weak: SuggestedCheck[] = []
   for (const { id } of triggers) {
@@ -116,7 +114,6 @@ function handsOff(
   stated: ReadonlyMap<string, readonly FoundEvent[]>,
   likely: readonly LikelyTrigger[],
 ): boolean {
-  if (stated.size === 0) return (likely[0]?.probability ?? 0) >= LIKELY_ENOUGH
   if (triggers.some(({ id, urgency }) => urgency === 'urgent' && stated.has(id))) return true
   const any = likely.reduce((sum, { probability }) => sum + probability, 0)
   const patterns = [...stated.values()].reduce((sum, found) => sum + found.length, 0)

@@ -1,6 +1,6 @@
 import type { Quantity } from '../language/quantities.ts'
 import type { Token } from '../language/tokens.ts'
-import type { Feature } from './likely-triggers.ts'
+import { type Feature, LETTERS } from './likely-triggers.ts'
 import type { PhraseHits, PhraseTable } from './phrase-table.ts'
 
 interface ReadQuestion {
@@ -17,10 +17,12 @@ const NEGATION_REACH = 4
 const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
 /** Longer words are also known by their beginning. */
 const BEGINNING = 5
+/** How many neighbouring letters of a word make a feature. */
+const LETTERS_TOGETHER = [3, 4]
 
 /**
  * The features by which the model of likely triggers knows a question: words, beginnings of words, pairs of words,
- * pairs that begin a clause, negated words, classes, quantities, weak signs.
+ * pairs that begin a clause, negated words, letters within words, classes, quantities, weak signs.
  */
 export function questionFeatures({
   table,
@@ -41,6 +43,10 @@ export function questionFeatures({
     const { word, breakBefore } = tokens[at] as Token
     add(`w ${stem}`, at)
     if (word.length > BEGINNING) add(`g ${word.slice(0, BEGINNING)}`, at)
+    const whole = `<${word}>`
+    for (const length of LETTERS_TOGETHER)
+      for (let from = 0; from + length <= whole.length; from += 1)
+        add(`${LETTERS}${whole.slice(from, from + length)}`, at)
     if (at > 0) add(`b ${stems[at - 1]} ${stem}`, at - 1, at)
     if (breakBefore > 0) {
       negatedUntil = at

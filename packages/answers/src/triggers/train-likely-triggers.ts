@@ -4,19 +4,14 @@ import { parseArgs } from 'node:util'
 import { loadSectionAsks } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { readLabelledQuestions } from '../labelled-question.ts'
-import { featureScale, type TriggerModel, writeWeights } from './likely-triggers.ts'
+import { featureValues, type TriggerModel, writeWeights } from './likely-triggers.ts'
 import { readFeatures } from './match-triggers.ts'
+import { minimise } from './minimise.ts'
 import { loadTriggers } from './trigger-file.ts'
 
-/**
- * Rounds of training (the weights of the second half are averaged), how often all is done in other orders, the step, and what keeps weights small. All numbers
- * were chosen on questions of left-out authors.
- */
-const ROUNDS = 12
-const RUNS = 5
-const STEP = 0.25
-const BIAS_STEP = 0.1
-const SHRINK = 3e-5
+/** How much large weights cost. Chosen, like the numbers below, on questions of left-out authors. */
+const SHRINK = 1e-5
+const MOST_ROUNDS = 60
 /** Smaller weights are left out of the file. */
 const LEAST_WEIGHT = 0.1
 /** Rarer features are left out. */
@@ -113,95 +108,81 @@ const places = new Map(names.map((name, at) => [name, at]))
 const rarity = names.map((name) => Math.log(examples.length / (counts.get(name) ?? 1)))
 
 const classes = ids.length + 2
-const weights = names.map(() => new Float64Array(classes))
-const squares = names.map(() => new Float64Array(classes))
-const bias = new Float64Array(classes)
-const biasSquares = new Float64Array(classes)
-
-function forget(): void {
-  for (const row of [...weights, bias]) row.fill(0)
-  for (const row of [...squares, biasSquares]) row.fill(1e-4)
-}
+/** The weights of each feature, one for each class, and after them those without any feature. */
+const size = (names.length + 1) * classes
+const biasAt = names.length * classes
 
 interface Placed {
+  /** Where the weights of each feature begin, and how much the feature counts. */
   readonly at: readonly number[]
+  readonly values: readonly number[]
   readonly shares: readonly number[]
+  /** The share of this example in all. */
   readonly counts: number
 }
 
-/** One step of AdaGrad on the cross-entropy of one example. */
-function learn({ at, shares, counts: weight }: Placed): void {
-  const scale = featureScale(at.map((place) => rarity[place] ?? 0))
-  const valueOf = (place: number) => (rarity[place] ?? 0) * scale
-  const odds = Array.from(bias)
-  for (const place of at)
-    for (let k = 0; k < classes; k += 1)
-      odds[k] = (odds[k] ?? 0) + (weights[place]?.[k] ?? 0) * valueOf(place)
-  const most = Math.max(...odds)
-  const powers = odds.map((sum) => Math.exp(sum - most))
-  const total = powers.reduce((sum, power) => sum + power, 0)
-  for (let k = 0; k < classes; k += 1) {
-    const error = weight * ((powers[k] ?? 0) / total - (shares[k] ?? 0))
-    if (Math.abs(error) < 1e-3) continue
-    for (const place of at) {
-      const [row, square] = [weights[place] as Float64Array, squares[place] as Float64Array]
-      const slope = error * valueOf(place) + SHRINK * (row[k] ?? 0)
-      square[k] = (square[k] ?? 0) + slope ** 2
-      row[k] = (row[k] ?? 0) - (STEP * slope) / Math.sqrt(square[k] ?? 1)
+const allCounts = examples.reduce((sum, example) => sum + example.counts, 0)
+const placed = examples.map(({ features, shares, counts: weight }): Placed => {
+  const known = features.flatMap((name) => {
+    const place = places.get(name)
+    return place === undefined ? [] : [{ name, place, rarity: rarity[place] ?? 0 }]
+  })
+  return {
+    at: known.map(({ place }) => place * classes),
+    values: featureValues(known),
+    shares,
+    counts: weight / allCounts,
+  }
+})
+
+/** The cross-entropy of all examples with the cost of large weights; writes its slope. */
+function lossOf(weights: Float64Array, slope: Float64Array): number {
+  slope.fill(0)
+  let loss = 0
+  const sums = new Float64Array(classes)
+  for (const { at, values: amounts, shares, counts: share } of placed) {
+    for (let k = 0; k < classes; k += 1) sums[k] = weights[biasAt + k] ?? 0
+    for (const [feature, from] of at.entries()) {
+      const amount = amounts[feature] ?? 0
+      for (let k = 0; k < classes; k += 1) sums[k]! += weights[from + k]! * amount
     }
-    biasSquares[k] = (biasSquares[k] ?? 0) + error ** 2
-    bias[k] = (bias[k] ?? 0) - (BIAS_STEP * error) / Math.sqrt(biasSquares[k] ?? 1)
+    const most = Math.max(...sums)
+    const total = most + Math.log(sums.reduce((sum, odds) => sum + Math.exp(odds - most), 0))
+    for (let k = 0; k < classes; k += 1) {
+      const expected = shares[k]!
+      if (expected > 0) loss += share * expected * (total - sums[k]!)
+      sums[k] = share * (Math.exp(sums[k]! - total) - expected)
+      slope[biasAt + k]! += sums[k]!
+    }
+    for (const [feature, from] of at.entries()) {
+      const amount = amounts[feature] ?? 0
+      for (let k = 0; k < classes; k += 1) slope[from + k]! += sums[k]! * amount
+    }
   }
+  for (let at = 0; at < biasAt; at += 1) {
+    loss += (SHRINK / 2) * weights[at]! ** 2
+    slope[at]! += SHRINK * weights[at]!
+  }
+  return loss
 }
 
-const placed = examples.map(
-  ({ features, ...example }): Placed => ({
-    ...example,
-    at: features.flatMap((name) => places.get(name) ?? []),
-  }),
-)
-/** Weights depend on the order of the examples; their average does much less. */
-const averages = names.map(() => new Float64Array(classes))
-const averageBias = new Float64Array(classes)
-const order = placed.map((_, at) => at)
-let state = 7
-for (let run = 0; run < RUNS; run += 1) {
-  forget()
-  for (let round = 0; round < ROUNDS; round += 1) {
-    shuffle(order)
-    for (const at of order) learn(placed[at] as Placed)
-    if (round >= ROUNDS / 2) addToAverages(2 / (ROUNDS * RUNS))
-  }
-}
-
-function addToAverages(share: number): void {
-  const add = (average: Float64Array, row: Float64Array) => {
-    for (const [k, weight] of row.entries()) average[k] = (average[k] ?? 0) + weight * share
-  }
-  for (const [at, average] of averages.entries()) add(average, weights[at] as Float64Array)
-  add(averageBias, bias)
-}
-
-/** Changes the order in the same way in each run: with a linear congruence. */
-function shuffle(all: number[]): void {
-  for (let last = all.length - 1; last > 0; last -= 1) {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
-    const other = Math.floor((state / 2 ** 32) * (last + 1))
-    ;[all[last], all[other]] = [all[other] as number, all[last] as number]
-  }
-}
+const weights = minimise(lossOf, size, MOST_ROUNDS)
 
 const round2 = (value: number) => Math.round(value * 100) / 100
 const model: TriggerModel = {
   triggers: ids,
-  bias: Array.from(averageBias, round2),
+  bias: Array.from(weights.subarray(biasAt), round2),
   features: Object.fromEntries(
     names
       .map((name, at): [string, [number, string]] => [
         name,
         [
           round2(rarity[at] ?? 0),
-          writeWeights((averages[at] ?? []).map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight))),
+          writeWeights(
+            weights
+              .subarray(at * classes, (at + 1) * classes)
+              .map((weight) => (Math.abs(weight) < LEAST_WEIGHT ? 0 : weight)),
+          ),
         ],
       ])
       .filter(([, [, written]]) => written !== '')

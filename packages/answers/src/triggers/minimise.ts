@@ -1,0 +1,75 @@
+/** A function of many numbers that writes its slope. */
+export type Loss = (at: Float64Array, slope: Float64Array) => number
+
+/** How many of the last steps tell how the slope bends. */
+const MEMORY = 6
+const MOST_HALVINGS = 12
+/** The share of the expected gain that a step must bring. */
+const LEAST_GAIN = 1e-4
+const LEAST_CHANGE = 1e-6
+
+/**
+ * Finds where a convex function is least (L-BFGS with steps that are halved until they gain). The same function gives the same
+ * result.
+ *
+ * @param size how many numbers the function has
+ */
+export function minimise(lossOf: Loss, size: number, mostSteps: number): Float64Array {
+  let at = new Float64Array(size)
+  let slope = new Float64Array(size)
+  let loss = lossOf(at, slope)
+  const memory: Step[] = []
+  for (let round = 0; round < mostSteps; round += 1) {
+    const direction = directionOf(slope, memory)
+    const gain = dot(slope, direction)
+    const nextSlope = new Float64Array(size)
+    let next = at
+    let nextLoss = loss
+    for (let halvings = 0, length = 1; halvings < MOST_HALVINGS; halvings += 1, length /= 2) {
+      next = at.map((value, i) => value - length * (direction[i] ?? 0))
+      nextLoss = lossOf(next, nextSlope)
+      if (nextLoss <= loss - LEAST_GAIN * length * gain) break
+    }
+    const moved = next.map((value, i) => value - (at[i] ?? 0))
+    const bent = nextSlope.map((value, i) => value - (slope[i] ?? 0))
+    const bend = dot(moved, bent)
+    if (bend > 0) memory.push({ moved, bent, bend })
+    if (memory.length > MEMORY) memory.shift()
+    const isDone = Math.abs(loss - nextLoss) < LEAST_CHANGE * Math.abs(loss)
+    ;[at, slope, loss] = [next, nextSlope, nextLoss]
+    if (isDone) break
+  }
+  return at
+}
+
+interface Step {
+  readonly moved: Float64Array
+  /** How the slope changed. */
+  readonly bent: Float64Array
+  readonly bend: number
+}
+
+/** Where to go down from a slope, with what the last steps tell. */
+function directionOf(slope: Float64Array, memory: readonly Step[]): Float64Array {
+  const direction = Float64Array.from(slope)
+  const add = (vector: Float64Array, times: number) => {
+    for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) + times * (vector[i] ?? 0)
+  }
+  const shares = memory.map(() => 0)
+  for (const [i, { moved, bent, bend }] of [...memory.entries()].toReversed()) {
+    shares[i] = dot(moved, direction) / bend
+    add(bent, -(shares[i] ?? 0))
+  }
+  const last = memory.at(-1)
+  const scale = last === undefined ? 1 / Math.sqrt(dot(slope, slope)) : last.bend / dot(last.bent, last.bent)
+  for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) * scale
+  for (const [i, { moved, bent, bend }] of memory.entries())
+    add(moved, (shares[i] ?? 0) - dot(bent, direction) / bend)
+  return direction
+}
+
+function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0
+  for (let i = 0; i < a.length; i += 1) sum += (a[i] ?? 0) * (b[i] ?? 0)
+  return sum
+}
