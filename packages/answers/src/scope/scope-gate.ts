@@ -48,7 +48,7 @@ const EVIDENCE = {
   otherTopic: -0.45,
   weakRule: -1.5,
   likelyTriggers: 1,
-  otherSubject: -3,
+  otherSubject: -4,
 }
 /** Below this, the guides do not cover the question. Chosen on questions of two of five authors. */
 const LEAST_EVIDENCE = 2

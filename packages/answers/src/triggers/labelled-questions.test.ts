@@ -12,7 +12,7 @@ const rows = ['f', 'g', 'h', 'i', 'j', 'k'].flatMap((hand) =>
 /** The shares of questions that a split must keep: a little worse than what was measured. */
 describe.for([
   { split: 'train', recall: 0.95, covered: 0.98, falseHandOffs: 0.06 },
-  { split: 'held-out', recall: 0.76, covered: 0.92, falseHandOffs: 0.16 },
+  { split: 'held-out', recall: 0.88, covered: 0.98, falseHandOffs: 0.16 },
 ] as const)('$split questions', ({ split, recall, covered, falseHandOffs }) => {
   const read = rows
     .filter((row) => row.split === split)

@@ -53,7 +53,8 @@ interface Step {
 function directionOf(slope: Float64Array, memory: readonly Step[]): Float64Array {
   const direction = Float64Array.from(slope)
   const add = (vector: Float64Array, times: number) => {
-    for (let i = 0; i < direction.length; i += 1) direction[i] = (direction[i] ?? 0) + times * (vector[i] ?? 0)
+    for (let i = 0; i < direction.length; i += 1)
+      direction[i] = (direction[i] ?? 0) + times * (vector[i] ?? 0)
   }
   const shares = memory.map(() => 0)
   for (const [i, { moved, bent, bend }] of [...memory.entries()].toReversed()) {

@@ -141,29 +141,29 @@ function lossOf(weights: Float64Array, slope: Float64Array): number {
   let loss = 0
   const sums = new Float64Array(classes)
   for (const { at, values: amounts, shares, counts: share } of placed) {
-    for (let k = 0; k < classes; k += 1) sums[k] = weights[biasAt + k] ?? 0
-    for (const [feature, from] of at.entries()) {
-      const amount = amounts[feature] ?? 0
-      for (let k = 0; k < classes; k += 1) sums[k]! += weights[from + k]! * amount
-    }
+    sums.set(weights.subarray(biasAt))
+    for (const [feature, from] of at.entries()) addTo(sums, amounts[feature] ?? 0, weights.subarray(from))
     const most = Math.max(...sums)
     const total = most + Math.log(sums.reduce((sum, odds) => sum + Math.exp(odds - most), 0))
-    for (let k = 0; k < classes; k += 1) {
-      const expected = shares[k]!
-      if (expected > 0) loss += share * expected * (total - sums[k]!)
-      sums[k] = share * (Math.exp(sums[k]! - total) - expected)
-      slope[biasAt + k]! += sums[k]!
+    for (const [k, expected] of shares.entries()) {
+      const odds = (sums[k] ?? 0) - total
+      loss -= share * expected * odds
+      sums[k] = share * (Math.exp(odds) - expected)
     }
-    for (const [feature, from] of at.entries()) {
-      const amount = amounts[feature] ?? 0
-      for (let k = 0; k < classes; k += 1) slope[from + k]! += sums[k]! * amount
-    }
+    addTo(slope.subarray(biasAt), 1, sums)
+    for (const [feature, from] of at.entries()) addTo(slope.subarray(from), amounts[feature] ?? 0, sums)
   }
   for (let at = 0; at < biasAt; at += 1) {
-    loss += (SHRINK / 2) * weights[at]! ** 2
-    slope[at]! += SHRINK * weights[at]!
+    const weight = weights[at] ?? 0
+    loss += (SHRINK / 2) * weight ** 2
+    slope[at] = (slope[at] ?? 0) + SHRINK * weight
   }
   return loss
+}
+
+/** Adds to the number of each class that of another row, times a number. */
+function addTo(to: Float64Array, times: number, row: Float64Array): void {
+  for (let k = 0; k < classes; k += 1) to[k] = (to[k] ?? 0) + times * (row[k] ?? 0)
 }
 
 const weights = minimise(lossOf, size, MOST_ROUNDS)
