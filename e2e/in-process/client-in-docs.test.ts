@@ -25,7 +25,7 @@ test('every line of /docs for the client does what the operation beside it does'
   const page = await (await fetch(`${system.origin}/docs`)).text()
   const lines = new Map(
     page.split('<h3 id="').flatMap((part): [string, Line][] => {
-      const line = /<code class="command">(await plainpath\..*)<\/code>/.exec(part)?.[1]
+      const line = /<code class="client">(await plainpath\..*)<\/code>/.exec(part)?.[1]
       return line === undefined ? [] : [[/^\w+/.exec(part)?.[0] ?? '', compile(unescaped(line))]]
     }),
   )

@@ -131,7 +131,7 @@ ${responseParts(operation, document, urls)}
 
 function clientPart({ operationId }: ApiOperation): Html {
   const example = (CLIENT_EXAMPLES as Readonly<Record<string, string>>)[operationId]
-  return html`${example !== undefined && html`<pre><code class="command">${example}</code></pre>\n`}`
+  return html`${example !== undefined && html`<pre><code class="client">${example}</code></pre>\n`}`
 }
 
 const scopesOf = ({ security }: ApiOperation) => security.flatMap((scheme) => scheme['oauth2'] ?? [])
