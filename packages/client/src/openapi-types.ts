@@ -1399,7 +1399,7 @@ export interface operations {
             };
         };
         responses: {
-            /** @description Received. It goes to staff by mail at `heldUntil`. */
+            /** @description Received. It goes to staff by e-mail at `heldUntil`. */
             202: {
                 headers: {
                     [name: string]: unknown;

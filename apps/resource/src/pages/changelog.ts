@@ -38,7 +38,7 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
-        text: 'A person confirms by mail that an agent acts for them, for 30 days, and can end it at any time.',
+        text: 'A person confirms by e-mail that an agent acts for them, for 30 days, and can end it at any time.',
         operations: ['beginClaim', 'completeClaim', 'endClaim', 'createAssertion'],
       },
       {

@@ -62,7 +62,7 @@ export const sendContactMessage = defineOperation({
   responses: { 202: ContactReceived },
   outcomes: {
     202: {
-      description: 'Received. It goes to staff by mail at `heldUntil`.',
+      description: 'Received. It goes to staff by e-mail at `heldUntil`.',
       example: () => ({
         id: EXAMPLE_ID,
         status: 'received',
