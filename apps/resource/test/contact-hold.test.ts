@@ -93,8 +93,8 @@ describe('withdrawing', () => {
     expect([told?.subject, more]).toEqual(['A message to Plainpath was withdrawn', []])
     expect(
       told?.text,
-    ).toBe(`The message of November 20, 2026 was withdrawn. Our staff do not get it. We erased the text.
-An AI agent had sent it for you, and has withdrawn it.
+    ).toBe(`The message of November 20, 2026 was withdrawn. Our staff will not see it. We erased the text.
+An AI agent sent it for you and then withdrew it.
 
 You do not need to do anything.
 

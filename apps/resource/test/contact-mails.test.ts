@@ -64,7 +64,7 @@ ${given.more ?? ''}What happens next: the message goes to our staff in about ${g
 (12:${given.more ? '01' : '10'} UTC on November 20, 2026).
 A person reads every message. We answer by e-mail, usually within five working days,
 and urgent messages first. We cannot give legal advice.
-The answer comes to this address.
+We will reply to this address.
 
 To withdraw the message before it goes to our staff, open this link and press the
 button. We then erase the message.

@@ -10,7 +10,7 @@ export type Scope = z.infer<typeof Scope>
 export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
   'guides:read': 'List and read published immigration guides',
   'waitlist:write': 'Join the product waitlist',
-  'contact:write': 'Submit contact-form messages',
+  'contact:write': 'Send a message for a person, see its status, withdraw it',
 }
 
 /** The scopes of every registered agent, also without a verified e-mail address. */

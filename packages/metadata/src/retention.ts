@@ -58,7 +58,7 @@ const CONTACT: readonly RetentionRow[] = [
     until: 'Kept.',
   },
   {
-    what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message goes once',
+    what: 'The Idempotency-Key of a message from an agent, and the request sent with it, so that a message is sent only once',
     how: 'Only keyed hashes.',
     until: `For ${durationIn('hour', RULES.idempotencyMs)}, and at most a few minutes more.`,
   },
@@ -84,12 +84,12 @@ export const RETENTION: readonly RetentionRow[] = [
   {
     what: 'The links in our mails about the waitlist and about your message',
     how: 'Only a hash.',
-    until: `As long as your place on the list, or the message; of the link that withdraws a message, ${durationIn('day', RULES.deliveredMessageMs)} more, so that its page can say what happened. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
+    until: `As long as your place on the list, or the message. We keep the link that withdraws a message for ${durationIn('day', RULES.deliveredMessageMs)} more, so that its page can say what happened. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
     what: 'A mail to you, until it is sent: your address and the text, which can contain your message to us and the name of an agent',
     how: 'Encrypted.',
-    until: `Until your mail server took it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
+    until: `Until your mail server accepts it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },
   {
     what: 'That a mail was sent, and what kind it was',

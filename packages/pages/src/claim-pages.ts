@@ -42,7 +42,7 @@ ${page.codesLeft > 0 ? yesForm(page, CODE_NEXT) : html`<p class="notice">We have
 </form>`
 }
 
-const CODE_NEXT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we answer by e-mail to you. You can end its access at any time. <a href="/privacy">What we keep</a>`
+const CODE_NEXT = html`we show you a code with ${numberInWords(RULES.claimCodeDigits)} digits. Give it to your agent, and to nobody else. The agent can then send our staff messages for you for ${durationIn('day', RULES.claimMs)}, and we reply to you by e-mail. You can end its access at any time. <a href="/privacy">What we keep</a>`
 const NEW_CODE_NEXT = html`we show you a new code. The old one then stops working. We show at most ${CODES}.`
 
 /** @param next what happens when the button is pressed */
@@ -157,7 +157,7 @@ export const endClaimPage = (page: {
   until: string
 }): Html =>
   html`<h1>Do you want to end this agent’s access?</h1>
-<p>Since ${calendarDay(page.since)}, an AI agent has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We answer by e-mail to you.</p>
+<p>Since ${calendarDay(page.since)}, an AI agent has been able to send our staff messages for you. Its access ends on ${calendarDay(page.until)}, unless you end it sooner. We reply to you by e-mail.</p>
 ${agentLines(page.agent)}
 <form class="form" action="/claim" method="post">
 <input name="end" type="hidden" value="${page.secret}">
@@ -166,7 +166,7 @@ ${agentLines(page.agent)}
 </form>`
 
 export const endedClaimPage = (): Html => html`<h1>The access has ended</h1>
-<p>The agent can no longer send us messages for you, and we have erased your address from its registration. We send you one mail that confirms this.</p>
+<p>The agent can no longer send us messages for you, and we have erased your address from its registration. We will send you one mail that confirms this.</p>
 <p>${SENT_BEFORE}</p>
 <p><a href="/">To the guides</a></p>`
 

@@ -27,7 +27,7 @@ export function homePage({ guides, commands, links, referredBySlug }: HomePage):
 ${referredBySlug !== undefined && waitlistSection({ referredBySlug })}
 ${askForm({ label: 'Ask in your own words' })}
 ${guides.length > 0 && searchBox()}
-${referredBySlug === undefined && html`<p><a href="#waitlist">Join the waitlist</a> to hear first of what comes next.</p>`}
+${referredBySlug === undefined && html`<p><a href="#waitlist">Join the waitlist</a> to be the first to hear what comes next.</p>`}
 ${guides.length === 0 ? html`<p>No guide is published yet.</p>` : guideList(guides)}
 <h3>To talk to an attorney</h3>
 ${officialLists()}

@@ -67,7 +67,7 @@ export function homeRoutes({ guides, urls }: GuidePagesDeps): Route[] {
 
 const linksForAgents = (urls: ServiceUrls) => [
   { href: '/api/guides', text: 'The guides as JSON' },
-  { href: '/api/triggers', text: 'What hands a person to an attorney, as JSON' },
+  { href: '/api/triggers', text: 'When a person needs an attorney, as JSON' },
   { href: FEED_PATH, text: 'Changes to the guides (Atom)' },
   ...documentLinks(urls).map(({ href, title }) => ({
     href,

@@ -64,7 +64,7 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'invalid-token',
     401,
     'invalid_token',
-    'The token expired or was revoked. Get a new one; for messages, with `POST /api/agent/assertion` first.',
+    'The token expired or was revoked. Get a new one; for messages, with `POST /api/agent/assertion` first. If that gives `no-claim`, stop.',
   ),
   row('token-required', 401, undefined, `Send a token in \`Authorization: Bearer\`. ${CONFIRM}`),
   row(
@@ -82,7 +82,7 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'code-not-shown',
     409,
     'authorization_pending',
-    'The person has not pressed the button yet. Wait for them.',
+    'The person has not pressed "Yes" yet. Wait for them; if no mail came, see [verified e-mail][verified].',
   ),
   row(
     'otp-invalid',
