@@ -30,15 +30,17 @@ export function documentedExchanges(
   return found
 }
 
+/** Parses a block with a request line, headers, and a body after an empty line. */
+export function readRequest(block: string) {
+  const { line, headers, body } = readBlock(block)
+  const [method = '', url = ''] = line.split(' ')
+  return { method, url, headers, body }
+}
+
 function readExchange(request: string, response: string): DocumentedExchange {
-  const sent = readBlock(request)
-  const [method = '', url = ''] = sent.line.split(' ')
   const received = readBlock(response)
   return {
-    method,
-    url,
-    headers: sent.headers,
-    body: sent.body,
+    ...readRequest(request),
     status: Number(received.line.split(' ')[1]),
     type: received.headers['Content-Type'],
     shown: received.body === undefined ? undefined : JSON.parse(received.body),

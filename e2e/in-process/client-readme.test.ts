@@ -28,8 +28,15 @@ async function run(
   answers: readonly ((printed: string) => Promise<string> | undefined)[] = [],
 ): Promise<string> {
   const block = readBlock(readFileSync(CLIENT_README, 'utf8'), marker)
+  return runProgram(block.replaceAll('https://plainpath.example', system.origin), answers)
+}
+
+async function runProgram(
+  program: string,
+  answers: readonly ((printed: string) => Promise<string> | undefined)[] = [],
+): Promise<string> {
   const file = path.join(client.project, 'block.mjs')
-  writeFileSync(file, block.replaceAll('https://plainpath.example', system.origin))
+  writeFileSync(file, program)
   const child = spawn(process.execPath, [file], { cwd: client.project })
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const left = [...answers]
@@ -75,4 +82,11 @@ test('the next ones register once, and a message is sent when the person has con
   ])
   expect(output).toContain("status: 'received'")
   expect(output).not.toMatch(/pps_|ppt_/)
+})
+
+test('the program in /auth.md registers and reads a guide', async () => {
+  const markdown = await (await fetch(`${system.origin}/auth.md`)).text()
+  const programs = [...markdown.matchAll(/^```js\n([\s\S]*?)\n```$/gm)].map(([, code = '']) => code)
+  expect(programs).toHaveLength(1)
+  expect(await runProgram(programs[0] ?? '')).toContain("slug: 'work-permit'")
 })

@@ -7,6 +7,7 @@ import {
   documentedExchanges,
   matchStrings,
   memberNames,
+  readRequest,
 } from '../documented-exchanges.ts'
 import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -168,3 +169,36 @@ test('/auth.md shows the responses of the registration and of the token endpoint
     memberNames(await token.json()),
   ])
 })
+
+test.for([
+  ['use-immigration-guidance-api', 5],
+  ['hand-off-to-an-attorney', 0],
+] as const)('the requests of the skill %s succeed', async ([name, count]) => {
+  const markdown = await documentAt(`/.well-known/agent-skills/${name}/SKILL.md`)
+  const requests = [...markdown.matchAll(/^( *)```http\n([\s\S]*?)\n *```$/gm)].map(
+    ([, indent = '', block = '']) => readRequest(block.replaceAll(new RegExp(`^${indent}`, 'gm'), '')),
+  )
+  expect(requests).toHaveLength(count)
+  for (const { method, url, headers, body } of requests) {
+    const response = await fetch(url.replace('{slug}', 'work-permit'), {
+      method,
+      headers,
+      ...(body !== undefined && { body }),
+    })
+    expect([method, url, response.ok]).toEqual([method, url, true])
+  }
+})
+
+test.for(['/llms.txt', '/.well-known/agent-skills/hand-off-to-an-attorney/SKILL.md'])(
+  'the bodies for questions in %s are accepted',
+  async (path) => {
+    const markdown = await documentAt(path)
+    const bodies = [...markdown.matchAll(/`(\{"question": .*?\})`/g)].map(([, body = '']) => body)
+    expect(bodies).toHaveLength(2)
+    for (const body of bodies) {
+      const headers = { 'content-type': 'application/json' }
+      const response = await fetch(`${system.origin}/api/answers`, { method: 'POST', headers, body })
+      expect([body, response.status]).toEqual([body, 200])
+    }
+  },
+)

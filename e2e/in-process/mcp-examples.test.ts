@@ -10,12 +10,14 @@ import { type System, startSystem } from './start-system.ts'
 const resources = new AsyncDisposableStack()
 let system: System
 let examples: string[]
+let commands: string[]
 let mail: MailServer
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
   system = resources.use(await startSystem({ env: mailSettings(mail) }))
   const text = await (await fetch(`${system.origin}/mcp.md`)).text()
   examples = [...text.matchAll(/^```js\n([\s\S]*?)\n```$/gm)].map(([, code = '']) => code)
+  commands = [...text.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, command = '']) => command)
 })
 afterAll(() => resources.disposeAsync())
 
@@ -55,4 +57,10 @@ test('the third program sends a message with the token of a verified e-mail addr
   const email = `ana-${randomUUID()}@example.org`
   const token = await lendMailboxTo(await register(), email, { mail, sender })
   expect(await run(examples[2], { ACCESS_TOKEN: token })).toMatch(/status: 'received'/)
+})
+
+test('the command without an SDK calls a tool', async () => {
+  expect(commands).toHaveLength(1)
+  const { stdout } = await promisify(execFile)('sh', ['-c', commands[0] ?? ''], { timeout: 30_000 })
+  expect(stdout).toMatch(/^data: .*work-permit/m)
 })
