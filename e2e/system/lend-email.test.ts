@@ -128,7 +128,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
 
   const { phrase, link } = await beginClaim(system, sender, { agent, email })
   expect(link).toMatch(new RegExp(`^${system.origin}/claim\\?attempt=`))
-  expect(await scanEveryMail()).toEqual(['/claim 200'])
+  expect(await scanEveryMail()).toEqual(['/ 200', '/claim 200'])
   const early = await postAs(sender, agent, '/api/agent/claim/complete', { otp: '123456' })
   expect([early.status, JSON.parse(early.text).code]).toEqual([409, 'code-not-shown'])
 
@@ -173,7 +173,13 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   system.confidential.add(new URL(end).searchParams.get('end') ?? '')
   expect(linkIn(receipt?.text ?? '', 'end')).toBe(end)
   // The confirmation link is used; the link that revokes access is still valid.
-  expect(await scanEveryMail()).toEqual(['/claim 200', '/claim 410', '/contact/withdraw 200', '/privacy 200'])
+  expect(await scanEveryMail()).toEqual([
+    '/ 200',
+    '/claim 200',
+    '/claim 410',
+    '/contact/withdraw 410',
+    '/privacy 200',
+  ])
   expect(await atBothProcesses(address, token)).toEqual([200, 200])
   await page.goto(end)
   expect(await heading(page)).toBe('Do you want to end this agent’s access?')

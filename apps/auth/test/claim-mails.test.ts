@@ -115,7 +115,7 @@ To end its access, open this link and press the button:
 If you did not give anyone a code, end it now.
 
 Messages that it sent before you end its access are kept as described at
-${auth.origin}/privacy.
+${auth.origin}/privacy
 
 ${NO_LAW_FIRM}`)
 

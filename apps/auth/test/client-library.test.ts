@@ -92,7 +92,7 @@ describe('a client library that knows nothing of us', () => {
       name: 'ResponseBodyError',
       status: 400,
       error: 'invalid_scope',
-      error_description: expect.stringContaining('verified e-mail'),
+      error_description: expect.stringContaining('verified-email.md'),
     })
     await expect(
       grant(oauth.ClientSecretBasic(agent.client_secret), { resource: 'https://elsewhere.example' }),
