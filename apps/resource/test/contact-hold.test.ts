@@ -96,7 +96,8 @@ describe('withdrawing', () => {
     ).toBe(`The message of November 20, 2026 was withdrawn. Our staff will not see it. We erased the text.
 An AI agent sent it for you and then withdrew it.
 
-You do not need to do anything.
+You do not need to do anything. If you did not want this, end the agent's access by the
+link in the receipt of the message.
 
 Message: ${id}
 
