@@ -186,7 +186,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   await pressByKeyboard(page, 'End it now')
   expect(await heading(page)).toBe('The access has ended')
   const ended = await arrived(email, /can no longer send us messages/)
-  expect(ended?.text).toContain('You ended the access of an AI agent')
+  expect(ended?.text).toContain("You ended an AI agent's access to Plainpath")
   expect(await atBothProcesses(address, token)).toEqual([401, 401])
   const refused = await exchange(sender, agent, assertion)
   expect([refused.status, JSON.parse(refused.text).error]).toEqual([400, 'invalid_grant'])
