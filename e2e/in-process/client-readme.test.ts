@@ -7,6 +7,7 @@ import process from 'node:process'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { readBlock } from '../../scripts/readme.ts'
 import { type BuiltClient, buildClient, CLIENT_README } from '../build-client.ts'
+import { fencedBlocks } from '../fenced-blocks.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 const resources = new AsyncDisposableStack()
@@ -86,7 +87,7 @@ test('the next ones register once, and a message is sent when the person has con
 
 test('the program in /auth.md registers and reads a guide', async () => {
   const markdown = await (await fetch(`${system.origin}/auth.md`)).text()
-  const programs = [...markdown.matchAll(/^```js\n([\s\S]*?)\n```$/gm)].map(([, code = '']) => code)
+  const programs = fencedBlocks(markdown, 'js')
   expect(programs).toHaveLength(1)
   expect(await runProgram(programs[0] ?? '')).toContain("slug: 'work-permit'")
 })

@@ -9,6 +9,7 @@ import {
   memberNames,
   readRequest,
 } from '../documented-exchanges.ts'
+import { fencedBlocks } from '../fenced-blocks.ts'
 import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
 
@@ -154,9 +155,7 @@ const withoutRequestId = (body: unknown) => ({ ...(body as object), request_id: 
 
 test('/auth.md shows the responses of the registration and of the token endpoint', async () => {
   const markdown = await documentAt('/auth.md')
-  const blocks = [...markdown.matchAll(/^```json\n([\s\S]*?)\n```$/gm)].map(([, json = '']) =>
-    JSON.parse(json),
-  )
+  const blocks = fencedBlocks(markdown, 'json').map((json) => JSON.parse(json))
   const registered = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
   const agent = (await registered.json()) as Agent
   const token = await fetch(`${system.origin}/oauth/token`, {

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { promisify } from 'node:util'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fencedBlocks } from '../fenced-blocks.ts'
 import { lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
 import { senderTo } from '../send.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -16,8 +17,8 @@ beforeAll(async () => {
   mail = resources.use(await startMailServer())
   system = resources.use(await startSystem({ env: mailSettings(mail) }))
   const text = await (await fetch(`${system.origin}/mcp.md`)).text()
-  examples = [...text.matchAll(/^```js\n([\s\S]*?)\n```$/gm)].map(([, code = '']) => code)
-  commands = [...text.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, command = '']) => command)
+  examples = fencedBlocks(text, 'js')
+  commands = fencedBlocks(text, 'sh')
 })
 afterAll(() => resources.disposeAsync())
 

@@ -6,6 +6,7 @@ import { promisify } from 'node:util'
 import { startCollector } from '@plainpath/tracing/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type CrawledService, describeCrawl } from '../crawl/crawl.contract.ts'
+import { fencedBlocks } from '../fenced-blocks.ts'
 import { runStackCommand, type StackProcess } from './run-stack-command.ts'
 
 const resources = new AsyncDisposableStack()
@@ -28,7 +29,7 @@ describeCrawl('behind the gateway of `npm run stack`, with two processes of each
 test('the commands of auth.md work in one shell, and print no secret', async () => {
   await using folder = await temporaryFolder()
   const markdown = await (await fetch(`${stack.origin}/auth.md`)).text()
-  const blocks = [...markdown.matchAll(/^```sh\n([\s\S]*?)\n```$/gm)].map(([, block = '']) => block)
+  const blocks = fencedBlocks(markdown, 'sh')
   const [leave = '', ...journey] = blocks.toReversed()
   expect(blocks).toHaveLength(5)
   expect(leave).toContain('-X DELETE')

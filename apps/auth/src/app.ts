@@ -18,7 +18,6 @@ import {
   type TrustedProxies,
   type WatchedClock,
 } from '@plainpath/http'
-import { authDocuments, serviceUrls } from '@plainpath/metadata'
 import { html, PAGE_CSP, problemPage, renderPage } from '@plainpath/pages'
 import { isUnavailable, type ReservedPool } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
@@ -41,13 +40,14 @@ export interface AppDeps {
   db: Pick<ReservedPool, 'reserved'>
   authenticateUncached: AuthenticateClient
   routes: readonly Route[]
+  /** The paths of the documents among the routes, which scripts of any origin may read. */
+  documentPaths: readonly string[]
   oauth: OAuthRouteDeps
 }
 
 /** Builds the application for the public listener. */
 export function publicApp(deps: AppDeps): Koa {
-  const documents = authDocuments(serviceUrls(deps.origin)).map(({ path }) => path as string)
-  const publicGets = new Set(['/oauth/jwks.json', ...documents])
+  const publicGets = new Set(['/oauth/jwks.json', ...deps.documentPaths])
   const app = createApp({
     ...appOptions(deps),
     traces: deps.tracing && { tracing: deps.tracing, continues: deps.trustedProxies },

@@ -175,12 +175,13 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
 
   const { limitsFactor } = config
   const routeDeps = { stores, hashKey, urls, signing, overlapMs: config.keys.overlapMs, limitsFactor, now }
+  const documents = authDocuments(urls)
   const routes = [
     ...agentRoutes(routeDeps),
     ...claimRoutes(routeDeps),
     ...claimPageRoutes(routeDeps),
     ...assertionRoutes(routeDeps),
-    ...documentRoutes(authDocuments(urls), { address: LIMITS.documents }),
+    ...documentRoutes(documents, { address: LIMITS.documents }),
   ]
   const oauth = {
     provider,
@@ -194,7 +195,20 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     marks,
     limiter,
   }
-  const deps = { ...config, log, metrics, tracing, clock, limiter, db, authenticateUncached, routes, oauth }
+  const documentPaths = documents.map(({ path }) => path)
+  const deps = {
+    ...config,
+    log,
+    metrics,
+    tracing,
+    clock,
+    limiter,
+    db,
+    authenticateUncached,
+    routes,
+    documentPaths,
+    oauth,
+  }
   const readiness = createReadiness({
     database: () => schemaIsCurrent(db, MIGRATIONS),
     keys: async () => signing.isReady(),

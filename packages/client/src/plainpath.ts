@@ -126,7 +126,7 @@ export class Plainpath {
   }
 
   /**
-   * Sends a message of the person, who has verified their address and agreed to it. Show them `reply`. The same message is
+   * Sends a message for the person, who has confirmed the agent and agreed to the message. Show them `reply`. The same message is
    * sent once in 24 hours, however often this is called: the next calls return what the first one did.
    *
    * @param options.idempotencyKey another key for each time that the same message is to be sent

@@ -1,4 +1,4 @@
-import { SealError, type SealingKeys } from '@plainpath/sealing'
+import type { SealingKeys } from '@plainpath/sealing'
 
 /** Binds an encrypted name to its agent (associated data), so that rows cannot be swapped. */
 export const nameEncryptionContext = (id: string) => `agents/${id}/name`
@@ -6,17 +6,3 @@ export const nameEncryptionContext = (id: string) => `agents/${id}/name`
 /** Decrypts the name of an agent. @throws {SealError} when its key-encryption key is gone */
 export const openAgentName = (keys: SealingKeys, id: string, sealed: Buffer): string =>
   keys.open(sealed, nameEncryptionContext(id)).toString('utf8')
-
-/**
- * Runs `open`, which decrypts something that a mail says.
- *
- * @returns undefined when its key-encryption key is gone: that must not keep anybody from ending an agent's access
- */
-export function openIfPossible<T>(open: () => T): T | undefined {
-  try {
-    return open()
-  } catch (error) {
-    if (error instanceof SealError) return undefined
-    throw error
-  }
-}

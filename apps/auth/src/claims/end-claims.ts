@@ -3,8 +3,8 @@
  * caller (`postgres-claims.ts`, `end-agent.ts`).
  */
 import type { Database } from '@plainpath/postgres'
+import { openIfPossible } from '@plainpath/sealing'
 import { z } from 'zod'
-import { openIfPossible } from './agent-name.ts'
 import type { Claim } from './claim.ts'
 import { claimEndedMail, type EndCause } from './claim-mails.ts'
 import { type DescribedAgent, openEmail, toConfirmedAgent } from './confirmed-person.ts'

@@ -1,7 +1,7 @@
 import { err, ok, type Result } from '@plainpath/domain'
 import { eraseMails, isBeingSent, type MailQueue } from '@plainpath/mail'
 import type { Database } from '@plainpath/postgres'
-import { SealError, type SealingKeys } from '@plainpath/sealing'
+import { openIfPossible, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { CONTACT_MAIL, withdrawnMail } from './contact-mails.ts'
 import { ERASE_WITHDRAWN, messagePlace } from './contact-message.ts'
@@ -65,11 +65,7 @@ export async function withdrawMessage(
 }
 
 /** A message whose address can no longer be decrypted is withdrawn without a mail. */
-function openAddress(keys: SealingKeys, id: string, sealed: Buffer | null): string | undefined {
-  try {
-    return sealed === null ? undefined : keys.open(sealed, messagePlace(id, 'reply')).toString('utf8')
-  } catch (error) {
-    if (error instanceof SealError) return undefined
-    throw error
-  }
-}
+const openAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
+  openIfPossible(() =>
+    sealed === null ? undefined : keys.open(sealed, messagePlace(id, 'reply')).toString('utf8'),
+  )

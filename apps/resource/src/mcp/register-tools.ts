@@ -47,7 +47,8 @@ function toolResult(tool: McpTool, { value, text }: ToolAnswer): ToolResult {
 const STATUSES_FOR_THE_MODEL = new Set([400, 404, 409, 410])
 
 /**
- * Says what a model is told of a problem; undefined if the problem is an HTTP response, as on the routes.
+ * Describes a problem for the model that called the tool. Returns undefined for a problem that becomes an HTTP response, as on
+ * the routes.
  *
  * A challenge for a scope helps only a client that can get the scope by another token request: one whose token has a
  * registration behind it, and was narrowed. Client credentials never give the scope, so their clients would try in vain.
