@@ -2,14 +2,14 @@ import path from 'node:path'
 import { mergeConfig } from 'vitest/config'
 import config from './vitest.config.ts'
 
-const seen = path.resolve('node_modules/.cache/test-timeline.jsonl')
+const timelineFile = path.resolve('node_modules/.cache/test-timeline.jsonl')
 const report = path.resolve('node_modules/.cache/test-timeline.md')
 
 /** All of `npm test`, and a report of where its time goes. */
 export default mergeConfig(config, {
   test: {
-    env: { TEST_TIMELINE_FILE: seen },
+    env: { TEST_TIMELINE_FILE: timelineFile },
     setupFiles: ['./scripts/vitest/timeline-setup.ts'],
-    reporters: [['./scripts/vitest/timeline-reporter.ts', { seen, report }]],
+    reporters: [['./scripts/vitest/timeline-reporter.ts', { seen: timelineFile, report }]],
   },
 })

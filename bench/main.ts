@@ -38,7 +38,7 @@ const wholeNumber = (most: number) => (text: string) => {
 const COMMAND = new Command('npm run bench --')
   .option(
     '--only <names>',
-    'some paths, with commas between: guides, guide-bearer, token, introspect, register, waitlist, revoke, memory',
+    'some paths, with commas between: guides, guide-bearer, guide-dpop, token, introspect, register, waitlist, revoke, memory',
   )
   .option(
     '--rounds <n>',
@@ -88,8 +88,8 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const apiSecret = (await readFile(stores.env['RESOURCE_CLIENT_SECRET_FILE'] ?? '', 'utf8')).trim()
   const all = await measuredPaths({ auth, api, baselines, agents, stores, apiSecret })
   const only = options.only?.split(',')
-  const wanted = (name: string) => only === undefined || only.includes(name)
-  const paths = all.filter(({ name }) => wanted(name))
+  const isSelected = (name: string) => only === undefined || only.includes(name)
+  const paths = all.filter(({ name }) => isSelected(name))
 
   if (options.growth) {
     const keeps = options.rounds >= LEAST_ROUNDS && only === undefined && !options.node
@@ -101,7 +101,7 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
     )
   }
   const series = await runRounds(paths, { ...options, say, signal })
-  const another = wanted('revoke')
+  const another = isSelected('revoke')
     ? opening.use(await startMeasuredApp(stores, { ...anApi, number: 2 }))
     : undefined
   const apis = another ? [api, another] : [api]
@@ -109,8 +109,8 @@ async function runBench(options: Options, runtime: BenchRuntime): Promise<void> 
   const revocations = another ? await revokeInRounds({ auth, apis, agents }, options, runtime) : []
   const verdicts = [
     ...judgeAll(series, usedCache),
-    ...(wanted('revoke') ? [revocationVerdict(revocations, usedCache)] : []),
-    ...(wanted('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
+    ...(isSelected('revoke') ? [revocationVerdict(revocations, usedCache)] : []),
+    ...(isSelected('memory') ? memoryVerdicts({ auth: memory.auth(), resource: memory.api() }) : []),
   ]
   const report = { machine: describeMachine(), date: startedAt, ...options, verdicts, series }
   say(`\n${reportMarkdown(report)}`)

@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { cycle, requestBytes, type Target } from './load/target.ts'
-import { basic, FORM, READING } from './testbed/ask.ts'
+import { boundRequests } from './testbed/bound-requests.ts'
 import { AGENT_NAME, type AgentWithToken, issueToken } from './testbed/make-agents.ts'
 import type { Stores } from './testbed/open-stores.ts'
+import { basic, FORM, READING } from './testbed/send-request.ts'
 import type { BaselineName, Baselines } from './testbed/start-baselines.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
@@ -19,7 +20,8 @@ export interface MeasuredPath {
 }
 
 export interface Comparison {
-  readonly baseline: BaselineName
+  /** `bearer` is the API itself, for the same read with a bearer token. */
+  readonly baseline: BaselineName | 'bearer'
   readonly target: Target
   /** The target for the ratio of throughputs, ours to theirs; undefined if there is none. */
   readonly atLeast?: number
@@ -45,6 +47,7 @@ export async function measuredPaths(parts: Parts): Promise<MeasuredPath[]> {
   return [
     readGuides(parts),
     readGuide(parts),
+    readGuideBound(parts),
     issue(parts),
     await introspect(parts),
     register(parts),
@@ -73,18 +76,35 @@ function readGuides({ api, baselines: { servers } }: Parts): MeasuredPath {
   }
 }
 
-function readGuide({ api, baselines: { servers, jwt }, agents }: Parts): MeasuredPath {
-  const bearer = (token: string) => get(GUIDE, { authorization: `Bearer ${token}` })
+const bearer = (token: string) => get(GUIDE, { authorization: `Bearer ${token}` })
+const cachedReads = ({ api, agents }: Parts) =>
+  target(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token))))
+
+function readGuide(parts: Parts): MeasuredPath {
+  const { servers, jwt } = parts.baselines
   const next = fromEverywhere(() => bearer(jwt))
   return {
     name: 'guide-bearer',
     title: '`GET /api/guides/{slug}`, cached bearer token',
     boundBy: 'server',
-    ours: target(api, cycle(agents.slice(0, CACHED_TOKENS).map(({ token }) => bearer(token)))),
+    ours: cachedReads(parts),
     beside: [
       { baseline: 'koa-bare', target: target(servers['koa-bare'], next), atLeast: 0.7 },
       { baseline: 'koa-jwt', target: target(servers['koa-jwt'], next), atLeast: 4 },
     ],
+  }
+}
+
+/** What a proof costs: its signature is verified, and it is stored as used in Redis. */
+function readGuideBound(parts: Parts): MeasuredPath {
+  const { auth, api, agents } = parts
+  const requests = boundRequests({ auth, agents: agents.slice(0, CACHED_TOKENS), path: GUIDE })
+  return {
+    name: 'guide-dpop',
+    title: '`GET /api/guides/{slug}`, cached token bound to a key',
+    boundBy: 'server',
+    ours: { ...target(api, requests.next), prepare: requests.prepare },
+    beside: [{ baseline: 'bearer', target: cachedReads(parts) }],
   }
 }
 
@@ -165,8 +185,8 @@ function answerOrdinary({ api }: Parts): MeasuredPath {
     'Can I travel while my adjustment of status is pending?',
     'Which papers do I need to sponsor my wife?',
   ]
-  let asked = 0
-  const next = () => questions[asked++ % questions.length]
+  let questionIndex = 0
+  const next = () => questions[questionIndex++ % questions.length]
   return {
     name: 'answer',
     title: '`POST /api/answers`, ordinary questions',

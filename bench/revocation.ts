@@ -2,8 +2,8 @@ import { arrive } from './load/open-loop.ts'
 import { cycle, requestBytes } from './load/target.ts'
 import { GUIDE } from './measured-paths.ts'
 import { isLate, type Measurement } from './run-rounds.ts'
-import { ask, basic, FORM } from './testbed/ask.ts'
 import { type AgentWithToken, issueToken } from './testbed/make-agents.ts'
+import { basic, FORM, sendRequest } from './testbed/send-request.ts'
 import type { App } from './testbed/start-measured-app.ts'
 
 /** The times until the response to a revocation, from when it was due. */
@@ -28,7 +28,8 @@ export async function revokeSome(
   const prepare = async () => {
     for (let owner = owners.pop(); owner; owner = owners.pop()) {
       const token = await issueToken(auth.port, '/oauth/token', owner)
-      for (const api of apis) await ask(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
+      for (const api of apis)
+        await sendRequest(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
       requests.push(
         requestBytes('POST', '/oauth/revoke', {
           headers: { ...FORM, ...basic(owner.id, owner.secret) },
@@ -56,7 +57,8 @@ export async function usesCache(
   const some = agents.slice(0, 50)
   const readAll = async () => {
     for (const { token } of some)
-      for (const api of apis) await ask(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
+      for (const api of apis)
+        await sendRequest(api.port, GUIDE, { headers: { authorization: `Bearer ${token}` } })
   }
   await readAll()
   const before = await introspections(auth)
@@ -65,7 +67,7 @@ export async function usesCache(
 }
 
 async function introspections(auth: App): Promise<number> {
-  const { body } = await ask(auth.operationsPort, '/metrics')
+  const { body } = await sendRequest(auth.operationsPort, '/metrics')
   const counts = body
     .toString()
     .matchAll(/^http_request_duration_seconds_count\{[^}]*route="\/oauth\/introspect"[^}]*\} (\d+)$/gm)

@@ -1,4 +1,4 @@
-import { type Saturation, saturate } from './load/closed-loop.ts'
+import { RUN_UP_SECONDS, type Saturation, saturate } from './load/closed-loop.ts'
 import { type Arrivals, arrive } from './load/open-loop.ts'
 import type { Target } from './load/target.ts'
 import type { MeasuredPath } from './measured-paths.ts'
@@ -31,8 +31,10 @@ async function measure(
 ): Promise<Measurement> {
   let measurement: Measurement | undefined
   for (let tried = 0; tried < TRIES; tried += 1) {
+    await target.prepare?.(seconds + RUN_UP_SECONDS)
     const saturation = await saturate(target, seconds)
     const rate = Math.max(1, saturation.perSecond * SHARE_OF_SATURATION)
+    await target.prepare?.(seconds)
     const arrivals = await arrive(target, { rate, seconds })
     const fault = findFault({ saturation, arrivals }, boundBy)
     measurement = { saturation, arrivals, isLate: isLate(arrivals), ...(fault && { fault }) }
@@ -125,6 +127,7 @@ export async function runRounds(
 }
 
 async function warmUp(target: Target, name: string, say: (line: string) => void): Promise<void> {
+  await target.prepare?.(WARM_UP_SECONDS + RUN_UP_SECONDS)
   const { errors } = await saturate(target, WARM_UP_SECONDS)
   say(`warm  ${name}${errors > 0 ? `  ${errors} errors` : ''}`)
 }

@@ -1,9 +1,9 @@
 import { connect } from 'node:net'
-import type { Answer } from './send.ts'
+import type { HttpResponse } from './send.ts'
 
 export interface Conversation {
   /** Complete responses, without interim ones (1xx). */
-  readonly answers: readonly Answer[]
+  readonly responses: readonly HttpResponse[]
   /** Statuses of interim responses. */
   readonly interim: readonly number[]
   /** Whether the server closed the connection, and when. */
@@ -13,7 +13,7 @@ export interface Conversation {
 
 export interface ConverseOptions {
   /** Stops reading after this number of responses. */
-  readonly answers?: number
+  readonly responses?: number
   /** Stops reading after this time; 5 s when absent. */
   readonly forMs?: number
 }
@@ -22,7 +22,7 @@ export interface ConverseOptions {
 export async function converse(
   url: string,
   bytes: string | Uint8Array,
-  { answers: wanted = Infinity, forMs = 5_000 }: ConverseOptions = {},
+  { responses: expectedCount = Infinity, forMs = 5_000 }: ConverseOptions = {},
 ): Promise<Conversation> {
   const { hostname, port } = new URL(url)
   const startedAt = performance.now()
@@ -31,7 +31,7 @@ export async function converse(
   let received = Buffer.alloc(0)
   socket.on('data', (chunk) => {
     received = Buffer.concat([received, chunk])
-    if (parseAnswers(received, 0).answers.length >= wanted) resolve(false)
+    if (parseResponses(received, 0).responses.length >= expectedCount) resolve(false)
   })
   // A reset closes the connection, too; the data before it counts.
   socket.on('error', () => undefined)
@@ -43,17 +43,17 @@ export async function converse(
   clearTimeout(timer)
   socket.destroy()
   const ms = performance.now() - startedAt
-  return { ...parseAnswers(received, ms), closed, ms }
+  return { ...parseResponses(received, ms), closed, ms }
 }
 
-function parseAnswers(received: Buffer, ms: number): Pick<Conversation, 'answers' | 'interim'> {
-  const answers: Answer[] = []
+function parseResponses(received: Buffer, ms: number): Pick<Conversation, 'responses' | 'interim'> {
+  const responses: HttpResponse[] = []
   const interim: number[] = []
   for (let rest = received; ; ) {
     const end = rest.indexOf('\r\n\r\n')
     const [statusLine = '', ...lines] = rest.subarray(0, Math.max(0, end)).toString('latin1').split('\r\n')
     const status = /^HTTP\/1\.[01] (\d{3})/.exec(statusLine)?.[1]
-    if (status === undefined) return { answers, interim }
+    if (status === undefined) return { responses, interim }
     const headers = new Headers(
       lines.map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]),
     )
@@ -63,8 +63,8 @@ function parseAnswers(received: Buffer, ms: number): Pick<Conversation, 'answers
       continue
     }
     const length = Number(headers.get('content-length') ?? 0)
-    if (rest.length < length) return { answers, interim }
-    answers.push({ status: Number(status), headers, text: rest.subarray(0, length).toString('utf8'), ms })
+    if (rest.length < length) return { responses, interim }
+    responses.push({ status: Number(status), headers, text: rest.subarray(0, length).toString('utf8'), ms })
     rest = rest.subarray(length)
   }
 }

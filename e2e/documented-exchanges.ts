@@ -8,6 +8,8 @@ export interface DocumentedExchange {
   /** The media type of the response; undefined when it has no body. */
   readonly type: string | undefined
   readonly shown: unknown
+  /** The headers of the response. */
+  readonly shownHeaders: Readonly<Record<string, string>>
 }
 
 /** @returns the pairs of `http` blocks in the order of the document, with the `json` blocks before each */
@@ -43,6 +45,7 @@ function readExchange(request: string, response: string): DocumentedExchange {
     ...readRequest(request),
     status: Number(received.line.split(' ')[1]),
     type: received.headers['Content-Type'],
+    shownHeaders: received.headers,
     shown: received.body === undefined ? undefined : JSON.parse(received.body),
   }
 }

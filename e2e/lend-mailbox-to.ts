@@ -1,14 +1,14 @@
 import type { MailServer } from '@plainpath/mail/testing'
 import { JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { type Answer, basic, form, json, type Sender } from './send.ts'
+import { basic, form, type HttpResponse, json, type Sender } from './send.ts'
 
 export interface AgentCredentials {
   readonly client_id: string
   readonly client_secret: string
 }
 
-export const DESK = 'desk@answers.example.org'
+export const STAFF_INBOX = 'desk@answers.example.org'
 
 const MAILED_MS = 20_000
 
@@ -18,16 +18,16 @@ export const mailSettings = ({ url }: Pick<MailServer, 'url'>) => ({
   RESOURCE_SMTP_URL: url,
   AUTH_MAIL_FROM: 'no-reply@plainpath.example',
   RESOURCE_MAIL_FROM: 'no-reply@plainpath.example',
-  RESOURCE_DESK_ADDRESS: DESK,
+  RESOURCE_DESK_ADDRESS: STAFF_INBOX,
   RESOURCE_CONTACT_HOLD: '0',
 })
 
 type Fields = Record<string, unknown>
 
 /** Sends a request. @throws {Error} when the response has another status */
-function parsed(answer: Answer, status: number): Record<string, string> {
-  if (answer.status !== status) throw new Error(`${answer.status} instead of ${status}: ${answer.text}`)
-  return JSON.parse(answer.text) as Record<string, string>
+function parsed(response: HttpResponse, status: number): Record<string, string> {
+  if (response.status !== status) throw new Error(`${response.status} instead of ${status}: ${response.text}`)
+  return JSON.parse(response.text) as Record<string, string>
 }
 
 export const postAs = (sender: Sender, agent: AgentCredentials, path: string, body: Fields) => {
@@ -37,7 +37,7 @@ export const postAs = (sender: Sender, agent: AgentCredentials, path: string, bo
 }
 
 /** Exchanges an assertion at the token endpoint. */
-export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<Answer> {
+export function exchange(sender: Sender, agent: AgentCredentials, assertion: string): Promise<HttpResponse> {
   const sent = form({ grant_type: JWT_BEARER_GRANT, assertion })
   const headers = { ...sent.headers, ...basic(agent.client_id, agent.client_secret) }
   return sender.send({ method: 'POST', path: '/oauth/token', ...sent, headers })
@@ -49,8 +49,8 @@ export async function beginClaim(
   sender: Sender,
   given: { agent: AgentCredentials; email: string },
 ): Promise<{ phrase: string; link: string; attemptId: string }> {
-  const answer = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
-  const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(answer, 202)
+  const response = await postAs(sender, given.agent, '/api/agent/claim', { email: given.email })
+  const { match_phrase: phrase = '', claim_attempt_id: attemptId = '' } = parsed(response, 202)
   return { phrase, attemptId, link: await mailedLink({ mail }, given.email, phrase) }
 }
 
@@ -75,8 +75,8 @@ export async function showCode(sender: Sender, link: string): Promise<string> {
 
 /** Completes the verification with the code. Returns the assertion. */
 export async function completeClaim(sender: Sender, agent: AgentCredentials, otp: string): Promise<string> {
-  const answer = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
-  return parsed(answer, 200)['identity_assertion'] ?? ''
+  const response = await postAs(sender, agent, '/api/agent/claim/complete', { otp })
+  return parsed(response, 200)['identity_assertion'] ?? ''
 }
 
 /** Returns a token with the confirmed scope. */

@@ -2,7 +2,7 @@ import http, { type ClientRequest, type IncomingMessage } from 'node:http'
 import https from 'node:https'
 import { text } from 'node:stream/consumers'
 
-export interface Sent {
+export interface HttpRequest {
   readonly method?: string
   /** Sent unchanged, without normalization. */
   readonly path: string
@@ -11,7 +11,7 @@ export interface Sent {
   readonly body?: string | Uint8Array
 }
 
-export interface Answer {
+export interface HttpResponse {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -20,7 +20,7 @@ export interface Answer {
 }
 
 export interface Sender extends Disposable {
-  send(sent: Sent): Promise<Answer>
+  send(sent: HttpRequest): Promise<HttpResponse>
 }
 
 const GIVE_UP_MS = 20_000
@@ -31,7 +31,7 @@ const GIVE_UP_MS = 20_000
  * @param options.from the address to connect from: any of 127.0.0.0/8, so that one machine can be many clients
  * @param options.tls for `https:`, the host name to request and the certificate to trust
  */
-export function senderTo(
+export function createSender(
   url: string,
   options: { from?: string; tls?: { servername: string; ca: string } } = {},
 ): Sender {
@@ -53,10 +53,10 @@ export function senderTo(
         signal: AbortSignal.timeout(GIVE_UP_MS),
       })
       outgoing.end(body)
-      const incoming = await answerTo(outgoing)
+      const incoming = await waitForResponse(outgoing)
       return {
         status: incoming.statusCode ?? 0,
-        headers: headersOf(incoming),
+        headers: readHeaders(incoming),
         text: await text(incoming),
         ms: performance.now() - startedAt,
       }
@@ -65,14 +65,14 @@ export function senderTo(
   }
 }
 
-function answerTo(outgoing: ClientRequest): Promise<IncomingMessage> {
+function waitForResponse(outgoing: ClientRequest): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>()
   outgoing.once('response', resolve)
   outgoing.once('error', reject)
   return promise
 }
 
-const headersOf = ({ rawHeaders }: IncomingMessage) =>
+const readHeaders = ({ rawHeaders }: IncomingMessage) =>
   new Headers(
     rawHeaders.flatMap((name, index) =>
       index % 2 === 0 ? [[name, rawHeaders[index + 1] ?? ''] as [string, string]] : [],

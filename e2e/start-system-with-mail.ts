@@ -1,7 +1,7 @@
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { type System, type SystemOptions, startSystem } from './in-process/start-system.ts'
 import { mailedLink, mailSettings, showCode } from './lend-mailbox-to.ts'
-import { senderTo } from './send.ts'
+import { createSender } from './send.ts'
 
 export interface SystemWithMail extends System {
   readonly mail: MailServer
@@ -20,7 +20,7 @@ export async function startSystemWithMail(options: SystemOptions = {}): Promise<
     ...system,
     mail,
     async confirm(email, phrase) {
-      using sender = senderTo(system.origin)
+      using sender = createSender(system.origin)
       return await showCode(sender, await mailedLink({ mail }, email, phrase))
     },
     [Symbol.asyncDispose]: () => resources.disposeAsync(),

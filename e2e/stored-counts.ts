@@ -6,7 +6,7 @@ interface Counted extends Record<string, unknown> {
 }
 
 /** The tables that processes write at any time, without a request. */
-const WRITTEN_UNASKED = new Set(['key_followers', 'guides', 'guide_versions', 'guide_reviews'])
+const WRITTEN_WITHOUT_REQUESTS = new Set(['key_followers', 'guides', 'guide_versions', 'guide_reviews'])
 
 /** Counts the rows of both apps by table. */
 export async function openStoredCounts(system: { readonly adminUrls: Readonly<Record<string, string>> }) {
@@ -17,8 +17,10 @@ export async function openStoredCounts(system: { readonly adminUrls: Readonly<Re
     const { rows } = await db.query<{ name: string }>(
       `select quote_ident(tablename) as name from pg_tables where schemaname = 'public'`,
     )
-    const asked = rows.filter(({ name }) => !WRITTEN_UNASKED.has(name))
-    const parts = asked.map(({ name }) => `select '${name}' as name, count(*)::int as count from ${name}`)
+    const requestedRows = rows.filter(({ name }) => !WRITTEN_WITHOUT_REQUESTS.has(name))
+    const parts = requestedRows.map(
+      ({ name }) => `select '${name}' as name, count(*)::int as count from ${name}`,
+    )
     counters.push(async () => (await db.query<Counted>(parts.join(' union all '))).rows)
   }
   const resources = opening.move()

@@ -91,9 +91,9 @@ export async function startService(
 ): Promise<Service> {
   const env = { ...options.env, PORT: String(options.port) }
   const npm = spawn('npm', ['start'], { cwd: checkout, env, stdio: ['ignore', 'pipe', 'pipe'] })
-  let said = ''
+  let output = ''
   for (const stream of [npm.stdout, npm.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => (said += text))
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text))
   const startedAt = performance.now()
   const seconds = () => (performance.now() - startedAt) / 1000
 
@@ -103,14 +103,14 @@ export async function startService(
       continue
     }
     npm.kill('SIGTERM')
-    throw new Error(`npm start was not ready after ${seconds().toFixed(1)} s. It said:\n${said}`)
+    throw new Error(`npm start was not ready after ${seconds().toFixed(1)} s. It said:\n${output}`)
   }
   return {
     readyAfterSeconds: seconds(),
     async stop() {
       npm.kill('SIGTERM')
       const code = await exitCode(npm)
-      if (code !== 0) throw new Error(`npm start ended with ${code} after SIGTERM. It said:\n${said}`)
+      if (code !== 0) throw new Error(`npm start ended with ${code} after SIGTERM. It said:\n${output}`)
     },
     async [Symbol.asyncDispose]() {
       npm.kill('SIGTERM')

@@ -1,7 +1,7 @@
 import path from 'node:path'
 import { expect, it } from 'vitest'
 import { openRepository } from './repository.ts'
-import { LIVES, readTables, storagePage } from './storage-page.ts'
+import { RETENTION, readTables, storagePage } from './storage-page.ts'
 
 const SQL = `-- Who is here.
 create table guests (
@@ -46,7 +46,7 @@ const repository = openRepository(path.resolve(import.meta.dirname, '..'))
 
 it.each(['auth', 'resource'] as const)('has a line for each table of %s, and for nothing else', (app) => {
   const tables = readTables(repository, app).map(({ name }) => name)
-  expect(Object.keys(LIVES[app])).toEqual(tables)
+  expect(Object.keys(RETENTION[app])).toEqual(tables)
 })
 
 it('is docs/storage.md, as "npm run generate" writes it', () => {

@@ -4,10 +4,12 @@ const APPS = ['auth', 'resource'] as const
 const TITLES = { auth: 'The authorization server', resource: 'The API' } as const
 
 /** The retention of the rows of each table. Every table has a line; docs/retention.md has the retention of personal data. */
-export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
+export const RETENTION: Readonly<Record<'auth' | 'resource', Readonly<Record<string, string>>>> = {
   auth: {
     agent_secrets: 'until the secret ends, or the agent registers keys instead, is deleted or expires',
     agents: 'until the agent expires; that of a deleted one is kept without name, secrets and keys',
+    blocked_domain_audit: 'kept, append-only',
+    blocked_domains: 'until the domain is unblocked',
     claim_attempts: 'two days; what is personal goes with the end of the attempt, after 24 hours at most',
     claim_blocks: '30 days',
     claim_tries: 'a day',
@@ -35,6 +37,7 @@ export const LIVES: Readonly<Record<'auth' | 'resource', Readonly<Record<string,
     guides: 'one row for each guide',
     mails: 'content until it is sent, or 8 days; the row 30 days',
     trigger_reviews: 'kept, append-only',
+    used_proofs: 'until a few minutes after the proof is over; empty where there is a Redis',
     waitlist_entries: 'until the person leaves',
     waitlist_links: 'as long as the entry; a link to leave that was asked for, 7 days',
   },
@@ -54,10 +57,12 @@ ${APPS.map((app) => `## ${TITLES[app]}\n\n${readTables(repository, app).map(sect
 | where | what | how long |
 |---|---|---|
 | schema \`graphile_worker\` of databases from before migration \`one-mail-queue\` | jobs of mails, each the id of a mail; nothing reads them | until it is [dropped](decisions/0029-a-row-of-mails-is-the-queue.md) |
-| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation | the life of the token, an hour |
+| Redis \`auth:token:*\` | SHA-256 of a token; its client, scopes, epoch and generation, and the thumbprint of the key that it is bound to | the life of the token, an hour |
+| Redis \`auth:proof:*\` | SHA-256 of the client and the \`jti\` of a DPoP proof that was used; where there is no Redis, in \`client_assertions\` | five minutes |
 | Redis \`auth:generation:*\`, \`auth:stop\` | mirrors of \`agents.generation\` and \`token_stop\` | as long as tokens that need them |
 | Redis \`revocation:state\` | members that hear of revocations, and a number | while they run |
 | Redis \`auth:*\`, \`resource:*\` of limits | counts under keyed hashes whose key changes daily | their window, a day at most; the key two days |
+| Redis \`resource:proof:*\`, \`resource:proofs-since\` | SHA-256 of the key and the jti of a DPoP proof that was used; the replication ID, and since when it has been that one | three minutes; kept |
 | memory of each API process | answers about tokens, under SHA-256 of the token | 30 s, and only under a lease |
 | files that settings name | key-encryption keys, hash keys, credentials | yours to keep |
 `
@@ -68,7 +73,7 @@ const section =
   ({ name, what, columns }: StoredTable) =>
     [
       `### ${app}: ${name}\n`,
-      `${sentence(what)}Rows: ${LIVES[app][name] ?? ''}.\n`,
+      `${sentence(what)}Rows: ${RETENTION[app][name] ?? ''}.\n`,
       '| column | type | |',
       '|---|---|---|',
       ...columns.map((column) => `| \`${column.name}\` | ${column.type} | ${cell(column.what)} |`),
@@ -112,7 +117,7 @@ export function readTables(repository: Repository, app: string): StoredTable[] {
     .map(([name, { what, columns }]) => ({
       name,
       what,
-      columns: Array.from(columns, ([column, said]) => ({ name: column, ...said })),
+      columns: Array.from(columns, ([column, unquoted]) => ({ name: column, ...unquoted })),
     }))
 }
 
@@ -149,6 +154,6 @@ function readStatement(line: string, what: string, tables: Map<string, Draft>): 
   const said = written.replaceAll("''", "'")
   const draft = ofTable ? tables.get(ofTable) : undefined
   if (draft) draft.what = said
-  const told = tables.get(ofColumnIn)?.columns.get(ofColumn)
-  if (told) told.what = said
+  const comment = tables.get(ofColumnIn)?.columns.get(ofColumn)
+  if (comment) comment.what = said
 }

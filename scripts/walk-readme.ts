@@ -77,11 +77,11 @@ async function walkBlock(
 }
 
 /** Returns the wanted port, or a free one when it is in use. */
-async function freePort(wanted: number): Promise<number> {
+async function freePort(port: number): Promise<number> {
   const server = createServer()
   const { promise, resolve } = Promise.withResolvers<number | undefined>()
   server.once('error', () => resolve(undefined))
-  server.listen(wanted, '127.0.0.1', () => {
+  server.listen(port, '127.0.0.1', () => {
     const address = server.address()
     server.close(() => resolve(address !== null && typeof address === 'object' ? address.port : undefined))
   })

@@ -1,8 +1,8 @@
 import Koa from 'koa'
-import { listen, readAnswers, respond, setting } from './answers.ts'
+import { listen, readResponses, respond, setting } from './recorded-responses.ts'
 
-const answers = readAnswers(setting('BENCH_ANSWERS'))
+const responses = readResponses(setting('BENCH_ANSWERS'))
 
 const app = new Koa()
-app.use((ctx) => respond(ctx, answers))
+app.use((ctx) => respond(ctx, responses))
 listen(app)

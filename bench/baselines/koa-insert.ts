@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import Koa from 'koa'
 import pg from 'pg'
-import { listen, setting } from './answers.ts'
+import { listen, setting } from './recorded-responses.ts'
 
 /** Inserts one row into the tables of the apps, with the same constraints and indexes, without reading the request. */
 const auth = new pg.Pool({ connectionString: setting('BENCH_AUTH_DATABASE_URL'), max: 10 })

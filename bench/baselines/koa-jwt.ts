@@ -1,9 +1,9 @@
 import { importJWK, type JWK, jwtVerify } from 'jose'
 import Koa from 'koa'
-import { listen, readAnswers, respond, setting } from './answers.ts'
+import { listen, readResponses, respond, setting } from './recorded-responses.ts'
 
 /** The usual alternative: a signed token (ES256) that is verified for each request and cannot be revoked. */
-const answers = readAnswers(setting('BENCH_ANSWERS'))
+const responses = readResponses(setting('BENCH_ANSWERS'))
 const key = await importJWK(JSON.parse(setting('BENCH_JWK')) as JWK, 'ES256')
 const expected = {
   issuer: setting('BENCH_ISSUER'),
@@ -20,6 +20,6 @@ app.use(async (ctx) => {
   } catch {
     return ctx.throw(401)
   }
-  respond(ctx, answers)
+  respond(ctx, responses)
 })
 listen(app)

@@ -1,16 +1,16 @@
 import { createServer } from 'node:http'
-import { listen, readAnswers, setting } from './answers.ts'
+import { listen, readResponses, setting } from './recorded-responses.ts'
 
-const answers = readAnswers(setting('BENCH_ANSWERS'))
+const responses = readResponses(setting('BENCH_ANSWERS'))
 
 const server = createServer((request, response) => {
-  const answer = answers.get(request.url ?? '')
-  if (!answer) return void response.writeHead(404).end()
+  const recorded = responses.get(request.url ?? '')
+  if (!recorded) return void response.writeHead(404).end()
   response.writeHead(200, {
-    'content-type': answer.type,
-    ...(answer.encoding && { 'content-encoding': answer.encoding }),
-    'content-length': answer.body.length,
+    'content-type': recorded.type,
+    ...(recorded.encoding && { 'content-encoding': recorded.encoding }),
+    'content-length': recorded.body.length,
   })
-  response.end(answer.body)
+  response.end(recorded.body)
 })
 listen(server)

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import Provider, { type Adapter, type AdapterPayload } from 'oidc-provider'
-import { listen, setting } from './answers.ts'
+import { listen, setting } from './recorded-responses.ts'
 
 /** oidc-provider as in its documentation: one Redis key for each token, one static client, one limit. */
 const redis = new Redis(setting('BENCH_REDIS_URL'), { keyPrefix: 'bare:' })

@@ -16,7 +16,7 @@ export interface Saturation {
 
 const CONNECTIONS = 32
 /** The time at the beginning that is not measured. */
-const RUN_UP_MS = 300
+export const RUN_UP_SECONDS = 0.3
 
 /** Keeps 32 connections busy for the given seconds. */
 export async function saturate(target: Target, seconds: number): Promise<Saturation> {
@@ -40,7 +40,7 @@ export async function saturate(target: Target, seconds: number): Promise<Saturat
     ask()
     return promise
   })
-  await sleep(RUN_UP_MS)
+  await sleep(RUN_UP_SECONDS * 1_000)
   const [before, begun] = [answered, readings(target.pid)]
   await sleep(begun.at + seconds * 1000 - performance.now())
   const [count, ended] = [answered - before, readings(target.pid)]

@@ -32,11 +32,11 @@ export function openConnection(port: number): Connection {
     opened.on('data', (chunk) => {
       if (socket !== opened || !waiting) return
       received = received ? Buffer.concat([received, chunk]) : chunk
-      const answer = readAnswer(received)
-      if (answer.kind === 'partial') return
-      const ended = answer.kind === 'unreadable' || answer.closes
+      const response = readResponse(received)
+      if (response.kind === 'partial') return
+      const ended = response.kind === 'unreadable' || response.closes
       if (ended) socket = undefined
-      over(answer.kind === 'whole' ? answer.status : 0)
+      over(response.kind === 'whole' ? response.status : 0)
       if (ended) opened.destroy()
     })
     return opened
@@ -58,7 +58,7 @@ export function openConnection(port: number): Connection {
 }
 
 /** A complete response, or the reason why it cannot be parsed. */
-type ReadAnswer =
+type ParsedResponse =
   | { readonly kind: 'partial' }
   | { readonly kind: 'whole'; readonly status: number; readonly closes: boolean }
   | { readonly kind: 'unreadable' }
@@ -73,7 +73,7 @@ const END_OF_HEAD = Buffer.from('\r\n\r\n')
  *
  * @param received the bytes from the beginning of the response
  */
-export function readAnswer(received: Buffer): ReadAnswer {
+export function readResponse(received: Buffer): ParsedResponse {
   const end = received.indexOf(END_OF_HEAD)
   if (end < 0) return PARTIAL
   const head = received.toString('latin1', 0, end)

@@ -40,10 +40,10 @@ export async function arrive(
 
   function sendNext(): void {
     const connection = waiting.length > 0 ? idle.pop() : undefined
-    const due = connection && waiting.shift()
-    if (!connection || !due) return
-    connection.send(due.request, (status) => {
-      if (status === target.status) latencies.push(performance.now() - due.at)
+    const arrival = connection && waiting.shift()
+    if (!connection || !arrival) return
+    connection.send(arrival.request, (status) => {
+      if (status === target.status) latencies.push(performance.now() - arrival.at)
       else wrong += 1
       idle.push(connection)
       sendNext()
@@ -54,16 +54,16 @@ export async function arrive(
   const begin = performance.now()
   const end = begin + seconds * 1000
   let nextAt = begin + gap()
-  let due = 0
+  let dueCount = 0
   const { promise: over, resolve } = Promise.withResolvers<void>()
   const timer = setInterval(() => {
     for (const now = performance.now(); nextAt <= now && nextAt < end; nextAt += gap()) {
-      due += 1
+      dueCount += 1
       lags.push(now - nextAt)
       waiting.push({ at: nextAt, request: target.next() })
       sendNext()
     }
-    const finished = nextAt >= end && latencies.length + wrong === due
+    const finished = nextAt >= end && latencies.length + wrong === dueCount
     if (finished || performance.now() > end + GIVE_UP_MS) resolve()
   }, TICK_MS)
   await over
@@ -71,7 +71,7 @@ export async function arrive(
   return {
     rate,
     answered: latencies.length,
-    errors: due - latencies.length,
+    errors: dueCount - latencies.length,
     latency: summarizeLatency(latencies),
     lag: summarizeLatency(lags),
   }

@@ -5,6 +5,8 @@ export interface Target {
   readonly pid: number
   /** Returns the bytes of the next request. */
   readonly next: () => Buffer
+  /** Makes the requests of a measurement ahead, where making them takes long or they must be recent. @param seconds it takes */
+  readonly prepare?: (seconds: number) => Promise<void>
   /** The expected status; any other is an error. */
   readonly status: number
 }

@@ -55,7 +55,7 @@ export function judgeAll(all: readonly PathSeries[], usedCache: boolean): Verdic
     path.beside.map(({ baseline, atLeast }): Verdict => {
       const theirs = beside.find(({ name }) => name === baseline)
       const ratio = theirs && computeRatio(ours, theirs)
-      const uncached = path.name === 'guide-bearer' && !usedCache
+      const uncached = ['guide-bearer', 'guide-dpop'].includes(path.name) && !usedCache
       return {
         path: path.title,
         against: `\`${baseline}\``,

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { askUntilServed, basic, FORM } from './ask.ts'
+import { basic, FORM, sendUntilServed } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
 /** An agent and a live token, issued through the API. */
@@ -24,7 +24,7 @@ export async function makeAgents(auth: App, count: number): Promise<AgentWithTok
 }
 
 async function makeAgent(auth: App): Promise<AgentWithToken> {
-  const registered = await askUntilServed(auth.port, '/api/agent/register', {
+  const registered = await sendUntilServed(auth.port, '/api/agent/register', {
     method: 'POST',
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify({ client_name: AGENT_NAME }),
@@ -39,7 +39,7 @@ export async function issueToken(
   path: string,
   client: { id: string; secret: string },
 ): Promise<string> {
-  const granted = await askUntilServed(port, path, {
+  const granted = await sendUntilServed(port, path, {
     method: 'POST',
     headers: { ...FORM, ...basic(client.id, client.secret) },
     body: 'grant_type=client_credentials',

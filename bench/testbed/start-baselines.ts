@@ -4,11 +4,11 @@ import path from 'node:path'
 import { freePorts } from '@plainpath/http/free-ports'
 import { startManagedProcess } from '@plainpath/stack/managed-process'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import { READY } from '../baselines/answers.ts'
+import { READY } from '../baselines/recorded-responses.ts'
 import { ORIGIN, type Target } from '../load/target.ts'
-import { ask, READING } from './ask.ts'
 import { ON_SERVER_CORE } from './machine.ts'
 import type { Stores } from './open-stores.ts'
+import { READING, sendRequest } from './send-request.ts'
 import type { App } from './start-measured-app.ts'
 
 type Server = Pick<Target, 'pid' | 'port'>
@@ -31,7 +31,7 @@ export async function startBaselines(
 ): Promise<Baselines> {
   await using opening = new AsyncDisposableStack()
   const file = path.join(folder, 'answers.json')
-  await writeFile(file, JSON.stringify(await captureAnswers(api, paths)))
+  await writeFile(file, JSON.stringify(await recordResponses(api, paths)))
   const { publicKey, privateKey } = await generateKeyPair('ES256')
   const jwt = await new SignJWT({ scope: 'guides:read waitlist:write', client_id: 'agt_bench' })
     .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt' })
@@ -88,10 +88,10 @@ export async function startBaselines(
 }
 
 /** Captures the responses of the API. @throws {Error} when one is not 200 */
-async function captureAnswers(api: App, paths: readonly string[]) {
+async function recordResponses(api: App, paths: readonly string[]) {
   const captured: Record<string, { type: string; encoding: string; body: string }> = {}
   for (const address of paths) {
-    const { status, headers, body } = await ask(api.port, address, { headers: READING })
+    const { status, headers, body } = await sendRequest(api.port, address, { headers: READING })
     if (status !== 200) throw new Error(`${address} is answered ${status}`)
     captured[address] = {
       type: headers['content-type'] ?? '',

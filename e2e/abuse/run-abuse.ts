@@ -8,7 +8,7 @@ import { waitUntil } from '@plainpath/stack/managed-process'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { metric } from '../faults/operations-listener.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
-import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
 
 /** The number of responses to one kind of request by status; 0 is no response. */
 export type Statuses = Readonly<Record<number, number>>
@@ -50,7 +50,7 @@ export async function runAbuse(options: {
   const mail = resources.use(await startMailServer())
   const settings = mailSettings(mail)
   const stack = resources.use(await startStack({ folder, limitsFactor: 1, settings, print }))
-  const sender = (from: string) => resources.use(senderTo(stack.origin, { from }))
+  const sender = (from: string) => resources.use(createSender(stack.origin, { from }))
 
   const people = await joinPeople(stack, mail, sender(PERSON))
   const token = await newToken(sender(CLIENT))
@@ -76,13 +76,17 @@ export async function runAbuse(options: {
   }
 }
 
-const randomToken = (): Sent => readAs(`ppt_${randomBytes(32).toString('base64url')}`)
-const readAs = (token: string): Sent => ({
+const randomToken = (): HttpRequest => readAs(`ppt_${randomBytes(32).toString('base64url')}`)
+const readAs = (token: string): HttpRequest => ({
   path: '/api/guides',
   headers: { authorization: `Bearer ${token}` },
 })
-const inventedJoin = (): Sent => joining(`${randomUUID()}@${DOMAIN}`)
-const joining = (email: string): Sent => ({ method: 'POST', path: '/api/waitlist', ...json({ email }) })
+const inventedJoin = (): HttpRequest => joining(`${randomUUID()}@${DOMAIN}`)
+const joining = (email: string): HttpRequest => ({
+  method: 'POST',
+  path: '/api/waitlist',
+  ...json({ email }),
+})
 
 async function introspections({ resource }: Stack): Promise<number> {
   const counts = await Promise.all(resource.map((app) => metric(app, 'introspections_total')))
@@ -98,7 +102,7 @@ async function logLines(folder: string): Promise<number> {
 /** Sends again as soon as there is a response, over several connections of each sender. */
 async function flood(
   senders: readonly Sender[],
-  next: () => Sent,
+  next: () => HttpRequest,
   stopping: AbortSignal,
   connections = CONNECTIONS,
 ): Promise<Statuses> {
@@ -136,7 +140,7 @@ async function floodVerifications(senders: readonly Sender[], stopping: AbortSig
   return statuses.counts
 }
 
-const registering = (): Sent => ({
+const registering = (): HttpRequest => ({
   method: 'POST',
   path: '/api/agent/register',
   ...json({ client_name: 'An agent' }),
@@ -145,7 +149,7 @@ const registering = (): Sent => ({
 /** Sends at a fixed interval, without waiting for responses. */
 async function sendAtPace(
   sender: Sender,
-  next: () => Sent,
+  next: () => HttpRequest,
   everyMs: number,
   stopping: AbortSignal,
 ): Promise<Statuses> {

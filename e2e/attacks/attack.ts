@@ -1,7 +1,7 @@
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
 import type { System } from '../in-process/start-system.ts'
-import type { Answer, Sent } from '../send.ts'
+import type { HttpRequest, HttpResponse } from '../send.ts'
 import type { Counts, StoredCounts } from '../stored-counts.ts'
 import type { Target, Targets } from './target.ts'
 
@@ -24,23 +24,23 @@ const lastCounts = new WeakMap<Targets, { readonly stored: Counts; readonly requ
  * Sends a request and checks the response against the invariants: well-formed, in time, in the format of its path; nothing
  * stored when it was refused. From time to time it also sends a request that must succeed.
  */
-export async function attack(field: Battlefield, target: Target, sent: Sent): Promise<Answer> {
+export async function attack(field: Battlefield, target: Target, sent: HttpRequest): Promise<HttpResponse> {
   const { stored, targets } = field
   const last = lastCounts.get(targets)
   // No request has been sent since that count, so it is still right.
   const before = last?.requests === targets.requestCount() ? last.stored : await stored.count()
-  const answer = await sendAndCheck(field, target, sent)
-  if (answer.status < 400) return answer
+  const response = await sendAndCheck(field, target, sent)
+  if (response.status < 400) return response
   const after = await stored.count()
   lastCounts.set(targets, { stored: after, requests: targets.requestCount() })
   await withRequestInError(sent, async () => expect(after).toEqual(before))
   refusals += 1
   if (refusals % TWIN_EVERY === 0) await withRequestInError(sent, () => expectTwin(target))
-  return answer
+  return response
 }
 
 export interface Expected {
-  readonly sent: Sent
+  readonly sent: HttpRequest
   readonly statuses: readonly number[]
 }
 
@@ -69,21 +69,25 @@ export async function attackWithAll(
 /** The error formats by tag; errors of other operations are problems (RFC 9457) only. */
 const FORMS: { readonly [tag: string]: 'agent' | 'oauth' } = { Agents: 'agent', OAuth: 'oauth' }
 
-async function sendAndCheck({ system, targets }: Battlefield, target: Target, sent: Sent): Promise<Answer> {
+async function sendAndCheck(
+  { system, targets }: Battlefield,
+  target: Target,
+  sent: HttpRequest,
+): Promise<HttpResponse> {
   return withRequestInError(sent, async () => {
-    const answer = await target.sender.send(sent)
-    expectSoundAnswer(answer, {
+    const response = await target.sender.send(sent)
+    expectSafeResponse(response, {
       origin: system.origin,
       ...(sent.path === target.operation.path && { form: FORMS[target.operation.tag] ?? 'problem' }),
       confidential: [targets.agent.client_secret, targets.token],
     })
-    expect(answer.ms).toBeLessThan(SOON_MS)
-    return answer
+    expect(response.ms).toBeLessThan(SOON_MS)
+    return response
   })
 }
 
 async function withRequestInError<T>(
-  { method, path, headers, body }: Sent,
+  { method, path, headers, body }: HttpRequest,
   work: () => Promise<T>,
 ): Promise<T> {
   try {
@@ -96,6 +100,6 @@ async function withRequestInError<T>(
 
 /** Expects a valid request to succeed, so that the refusal had no other reason. */
 async function expectTwin(target: Target): Promise<void> {
-  const answer = await target.sender.send(await target.valid())
-  expect(target.accepted, answer.text).toContain(answer.status)
+  const response = await target.sender.send(await target.valid())
+  expect(target.accepted, response.text).toContain(response.status)
 }

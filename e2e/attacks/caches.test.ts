@@ -1,7 +1,7 @@
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
-import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
 import { openStoredCounts, type StoredCounts } from '../stored-counts.ts'
 
 const resources = new AsyncDisposableStack()
@@ -11,15 +11,15 @@ let stored: StoredCounts
 let agent: { client_id: string; client_secret: string }
 beforeAll(async () => {
   system = resources.use(await startSystem())
-  sender = resources.use(senderTo(system.origin))
+  sender = resources.use(createSender(system.origin))
   stored = resources.use(await openStoredCounts(system))
   agent = JSON.parse((await sender.send({ method: 'POST', path: '/api/agent/register' })).text)
 })
 afterAll(() => resources.disposeAsync())
 
 const mine = () => basic(agent.client_id, agent.client_secret)
-const sound = (answer: Answer) =>
-  expectSoundAnswer(answer, { origin: system.origin, confidential: [agent.client_secret] })
+const expectSafe = (response: HttpResponse) =>
+  expectSafeResponse(response, { origin: system.origin, confidential: [agent.client_secret] })
 
 describe('private responses are not served under paths that look like files:', () => {
   test.for([
@@ -28,10 +28,10 @@ describe('private responses are not served under paths that look like files:', (
     ...['/oauth/token/a.js', '/oauth/token.png', '/oauth/jwks.json/x.css', '/api/waitlist/x.css'],
     ...['/api/contact/x/y.css', '/claim/x.css', '/claim.css', '/contact/x.css'],
   ])('%s', async (path) => {
-    const answer = await sender.send({ path, headers: mine() })
-    expect([400, 404]).toContain(answer.status)
-    sound(answer)
-    expect(answer.text).not.toContain(agent.client_id)
+    const response = await sender.send({ path, headers: mine() })
+    expect([400, 404]).toContain(response.status)
+    expectSafe(response)
+    expect(response.text).not.toContain(agent.client_id)
     const own = await sender.send({ path: '/api/agent', headers: mine() })
     expect([own.status, own.headers.get('cache-control')]).toEqual([200, expect.stringContaining('no-store')])
   })
@@ -67,12 +67,12 @@ describe('no failure is cacheable, whatever its status:', () => {
     [415, { ...JOIN, headers: { 'content-type': 'text/plain' }, body: '{}' }],
     [421, { path: '/api/guides', headers: { host: 'evil.example' } }],
     [431, { path: `/api/guides?${'x'.repeat(17_000)}` }],
-  ] satisfies [number, Sent][])('%i', async ([status, sent]) => {
-    const answer = await sender.send(sent)
-    expect(answer.status).toBe(status)
-    expect(answer.headers.get('cache-control')).toBe('no-store')
+  ] satisfies [number, HttpRequest][])('%i', async ([status, sent]) => {
+    const response = await sender.send(sent)
+    expect(response.status).toBe(status)
+    expect(response.headers.get('cache-control')).toBe('no-store')
     for (const name of ['etag', 'last-modified', 'expires', 'age'])
-      expect(answer.headers.get(name)).toBeNull()
+      expect(response.headers.get(name)).toBeNull()
   })
 
   test('but successful responses are', async () => {
@@ -158,7 +158,7 @@ describe('cross-site requests without a preflight store nothing:', () => {
     ...new Set(system.surface.filter(({ method }) => method === 'POST').map(({ path }) => path)),
   ]
   /** The three types of a form that need no preflight, and no type at all. */
-  const SIMPLE: (readonly [string, Pick<Sent, 'headers' | 'body'>])[] = [
+  const SIMPLE: (readonly [string, Pick<HttpRequest, 'headers' | 'body'>])[] = [
     ['text', { headers: { 'content-type': 'text/plain' }, body: JSON.stringify(GOOD) }],
     ['a form', form({ email: GOOD.email, client_name: 'x' })],
     [
@@ -175,16 +175,16 @@ describe('cross-site requests without a preflight store nothing:', () => {
     const from = { origin: 'https://evil.example', 'sec-fetch-site': 'cross-site', ...content.headers }
     const before = await stored.count()
     for (const path of posts()) {
-      const answer = await sender.send({
+      const response = await sender.send({
         method: 'POST',
         path,
         headers: from,
         ...(content.body && { body: content.body }),
       })
-      expect([path, answer.status >= 400 && answer.status < 500]).toEqual([path, true])
+      expect([path, response.status >= 400 && response.status < 500]).toEqual([path, true])
       // Questions store nothing, so any page may send them.
       const allowed = path === '/api/answers' ? '*' : null
-      expect(answer.headers.get('access-control-allow-origin'), path).toBe(allowed)
+      expect(response.headers.get('access-control-allow-origin'), path).toBe(allowed)
     }
     expect(await stored.count()).toEqual(before)
   })
@@ -192,8 +192,8 @@ describe('cross-site requests without a preflight store nothing:', () => {
   test('nor from an older browser, which does not send Sec-Fetch-Site', async () => {
     const before = await stored.count()
     for (const [, content] of SIMPLE) {
-      const answer = await sender.send({ ...JOIN, ...content })
-      expect(answer.status).toBe(415)
+      const response = await sender.send({ ...JOIN, ...content })
+      expect(response.status).toBe(415)
     }
     expect(await stored.count()).toEqual(before)
     expect((await sender.send({ ...JOIN, ...json(GOOD) })).status).toBe(201)

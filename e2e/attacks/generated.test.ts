@@ -56,7 +56,7 @@ test(
 )
 
 test(
-  'a body that is nearly JSON is answered soundly, and mostly refused',
+  'a body that is nearly JSON gets a safe response, and is mostly refused',
   async () => {
     await each(byKind('json'), rawJson, async (target, damage) => {
       const sent = await target.valid()
@@ -102,7 +102,7 @@ test(
 )
 
 test(
-  'whatever method, path, header or query a request has, it is answered soundly, and a refused one stores nothing',
+  'any method, path, header or query gets a safe response, and a refused request stores nothing',
   async () => {
     await each(field.targets.all, otherShape, async (target, change) => {
       await attack(field, target, change(await target.valid()))
@@ -112,7 +112,7 @@ test(
 )
 
 test(
-  'whatever stands in Authorization, only what is right lets in',
+  'no value of Authorization is accepted except valid credentials',
   async () => {
     const { agent } = field.targets
     await each(

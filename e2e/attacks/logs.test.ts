@@ -1,14 +1,14 @@
 import { openPool } from '@plainpath/postgres'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
-import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
 
 const resources = new AsyncDisposableStack()
 let system: System
 let sender: Sender
 beforeAll(async () => {
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
-  sender = resources.use(senderTo(system.origin))
+  sender = resources.use(createSender(system.origin))
 })
 afterAll(() => resources.disposeAsync())
 
@@ -20,7 +20,7 @@ const posts = () => [
 ]
 
 /** Returns the log lines of the requests: at least one for each, except for floods of refusals, which are only counted. */
-async function loggedBy(sent: readonly Sent[]): Promise<{ lines: string[]; statuses: number[] }> {
+async function loggedBy(sent: readonly HttpRequest[]): Promise<{ lines: string[]; statuses: number[] }> {
   const before = system.logged.length
   const statuses: number[] = []
   for (const each of sent) statuses.push((await sender.send(each)).status)
@@ -31,7 +31,7 @@ async function loggedBy(sent: readonly Sent[]): Promise<{ lines: string[]; statu
 }
 
 describe('a token or secret in the wrong place is not logged:', () => {
-  test.for<[string, (path: string) => Sent]>([
+  test.for<[string, (path: string) => HttpRequest]>([
     ['the query', (path) => ({ path: `${path}?access_token=${TOKEN}&email=${EMAIL}` })],
     ['the path', (path) => ({ path: `${path}/${TOKEN}/${EMAIL}` })],
     ['a matrix parameter', (path) => ({ path: `${path};token=${TOKEN}` })],
@@ -145,10 +145,10 @@ describe('errors of a store appear neither in responses nor in the log:', () => 
     )
     const before = system.logged.length
     try {
-      const answer = await sender.send(sent())
-      expect(answer.status).toBe(500)
-      expect(JSON.parse(answer.text)).toMatchObject({ code: 'internal-error' })
-      expect(answer.text).not.toMatch(new RegExp(`${table}|Key|P0001|canary`, 'i'))
+      const response = await sender.send(sent())
+      expect(response.status).toBe(500)
+      expect(JSON.parse(response.text)).toMatchObject({ code: 'internal-error' })
+      expect(response.text).not.toMatch(new RegExp(`${table}|Key|P0001|canary`, 'i'))
       const lines = system.logged.slice(before).join('')
       expect(lines).toContain('"level":"error"')
       expect(lines).toContain('P0001')

@@ -40,11 +40,11 @@ function isStorable(value: unknown, depth: number): boolean {
 
 const MAX_FIELDS = 32
 
-/** Computes the expected status of a form from a client with valid credentials. @param known what the client may know */
+/** Computes the expected status of a form from a client with valid credentials. @param facts what the client may know */
 export function formVerdict(
   target: Target,
   fields: FormFields,
-  known: { clientId: string; base: string },
+  facts: { clientId: string; base: string },
 ): 'accepted' | 400 | 413 {
   if (Buffer.byteLength(form(fields).body) > MAX_BYTES) return 413
   if (fields.length > MAX_FIELDS) return 400
@@ -54,14 +54,14 @@ export function formVerdict(
   const names = fields.map(([name]) => name).filter((name) => name !== 'resource')
   if (new Set(names).size < names.length) return 400
   if (
-    values('client_id').some((id) => id !== known.clientId) ||
+    values('client_id').some((id) => id !== facts.clientId) ||
     ['client_secret', 'client_assertion', 'client_assertion_type'].some((name) => values(name).some(Boolean))
   )
     return 400
   if (target.operation.operationId === 'revokeToken') return values('token').some(Boolean) ? 'accepted' : 400
   if (values('grant_type')[0] !== 'client_credentials') return 400
   const [resource, another] = values('resource')
-  if (another !== undefined || (resource && resource !== known.base)) return 400
+  if (another !== undefined || (resource && resource !== facts.base)) return 400
   return mayHaveScope(values('scope')[0] ?? '') ? 'accepted' : 400
 }
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check'
-import type { Sent } from '../send.ts'
+import type { HttpRequest } from '../send.ts'
 import { anyHeaderValue, anyText } from './wrong-values.ts'
 
-type Change = (sent: Sent) => Sent
+type Change = (sent: HttpRequest) => HttpRequest
 
 /** Changes JSON into something that only a lenient parser accepts. */
 export const rawJson: fc.Arbitrary<(text: string) => string | Uint8Array> = fc.oneof(
@@ -156,7 +156,7 @@ export const otherShape: fc.Arbitrary<Change> = fc.oneof(
 )
 
 /** Changes the method. Node sends no body with some methods, so the body is removed to keep the connection in sync. */
-function withMethod(sent: Sent, method: string): Sent {
+function withMethod(sent: HttpRequest, method: string): HttpRequest {
   const { body, ...rest } = sent
   return method === 'GET' || method === 'HEAD' || method === 'TRACE' || body === undefined
     ? { ...rest, method }

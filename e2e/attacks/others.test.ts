@@ -1,13 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type System, startSystem } from '../in-process/start-system.ts'
-import { basic, json, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, json, type Sender } from '../send.ts'
 
 const resources = new AsyncDisposableStack()
 let system: System
 let sender: Sender
 beforeAll(async () => {
   system = resources.use(await startSystem({ limitsFactor: 1_000_000 }))
-  sender = resources.use(senderTo(system.origin))
+  sender = resources.use(createSender(system.origin))
 })
 afterAll(() => resources.disposeAsync())
 
@@ -110,12 +110,12 @@ describe('a client learns nothing about others:', () => {
         path: '/api/waitlist',
         ...json({ email, referredBySlug: slug }),
       })
-      const answer = Object.keys(JSON.parse(joined.text) as object)
+      const response = Object.keys(JSON.parse(joined.text) as object)
       return [
         page.status,
         page.text.replaceAll(slug, '…').replaceAll(/nonce-[^']+/g, ''),
         joined.status,
-        answer,
+        response,
       ]
     }
     expect(await seen(known)).toEqual(await seen(unknown))

@@ -1,4 +1,4 @@
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { converse, request } from '../converse.ts'
 import { FRAMINGS, framed } from '../framings.ts'
@@ -23,9 +23,9 @@ const join = (...headers: string[]) => {
   return request('POST /api/waitlist', host, [JSON_TYPE, `Content-Length: ${body.length}`, ...headers], body)
 }
 const register = () => request('POST /api/agent/register', host, ['Content-Length: 0'])
-const sound = (answers: Awaited<ReturnType<typeof converse>>['answers']) => {
-  for (const answer of answers) expectSoundAnswer(answer, { origin: system.origin })
-  return answers.map(({ status }) => status)
+const expectSafe = (responses: Awaited<ReturnType<typeof converse>>['responses']) => {
+  for (const response of responses) expectSafeResponse(response, { origin: system.origin })
+  return responses.map(({ status }) => status)
 }
 
 /** An operation of each app, and a hidden request that would store something if it were processed. */
@@ -39,8 +39,8 @@ const APPS = [
 describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
   test('the request that is hidden below succeeds when it is sent openly', async () => {
     const before = await stored.count()
-    const { answers } = await converse(system.origin, inner(), { answers: 1 })
-    expect(sound(answers)).toEqual([201])
+    const { responses } = await converse(system.origin, inner(), { responses: 1 })
+    expect(expectSafe(responses)).toEqual([201])
     expect(await stored.count()).not.toEqual(before)
   })
 
@@ -48,8 +48,8 @@ describe.for(APPS)('%s: in %s,', ([_app, line, inner]) => {
     '$why: one refusal, the connection ends, nothing hidden is carried out',
     async (framing) => {
       const before = await stored.count()
-      const { answers, closed } = await converse(system.origin, framed(framing, host, line, inner()))
-      const statuses = sound(answers)
+      const { responses, closed } = await converse(system.origin, framed(framing, host, line, inner()))
+      const statuses = expectSafe(responses)
       expect(statuses).toHaveLength(1)
       // A GET gets a response before its body is read.
       expect(line.startsWith('GET') ? [200, 400] : [400, 401, 413, 415]).toContain(statuses[0])
@@ -65,9 +65,11 @@ describe('each request gets its own response:', () => {
   test('I10 fifty pipelined requests on one connection, to both apps, in order', async () => {
     const paths = ['/api/health', '/oauth/jwks.json', '/nowhere', '/api/agent', '/api/guides/avoid-scams']
     const asked = Array.from({ length: 50 }, (_, n) => paths[n % paths.length] ?? '')
-    const { answers } = await converse(system.origin, asked.map(get).join(''), { answers: 50 })
-    expect(sound(answers)).toEqual(asked.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200))
-    answers.forEach(({ text }, n) => {
+    const { responses } = await converse(system.origin, asked.map(get).join(''), { responses: 50 })
+    expect(expectSafe(responses)).toEqual(
+      asked.map((path) => ({ '/nowhere': 404, '/api/agent': 401 })[path] ?? 200),
+    )
+    responses.forEach(({ text }, n) => {
       const expected = { '/oauth/jwks.json': '"keys"', '/api/guides/avoid-scams': '"avoid-scams"' }[
         asked[n] ?? ''
       ]
@@ -81,8 +83,8 @@ describe('each request gets its own response:', () => {
       const type = line.includes('token') ? 'Content-Type: application/x-www-form-urlencoded' : JSON_TYPE
       const large = request(line, host, [type, 'Content-Length: 20000'], 'x'.repeat(20_000))
       const before = await stored.count()
-      const { answers } = await converse(system.origin, large + join() + register(), { forMs: 1_500 })
-      expect(sound(answers)).toEqual([413])
+      const { responses } = await converse(system.origin, large + join() + register(), { forMs: 1_500 })
+      expect(expectSafe(responses)).toEqual([413])
       expect(await stored.count()).toEqual(before)
     },
   )
@@ -93,8 +95,8 @@ describe('each request gets its own response:', () => {
       const inner = register()
       const before = await stored.count()
       const sent = request(line, host, [`Content-Length: ${inner.length}`], inner) + get('/api/health')
-      const { answers } = await converse(system.origin, sent, { answers: 2 })
-      const statuses = sound(answers)
+      const { responses } = await converse(system.origin, sent, { responses: 2 })
+      const statuses = expectSafe(responses)
       expect(statuses[0]).toBe(line.includes('agent') ? 401 : 200)
       expect(statuses[1]).toBe(200)
       expect(await stored.count()).toEqual(before)
@@ -110,8 +112,8 @@ describe('each request gets its own response:', () => {
       [JSON_TYPE, 'Transfer-Encoding: chunked', 'Trailer: Authorization'],
       chunks,
     )
-    const { answers } = await converse(system.origin, sent, { answers: 1 })
-    expect(sound(answers)).toEqual([201])
+    const { responses } = await converse(system.origin, sent, { responses: 1 })
+    expect(expectSafe(responses)).toEqual([201])
   })
 
   test.for(['POST /oauth/token', 'POST /api/waitlist'])(
@@ -123,29 +125,31 @@ describe('each request gets its own response:', () => {
         [JSON_TYPE, 'Transfer-Encoding: chunked'],
         `4;${'x'.repeat(17_000)}\r\n{}  \r\n0\r\n\r\n`,
       )
-      const { answers, closed } = await converse(system.origin, sent)
-      expect([400, 401, 413]).toContain(sound(answers)[0])
-      expect([answers.length, closed]).toEqual([1, true])
+      const { responses, closed } = await converse(system.origin, sent)
+      expect([400, 401, 413]).toContain(expectSafe(responses)[0])
+      expect([responses.length, closed]).toEqual([1, true])
     },
   )
 })
 
 describe('Expect:', () => {
   test('100-continue gets an interim response, then the request its own', async () => {
-    const { answers, interim } = await converse(system.origin, join('Expect: 100-continue'), { answers: 1 })
-    expect([interim, sound(answers)]).toEqual([[100], [201]])
+    const { responses, interim } = await converse(system.origin, join('Expect: 100-continue'), {
+      responses: 1,
+    })
+    expect([interim, expectSafe(responses)]).toEqual([[100], [201]])
   })
 
   test('100-continue without a body gets a refusal', async () => {
     const sent = request('POST /api/waitlist', host, ['Expect: 100-continue', 'Content-Length: 0'])
-    const { answers } = await converse(system.origin, sent, { answers: 1 })
-    expect(sound(answers)).toEqual([400])
+    const { responses } = await converse(system.origin, sent, { responses: 1 })
+    expect(expectSafe(responses)).toEqual([400])
   })
 
   test('any other expectation gets 417', async () => {
     const before = await stored.count()
-    const { answers, closed } = await converse(system.origin, join('Expect: a miracle'))
-    expect([sound(answers), closed]).toEqual([[417], true])
+    const { responses, closed } = await converse(system.origin, join('Expect: a miracle'))
+    expect([expectSafe(responses), closed]).toEqual([[417], true])
     expect(await stored.count()).toEqual(before)
   })
 })
@@ -158,9 +162,9 @@ describe('other protocols get a clean error:', () => {
     ['TLS', () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03\r\n\r\n', [400]],
     ['SMTP', () => 'HELO evil.example\r\nMAIL FROM:<a@b.example>\r\n\r\n', [400]],
   ] satisfies [string, () => string, number[]][])('%s', async ([_what, bytes, expected]) => {
-    const { answers } = await converse(system.origin, bytes(), { forMs: 2_000 })
-    for (const status of sound(answers)) expect(expected).toContain(status)
-    expect(answers.length).toBeLessThanOrEqual(1)
+    const { responses } = await converse(system.origin, bytes(), { forMs: 2_000 })
+    for (const status of expectSafe(responses)) expect(expected).toContain(status)
+    expect(responses.length).toBeLessThanOrEqual(1)
   })
 
   test.for([
@@ -177,24 +181,28 @@ describe('other protocols get a clean error:', () => {
   ] satisfies [string, string[]][])(
     'an upgrade to %s is not made: the request is answered',
     async ([_to, headers]) => {
-      const { answers, interim } = await converse(system.origin, request('GET /api/health', host, headers), {
-        answers: 1,
-      })
-      expect([interim, sound(answers)]).toEqual([[], [200]])
+      const { responses, interim } = await converse(
+        system.origin,
+        request('GET /api/health', host, headers),
+        {
+          responses: 1,
+        },
+      )
+      expect([interim, expectSafe(responses)]).toEqual([[], [200]])
     },
   )
 
   test('HTTP/1.0 gets a response, and its connection is closed', async () => {
-    const { answers, closed } = await converse(
+    const { responses, closed } = await converse(
       system.origin,
       `GET /api/health HTTP/1.0\r\nHost: ${host}\r\n\r\n`,
     )
-    expect([sound(answers), closed]).toEqual([[200], true])
+    expect([expectSafe(responses), closed]).toEqual([[200], true])
   })
 
   test('OPTIONS * changes nothing', async () => {
-    const { answers } = await converse(system.origin, request('OPTIONS *', host), { answers: 1 })
-    expect([204, 400, 404, 405]).toContain(sound(answers)[0])
+    const { responses } = await converse(system.origin, request('OPTIONS *', host), { responses: 1 })
+    expect([204, 400, 404, 405]).toContain(expectSafe(responses)[0])
   })
 })
 
@@ -229,8 +237,10 @@ describe('a path is matched as it was sent:', () => {
   ]
   test.for(TRICKS)('%s gets 404', async (path) => {
     const before = await stored.count()
-    const { answers } = await converse(system.origin, join().replace('/api/waitlist', path), { answers: 1 })
-    expect([400, 404]).toContain(sound(answers)[0])
+    const { responses } = await converse(system.origin, join().replace('/api/waitlist', path), {
+      responses: 1,
+    })
+    expect([400, 404]).toContain(expectSafe(responses)[0])
     expect(await stored.count()).toEqual(before)
   })
 })

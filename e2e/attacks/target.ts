@@ -2,7 +2,7 @@ import { OPERATIONS, type Operation } from '@plainpath/metadata'
 import { z } from 'zod'
 import type { System } from '../in-process/start-system.ts'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
-import { basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, json, type Sender } from '../send.ts'
 
 export type FormFields = readonly (readonly [string, string])[]
 
@@ -12,10 +12,10 @@ export interface Target {
   readonly kind: 'json' | 'form' | 'bodiless'
   readonly sender: Sender
   /** Creates a request that succeeds, with new values each time. */
-  valid(): Promise<Sent>
+  valid(): Promise<HttpRequest>
   /** Creates the request with another body. */
-  withBody(body: unknown): Promise<Sent>
-  withFields(fields: FormFields): Promise<Sent>
+  withBody(body: unknown): Promise<HttpRequest>
+  withFields(fields: FormFields): Promise<HttpRequest>
   readonly accepted: readonly number[]
 }
 
@@ -46,7 +46,7 @@ const freshEmail = () => `attack${++serial}.${process.pid}@example.org`
 export async function openTargets(system: System): Promise<Targets> {
   let requests = 0
   const counted = (url: string): Sender => {
-    const sender = senderTo(url)
+    const sender = createSender(url)
     const send: Sender['send'] = (sent) => {
       requests += 1
       return sender.send(sent)
@@ -80,7 +80,7 @@ export async function openTargets(system: System): Promise<Targets> {
     return access === 'client' ? credentials : {}
   }
   /** Only a second secret may be revoked. */
-  const pathOf = async ({ operationId, path }: Target['operation'], headers: Record<string, string>) => {
+  const fillPath = async ({ operationId, path }: Target['operation'], headers: Record<string, string>) => {
     if (operationId !== 'deleteAgentSecret') return path.replace('{slug}', 'avoid-scams')
     const { text } = await publicly.send({ method: 'POST', path: '/api/agent/secrets', headers })
     return path.replace('{id}', Secret.parse(JSON.parse(text)).secret_id)
@@ -88,9 +88,9 @@ export async function openTargets(system: System): Promise<Targets> {
   const target = (operation: Target['operation'], sender: Sender, good: () => unknown): Target => {
     const isForm = operation.path.startsWith('/oauth/')
     const call = { method: operation.method.toUpperCase() }
-    const withContent = async (content: Pick<Sent, 'headers' | 'body'>) => {
+    const withContent = async (content: Pick<HttpRequest, 'headers' | 'body'>) => {
       const headers = await authorization(operation)
-      const path = await pathOf(operation, headers)
+      const path = await fillPath(operation, headers)
       return { ...call, path, ...withHeaders(content, headers) }
     }
     const withBody = (body: unknown) => withContent(json(body))
@@ -153,7 +153,7 @@ const INTROSPECTION: Target['operation'] = {
   request: { body: z.object({ token: z.string().min(1) }) },
 }
 
-const withHeaders = (content: Pick<Sent, 'headers' | 'body'>, more: Record<string, string>) => ({
+const withHeaders = (content: Pick<HttpRequest, 'headers' | 'body'>, more: Record<string, string>) => ({
   ...content,
   headers: { ...content.headers, ...more },
 })

@@ -7,7 +7,7 @@ export interface RegisteredAgent {
   readonly client_secret: string
 }
 
-export const basicOf = ({ client_id, client_secret }: RegisteredAgent) =>
+export const basicAuthorization = ({ client_id, client_secret }: RegisteredAgent) =>
   `Basic ${Buffer.from(`${client_id}:${client_secret}`).toString('base64')}`
 
 /** @param address the `register_uri` of the metadata */
@@ -25,12 +25,15 @@ export async function registerAt(address: string, type?: string): Promise<Regist
 
 /** Creates a second secret of the agent at `address`, and returns its id. */
 export async function secretAt(address: string, agent: RegisteredAgent): Promise<string> {
-  const response = await fetch(address, { method: 'POST', headers: { authorization: basicOf(agent) } })
+  const response = await fetch(address, {
+    method: 'POST',
+    headers: { authorization: basicAuthorization(agent) },
+  })
   if (response.status !== 201) throw new Error(`a second secret was answered ${response.status}`)
   return ((await response.json()) as { secret_id: string }).secret_id
 }
 
-export interface TokenAnswer {
+export interface TokenResponse {
   readonly status: number
   readonly access_token?: string
   readonly scope?: string
@@ -72,7 +75,7 @@ export async function authenticationBy(
   }
   const agent = await registerAt(server.agent_auth.register_uri)
   const { client_id, client_secret } = agent
-  const basic = { headers: { authorization: basicOf(agent) }, fields: {} }
+  const basic = { headers: { authorization: basicAuthorization(agent) }, fields: {} }
   return async () =>
     method === 'client_secret_basic' ? basic : { headers: {}, fields: { client_id, client_secret } }
 }
@@ -81,7 +84,7 @@ export async function tokenAt(
   address: string,
   by: Authentication,
   parameters: Record<string, string>,
-): Promise<TokenAnswer> {
+): Promise<TokenResponse> {
   const body = new URLSearchParams({ ...parameters, ...by.fields })
   const response = await fetch(address, { method: 'POST', headers: by.headers, body })
   return { ...((await response.json()) as object), status: response.status }

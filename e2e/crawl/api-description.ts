@@ -37,7 +37,7 @@ export interface CallableOperation extends DescribedOperation {
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete']
 
-export const operationsOf = (description: ApiDescription): CallableOperation[] =>
+export const listOperations = (description: ApiDescription): CallableOperation[] =>
   Object.entries(description.paths).flatMap(([path, item]) =>
     METHODS.filter((method) => method in item).map((method) => ({
       ...(item[method] as DescribedOperation),
@@ -55,15 +55,15 @@ export function answerChecker(description: ApiDescription) {
     /** Returns how a response differs from the description; empty if it does not. */
     mistakes(
       operation: DescribedOperation,
-      answer: { status: number; type: string; text: string },
+      response: { status: number; type: string; text: string },
     ): string[] {
-      const described = responseFor(description, operation, answer.status)
-      if (!described.content) return answer.text === '' ? [] : ['has a body']
-      const media = described.content[answer.type]
-      if (!media) return [`has the type ${answer.type}, not ${Object.keys(described.content).join(' or ')}`]
-      if (!media.schema || answer.type.startsWith('text/')) return []
+      const described = responseFor(description, operation, response.status)
+      if (!described.content) return response.text === '' ? [] : ['has a body']
+      const media = described.content[response.type]
+      if (!media) return [`has the type ${response.type}, not ${Object.keys(described.content).join(' or ')}`]
+      if (!media.schema || response.type.startsWith('text/')) return []
       const check = ajv.compile(absolute(media.schema))
-      check(JSON.parse(answer.text))
+      check(JSON.parse(response.text))
       return (check.errors ?? []).map(({ instancePath, message }) => `${instancePath} ${message}`)
     },
   }

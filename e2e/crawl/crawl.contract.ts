@@ -1,11 +1,18 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { NEEDS_A_PERSON } from '../needs-a-person.ts'
-import { authenticationBy, basicOf, type RegisteredAgent, registerAt, secretAt, tokenAt } from './agent.ts'
+import {
+  authenticationBy,
+  basicAuthorization,
+  type RegisteredAgent,
+  registerAt,
+  secretAt,
+  tokenAt,
+} from './agent.ts'
 import {
   type ApiDescription,
   answerChecker,
   type CallableOperation,
-  operationsOf,
+  listOperations,
 } from './api-description.ts'
 import { crawlService, slugSeen, type Visit } from './crawl-service.ts'
 import { postTargets } from './post-targets.ts'
@@ -59,7 +66,7 @@ function crawled(open: () => Promise<CrawledService>): () => Found {
     const description = jsonAt('/openapi.json') as ApiDescription
     const server = jsonAt('/.well-known/oauth-authorization-server') as ServerMetadata
     const newAgent = () => registerAt(server.agent_auth.register_uri)
-    found = { origin, visits, description, operations: operationsOf(description), server, jsonAt, newAgent }
+    found = { origin, visits, description, operations: listOperations(description), server, jsonAt, newAgent }
   })
   afterAll(() => resources.disposeAsync())
   return () => found
@@ -69,7 +76,7 @@ function describeAddresses(found: () => Found): void {
   test('every named address responds with its announced type', () => {
     const { visits } = found()
     const strange = visits.flatMap((visit) => {
-      const wrong = mistakeOf(visit, found())
+      const wrong = findMistake(visit, found())
       return wrong === undefined ? [] : [`${visit.href} (named by ${visit.from}): ${wrong}`]
     })
     expect(strange).toEqual([])
@@ -91,6 +98,8 @@ function describeAddresses(found: () => Found): void {
     '/auth.md',
     '/auth/verified-email.md',
     '/auth/keys.md',
+    '/auth/domain.md',
+    '/auth/dpop.md',
     '/auth/errors.md',
     '/auth/lifetimes.md',
     '/.well-known/ai-catalog.json',
@@ -120,7 +129,7 @@ function describeAddresses(found: () => Found): void {
 const LENT = 'contact:write'
 
 /** Describes what is wrong with a response; undefined if nothing is. */
-function mistakeOf(visit: Visit, found: Found): string | undefined {
+function findMistake(visit: Visit, found: Found): string | undefined {
   const { operations, server, visits } = found
   if (visit.href === server.authorization_endpoint) return unless(visit, visit.status === 400)
   const here = operations.filter(({ address }) => isAddressOf(address, visit.href))
@@ -159,13 +168,13 @@ function describeOperations(found: () => Found): void {
     const checker = answerChecker(description)
     const strange: string[] = []
     for (const operation of operations) {
-      const answers = await callWithExamples(operation, found())
-      for (const answer of answers) {
+      const responses = await callWithExamples(operation, found())
+      for (const response of responses) {
         const documented =
-          Object.keys(operation.responses).includes(String(answer.status)) ||
-          (NEEDS_A_PERSON.has(operation.operationId) && answer.status >= 400 && answer.status < 410)
-        const wrong = documented ? checker.mistakes(operation, answer) : ['is not described']
-        strange.push(...wrong.map((each) => `${operation.operationId} ${answer.status}: ${each}`))
+          Object.keys(operation.responses).includes(String(response.status)) ||
+          (NEEDS_A_PERSON.has(operation.operationId) && response.status >= 400 && response.status < 410)
+        const wrong = documented ? checker.mistakes(operation, response) : ['is not described']
+        strange.push(...wrong.map((each) => `${operation.operationId} ${response.status}: ${each}`))
       }
     }
     expect(strange).toEqual([])
@@ -182,14 +191,14 @@ function describeOperations(found: () => Found): void {
         .map(({ method }) => method)
       const other = ['PUT', 'PATCH', 'DELETE'].find((method) => !taken.includes(method)) ?? 'PUT'
       const address = operation.address.replace(/\{\w+\}/, 'no-such-thing')
-      const refused = await readAnswer(await fetch(address, { method: other }))
+      const refused = await readResponse(await fetch(address, { method: other }))
       const allow = refused.headers.get('allow')?.split(', ') ?? []
       if (refused.status !== 405 || !taken.every((method) => allow.includes(method)))
         strange.push(`${other} ${address} ${refused.status} Allow: ${allow.join(', ')}`)
       const failures = [refused]
       if (operation.requestBody)
         failures.push(
-          await readAnswer(await fetch(address, { method: operation.method, body: 'not what is read' })),
+          await readResponse(await fetch(address, { method: operation.method, body: 'not what is read' })),
         )
       for (const failure of failures)
         strange.push(
@@ -200,14 +209,14 @@ function describeOperations(found: () => Found): void {
   })
 }
 
-interface Answer {
+interface ReadResponse {
   readonly status: number
   readonly type: string
   readonly text: string
   readonly headers: Headers
 }
 
-const readAnswer = async (response: Response): Promise<Answer> => ({
+const readResponse = async (response: Response): Promise<ReadResponse> => ({
   status: response.status,
   type: response.headers.get('content-type')?.split(';')[0] ?? '',
   text: await response.text(),
@@ -218,7 +227,7 @@ const readAnswer = async (response: Response): Promise<Answer> => ({
 async function callWithExamples(
   operation: CallableOperation,
   { visits, server, newAgent }: Found,
-): Promise<Answer[]> {
+): Promise<ReadResponse[]> {
   const agent = operation.security.some((scheme) => 'client' in scheme) ? await newAgent() : undefined
   const [secrets, rest] = operation.address.split('/{id}')
   const address =
@@ -227,12 +236,12 @@ async function callWithExamples(
       : operation.address.replace('{slug}', slugSeen(visits))
   const [type, content] = Object.entries(operation.requestBody?.content ?? {})[0] ?? []
   const examples = type ? Object.values(content?.examples ?? {}).map(({ value }) => value) : [undefined]
-  const answers: Answer[] = []
+  const responses: ReadResponse[] = []
   for (const example of examples) {
     const { access_token } = agent
       ? await tokenAt(
           server.token_endpoint,
-          { headers: { authorization: basicOf(agent) }, fields: {} },
+          { headers: { authorization: basicAuthorization(agent) }, fields: {} },
           { grant_type: 'client_credentials' },
         )
       : {}
@@ -241,14 +250,17 @@ async function callWithExamples(
       .replaceAll('@example.org', `@${crypto.randomUUID()}.example.org`)
     const response = await fetch(address, {
       method: operation.method,
-      headers: { ...(agent && { authorization: basicOf(agent) }), ...(type && { 'content-type': type }) },
+      headers: {
+        ...(agent && { authorization: basicAuthorization(agent) }),
+        ...(type && { 'content-type': type }),
+      },
       ...(values && {
         body: type === 'application/json' ? values : new URLSearchParams(JSON.parse(values)).toString(),
       }),
     })
-    answers.push(await readAnswer(response))
+    responses.push(await readResponse(response))
   }
-  return answers
+  return responses
 }
 
 function describeAuthorization(found: () => Found): void {
@@ -302,7 +314,7 @@ function describeAuthorization(found: () => Found): void {
     const agent = await registerAt(register_uri, 'anonymous')
     const begun = await fetch(claim_uri, {
       method: 'POST',
-      headers: { authorization: basicOf(agent), 'content-type': 'application/json' },
+      headers: { authorization: basicAuthorization(agent), 'content-type': 'application/json' },
       body: JSON.stringify({ email: `ana@${crypto.randomUUID()}.example.org` }),
     })
     expect(begun.status).toBe(202)
@@ -318,8 +330,8 @@ function describeAuthorization(found: () => Found): void {
   })
 
   test('the one named endpoint that rejects all requests says so', async () => {
-    const answer = await readAnswer(await fetch(found().server.authorization_endpoint))
-    expect(answer).toMatchObject({ status: 400, type: 'application/json' })
-    expect(JSON.parse(answer.text)).toMatchObject({ error: 'unsupported_response_type' })
+    const response = await readResponse(await fetch(found().server.authorization_endpoint))
+    expect(response).toMatchObject({ status: 400, type: 'application/json' })
+    expect(JSON.parse(response.text)).toMatchObject({ error: 'unsupported_response_type' })
   })
 }

@@ -42,23 +42,23 @@ export class DocumentReader {
   }
 
   /** Finds where a request goes. Reads further documents, the most promising first, until one says it. */
-  async find(wanted: Wanted): Promise<{ method: string; url: string }> {
+  async find(purpose: Wanted): Promise<{ method: string; url: string }> {
     for (;;) {
-      const known = this.#requests.find((request) => RECOGNIZED[wanted](request))
-      if (known) return { ...known, url: known.url.replace('{slug}', this.#firstSlug()) }
+      const request = this.#requests.find((each) => RECOGNIZED[purpose](each))
+      if (request) return { ...request, url: request.url.replace('{slug}', this.#firstSlug()) }
       const next = this.#nextDocument()
-      if (next === undefined) throw new Error(`no document says how to ${wanted}`)
+      if (next === undefined) throw new Error(`no document says how to ${purpose}`)
       await this.read(next)
     }
   }
 
   /** Sends a request to where the documents say. @returns the JSON of the response @throws when the status is another */
-  async send(wanted: Wanted, status: number, init: RequestInit = {}): Promise<Record<string, unknown>> {
-    const { method, url } = await this.find(wanted)
+  async send(purpose: Wanted, status: number, init: RequestInit = {}): Promise<Record<string, unknown>> {
+    const { method, url } = await this.find(purpose)
     const response = await this.#fetch(url, { ...init, method })
     const text = await response.text()
     if (response.status !== status)
-      throw new Error(`${wanted}: ${method} ${url} was ${response.status}: ${text}`)
+      throw new Error(`${purpose}: ${method} ${url} was ${response.status}: ${text}`)
     return (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
   }
 

@@ -6,11 +6,11 @@ export interface NamedLink {
 }
 
 /** Finds every address of our origin in the headers and the text of a response. */
-export function namedLinks(answer: { url: string; headers: Headers; text: string }): NamedLink[] {
-  const { origin } = new URL(answer.url)
-  const found = [...findInLinkHeader(answer), ...findInBody(answer)]
+export function namedLinks(response: { url: string; headers: Headers; text: string }): NamedLink[] {
+  const { origin } = new URL(response.url)
+  const found = [...findInLinkHeader(response), ...findInBody(response)]
   return found.flatMap(({ href, type }) => {
-    const absolute = URL.parse(href, answer.url)
+    const absolute = URL.parse(href, response.url)
     if (absolute?.origin !== origin) return []
     absolute.hash = ''
     return [{ href: decodeTemplate(absolute.href), ...(type !== undefined && { type }) }]
@@ -62,9 +62,9 @@ const unescapeHtml = (markup: string) =>
   markup.replaceAll(/&(?:amp|lt|gt|quot|#39);/g, (entity) => ENTITIES[entity] ?? '')
 
 function findInHtml(markup: string): NamedLink[] {
-  const attributes = [...markup.matchAll(/\s(?:href|src|action)="([^"]*)"/g)].map(([, href = '']) =>
-    unescapeHtml(href),
-  )
+  // The last is the address of an image in the head (Open Graph).
+  const named = /\s(?:href|src|action|property="og:image" content)="([^"]*)"/g
+  const attributes = [...markup.matchAll(named)].map(([, href = '']) => unescapeHtml(href))
   const text = unescapeHtml(markup.replaceAll(/<[^>]*>/g, ' '))
   return [...attributes.map((href) => ({ href })), ...findInText(text)]
 }

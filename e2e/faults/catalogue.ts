@@ -1,5 +1,6 @@
 import { AUTH_FAULTS } from './auth-faults.ts'
 import { DISK_FAULTS } from './disk-faults.ts'
+import { DOCUMENT_FAULTS } from './document-faults.ts'
 import { failover } from './failover-fault.ts'
 import type { FaultCase } from './fault-case.ts'
 import { KEY_FAULTS } from './key-faults.ts'
@@ -28,6 +29,7 @@ export const FAULTS: readonly FaultCase[] = [
   ...MACHINE_FAULTS,
   ...KEY_FAULTS,
   ...MAIL_FAULTS,
+  ...DOCUMENT_FAULTS,
   ...RESTART_FAULTS,
   deliveredTwice(),
   stampede(),

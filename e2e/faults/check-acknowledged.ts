@@ -1,6 +1,6 @@
-import { type Client, createClient } from './ask.ts'
+import { createHttpClient, type HttpClient, type HttpRequest, type HttpResponse } from './http-client.ts'
 import { endedAt, isEndRequested, type Ledger, mayBeLost } from './ledger.ts'
-import { NOTIFIED_MS, readGuidesWith, rejoin, showAgent } from './operations.ts'
+import { type Attempt, NOTIFIED_MS, readGuidesWith, rejoin, showAgent } from './operations.ts'
 
 const CONCURRENCY = 16
 /** The time for which refused requests are repeated, for all checks together. */
@@ -17,13 +17,13 @@ export async function checkAcknowledged(
   ledger: Ledger,
   since = Number.NEGATIVE_INFINITY,
 ): Promise<string[]> {
-  using rawClient = createClient(origin)
-  const client = retryRefused(rawClient)
+  using rawClient = createHttpClient(origin)
+  const send = retryRefused(rawClient)
   const checks = [
-    ...ledger.agents.filter((agent) => agent.registeredAt >= since).map((agent) => agentCheck(client, agent)),
+    ...ledger.agents.filter((agent) => agent.registeredAt >= since).map((agent) => agentCheck(send, agent)),
     ...ledger.addresses
       .filter((address) => address.joinedAt >= since)
-      .map(({ email }) => check(client, rejoin(email), 'address')),
+      .map(({ email }) => check(send, () => rejoin(email), 'address')),
     ...ledger.tokens
       .filter((token) => token.requestedAt >= since)
       .flatMap((token) => {
@@ -31,7 +31,7 @@ export async function checkAcknowledged(
         const ended = endedAt(token) <= now
         // The state of a token is unknown if its revocation was requested but not acknowledged, or if the store lost its data.
         if (!ended && (isEndRequested(token, now) || mayBeLost(ledger, token, now))) return []
-        return check(client, readGuidesWith(ledger, token), 'token')
+        return check(send, () => readGuidesWith(ledger, token), 'token')
       }),
   ]
   return (await runConcurrently(CONCURRENCY, checks)).filter((line) => line !== undefined)
@@ -39,32 +39,42 @@ export async function checkAcknowledged(
 
 type Check = () => Promise<string | undefined>
 
+/** @param prepare creates the request anew for each attempt, since a DPoP proof is good once */
+type Send = (prepare: () => HttpRequest | undefined) => Promise<HttpResponse | undefined>
+
 const check =
-  (client: Pick<Client, 'ask'>, attempt: ReturnType<typeof readGuidesWith>, what: string): Check =>
+  (send: Send, prepare: () => Attempt | undefined, what: string): Check =>
   async () => {
-    const wrong = attempt?.read(await client.ask(attempt.sent))
+    let attempt: Attempt | undefined
+    const response = await send(() => {
+      attempt = prepare()
+      return attempt?.sent
+    })
+    const wrong = response && attempt?.read(response)
     return wrong && `${what}: ${wrong}`
   }
 
 /** Repeats refused requests, because this check is about what is stored and not about speed. */
-function retryRefused(client: Client): Pick<Client, 'ask'> {
+function retryRefused(client: HttpClient): Send {
   const deadline = performance.now() + PATIENCE_MS
-  return {
-    async ask(sent) {
-      for (;;) {
-        const answer = await client.ask(sent)
-        if (answer.status !== 503 || answer.endedAt > deadline) return answer
-      }
-    },
+  return async (prepare) => {
+    for (;;) {
+      const sent = prepare()
+      if (!sent) return undefined
+      const response = await client.send(sent)
+      if (response.status !== 503 || response.endedAt > deadline) return response
+    }
   }
 }
 
 const agentCheck =
-  (client: Pick<Client, 'ask'>, agent: Ledger['agents'][number]): Check =>
+  (send: Send, agent: Ledger['agents'][number]): Check =>
   async () => {
     const { endRequestedAt, endedAt: deletedAt } = agent
     if (endRequestedAt !== undefined && deletedAt === undefined) return undefined
-    const { status, startedAt } = await client.ask(showAgent(agent))
+    const response = await send(() => showAgent(agent))
+    if (!response) return undefined
+    const { status, startedAt } = response
     if (deletedAt === undefined) return status === 200 ? undefined : `agent: ${status} instead of 200`
     const mayBeCached = status === 200 && startedAt < deletedAt + NOTIFIED_MS
     return status === 401 || mayBeCached ? undefined : `deleted agent: ${status} instead of 401`

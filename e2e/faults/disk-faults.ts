@@ -2,9 +2,9 @@ import { execFile } from 'node:child_process'
 import { chmod, chown, mkdir, open, rename, rm, stat, statfs, symlink } from 'node:fs/promises'
 import path from 'node:path'
 import { promisify } from 'node:util'
-import { createClient } from './ask.ts'
 import type { FaultCase } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
+import { createHttpClient } from './http-client.ts'
 import type { Ledger } from './ledger.ts'
 import { operation } from './operations.ts'
 
@@ -97,12 +97,12 @@ async function fill(disk: string): Promise<void> {
 
 /** Registers agents through the service, so that the ledger records what is acknowledged. */
 async function registerUntilRefused({ stack }: FaultyStack, ledger: Ledger): Promise<void> {
-  using client = createClient(stack.origin)
+  using client = createHttpClient(stack.origin)
   for (let rows = 0; rows < MOST_ROWS; rows += 1) {
     const attempt = operation('register').prepare(ledger)
-    const answer = attempt && (await client.ask(attempt.sent))
-    if (!answer || answer.status === 503) return
-    attempt.read(answer)
+    const response = attempt && (await client.send(attempt.sent))
+    if (!response || response.status === 503) return
+    attempt.read(response)
   }
 }
 

@@ -82,7 +82,7 @@ async function startStandby(system: FaultyStack): Promise<Standby> {
   return { port, server, admin: openPool(url.href, { max: 1, applicationName: 'plainpath faults' }) }
 }
 
-async function isFound(db: Pool, wanted: string): Promise<void> {
-  if (!(await waitUntil(async () => (await db.query(wanted)).rowCount > 0, PATIENCE_MS)))
+async function isFound(db: Pool, query: string): Promise<void> {
+  if (!(await waitUntil(async () => (await db.query(query)).rowCount > 0, PATIENCE_MS)))
     throw new Error('the standby does not follow')
 }

@@ -125,7 +125,7 @@ export const FAULT_NUMBERS = {
     tests: [
       ...testsIn(
         'apps/resource/test/contact-keeping.test.ts',
-        'while the first is under way the same key is 409',
+        'while the first request is in flight the same key is 409',
         'of many at once one message comes',
       ),
     ],
@@ -167,6 +167,7 @@ export const FAULT_NUMBERS = {
   'F-36': { fault: 'a start with everything down', tests: [] },
   'F-37': { fault: 'many ask for one token when its answer is forgotten', tests: [] },
   'F-38': { fault: 'clients ask again and again after an outage', tests: [] },
+  'F-39': { fault: 'the document of a client cannot be fetched', tests: [] },
 } as const satisfies Record<`F-${string}`, { fault: string; tests: readonly FaultTest[] }>
 
 export type FaultNumber = keyof typeof FAULT_NUMBERS

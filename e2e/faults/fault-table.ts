@@ -15,7 +15,7 @@ export function faultTable(results: readonly FaultResult[]): string {
   const recovered = results.flatMap(({ fault, goodput }) => (goodput ? [recovery(fault, goodput)] : []))
   const notes = [...mistakes, ...recovered]
   const beneath = notes.length === 0 ? [] : ['', ...notes.map((line) => `- ${line}`)]
-  return [...markdownTable(HEAD, results.map(rowOf)), ...beneath].join('\n')
+  return [...markdownTable(HEAD, results.map(tableRow)), ...beneath].join('\n')
 }
 
 /** Formats the results of tests. */
@@ -31,7 +31,7 @@ export function testResultTable(results: readonly TestResult[]): string {
 const recovery = (fault: string, { before, after, recoveredSeconds }: Goodput) =>
   `${fault}: ${before.toFixed(0)} good answers a second before, ${after.toFixed(0)} from ${recoveredSeconds.toFixed(1)} s after it on`
 
-function rowOf(result: FaultResult): string[] {
+function tableRow(result: FaultResult): string[] {
   const { shedSeconds: shed, firstGoodSeconds: first } = result
   return [
     `${result.numbers.join(', ')} ${result.fault}`,

@@ -21,11 +21,11 @@ export async function faultyMachines(folder: string): Promise<{ of(name: string)
   await mkdir(folder, { recursive: true })
   const library = path.join(folder, 'faulty-machine.so')
   await run('gcc', ['-shared', '-fPIC', '-O2', '-Wall', '-o', library, SOURCE, '-ldl'])
-  const known = new Map<string, Machine>()
+  const machines = new Map<string, Machine>()
   return {
     of(name) {
-      const machine = known.get(name) ?? newMachine(library, path.join(folder, `${name}.machine`))
-      known.set(name, machine)
+      const machine = machines.get(name) ?? newMachine(library, path.join(folder, `${name}.machine`))
+      machines.set(name, machine)
       return machine
     },
   }

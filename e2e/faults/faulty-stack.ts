@@ -7,7 +7,9 @@ import { type PostgresProcess, postgresProcess } from '@plainpath/stack/postgres
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
+import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { mailSettings } from '../lend-mailbox-to.ts'
+import { type FaultyDocumentServer, startFaultyDocumentServer } from './faulty-document-server.ts'
 import { faultyMachines, type Machine } from './faulty-machine.ts'
 import { type FaultyMailServer, startFaultyMailServer } from './faulty-mail-server.ts'
 import type { Misdeed } from './faulty-process.ts'
@@ -39,6 +41,10 @@ export interface FaultyStack extends AsyncDisposable, Pick<Ways, 'put' | 'watch'
   readonly redis: Redis
   /** Receives the mails of both apps. */
   readonly mail: FaultyMailServer
+  /** Has the documents of clients that are known by a URL. */
+  readonly documents: FaultyDocumentServer
+  /** The key of all these clients. */
+  readonly documentKey: AgentKey
   /** The faults of the machine that a process such as `auth-1` sees. */
   machine(name: string): Machine
   /** Makes a process hang for a while, or use more and more memory. */
@@ -67,12 +73,20 @@ export async function startFaultyStack(options: {
   const machines = await faultyMachines(folder)
   const ways = opening.use(openWays())
   const mail = opening.use(await startFaultyMailServer())
+  const documentKey = createAgentKey()
+  const documents = opening.use(await startFaultyDocumentServer(documentKey))
+  const authorityFile = path.join(folder, 'documents.pem')
+  writeFileSync(authorityFile, documents.certificate)
   const misdeedFile = (name: string) => path.join(folder, `${name}.misdeed`)
   const stack = opening.use(
     await startStack({
       folder,
       limitsFactor,
-      settings: { ...SETTINGS, ...mailSettings({ url: await ways.through('mail', mail.url) }) },
+      settings: {
+        ...SETTINGS,
+        AUTH_CLIENT_DOCUMENT_TEST_HOSTS: documents.address,
+        ...mailSettings({ url: await ways.through('mail', mail.url) }),
+      },
       redirectStores: async (to) => ({
         AUTH_DATABASE_URL: await ways.through('auth database', to.AUTH_DATABASE_URL),
         RESOURCE_DATABASE_URL: await ways.through('api database', to.RESOURCE_DATABASE_URL),
@@ -84,6 +98,7 @@ export async function startFaultyStack(options: {
         ...machines.of(name).environment,
         NODE_OPTIONS: `--import=${import.meta.resolve('./faulty-process.ts')} --max-old-space-size=${HEAP_MB}`,
         FAULTY_PROCESS: misdeedFile(name),
+        NODE_EXTRA_CA_CERTS: authorityFile,
       }),
     }),
   )
@@ -111,6 +126,8 @@ export async function startFaultyStack(options: {
     admin: pools,
     redis,
     mail,
+    documents,
+    documentKey,
     postgres: postgresProcess(stack.postgres),
     machine: (name) => machines.of(name),
     misbehave({ name, child }, misdeed) {

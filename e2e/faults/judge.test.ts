@@ -23,7 +23,9 @@ const recovered = (
   [
     'register',
     'token',
+    'bound token',
     'read with a token',
+    'read with a bound token',
     'read with an ended token',
     'revoke',
     'delete agent',
@@ -35,12 +37,12 @@ const wrongOf = (...entries: Entry[]) => judge([refused, ...recovered, ...entrie
 describe('the judgement', () => {
   test('finds nothing wrong when affected operations are refused during the fault and recover', () => {
     expect(judge([refused, ...recovered], FAULT)).toMatchObject({
-      requests: 8,
-      good: 7,
+      requests: 10,
+      good: 9,
       refused: 1,
       wrong: [],
-      firstGoodSeconds: 0.206,
-      slowestSeconds: 0.106,
+      firstGoodSeconds: 0.208,
+      slowestSeconds: 0.108,
     })
   })
 
@@ -129,7 +131,7 @@ describe('the judgement', () => {
     expect(judge(entries, FAULT).wrong).toEqual(['register: refused more than 5 s after the fault (1)'])
     expect(judge(entries, { ...FAULT, graceMs: 10_000 }).wrong).toEqual([])
     expect(judge(entries, { ...FAULT, graceMs: 10_000, maxRefusedShare: 0.1 }).wrong).toEqual([
-      '2 of 9 refused',
+      '2 of 11 refused',
     ])
   })
 
@@ -141,7 +143,7 @@ describe('the judgement', () => {
     expect(judge([shed, shed, good], load).wrong).toHaveLength(1)
     expect(judge([shed, good], { ...load, maxShedShare: undefined }).wrong).not.toEqual([])
     expect(
-      judge([entry({ operation: 'token', outcome: 'wrong', why: 'it lives' }), good], load).wrong,
-    ).toEqual(['token: it lives (1)'])
+      judge([entry({ operation: 'token', outcome: 'wrong', why: 'it is still active' }), good], load).wrong,
+    ).toEqual(['token: it is still active (1)'])
   })
 })

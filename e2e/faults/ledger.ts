@@ -1,3 +1,4 @@
+import { type AgentKey, createAgentKey } from '../agent-key.ts'
 import { random } from './random.ts'
 
 /** An agent whose registration got a 201. */
@@ -17,6 +18,8 @@ export interface KnownAgent {
 export interface KnownToken {
   readonly value: string
   readonly agent: KnownAgent
+  /** Whether it is bound to the key of `Ledger.key`. */
+  readonly isBound: boolean
   /** When the token was requested. */
   readonly requestedAt: number
   endRequestedAt?: number
@@ -37,9 +40,17 @@ export interface Ledger {
   readonly health: Set<string>
   /** Slugs of guides, all published. */
   readonly guides: readonly string[]
+  /** The address of the service, which DPoP proofs contain. */
+  readonly origin: string
+  /** Signs the proofs of all agents. */
+  readonly key: AgentKey
+  /** The last `DPoP-Nonce` of the token endpoint. */
+  nonce?: string | undefined
 }
 
-export const newLedger = (guides: readonly string[]): Ledger => ({
+export const newLedger = (origin: string, guides: readonly string[]): Ledger => ({
+  origin,
+  key: createAgentKey(),
   agents: [],
   tokens: [],
   liveTokens: [],

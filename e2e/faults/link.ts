@@ -122,11 +122,11 @@ function later(each: Lane, fault: Fault, act: () => void): void {
 function drain(each: Lane): void {
   const [next] = each.waiting
   if (!next) return
-  const due = () => {
+  const deliveryTime = () => {
     next.act()
     each.waiting.shift()
     drain(each)
   }
   // oxlint-disable-next-line no-restricted-globals -- delays what it passes on
-  each.timer = setTimeout(due, Math.max(0, next.at - performance.now()))
+  each.timer = setTimeout(deliveryTime, Math.max(0, next.at - performance.now()))
 }

@@ -1,4 +1,4 @@
-import { type Answer, createClient } from './ask.ts'
+import { createHttpClient, type HttpResponse } from './http-client.ts'
 import type { Ledger } from './ledger.ts'
 import {
   type Attempt,
@@ -48,7 +48,7 @@ export function startLoad(options: {
   retries?: number
 }): Load {
   const { origin, ledger, rate, retries = 0 } = options
-  const client = createClient(origin)
+  const client = createHttpClient(origin)
   const entries: Entry[] = []
   const stalls: Stall[] = []
   const inFlight = new Set<Promise<void>>()
@@ -57,10 +57,10 @@ export function startLoad(options: {
   let mix: OperationName[] = []
 
   async function carryOut(name: OperationName, attempt: Attempt, retriesLeft = retries): Promise<void> {
-    const answer = await client.ask(attempt.sent)
-    const why = checkResponse(name, attempt, answer)
-    const { startedAt, endedAt } = answer
-    const outcome = why ? 'wrong' : answer.status === 503 ? 'refused' : 'good'
+    const response = await client.send(attempt.sent)
+    const why = checkResponse(name, attempt, response)
+    const { startedAt, endedAt } = response
+    const outcome = why ? 'wrong' : response.status === 503 ? 'refused' : 'good'
     entries.push({ operation: name, startedAt, endedAt, outcome, ...(why && { why }) })
     attempt.release?.()
     if (outcome === 'good') followUp(name)
@@ -90,7 +90,7 @@ export function startLoad(options: {
     const now = performance.now()
     if (now - tickedAt > STALL_MS) stalls.push({ from: tickedAt, to: now })
     tickedAt = now
-    for (const due = ((now - startedAt) * rate) / 1000; sent < due; sent += 1) {
+    for (const dueCount = ((now - startedAt) * rate) / 1000; sent < dueCount; sent += 1) {
       if (mix.length === 0) mix = shuffledMix()
       const name = mix.pop() ?? 'health'
       send(name, operation(name).prepare(ledger))
@@ -116,8 +116,8 @@ export function startLoad(options: {
   }
 }
 
-function checkResponse(name: OperationName, attempt: Attempt, answer: Answer): string | undefined {
-  return answer.status === 503 ? wrongRefusal(answer, operation(name).form) : attempt.read(answer)
+function checkResponse(name: OperationName, attempt: Attempt, response: HttpResponse): string | undefined {
+  return response.status === 503 ? wrongRefusal(response, operation(name).form) : attempt.read(response)
 }
 
 function shuffledMix(): OperationName[] {

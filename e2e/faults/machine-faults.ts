@@ -50,7 +50,7 @@ function wrongClock(how: string, clockMs: number): FaultCase {
       for (const app of firstInstances(system)) {
         const ready = await waitForResult(
           () => readiness(app),
-          (said) => said?.ready === !unready,
+          (status) => status?.ready === !unready,
         )
         if (!ready) wrong.push(`${app.name} is ${unready ? 'ready' : 'not ready'}`)
         const skew = await waitForResult(
@@ -65,7 +65,7 @@ function wrongClock(how: string, clockMs: number): FaultCase {
       for (const app of firstInstances(system)) {
         const ready = await waitForResult(
           () => readiness(app),
-          (said) => said?.ready === true,
+          (status) => status?.ready === true,
         )
         if (!ready) wrong.push(`${app.name} is not ready again`)
       }
@@ -74,5 +74,5 @@ function wrongClock(how: string, clockMs: number): FaultCase {
   }
 }
 
-const waitForResult = <T>(ask: () => Promise<T>, wanted: (answer: T) => boolean) =>
-  waitUntil(async () => wanted(await ask()), PATIENCE_MS)
+const waitForResult = <T>(read: () => Promise<T>, isExpected: (response: T) => boolean) =>
+  waitUntil(async () => isExpected(await read()), PATIENCE_MS)

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { basic, json, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, json, type Sender } from '../send.ts'
 import { identifyMail } from '../system/mail-load.ts'
 import type { FaultCase } from './fault-case.ts'
 import { sentAsSeveral } from './faulty-mail-server.ts'
 import type { FaultyStack } from './faulty-stack.ts'
-import { answered, ownAgent } from './own-agent.ts'
+import { ownAgent, sendUntilServed } from './own-agent.ts'
 
 const CLAIMS = 5
 /** A mail may have been in transit when the fault began. */
@@ -35,7 +35,7 @@ function mailServer(what: string, set: (system: FaultyStack, away: boolean) => P
       mailsBefore = system.mail.received.length
       await set(system, true)
       begun = performance.now()
-      using sender = senderTo(system.stack.origin)
+      using sender = createSender(system.stack.origin)
       claims = await Promise.all(Array.from({ length: CLAIMS }, () => claim(sender)))
     },
     async end(system, ledger) {
@@ -67,7 +67,7 @@ async function claim(sender: Sender): Promise<string> {
   const { client_id: id, client_secret: secret } = await ownAgent(sender)
   const claiming = json({ email })
   const headers = { ...claiming.headers, ...basic(id, secret) }
-  await answered(sender, { path: '/api/agent/claim', ...claiming, headers }, 202)
+  await sendUntilServed(sender, { path: '/api/agent/claim', ...claiming, headers }, 202)
   return `claim ${email}`
 }
 

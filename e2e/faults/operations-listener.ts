@@ -7,10 +7,10 @@ const operationsUrl = ({ ports }: Pick<RunningApp, 'ports'>, path: string) =>
 export async function readiness(
   app: Pick<RunningApp, 'ports'>,
 ): Promise<{ readonly ready: boolean; readonly awaited: Readonly<Record<string, string>> } | undefined> {
-  const answer = await fetch(operationsUrl(app, '/ready')).catch(() => undefined)
-  if (!answer) return undefined
-  const { awaited = {} } = (await answer.json()) as { awaited?: Record<string, string> }
-  return { ready: answer.status === 200, awaited }
+  const response = await fetch(operationsUrl(app, '/ready')).catch(() => undefined)
+  if (!response) return undefined
+  const { awaited = {} } = (await response.json()) as { awaited?: Record<string, string> }
+  return { ready: response.status === 200, awaited }
 }
 
 /** Tells whether `/live` of a process responds with success within the time-out. */

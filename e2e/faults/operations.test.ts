@@ -1,9 +1,13 @@
 import { expect, test } from 'vitest'
-import type { Answer } from './ask.ts'
+import type { HttpResponse } from './http-client.ts'
 import { type KnownAgent, type KnownToken, type Ledger, newLedger } from './ledger.ts'
 import { OPERATIONS, readGuidesWith, rejoin, requestTokenAfterDeletion } from './operations.ts'
 
-const answer = (status: number, body: object = {}, at = { startedAt: 100, endedAt: 110 }): Answer => ({
+const response = (
+  status: number,
+  body: object = {},
+  at = { startedAt: 100, endedAt: 110 },
+): HttpResponse => ({
   status,
   text: JSON.stringify(body),
   ...at,
@@ -11,22 +15,23 @@ const answer = (status: number, body: object = {}, at = { startedAt: 100, endedA
 })
 
 function known(token: Partial<KnownToken> = {}, agent: Partial<KnownAgent> = {}) {
-  const ledger = newLedger(['one'])
+  const ledger = newLedger('http://127.0.0.1:1', ['one'])
   const owner = { id: 'agt', secret: 'pps', registeredAt: 0, busy: 0, ...agent }
-  const issued = { value: 'ppt', agent: owner, requestedAt: 50, ...token }
+  const issued = { value: 'ppt', agent: owner, isBound: false, requestedAt: 50, ...token }
   ledger.agents.push(owner)
   ledger.tokens.push(issued)
   ledger.liveTokens.push(issued)
   return { ledger, token: issued, agent: owner }
 }
-const read = (ledger: Ledger, token: KnownToken, got: Answer) => readGuidesWith(ledger, token)?.read(got)
+const read = (ledger: Ledger, token: KnownToken, got: HttpResponse) =>
+  readGuidesWith(ledger, token)?.read(got)
 
 test('expects a live token to be accepted, not refused with 401 or 500', () => {
   const { ledger, token } = known()
-  expect(read(ledger, token, answer(200))).toBeUndefined()
-  expect(read(ledger, token, answer(401))).toBe('401 for a token that was not ended')
-  expect(read(ledger, token, answer(500, { code: 'internal-error' }))).toBe('500 internal-error')
-  expect(read(ledger, token, answer(0))).toMatch(/^no answer/)
+  expect(read(ledger, token, response(200))).toBeUndefined()
+  expect(read(ledger, token, response(401))).toBe('401 for a token that was not ended')
+  expect(read(ledger, token, response(500, { code: 'internal-error' }))).toBe('500 internal-error')
+  expect(read(ledger, token, response(0))).toMatch(/^no answer/)
 })
 
 test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
@@ -34,46 +39,51 @@ test.for<[string, Partial<KnownToken>, Partial<KnownAgent>]>([
   ['an agent', {}, { endRequestedAt: 80, endedAt: 100 }],
 ])('reports a token that is accepted after the end of %s was acknowledged', ([, ending, owner]) => {
   const { ledger, token } = known(ending, owner)
-  expect(read(ledger, token, answer(200))).toBe('R-LIN: an ended token was accepted')
-  expect(read(ledger, token, answer(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
-  expect(read(ledger, token, answer(401))).toBeUndefined()
+  expect(read(ledger, token, response(200))).toBe('R-LIN: an ended token was accepted')
+  expect(read(ledger, token, response(200, {}, { startedAt: 99, endedAt: 110 }))).toBeUndefined()
+  expect(read(ledger, token, response(401))).toBeUndefined()
 })
 
 test('permits either state for a token whose revocation has no response', () => {
   const { ledger, token } = known({ endRequestedAt: 105 })
-  expect([read(ledger, token, answer(200)), read(ledger, token, answer(401))]).toEqual([undefined, undefined])
+  expect([read(ledger, token, response(200)), read(ledger, token, response(401))]).toEqual([
+    undefined,
+    undefined,
+  ])
 })
 
 test('permits the loss of a token only if it was requested before the end of the loss', () => {
   const { ledger, token } = known()
   ledger.losses.push({ from: 60, to: 70 })
-  expect(read(ledger, token, answer(401))).toBeUndefined()
+  expect(read(ledger, token, response(401))).toBeUndefined()
   const later = known({ requestedAt: 71 })
   later.ledger.losses.push({ from: 60, to: 70 })
-  expect(read(later.ledger, later.token, answer(401))).toBe('401 for a token that was not ended')
+  expect(read(later.ledger, later.token, response(401))).toBe('401 for a token that was not ended')
 })
 
 test('reports an acknowledged address that joins again as lost', () => {
-  expect(rejoin('a@example.org').read(answer(201, { status: 'joined' }))).toMatch(/^LOST/)
-  expect(rejoin('a@example.org').read(answer(200, { status: 'already_joined' }))).toBeUndefined()
+  expect(rejoin('a@example.org').read(response(201, { status: 'joined' }))).toMatch(/^LOST/)
+  expect(rejoin('a@example.org').read(response(200, { status: 'already_joined' }))).toBeUndefined()
 })
 
 test('counts a token of a deleted agent as ended, and reports it when every instance must know of the deletion', () => {
   const { ledger, agent } = known({}, { endRequestedAt: 80, endedAt: 90 })
-  expect(requestTokenAfterDeletion(ledger, agent).read(answer(401))).toBeUndefined()
-  expect(requestTokenAfterDeletion(ledger, agent).read(answer(200, { access_token: 'late' }))).toBeUndefined()
+  expect(requestTokenAfterDeletion(ledger, agent).read(response(401))).toBeUndefined()
+  expect(
+    requestTokenAfterDeletion(ledger, agent).read(response(200, { access_token: 'late' })),
+  ).toBeUndefined()
   const late = ledger.endedTokens.at(-1)!
-  expect(read(ledger, late, answer(200))).toBe('R-LIN: an ended token was accepted')
-  const after = answer(200, { access_token: 'x' }, { startedAt: 60_000, endedAt: 60_001 })
+  expect(read(ledger, late, response(200))).toBe('R-LIN: an ended token was accepted')
+  const after = response(200, { access_token: 'x' }, { startedAt: 60_000, endedAt: 60_001 })
   expect(requestTokenAfterDeletion(ledger, agent).read(after)).toBe('a deleted agent still gets tokens')
 })
 
 test('reports a 401 for an acknowledged agent', () => {
   const { ledger } = known()
-  expect(OPERATIONS.token.prepare(ledger)?.read(answer(401, { error: 'invalid_client' }))).toBe(
+  expect(OPERATIONS.token.prepare(ledger)?.read(response(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
   )
-  expect(OPERATIONS.revoke.prepare(ledger)?.read(answer(401, { error: 'invalid_client' }))).toBe(
+  expect(OPERATIONS.revoke.prepare(ledger)?.read(response(401, { error: 'invalid_client' }))).toBe(
     '401 invalid_client',
   )
 })
@@ -82,6 +92,6 @@ test('counts a revocation from its 200, and stops using the token as a live one 
   const { ledger, token } = known()
   const attempt = OPERATIONS.revoke.prepare(ledger)
   expect([ledger.liveTokens, ledger.endedTokens]).toEqual([[], []])
-  attempt?.read(answer(200))
+  attempt?.read(response(200))
   expect([token.endedAt, ledger.endedTokens]).toEqual([110, [token]])
 })

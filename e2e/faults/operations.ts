@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import type { Answer, Sent } from './ask.ts'
+import type { HttpRequest, HttpResponse } from './http-client.ts'
 import {
   endedAt,
   isEndRequested,
@@ -17,13 +17,13 @@ import { jsonObject, type RefusalForm } from './refusal.ts'
 export type Part = 'auth database' | 'auth redis' | 'api database' | 'introspection' | 'auth' | 'api'
 
 export interface Attempt {
-  readonly sent: Sent
+  readonly sent: HttpRequest
   /**
    * Checks a response other than 503, and records a right one in the ledger.
    *
    * @returns what is wrong with it; undefined when it is right
    */
-  read(answer: Answer): string | undefined
+  read(response: HttpResponse): string | undefined
   /** Called after any response. */
   release?(): void
 }
@@ -42,12 +42,20 @@ const AUTH_STORES: readonly Part[] = ['auth', 'auth database', 'auth redis']
 
 export const OPERATIONS = {
   register: { needs: ['auth', 'auth database'], form: 'agent', share: 8, prepare: register },
-  token: { needs: AUTH_STORES, form: 'oauth', share: 14, prepare: issueToken },
+  token: { needs: AUTH_STORES, form: 'oauth', share: 11, prepare: issueToken },
+  'bound token': { needs: AUTH_STORES, form: 'oauth', share: 3, prepare: issueBoundToken },
   'read with a token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
     form: 'problem',
-    share: 23,
-    prepare: (ledger) => readGuidesWith(ledger, pickRandom(ledger.liveTokens)),
+    share: 18,
+    prepare: (ledger) => readGuidesWith(ledger, pickLiveToken(ledger, { isBound: false })),
+  },
+  'read with a bound token': {
+    // The API marks each proof as used in Redis.
+    needs: [...AUTH_STORES, 'introspection', 'api'],
+    form: 'problem',
+    share: 5,
+    prepare: (ledger) => readGuidesWith(ledger, pickLiveToken(ledger, { isBound: true })),
   },
   'read with an ended token': {
     needs: [...AUTH_STORES, 'introspection', 'api'],
@@ -87,7 +95,7 @@ export type OperationName = keyof typeof OPERATIONS
 export const operation = (name: OperationName): Operation => OPERATIONS[name]
 export const OPERATION_NAMES = Object.keys(OPERATIONS) as readonly OperationName[]
 
-function describeUnexpected({ status, text }: Answer): string {
+function describeUnexpected({ status, text }: HttpResponse): string {
   if (status === 0) return `no answer (${text})`
   const { code, error = '' } = jsonObject(text)
   return `${status} ${JSON.stringify(code ?? error).replaceAll('"', '')}`.trim()
@@ -100,19 +108,19 @@ const FORM = { 'content-type': 'application/x-www-form-urlencoded' }
 const JSON_BODY = { 'content-type': 'application/json' }
 
 function read(path: string, member: string): Attempt {
-  const right = (answer: Answer) => answer.status === 200 && member in jsonObject(answer.text)
+  const right = (response: HttpResponse) => response.status === 200 && member in jsonObject(response.text)
   return {
     sent: { method: 'GET', path },
-    read: (answer) => (right(answer) ? undefined : describeUnexpected(answer)),
+    read: (response) => (right(response) ? undefined : describeUnexpected(response)),
   }
 }
 
 function health(ledger: Ledger): Attempt {
   return {
     sent: { method: 'GET', path: '/api/health' },
-    read(answer) {
-      const { checks } = jsonObject(answer.text)
-      if (answer.status !== 200 || !checks) return describeUnexpected(answer)
+    read(response) {
+      const { checks } = jsonObject(response.text)
+      if (response.status !== 200 || !checks) return describeUnexpected(response)
       for (const [name, result] of Object.entries(checks)) ledger.health.add(`${name} ${String(result)}`)
       return undefined
     },
@@ -122,11 +130,11 @@ function health(ledger: Ledger): Attempt {
 function register(ledger: Ledger): Attempt {
   return {
     sent: { method: 'POST', path: '/api/agent/register' },
-    read(answer) {
-      const { client_id: id, client_secret: secret } = jsonObject(answer.text)
-      if (answer.status !== 201 || typeof id !== 'string' || typeof secret !== 'string')
-        return describeUnexpected(answer)
-      ledger.agents.push({ id, secret, registeredAt: answer.endedAt, busy: 0 })
+    read(response) {
+      const { client_id: id, client_secret: secret } = jsonObject(response.text)
+      if (response.status !== 201 || typeof id !== 'string' || typeof secret !== 'string')
+        return describeUnexpected(response)
+      ledger.agents.push({ id, secret, registeredAt: response.endedAt, busy: 0 })
       return undefined
     },
   }
@@ -144,7 +152,7 @@ function withAgent(agent: KnownAgent, attempt: Attempt): Attempt {
   }
 }
 
-const tokenRequest = (agent: KnownAgent): Sent => ({
+const tokenRequest = (agent: KnownAgent): HttpRequest => ({
   method: 'POST',
   path: '/oauth/token',
   headers: { ...FORM, ...basic(agent) },
@@ -152,18 +160,48 @@ const tokenRequest = (agent: KnownAgent): Sent => ({
 })
 
 /** Prefers the newest agents half of the time, because an instance may not have cached them. */
-function issueToken(ledger: Ledger): Attempt | undefined {
+function pickAgent(ledger: Ledger): KnownAgent | undefined {
   const agents = listActiveAgents(ledger)
-  const agent = pickRandom(random() < 0.5 ? agents.slice(-10) : agents)
+  return pickRandom(random() < 0.5 ? agents.slice(-10) : agents)
+}
+
+const pickLiveToken = ({ liveTokens }: Ledger, { isBound }: { isBound: boolean }) =>
+  pickRandom(liveTokens.filter((token) => token.isBound === isBound))
+
+function recordToken(ledger: Ledger, token: KnownToken, response: HttpResponse): void {
+  ledger.tokens.push(token)
+  if (!mayBeLost(ledger, token, response.endedAt)) ledger.liveTokens.push(token)
+}
+
+function issueToken(ledger: Ledger): Attempt | undefined {
+  const agent = pickAgent(ledger)
   if (!agent) return undefined
   return withAgent(agent, {
     sent: tokenRequest(agent),
-    read(answer) {
-      const { access_token: value } = jsonObject(answer.text)
-      if (answer.status !== 200 || typeof value !== 'string') return describeUnexpected(answer)
-      const token = { value, agent, requestedAt: answer.startedAt }
-      ledger.tokens.push(token)
-      if (!mayBeLost(ledger, token, answer.endedAt)) ledger.liveTokens.push(token)
+    read(response) {
+      const { access_token: value } = jsonObject(response.text)
+      if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
+      recordToken(ledger, { value, agent, isBound: false, requestedAt: response.startedAt }, response)
+      return undefined
+    },
+  })
+}
+
+/** The first response, and any after the nonce has changed, is a 400 with the nonce to use. */
+function issueBoundToken(ledger: Ledger): Attempt | undefined {
+  const agent = pickAgent(ledger)
+  if (!agent) return undefined
+  const { method, path, headers, body } = tokenRequest(agent)
+  const dpop = ledger.key.proof({ method, url: `${ledger.origin}${path}`, nonce: ledger.nonce })
+  return withAgent(agent, {
+    sent: { method, path, headers: { ...headers, dpop }, ...(body !== undefined && { body }) },
+    read(response) {
+      const { access_token: value, token_type: type, error } = jsonObject(response.text)
+      ledger.nonce = response.header('dpop-nonce') ?? ledger.nonce
+      if (response.status === 400 && error === 'use_dpop_nonce') return undefined
+      if (response.status !== 200 || typeof value !== 'string' || type !== 'DPoP')
+        return describeUnexpected(response)
+      recordToken(ledger, { value, agent, isBound: true, requestedAt: response.startedAt }, response)
       return undefined
     },
   })
@@ -184,29 +222,36 @@ function requestTokenOfDeleted(ledger: Ledger): Attempt | undefined {
 export function requestTokenAfterDeletion(ledger: Ledger, agent: KnownAgent): Attempt {
   return {
     sent: tokenRequest(agent),
-    read(answer) {
-      const { access_token: value } = jsonObject(answer.text)
-      if (answer.status === 401) return undefined
-      if (answer.status !== 200 || typeof value !== 'string') return describeUnexpected(answer)
-      const token = { value, agent, requestedAt: answer.startedAt }
+    read(response) {
+      const { access_token: value } = jsonObject(response.text)
+      if (response.status === 401) return undefined
+      if (response.status !== 200 || typeof value !== 'string') return describeUnexpected(response)
+      const token = { value, agent, isBound: false, requestedAt: response.startedAt }
       ledger.tokens.push(token)
       ledger.endedTokens.push(token)
-      const isTooLate = answer.startedAt > Number(agent.endedAt) + NOTIFIED_MS
+      const isTooLate = response.startedAt > Number(agent.endedAt) + NOTIFIED_MS
       return isTooLate ? 'a deleted agent still gets tokens' : undefined
     },
   }
 }
 
+function presentToken({ key, origin }: Ledger, { value, isBound }: KnownToken): Record<string, string> {
+  if (!isBound) return { authorization: `Bearer ${value}` }
+  const dpop = key.proof({ method: 'GET', url: `${origin}/api/guides`, token: value })
+  return { authorization: `DPoP ${value}`, dpop }
+}
+
 export function readGuidesWith(ledger: Ledger, token: KnownToken | undefined): Attempt | undefined {
   if (!token) return undefined
   return {
-    sent: { method: 'GET', path: '/api/guides?limit=1', headers: { authorization: `Bearer ${token.value}` } },
-    read(answer) {
-      if (answer.status === 200)
-        return endedAt(token) <= answer.startedAt ? 'R-LIN: an ended token was accepted' : undefined
-      if (answer.status !== 401 || answer.header('www-authenticate') === undefined)
-        return describeUnexpected(answer)
-      if (isEndRequested(token, answer.endedAt) || mayBeLost(ledger, token, answer.endedAt)) return undefined
+    sent: { method: 'GET', path: '/api/guides?limit=1', headers: presentToken(ledger, token) },
+    read(response) {
+      if (response.status === 200)
+        return endedAt(token) <= response.startedAt ? 'R-LIN: an ended token was accepted' : undefined
+      if (response.status !== 401 || response.header('www-authenticate') === undefined)
+        return describeUnexpected(response)
+      if (isEndRequested(token, response.endedAt) || mayBeLost(ledger, token, response.endedAt))
+        return undefined
       return '401 for a token that was not ended'
     },
   }
@@ -224,9 +269,9 @@ function revoke(ledger: Ledger): Attempt | undefined {
       headers: { ...FORM, ...basic(token.agent) },
       body: new URLSearchParams({ token: token.value }).toString(),
     },
-    read(answer) {
-      if (answer.status !== 200) return describeUnexpected(answer)
-      token.endedAt = answer.endedAt
+    read(response) {
+      if (response.status !== 200) return describeUnexpected(response)
+      token.endedAt = response.endedAt
       ledger.endedTokens.push(token)
       return undefined
     },
@@ -242,16 +287,16 @@ function deleteAgent(ledger: Ledger): Attempt | undefined {
   for (const token of tokens) removeLiveToken(ledger, token)
   return withAgent(agent, {
     sent: { method: 'DELETE', path: '/api/agent', headers: basic(agent) },
-    read(answer) {
-      if (answer.status !== 204) return describeUnexpected(answer)
-      agent.endedAt = answer.endedAt
+    read(response) {
+      if (response.status !== 204) return describeUnexpected(response)
+      agent.endedAt = response.endedAt
       ledger.endedTokens.push(...tokens)
       return undefined
     },
   })
 }
 
-const joining = (email: string): Sent => ({
+const joining = (email: string): HttpRequest => ({
   method: 'POST',
   path: '/api/waitlist',
   headers: JSON_BODY,
@@ -262,31 +307,33 @@ function join(ledger: Ledger): Attempt {
   const email = `${randomBytes(8).toString('hex')}@example.org`
   return {
     sent: joining(email),
-    read(answer) {
-      if (answer.status !== 201) return describeUnexpected(answer)
-      ledger.addresses.push({ email, joinedAt: answer.endedAt })
+    read(response) {
+      if (response.status !== 201) return describeUnexpected(response)
+      ledger.addresses.push({ email, joinedAt: response.endedAt })
       return undefined
     },
   }
 }
 
 function joinAgain(ledger: Ledger): Attempt | undefined {
-  const known = pickRandom(ledger.addresses)
-  return known && rejoin(known.email)
+  const address = pickRandom(ledger.addresses)
+  return address && rejoin(address.email)
 }
 
 export function rejoin(email: string): Attempt {
-  const known = (answer: Answer) =>
-    answer.status === 200 && jsonObject(answer.text)['status'] === 'already_joined'
+  const isAlreadyJoined = (response: HttpResponse) =>
+    response.status === 200 && jsonObject(response.text)['status'] === 'already_joined'
   return {
     sent: joining(email),
-    read(answer) {
-      if (known(answer)) return undefined
-      return answer.status === 201 ? 'LOST: an acknowledged address joined anew' : describeUnexpected(answer)
+    read(response) {
+      if (isAlreadyJoined(response)) return undefined
+      return response.status === 201
+        ? 'LOST: an acknowledged address joined anew'
+        : describeUnexpected(response)
     },
   }
 }
 
-export function showAgent(agent: KnownAgent): Sent {
+export function showAgent(agent: KnownAgent): HttpRequest {
   return { method: 'GET', path: '/api/agent', headers: basic(agent) }
 }

@@ -83,23 +83,23 @@ async function makeItLog(app: RunningApp, origin: string): Promise<void> {
   let left = LINES
   const path = app.name.startsWith('auth') ? '/oauth/jwks.json' : '/robots.txt'
   const worker = async () => {
-    for (; left > 0; left -= 1) if (!(await askDirectly(app, origin, path))) return
+    for (; left > 0; left -= 1) if (!(await isServedDirectly(app, origin, path))) return
   }
   await Promise.all(Array.from({ length: 16 }, worker))
 }
 
-function askDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
+function isServedDirectly({ ports }: RunningApp, origin: string, path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>()
   const headers = { host: new URL(origin).host }
-  const asked = request(
+  const outgoing = request(
     { host: '127.0.0.1', port: ports.public, path, headers, timeout: 2_000 },
-    (answer) => {
-      answer.resume()
-      answer.on('end', () => resolve(true))
+    (response) => {
+      response.resume()
+      response.on('end', () => resolve(true))
     },
   )
-  asked.on('timeout', () => asked.destroy())
-  asked.on('error', () => resolve(false))
-  asked.end()
+  outgoing.on('timeout', () => outgoing.destroy())
+  outgoing.on('error', () => resolve(false))
+  outgoing.end()
   return promise
 }

@@ -80,7 +80,7 @@ export const REDIS_FAULTS: readonly FaultCase[] = [
     begin: ({ stack }) => stack.redis.stop('SIGKILL'),
     async end(system, ledger) {
       await recordTokenLoss(ledger, () => system.stack.redis.start())
-      await rm(snapshotOf(system))
+      await rm(readSnapshot(system))
     },
   },
   evicting(),
@@ -119,16 +119,16 @@ function evicting(): FaultCase {
   }
 }
 
-const snapshotOf = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
+const readSnapshot = ({ stack }: FaultyStack) => path.join(path.dirname(stack.redis.logFile), 'dump.rdb')
 
 /** Makes snapshots fail by a folder at the path of the file; Redis then refuses writes while snapshots are enabled. */
 async function failToSave(system: FaultyStack): Promise<void> {
-  await mkdir(snapshotOf(system), { recursive: true })
+  await mkdir(readSnapshot(system), { recursive: true })
   await system.redis.config('SET', 'save', '3600 1000000')
   await system.redis.bgsave()
 }
 
 async function saveNoMore(system: FaultyStack): Promise<void> {
   await system.redis.config('SET', 'save', '')
-  await rm(snapshotOf(system), { recursive: true })
+  await rm(readSnapshot(system), { recursive: true })
 }

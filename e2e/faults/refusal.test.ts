@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import type { Answer } from './ask.ts'
+import type { HttpResponse } from './http-client.ts'
 import { type RefusalForm, wrongRefusal } from './refusal.ts'
 
 const PROBLEM = { type: 'http://localhost/problems/unavailable', status: 503, code: 'unavailable' }
 const OAUTH = { error: 'temporarily_unavailable', error_description: 'Try again.' }
 
-function refusal(form: RefusalForm, headers: Record<string, string> = {}, body: object = {}): Answer {
+function refusal(form: RefusalForm, headers: Record<string, string> = {}, body: object = {}): HttpResponse {
   const type = form === 'oauth' ? 'application/json' : 'application/problem+json'
   const known: Record<string, string> = {
     'retry-after': '2',
@@ -22,7 +22,7 @@ test.for<RefusalForm>(['problem', 'agent', 'oauth'])('a 503 as decided, %s, is r
   expect(wrongRefusal(refusal(form), form)).toBeUndefined()
 })
 
-test.for<[string, Answer, RefusalForm]>([
+test.for<[string, HttpResponse, RefusalForm]>([
   ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '' }), 'problem'],
   ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '1.5' }), 'problem'],
   ['503 without Retry-After in seconds', refusal('problem', { 'retry-after': '0' }), 'problem'],
@@ -35,6 +35,6 @@ test.for<[string, Answer, RefusalForm]>([
   ['503 with another error', refusal('oauth', {}, { error: 'invalid_client' }), 'oauth'],
   ['503 with another error', refusal('problem'), 'agent'],
   ['503 without description', refusal('oauth', {}, { error_description: 1 }), 'oauth'],
-])('%s', ([found, answer, form]) => {
-  expect(wrongRefusal(answer, form)).toBe(found)
+])('%s', ([found, response, form]) => {
+  expect(wrongRefusal(response, form)).toBe(found)
 })

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { waitUntil } from '@plainpath/stack/managed-process'
-import { DESK, lendMailboxTo } from '../lend-mailbox-to.ts'
-import { type Answer, basic, form, json, type Sender, senderTo } from '../send.ts'
+import { lendMailboxTo, STAFF_INBOX } from '../lend-mailbox-to.ts'
+import { basic, createSender, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { identifyMail } from '../system/mail-load.ts'
 import { type FaultCase, repeatedFault } from './fault-case.ts'
 import { sentAsSeveral } from './faulty-mail-server.ts'
@@ -24,28 +24,28 @@ export function deliveredTwice(): FaultCase {
 
   /** Sends one request several times at once, and returns the responses. */
   async function several(sent: { path: string; headers: Record<string, string>; body: string }) {
-    const answers = Array.from({ length: TIMES }, () => sender.send({ method: 'POST', ...sent }))
-    return Promise.all(answers)
+    const responses = Array.from({ length: TIMES }, () => sender.send({ method: 'POST', ...sent }))
+    return Promise.all(responses)
   }
   async function message(): Promise<void> {
     const sent = json({ topic: 'question', message: 'May I renew it from abroad?' })
     const own = { authorization: `Bearer ${token}`, 'idempotency-key': randomUUID() }
     const request = { path: '/api/contact', ...sent, headers: { ...sent.headers, ...own } }
-    const answers = await several(request)
-    answers.push(...(await untilTaken(() => sender.send({ method: 'POST', ...request }))))
-    expectOnly(answers, [202, 409])
-    const ids = new Set(answers.filter(({ status }) => status === 202).map(idOf))
+    const responses = await several(request)
+    responses.push(...(await untilTaken(() => sender.send({ method: 'POST', ...request }))))
+    expectOnly(responses, [202, 409])
+    const ids = new Set(responses.filter(({ status }) => status === 202).map(parseId))
     messages += 1
-    for (const id of ids) mails.push(`desk ${DESK} ${id}`)
+    for (const id of ids) mails.push(`desk ${STAFF_INBOX} ${id}`)
     if (ids.size !== 1) wrong.push(`one message with one Idempotency-Key became ${ids.size}`)
   }
   async function join(): Promise<void> {
     const email = `somebody@${randomUUID()}.example.org`
-    const answers = await several({ path: '/api/waitlist', ...json({ email }) })
-    expectOnly(answers, [201, 200])
-    const joined = answers.filter(({ status }) => status === 201).length
+    const responses = await several({ path: '/api/waitlist', ...json({ email }) })
+    expectOnly(responses, [201, 200])
+    const joined = responses.filter(({ status }) => status === 201).length
     if (joined > 1) wrong.push(`one address joined ${joined} times`)
-    if (answers.some(({ status }) => status !== 503)) mails.push(`join ${email}`)
+    if (responses.some(({ status }) => status !== 503)) mails.push(`join ${email}`)
   }
   async function revoke(): Promise<void> {
     const agent = await ownAgent(sender)
@@ -53,8 +53,8 @@ export function deliveredTwice(): FaultCase {
     const headers = { ...ended.headers, ...basic(agent.client_id, agent.client_secret) }
     expectOnly(await several({ path: '/oauth/revoke', ...ended, headers }), [200])
   }
-  function expectOnly(answers: readonly Answer[], statuses: readonly number[]): void {
-    const others = answers.filter(({ status }) => status !== 503 && !statuses.includes(status))
+  function expectOnly(responses: readonly HttpResponse[], statuses: readonly number[]): void {
+    const others = responses.filter(({ status }) => status !== 503 && !statuses.includes(status))
     wrong.push(...others.map(({ status }) => `what was delivered again was answered ${status}`))
   }
 
@@ -66,7 +66,7 @@ export function deliveredTwice(): FaultCase {
       refuses: [],
       async prepare({ stack, mail, admin }) {
         ;[mails, messages, wrong] = [[], 0, []]
-        sender = senderTo(stack.origin)
+        sender = createSender(stack.origin)
         token = await lentToken(sender, mail)
         mailsBefore = mail.received.length
         keptBefore = await keptMessages(admin)
@@ -108,13 +108,13 @@ async function lentToken(sender: Sender, mail: FaultyStack['mail']): Promise<str
   return token
 }
 
-const idOf = ({ text }: Answer) => (JSON.parse(text) as { id: string }).id
+const parseId = ({ text }: HttpResponse) => (JSON.parse(text) as { id: string }).id
 
 /** Waits until the first request is no longer in flight. */
-async function untilTaken(send: () => Promise<Answer>): Promise<Answer[]> {
-  const answers: Answer[] = []
-  await waitUntil(async () => answers.push(await send()) > 0 && answers.at(-1)?.status === 202, MAILED_MS)
-  return answers
+async function untilTaken(send: () => Promise<HttpResponse>): Promise<HttpResponse[]> {
+  const responses: HttpResponse[] = []
+  await waitUntil(async () => responses.push(await send()) > 0 && responses.at(-1)?.status === 202, MAILED_MS)
+  return responses
 }
 
 async function keptMessages({ api }: FaultyStack['admin']): Promise<number> {

@@ -47,8 +47,8 @@ function otherKey(): FaultCase {
   let right = ''
   let kids: string[] = []
   const isUnready = async (app: RunningApp) => {
-    const said = await readiness(app)
-    return said?.ready === false && said.awaited['keys']?.endsWith('see AUTH_KEK_FILE') === true
+    const status = await readiness(app)
+    return status?.ready === false && status.awaited['keys']?.endsWith('see AUTH_KEK_FILE') === true
   }
   return {
     name: 'one process of auth is started with another key-encryption key',
@@ -101,8 +101,8 @@ function everythingDown(): FaultCase {
   let wrong: string[] = []
   let starting: Promise<unknown>
   const waits = async (app: RunningApp) => {
-    const said = await readiness(app)
-    const awaited = said?.ready === false && Object.values(said.awaited).includes('PostgreSQL')
+    const status = await readiness(app)
+    const awaited = status?.ready === false && Object.values(status.awaited).includes('PostgreSQL')
     return awaited && (await isLive(app, LIVES_MS))
   }
   return {

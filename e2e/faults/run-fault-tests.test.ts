@@ -3,7 +3,7 @@ import { FAULTS } from './catalogue.ts'
 import { FAULT_NUMBERS } from './fault-numbers.ts'
 import { faultDocument } from './fault-table.ts'
 import type { FaultResult } from './run-fault.ts'
-import { outcomeOf, type Ran, testedNumbers } from './run-fault-tests.ts'
+import { findOutcome, type Ran, testedNumbers } from './run-fault-tests.ts'
 
 const title = 'a migration is killed'
 
@@ -27,7 +27,7 @@ test.for<[string, Ran, object]>([
   ['was skipped', [{ title, status: 'skipped' }], { outcome: 'failed', why: 'skipped' }],
   ['is not in the report', [{ title: 'another', status: 'passed' }], { outcome: 'not run' }],
 ])('a test that %s', ([, ran, outcome]) => {
-  expect(outcomeOf(ran, title)).toEqual(outcome)
+  expect(findOutcome(ran, title)).toEqual(outcome)
 })
 
 test('the document of a complete run has a line for every number, from a scenario or a test', () => {

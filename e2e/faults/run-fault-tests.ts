@@ -46,13 +46,13 @@ export async function runFaultTests(number: FaultNumber): Promise<TestResult[]> 
   const results: TestResult[] = []
   for (const [file, tests] of Map.groupBy(faultTests().get(number) ?? [], (each) => each.file)) {
     const ran = await runFile(file, number)
-    for (const { title } of tests) results.push({ number, file, title, ...outcomeOf(ran, title) })
+    for (const { title } of tests) results.push({ number, file, title, ...findOutcome(ran, title) })
   }
   return results
 }
 
 /** A test may run on several databases. */
-export function outcomeOf(ran: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
+export function findOutcome(ran: Ran, title: string): Pick<TestResult, 'outcome' | 'why'> {
   const its = ran.filter((each) => each.title.includes(title))
   if (its.length === 0) return { outcome: 'not run' }
   const failed = its.find(({ status }) => status !== 'passed')

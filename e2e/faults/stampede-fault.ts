@@ -1,6 +1,6 @@
 import { waitUntil } from '@plainpath/stack/managed-process'
 import type { AgentCredentials } from '../lend-mailbox-to.ts'
-import { type Sender, senderTo } from '../send.ts'
+import { createSender, type Sender } from '../send.ts'
 import { type FaultCase, repeatedFault } from './fault-case.ts'
 import type { FaultyStack } from './faulty-stack.ts'
 import type { Ledger } from './ledger.ts'
@@ -27,7 +27,7 @@ export function stampede(): FaultCase {
       maxShedShare: 0.3,
       async prepare(system) {
         ;[judged, wrong] = [0, []]
-        sender = senderTo(system.stack.origin)
+        sender = createSender(system.stack.origin)
         agent = await ownAgent(sender)
         if (!(await waitUntil(() => mayRemember(system), PATIENCE_MS)))
           throw new Error('an API may not remember what a token is worth')
@@ -60,11 +60,11 @@ async function oneStampede(
   const bypassed = await bypasses(system)
   const lookUps = system.watch(token, 'introspection')
   const read = { path: '/api/guides?limit=1', headers: { authorization: `Bearer ${token}` } }
-  const answers = await Promise.all(Array.from({ length: AT_ONCE }, () => sender.send(read)))
-  const bad = answers.filter(({ status }) => status !== 200 && status !== 503)
+  const responses = await Promise.all(Array.from({ length: AT_ONCE }, () => sender.send(read)))
+  const bad = responses.filter(({ status }) => status !== 200 && status !== 503)
   if (bad.length > 0) return [`${bad.length} of ${AT_ONCE} at once were answered ${bad[0]?.status}`]
   const remembered = before && (await mayRemember(system)) && (await bypasses(system)) === bypassed
-  if (!remembered || answers.some(({ status }) => status !== 200)) return undefined
+  if (!remembered || responses.some(({ status }) => status !== 200)) return undefined
   const most = (MOST_LOOK_UPS + endings()) * system.stack.resource.length
   if (lookUps() === 0) return ['a token that is in no memory was not looked up']
   return lookUps() > most ? [`one token was looked up ${lookUps()} times, at most ${most} are right`] : []

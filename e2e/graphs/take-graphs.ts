@@ -9,7 +9,7 @@ import { startMailbox } from '@plainpath/stack/start-mailbox'
 import { startPrometheus } from '@plainpath/stack/start-prometheus'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { z } from 'zod'
-import { basic, form, json, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, form, json, type Sender } from '../send.ts'
 import { drawGraph, type Series } from './draw-graph.ts'
 
 const ROOT = path.resolve(import.meta.dirname, '../..')
@@ -19,7 +19,7 @@ const PANELS = [
   'Answers by status',
   'Time to answer, p50 and p99',
   'How introspections are answered',
-  'APIs with a lease, members struck off',
+  'APIs with a lease, subscribers removed',
   'Limits by decision',
   'Mail settled and tried again',
 ]
@@ -36,7 +36,7 @@ const Dashboard = z.looseObject({
     }),
   ),
 })
-const Answer = z.object({
+const QueryResponse = z.object({
   data: z.object({
     result: z.array(
       z.object({
@@ -110,7 +110,7 @@ const { url } = resources.use(
 const stopping = new AbortController()
 const startedAt = Date.now() / 1000
 const senders = Array.from({ length: SENDERS }, (_, each) =>
-  senderTo(stack.origin, { from: `127.0.0.${50 + each}` }),
+  createSender(stack.origin, { from: `127.0.0.${50 + each}` }),
 )
 const working = senders.map((sender) => work(sender, stopping.signal))
 await happen(stack)
@@ -133,7 +133,7 @@ for (const { title, fieldConfig, targets } of panels.filter((panel) => PANELS.in
       end: String(Date.now() / 1000),
       step: '2',
     })
-    const { data } = Answer.parse(await (await fetch(`${url}/api/v1/query_range?${range}`)).json())
+    const { data } = QueryResponse.parse(await (await fetch(`${url}/api/v1/query_range?${range}`)).json())
     for (const { metric, values } of data.result) {
       const name = legendFormat.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? '')
       series.push({ name, points: values.map(([at, value]) => [at, Number(value)] as const) })

@@ -1,19 +1,38 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import {
+  clientDocument,
+  type DocumentHost,
+  openCertificateAuthority,
+  respondJson,
+  startDocumentHost,
+} from '@plainpath/auth/document-host'
 import { PROBLEM_CODES, type ProblemCode, problemKind } from '@plainpath/http'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { AGENT_ERRORS, JWT_BEARER_GRANT } from '@plainpath/metadata'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createAgentKey } from '../agent-key.ts'
 import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
+
+const DOMAIN = 'agent.example.org'
+const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 
 const resources = new AsyncDisposableStack()
 let mail: MailServer
 let system: System
+let documents: DocumentHost
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
-  system = resources.use(await startSystem({ env: { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' } }))
+  const authority = await openCertificateAuthority()
+  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  const env = {
+    ...mailSettings(mail),
+    RESOURCE_CONTACT_HOLD: '10',
+  }
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
+  system = resources.use(await startSystem({ env, documents: { settings, runtime: { ca: authority.pem } } }))
 })
 afterAll(() => resources.disposeAsync())
 
@@ -27,16 +46,18 @@ interface Request {
   readonly token?: string
   readonly key?: string
   readonly assertion?: string
+  readonly proof?: string
   readonly json?: unknown
   readonly form?: Readonly<Record<string, string>>
 }
 
-const send = (method: string, path: string, { as, token, key, assertion, json, form }: Request = {}) =>
+const send = (method: string, path: string, { as, token, key, assertion, proof, json, form }: Request = {}) =>
   fetch(system.origin + path, {
     method,
     headers: {
       ...(as && { authorization: `Basic ${btoa(`${as.client_id}:${as.client_secret}`)}` }),
-      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+      ...(token !== undefined && { authorization: `${proof === undefined ? 'Bearer' : 'DPoP'} ${token}` }),
+      ...(proof !== undefined && { dpop: proof }),
       ...(key !== undefined && { 'idempotency-key': key }),
       ...(assertion !== undefined && { 'client-assertion': assertion }),
       ...(json !== undefined && { 'content-type': 'application/json' }),
@@ -89,6 +110,18 @@ const MESSAGE = { topic: 'question', message: 'When do I renew it?' }
 const write = (token: string, key?: string, message = MESSAGE.message) =>
   send('POST', '/api/contact', { token, ...(key !== undefined && { key }), json: { ...MESSAGE, message } })
 
+const agentKey = createAgentKey()
+const prove = (method: string, path: string, more: { token?: string; nonce?: string | undefined } = {}) =>
+  agentKey.proof({ method, url: system.origin + path, ...more })
+
+/** Requests a token with a proof, with the nonce that the service gave. */
+async function bound(as: Agent): Promise<string> {
+  const request = (nonce?: string) =>
+    send('POST', '/oauth/token', { as, form: GRANT, proof: prove('POST', '/oauth/token', { nonce }) })
+  const nonce = (await request()).headers.get('dpop-nonce') ?? ''
+  return (await succeed<{ access_token: string }>(request(nonce))).access_token
+}
+
 /** The shortest way to each mistake. */
 const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
   'invalid-request': async () => send('POST', '/api/agent/claim', { as: await register(), json: {} }),
@@ -106,6 +139,32 @@ const MISTAKES: Readonly<Record<string, () => Promise<Response>>> = {
     }),
   'invalid-client': async () =>
     send('GET', '/api/agent', { as: { ...(await register()), client_secret: 'pps_wrong' } }),
+  'use-dpop-nonce': async () =>
+    send('POST', '/oauth/token', { as: await register(), form: GRANT, proof: prove('POST', '/oauth/token') }),
+  'invalid-dpop-proof': async () =>
+    send('POST', '/oauth/token', { as: await register(), form: GRANT, proof: 'wrong' }),
+  'dpop-proof-required': async () =>
+    send('POST', '/oauth/token', { as: await register({ dpop_bound_access_tokens: true }), form: GRANT }),
+  'invalid-token-proof': async () => {
+    const token = await bound(await register())
+    return send('GET', '/api/guides', { token, proof: prove('POST', '/api/guides', { token }) })
+  },
+  'client-has-document': async () => {
+    const client_id = documents.url(DOMAIN, '/client.json')
+    const jwks = { keys: [agentKey.publicJwk] }
+    documents.serve('/client.json', respondJson({ ...clientDocument(client_id, []), jwks }))
+    const assertion = () => agentKey.assertion(client_id, system.origin)
+    await succeed(
+      send('POST', '/oauth/token', {
+        form: {
+          ...GRANT,
+          client_assertion_type: CLIENT_ASSERTION_TYPE,
+          client_assertion: assertion(),
+        },
+      }),
+    )
+    return send('POST', '/api/agent/secrets', { assertion: assertion() })
+  },
   'foreign-token': async () =>
     send('POST', '/oauth/revoke', { as: await register(), form: { token: await tokenOf(await register()) } }),
   'invalid-token': () => send('GET', '/api/guides', { token: 'ppt_wrong' }),

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { basicOf, type RegisteredAgent } from '../crawl/agent.ts'
+import { basicAuthorization, type RegisteredAgent } from '../crawl/agent.ts'
 import { DocumentReader } from '../crawl/document-reader.ts'
 import { json } from '../send.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
@@ -30,7 +30,7 @@ test('reads a guide with a token in at most 4 requests', async () => {
   const reader = await arrive()
   const agent = await register(reader)
   const token = await reader.send('token', 200, {
-    headers: { authorization: basicOf(agent) },
+    headers: { authorization: basicAuthorization(agent) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
   const headers = { authorization: `Bearer ${token['access_token']}`, accept: 'application/json' }
@@ -58,7 +58,7 @@ test('sends a message for a person in at most 9 requests, and deletes its regist
   // It does not begin what it cannot end.
   await reader.find('deleteRegistration')
   const agent = await register(reader)
-  const basic = { authorization: basicOf(agent) }
+  const basic = { authorization: basicAuthorization(agent) }
   const email = `${randomUUID()}@example.org`
   const begun = await reader.send('beginVerification', 202, withBody({ email }, basic))
   const otp = await system.confirm(email, String(begun['match_phrase']))

@@ -85,8 +85,18 @@ test('the next ones register once, and a message is sent when the person has con
   expect(output).not.toMatch(/pps_|ppt_/)
 })
 
-test('the program in /auth.md registers and reads a guide', async () => {
-  const markdown = await (await fetch(`${system.origin}/auth.md`)).text()
+test('an agent with a key registers it once, and reads a guide with a token that is bound to it', async () => {
+  const registrations = () => system.logged.filter((line) => line.includes('/api/agent/register')).length
+  const before = registrations()
+  const [first, second] = [await run('run: key'), await run('run: key')]
+  expect(first).toMatch(/work permit/i)
+  expect(second).toBe(first)
+  expect(registrations() - before).toBe(1)
+  expect((await stat(path.join(client.project, 'agent-key.json'))).mode & 0o777).toBe(0o600)
+})
+
+test('the program in /auth/dpop.md registers a key and reads a guide', async () => {
+  const markdown = await (await fetch(`${system.origin}/auth/dpop.md`)).text()
   const programs = fencedBlocks(markdown, 'js')
   expect(programs).toHaveLength(1)
   expect(await runProgram(programs[0] ?? '')).toContain("slug: 'work-permit'")

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Plainpath } from '@plainpath/client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { basicOf, secretAt } from '../crawl/agent.ts'
+import { basicAuthorization, secretAt } from '../crawl/agent.ts'
 import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
 
 let system: SystemWithMail
@@ -58,8 +58,9 @@ test('registers once, is restored from its credentials, and gets another token w
 
   // The removal of a secret revokes every token of the client.
   const secrets = `${system.origin}/api/agent/secrets`
-  const id = await secretAt(secrets, credentials)
-  const headers = { authorization: basicOf(credentials) }
+  const agent = { client_id: credentials.client_id, client_secret: String(credentials.client_secret) }
+  const id = await secretAt(secrets, agent)
+  const headers = { authorization: basicAuthorization(agent) }
   expect((await fetch(`${secrets}/${id}`, { method: 'DELETE', headers })).status).toBe(204)
   expect(await restored.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
 

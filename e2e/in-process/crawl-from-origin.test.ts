@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type ApiDescription, operationsOf } from '../crawl/api-description.ts'
+import { type ApiDescription, listOperations } from '../crawl/api-description.ts'
 import { type System, startSystem } from './start-system.ts'
 
 let system: System
@@ -31,7 +31,7 @@ test('a program that knows the origin and the RFCs reads a guide with a token, i
   const { linkset } = await readJson<{ linkset: Record<string, { href: string }[]>[] }>(await ask(link))
   const relation = (name: string) => linkset.flatMap((context) => context[name] ?? []).map(({ href }) => href)
   const description = await readJson<ApiDescription>(await ask(relation('service-desc')[0] ?? ''))
-  const operation = (id: string) => operationsOf(description).find(({ operationId }) => operationId === id)
+  const operation = (id: string) => listOperations(description).find(({ operationId }) => operationId === id)
 
   const wrongToken = { headers: { authorization: 'Bearer none' } }
   const refused = await ask(operation('listGuides')?.address ?? '', wrongToken)

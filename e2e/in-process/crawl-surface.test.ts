@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type ApiDescription, operationsOf } from '../crawl/api-description.ts'
+import { type ApiDescription, listOperations } from '../crawl/api-description.ts'
 import { crawlService, type Visit } from '../crawl/crawl-service.ts'
 import { postTargets } from '../crawl/post-targets.ts'
 import { type System, startSystem } from './start-system.ts'
@@ -14,15 +14,15 @@ beforeAll(async () => {
     visits.find(({ href }) => href.endsWith('/openapi.json'))?.text ?? '',
   ) as ApiDescription
   described = new Set(
-    operationsOf(description).map(
+    listOperations(description).map(
       ({ method, address }) => `${method} ${decodeURI(new URL(address).pathname)}`,
     ),
   )
 })
 afterAll(() => system[Symbol.asyncDispose]())
 
-/** Crawlers request it without a link (RFC 9309). */
-const CONVENTIONAL = '/robots.txt'
+/** Programs request them without a link: crawlers (RFC 9309), browsers and phones. */
+const CONVENTIONAL = new Set(['/robots.txt', '/favicon.ico', '/apple-touch-icon.png'])
 /** The metadata name it because client libraries require it; it rejects all requests. */
 const REFUSES_EVERYBODY = '/oauth/authorize'
 
@@ -44,7 +44,7 @@ test('every public path that works is named', async () => {
 })
 
 async function isNamed(method: string, path: string): Promise<boolean> {
-  if (path === CONVENTIONAL || path === REFUSES_EVERYBODY || described.has(`${method} ${path}`)) return true
+  if (CONVENTIONAL.has(path) || path === REFUSES_EVERYBODY || described.has(`${method} ${path}`)) return true
   if (MAILED.has(path)) return true
   if (method === 'POST') return postTargets(visits).has(`${system.origin}${path}`)
   return isVisited(path) || isAlias(path)

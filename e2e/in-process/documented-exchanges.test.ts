@@ -1,4 +1,5 @@
-import { randomUUID } from 'node:crypto'
+import { createHash, randomUUID } from 'node:crypto'
+import { openCertificateAuthority, respondJson, startDocumentHost } from '@plainpath/auth/document-host'
 import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
 import { afterAll, beforeAll, expect, test } from 'vitest'
@@ -13,13 +14,20 @@ import { fencedBlocks } from '../fenced-blocks.ts'
 import { linkIn, mailSettings } from '../lend-mailbox-to.ts'
 import { type System, startSystem } from './start-system.ts'
 
+const DOMAIN = 'agent.example.org'
+const DOCUMENT_PATH = '/plainpath-client.json'
+
 const resources = new AsyncDisposableStack()
 let mail: MailServer
 let system: System
+let documents: Awaited<ReturnType<typeof startDocumentHost>>
 beforeAll(async () => {
   mail = resources.use(await startMailServer())
+  const authority = await openCertificateAuthority()
+  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
   const env = { ...mailSettings(mail), RESOURCE_CONTACT_HOLD: '10' }
-  system = resources.use(await startSystem({ env }))
+  system = resources.use(await startSystem({ env, documents: { settings, runtime: { ca: authority.pem } } }))
 })
 afterAll(() => resources.disposeAsync())
 
@@ -45,12 +53,15 @@ async function follow(path: string) {
     body: '{"client_name": "Example Agent"}',
   })
   known.set('base64(client_id:client_secret)', credentialsOf((await registered.json()) as Agent))
+  known.set(`https://${DOMAIN}${DOCUMENT_PATH}`, documents.url(DOMAIN, DOCUMENT_PATH))
   const signed = await signing()
   const fill = (text: string) =>
     [...known].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
   const steps: { exchange: DocumentedExchange; response: Response; real: unknown }[] = []
   for (const { exchange, json } of documentedExchanges(await documentAt(path))) {
     signed.learn(exchange, json)
+    for (const document of json.filter(isDocument))
+      documents.serve(DOCUMENT_PATH, respondJson(JSON.parse(fill(signed.fillKeys(JSON.stringify(document))))))
     if (exchange.url.endsWith('/claim/complete')) known.set(...(await codeOf(exchange, email)))
     const { method, url, headers } = exchange
     const response = await fetch(fill(url), {
@@ -64,6 +75,8 @@ async function follow(path: string) {
     })
     const text = await response.text()
     const real: unknown = text === '' ? undefined : JSON.parse(text)
+    const { 'DPoP-Nonce': nonce } = exchange.shownHeaders
+    if (nonce !== undefined) known.set(nonce, response.headers.get('dpop-nonce') ?? 'missing')
     for (const [shown, value] of matchStrings(exchange.shown, real))
       if (shown !== value) known.set(shown, value)
     steps.push({ exchange, response, real })
@@ -84,8 +97,10 @@ async function codeOf({ body = '' }: DocumentedExchange, email: string): Promise
   return [(JSON.parse(body) as { otp: string }).otp, code]
 }
 
+const isDocument = (shown: unknown) => typeof shown === 'object' && !!shown && 'client_id' in shown
+
 interface ShownJwt {
-  readonly header: { readonly alg: string }
+  readonly header: { readonly alg: string; readonly jwk?: object }
   readonly claims: JWTPayload
 }
 
@@ -95,12 +110,15 @@ async function signing() {
   const jwk = await exportJWK(publicKey)
   const shownKeys = new Map<string, string>()
   const jwts: ShownJwt[] = []
+  const fillKeys = (text: string) =>
+    [...shownKeys].reduce((filled, [shown, real]) => filled.replaceAll(shown, real), text)
   const sign = async ({ header, claims }: ShownJwt, fill: (text: string) => string) => {
     const filled = JSON.parse(fill(JSON.stringify(claims))) as JWTPayload
     const iat = Math.floor(Date.now() / 1000)
     const jkts = 'jkts' in claims && { jkts: [await calculateJwkThumbprint(jwk)] }
-    return new SignJWT({ ...filled, ...jkts, iat, exp: iat + 60, jti: randomUUID() })
-      .setProtectedHeader(header)
+    const ath = 'ath' in claims && { ath: createHash('sha256').update(fill(SHOWN_TOKEN)).digest('base64url') }
+    return new SignJWT({ ...filled, ...jkts, ...ath, iat, exp: iat + 60, jti: randomUUID() })
+      .setProtectedHeader(JSON.parse(fillKeys(JSON.stringify(header))))
       .sign(privateKey)
   }
   return {
@@ -108,14 +126,14 @@ async function signing() {
       jwts.push(
         ...json.filter((each): each is ShownJwt => typeof each === 'object' && !!each && 'claims' in each),
       )
-      const [, x, y] = /"x": "([\w-]+)", "y": "([\w-]+)"/.exec(body) ?? []
+      const [, x, y] = /"x": ?"([\w-]+)", ?"y": ?"([\w-]+)"/.exec(body + JSON.stringify(json)) ?? []
       if (x && y && jwk.x && jwk.y) shownKeys.set(x, jwk.x).set(y, jwk.y)
     },
+    fillKeys,
     async fill(text: string, fill: (text: string) => string): Promise<string> {
-      let filled = text
-      for (const [shown, real] of shownKeys) filled = filled.replaceAll(shown, real)
+      let filled = fillKeys(text)
       for (const [mark, isOf] of MARKS) {
-        const jwt = jwts.find(isOf)
+        const jwt = jwts.findLast(isOf)
         if (filled.includes(mark) && jwt) filled = filled.replaceAll(mark, await sign(jwt, fill))
       }
       return filled
@@ -125,12 +143,17 @@ async function signing() {
 
 const MARKS: readonly [string, (jwt: ShownJwt) => boolean][] = [
   ['<assertion>', ({ claims }) => 'sub' in claims],
-  ['<proof>', ({ claims }) => 'jkts' in claims],
+  ['<proof>', ({ claims }) => 'jkts' in claims || 'htu' in claims],
 ]
+
+/** The token of the examples. */
+const SHOWN_TOKEN = 'ppt_h4Jd8Kf0Lg2Zm6Xn1Cv5Bb9Qw3Er7Ty0Ui4Op8As2Df'
 
 test.for([
   ['/auth/verified-email.md', 8],
   ['/auth/keys.md', 6],
+  ['/auth/domain.md', 1],
+  ['/auth/dpop.md', 4],
   ['/auth/errors.md', 3],
   ['/auth/lifetimes.md', 1],
 ] as const)('each request of %s gets the response that is shown', async ([path, count]) => {

@@ -8,6 +8,7 @@ import {
   ClientCredentialsProvider as ClientCredentialsProvider1,
   PrivateKeyJwtProvider as PrivateKeyJwtProvider1,
 } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
 import type { JWK } from 'jose'
 import * as oauth from 'oauth4webapi'
 import * as openid from 'openid-client'
@@ -17,14 +18,17 @@ import { type System, startSystem } from './start-system.ts'
 
 /*
  * OAuth client libraries that agents use, unmodified: each gets a token, uses it, gets another one and revokes it. With a secret,
- * and, where the library can, with a key. `requests-oauthlib` is in `e2e/system/python-client.test.ts`, since it is no npm package.
+ * and, where the library can, with a key, registered or in a document. `dpop-clients.test.ts` has tokens that are bound to a key; `requests-oauthlib` is in `e2e/system/python-client.test.ts`, since it is no npm package.
  */
 
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
 let system: System
 beforeAll(async () => {
-  system = await startSystem()
+  documents = resources.use(await startDocumentServer())
+  system = resources.use(await startSystem({ documents }))
 })
-afterAll(() => system[Symbol.asyncDispose]())
+afterAll(() => resources.disposeAsync())
 
 interface WithSecret {
   readonly client_id: string
@@ -64,6 +68,13 @@ async function registerKeys(): Promise<WithKey> {
   ]
   const { client_id } = await register({ jwks: { keys } })
   return { client_id, kid: 'current', key: current.privateKey, jwk: current.privateJwk }
+}
+
+/** Publishes the document of a client, which has one key, and does not register. */
+async function publishKey(): Promise<WithKey> {
+  const { publicJwk, privateJwk, privateKey } = await newKey()
+  const { client_id } = documents.publish([{ jwk: { ...publicJwk, kid: 'current' } as JWK }])
+  return { client_id, kid: 'current', key: privateKey, jwk: privateJwk }
 }
 
 async function newKey() {
@@ -232,6 +243,10 @@ test.for(WITH_SECRET)(
 
 test.for(WITH_KEY)('%s: an agent with two keys gets, renews and revokes a token', async ([_name, open]) => {
   await expectJourney(await open(await registerKeys(), fetch))
+})
+
+test.for(WITH_KEY)('%s: an agent with a document gets, renews and revokes a token', async ([_name, open]) => {
+  await expectJourney(await open(await publishKey(), fetch))
 })
 
 describe('authorization_endpoint', () => {

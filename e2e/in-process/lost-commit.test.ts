@@ -2,8 +2,8 @@ import { startMailServer } from '@plainpath/mail/testing'
 import { openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
-import { DESK, lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
-import { json, senderTo } from '../send.ts'
+import { lendMailboxTo, mailSettings, STAFF_INBOX } from '../lend-mailbox-to.ts'
+import { createSender, json } from '../send.ts'
 import type { RegisteredAgent } from '../system/open-system.ts'
 import { startSystem } from './start-system.ts'
 
@@ -23,7 +23,7 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
       },
     }),
   )
-  const sender = opening.use(senderTo(system.origin))
+  const sender = opening.use(createSender(system.origin))
   const registered = await sender.send({ method: 'POST', path: '/api/agent/register', ...json({}) })
   const agent = JSON.parse(registered.text) as RegisteredAgent
   const token = await lendMailboxTo(agent, 'ana@example.org', { mail, sender })
@@ -62,5 +62,5 @@ test('F-05, F-28 returns the stored message when it is sent again with its key a
   const queued = async () =>
     (await db.query(`select from mails where about = $1 and state <> 'sent'`, [message?.id])).rowCount
   await expect.poll(queued, { timeout: 20_000 }).toBe(0)
-  expect(mail.received.filter(({ to }) => to.includes(DESK))).toHaveLength(1)
+  expect(mail.received.filter(({ to }) => to.includes(STAFF_INBOX))).toHaveLength(1)
 })

@@ -2,16 +2,29 @@ import {
   auth,
   Client,
   ClientCredentialsProvider,
+  PrivateKeyJwtProvider,
   StreamableHTTPClientTransport,
 } from '@modelcontextprotocol/client'
 import { auth as auth1 } from '@modelcontextprotocol/sdk/client/auth.js'
-import { ClientCredentialsProvider as ClientCredentialsProvider1 } from '@modelcontextprotocol/sdk/client/auth-extensions.js'
+import {
+  ClientCredentialsProvider as ClientCredentialsProvider1,
+  PrivateKeyJwtProvider as PrivateKeyJwtProvider1,
+} from '@modelcontextprotocol/sdk/client/auth-extensions.js'
 import { Client as Client1 } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport as StreamableHTTPClientTransport1 } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 
 export interface Credentials {
   readonly clientId: string
   readonly clientSecret: string
+  readonly expectedIssuer: string
+}
+
+/** Those of a client that authenticates with a key. */
+export interface KeyCredentials {
+  /** May be the URL of a document. */
+  readonly clientId: string
+  readonly privateKey: Record<string, unknown>
+  readonly algorithm: string
   readonly expectedIssuer: string
 }
 
@@ -31,7 +44,7 @@ export interface Connection extends AsyncDisposable {
 }
 
 export interface ConnectOptions {
-  readonly credentials?: Credentials
+  readonly credentials?: Credentials | KeyCredentials
   /** Whether to get a token before the first message; otherwise the client requests one after a 401. */
   readonly signIn?: boolean
   /** A token that the client already has. */
@@ -62,11 +75,20 @@ const connection = (client: AnyClient, version: string | undefined): Connection 
 
 const held = (token: string) => ({ access_token: token, token_type: 'Bearer' })
 
+const provider2 = (credentials: Credentials | KeyCredentials) =>
+  'privateKey' in credentials
+    ? new PrivateKeyJwtProvider(credentials)
+    : new ClientCredentialsProvider(credentials)
+const provider1 = (credentials: Credentials | KeyCredentials) =>
+  'privateKey' in credentials
+    ? new PrivateKeyJwtProvider1(credentials)
+    : new ClientCredentialsProvider1(credentials)
+
 /** Connects with `@modelcontextprotocol/client`. `auto` negotiates the newest revision, `legacy` starts like clients of 2025. */
 const connect2 =
   (mode: 'auto' | 'legacy') =>
   async (url: string, { credentials, signIn, oldToken, fetch }: ConnectOptions): Promise<Connection> => {
-    const authProvider = credentials && new ClientCredentialsProvider(credentials)
+    const authProvider = credentials && provider2(credentials)
     if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
     if (authProvider && signIn) await auth(authProvider, { serverUrl: url })
     const client = new Client(ME, { versionNegotiation: { mode } })
@@ -83,7 +105,7 @@ async function connect1(
   url: string,
   { credentials, signIn, oldToken, fetch }: ConnectOptions,
 ): Promise<Connection> {
-  const authProvider = credentials && new ClientCredentialsProvider1(credentials)
+  const authProvider = credentials && provider1(credentials)
   if (authProvider && oldToken) authProvider.saveTokens(held(oldToken))
   if (authProvider && signIn) await auth1(authProvider, { serverUrl: url })
   const client = new Client1(ME)

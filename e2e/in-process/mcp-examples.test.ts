@@ -5,7 +5,7 @@ import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fencedBlocks } from '../fenced-blocks.ts'
 import { lendMailboxTo, mailSettings } from '../lend-mailbox-to.ts'
-import { senderTo } from '../send.ts'
+import { createSender } from '../send.ts'
 import { type System, startSystem } from './start-system.ts'
 
 const resources = new AsyncDisposableStack()
@@ -54,7 +54,7 @@ test('the second program sends a token, and reads a guide', async () => {
 })
 
 test('the third program sends a message with the token of a verified e-mail address', async () => {
-  using sender = senderTo(system.origin)
+  using sender = createSender(system.origin)
   const email = `ana-${randomUUID()}@example.org`
   const token = await lendMailboxTo(await register(), email, { mail, sender })
   expect(await run(examples[2], { ACCESS_TOKEN: token })).toMatch(/status: 'received'/)

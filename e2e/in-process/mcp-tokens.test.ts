@@ -1,20 +1,36 @@
+import { generateKeyPairSync } from 'node:crypto'
+import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
 import { serviceUrls } from '@plainpath/metadata'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Credentials, MCP_CLIENTS } from './mcp-clients.ts'
+import { type Credentials, type KeyCredentials, MCP_CLIENTS } from './mcp-clients.ts'
 import { type System, startSystem } from './start-system.ts'
 
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
 let system: System
 let url: string
 beforeAll(async () => {
-  system = await startSystem()
+  documents = resources.use(await startDocumentServer())
+  system = resources.use(await startSystem({ documents }))
   url = `${system.origin}/api/mcp`
 })
-afterAll(() => system[Symbol.asyncDispose]())
+afterAll(() => resources.disposeAsync())
 
 async function register(): Promise<Credentials> {
   const response = await fetch(`${system.origin}/api/agent/register`, { method: 'POST' })
   const agent = (await response.json()) as { client_id: string; client_secret: string }
   return { clientId: agent.client_id, clientSecret: agent.client_secret, expectedIssuer: system.origin }
+}
+
+/** Publishes the document of an agent, which does not register. */
+function publishDocument(): { credentials: KeyCredentials; fetched(): number } {
+  const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const { client_id: clientId, fetched } = documents.publish([{ jwk: publicKey.export({ format: 'jwk' }) }])
+  const jwk = { ...privateKey.export({ format: 'jwk' }) }
+  return {
+    credentials: { clientId, privateKey: jwk, algorithm: 'ES256', expectedIssuer: system.origin },
+    fetched,
+  }
 }
 
 interface Post {
@@ -79,6 +95,21 @@ describe.for(MCP_CLIENTS)('with $name, an agent', ({ connect }) => {
       expect(authorization).toBe(`Bearer ${oldToken}`)
     }
     expect((await readGuides(oldToken)).status).toBe(200)
+  })
+
+  test('calls a tool with the URL of its document as client id, and gets another token when one is refused', async () => {
+    const { credentials, fetched } = publishDocument()
+    const { posts, fetch } = recordPosts()
+    for (const start of [{ signIn: true }, { oldToken: `ppt_${'A'.repeat(43)}` }]) {
+      await using client = await connect(url, { credentials, fetch, ...start })
+      expect((await client.call('get_guide', { slug: 'work-permit' })).isError).toBeFalsy()
+    }
+    // The first token was requested before the connection, and so is not among these.
+    const granted = posts.filter((post) => post.token !== undefined)
+    expect(granted).toMatchObject([{ status: 200, resource: url }])
+    expect(posts.filter(({ status }) => status === 401)).toHaveLength(1)
+    expect(posts.at(-1)?.authorization).toBe(`Bearer ${granted[0]?.token}`)
+    expect(fetched()).toBe(1)
   })
 
   test('learns how a person lets it send messages, and requests no token in vain', async () => {

@@ -189,8 +189,8 @@ describe('the server card', () => {
         capabilities: {},
         clientInfo: { name: 'test', version: '1' },
       }
-      const answer = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
-      expect(answer.text).toContain(`"protocolVersion":"${version}"`)
+      const response = await send({ jsonrpc: '2.0', id: 1, method: 'initialize', params })
+      expect(response.text).toContain(`"protocolVersion":"${version}"`)
     }
   })
 })
@@ -230,11 +230,14 @@ const modern = (method: string, params: Record<string, unknown> = {}, headers: R
     },
   )
 
-const readErrorCode = (answer: Answer) => ({
-  status: answer.status,
-  code: JSON.parse(answer.text).error?.code,
+const readErrorCode = (response: Answer) => ({
+  status: response.status,
+  code: JSON.parse(response.text).error?.code,
 })
-const readProblemCode = (answer: Answer) => ({ status: answer.status, code: JSON.parse(answer.text).code })
+const readProblemCode = (response: Answer) => ({
+  status: response.status,
+  code: JSON.parse(response.text).code,
+})
 
 describe('the endpoint', () => {
   test('rejects headers that contradict the message, and unknown revisions and methods', async () => {

@@ -26,10 +26,10 @@ beforeAll(async () => {
   const startFront = async () => {
     let handler: RequestHandler = (_request, response) => response.writeHead(503).end()
     const server = resources.use(await serve((request, response) => handler(request, response), LISTEN))
-    const answerWith = (next: RequestHandler) => {
+    const respondWith = (next: RequestHandler) => {
       handler = next
     }
-    return { url: `http://localhost:${server.port}`, answerWith }
+    return { url: `http://localhost:${server.port}`, answerWith: respondWith }
   }
   const first = await startFront()
   const system = resources.use(await openSystemEnvironment(first.url, 1_000_000))
@@ -58,12 +58,12 @@ beforeAll(async () => {
   const agent = (await (await fetch(urls.register, { method: 'POST' })).json()) as Record<string, string>
   const basic = Buffer.from(`${agent['client_id']}:${agent['client_secret']}`).toString('base64')
   newToken = async () => {
-    const answer = await fetch(urls.token, {
+    const response = await fetch(urls.token, {
       method: 'POST',
       headers: { authorization: `Basic ${basic}` },
       body: new URLSearchParams({ grant_type: 'client_credentials' }),
     })
-    return ((await answer.json()) as { access_token: string }).access_token
+    return ((await response.json()) as { access_token: string }).access_token
   }
 })
 afterAll(() => resources.disposeAsync())
@@ -71,9 +71,9 @@ afterAll(() => resources.disposeAsync())
 /** Uses a token that no API has cached, so that each introspects it with its credential. */
 async function use(api: string): Promise<number> {
   const headers = { authorization: `Bearer ${await newToken()}` }
-  const answer = await fetch(`${api}/api/guides?limit=1`, { headers })
-  await answer.text()
-  return answer.status
+  const response = await fetch(`${api}/api/guides?limit=1`, { headers })
+  await response.text()
+  return response.status
 }
 
 /** Sends requests to both APIs, one after the other at each, until it is stopped. */

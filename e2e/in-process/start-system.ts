@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { loadConfig as loadAuthConfig } from '@plainpath/auth/config'
+import type { DocumentServer } from '@plainpath/auth/document-server'
 import { openAuth } from '@plainpath/auth/wire'
 import { createLog, type RequestHandler, serve } from '@plainpath/http'
 import { combineApps } from '@plainpath/local/combine-apps'
@@ -21,6 +22,8 @@ export interface System extends AsyncDisposable {
 
 export interface SystemOptions {
   readonly limitsFactor?: number
+  /** Has the documents of clients that are known by a URL. */
+  readonly documents?: Pick<DocumentServer, 'settings' | 'runtime'>
   /** Settings besides those of every test. */
   readonly env?: Readonly<Record<string, string>>
   /** Replaces the address of the API's database, for example by that of a fault proxy. */
@@ -45,9 +48,10 @@ export async function startSystem(options: SystemOptions = {}): Promise<System> 
   const system = opening.use(await openSystemEnvironment(origin, options.limitsFactor))
   const database = system.env['RESOURCE_DATABASE_URL'] ?? ''
   const RESOURCE_DATABASE_URL = (await options.beforeDatabase?.(database)) ?? database
-  const env = { ...system.env, RESOURCE_DATABASE_URL, ...options.env }
+  const env = { ...system.env, RESOURCE_DATABASE_URL, ...options.documents?.settings, ...options.env }
   const deps = { ...common, ...system.dependencies }
-  const auth = opening.use(await openAuth(loadAuthConfig(env), deps))
+  const documents = options.documents?.runtime ?? {}
+  const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, documents }))
   const internal = opening.use(await serve(auth.internalApp.callback(), LISTEN))
   const resourceConfig = loadResourceConfig({ ...env, RESOURCE_AUTH_URL: internal.url })
   const resource = opening.use(await openResource(resourceConfig, deps))

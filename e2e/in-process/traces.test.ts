@@ -1,6 +1,6 @@
 import { type CollectedSpan, type Collector, startCollector } from '@plainpath/tracing/testing'
 import { expect, inject, test } from 'vitest'
-import { basic, form, senderTo } from '../send.ts'
+import { basic, createSender, form } from '../send.ts'
 import { startSystem } from './start-system.ts'
 
 const [RESOURCE, AUTH] = ['plainpath-resource', 'plainpath-auth']
@@ -15,7 +15,7 @@ const settings = (url: string, more: Readonly<Record<string, string>> = {}) => (
 
 /** Lets an agent with a token join the waitlist. Returns what it sent that no trace may contain. */
 async function visit(origin: string, headers: Readonly<Record<string, string>> = {}) {
-  using sender = senderTo(origin)
+  using sender = createSender(origin)
   const json = { 'content-type': 'application/json' }
   const registered = await sender.send({
     method: 'POST',
@@ -152,11 +152,11 @@ test.for(['away', 'mute'] as const)('a collector that is %s affects no request',
   {
     await using system = await startSystem(settings(url))
     await visit(system.origin)
-    using sender = senderTo(system.origin)
-    const answers = await Promise.all(
+    using sender = createSender(system.origin)
+    const responses = await Promise.all(
       Array.from({ length: 200 }, () => sender.send({ path: '/api/guides?limit=1' })),
     )
-    expect(answers.filter(({ status }) => status !== 200)).toEqual([])
+    expect(responses.filter(({ status }) => status !== 200)).toEqual([])
     logged = system.logged
   }
   await expect

@@ -1,15 +1,21 @@
 /** A page of each kind, by the name of its picture. */
 export const SITE_PAGES = {
   home: '/',
+  guides: '/guides',
+  'get-help': '/get-help',
+  'get-help-es': '/es/obtener-ayuda',
   ask: '/ask',
   waitlist: '/waitlist',
   contact: '/contact',
   guide: '/guides/renew-green-card',
+  'guide-with-exit': '/guides/vawa-basics',
   search: '/search?q=work+permit',
+  'search-empty': '/search?q=taxid',
   privacy: '/privacy',
   terms: '/terms',
   changelog: '/changelog',
   docs: '/docs',
+  problems: '/problems',
   problem: '/problems/invalid-request',
   'not-found': '/nowhere',
 } as const

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os'
 import path from 'node:path'
 import { startMailServer } from '@plainpath/mail/testing'
 import { startStack } from '@plainpath/stack/start-stack'
-import { basic, json, senderTo } from '../send.ts'
+import { basic, createSender, json } from '../send.ts'
 import { openBrowser } from './open-browser.ts'
 import { ASKED, SITE_PAGES } from './site-pages.ts'
 
@@ -13,11 +13,12 @@ const LOOKS = {
   light: { viewport: WIDE, colorScheme: 'light' },
   dark: { viewport: WIDE, colorScheme: 'dark' },
   320: { viewport: { width: 320, height: 640 }, colorScheme: 'light' },
+  print: { viewport: WIDE, colorScheme: 'light' },
 } as const
 
 /** Returns the link in the mail of a verification. */
 async function claimLink(email: string): Promise<string> {
-  using sender = senderTo(origin)
+  using sender = createSender(origin)
   const post = (address: string, body: object, headers = {}) => {
     const sent = json(body)
     return sender.send({ method: 'POST', path: address, ...sent, headers: { ...sent.headers, ...headers } })
@@ -47,26 +48,51 @@ const browser = resources.use(await openBrowser())
 await mkdir(FOLDER, { recursive: true })
 for (const [look, options] of Object.entries(LOOKS)) {
   const page = await browser.newPage(options)
+  if (look === 'print') await page.emulateMedia({ media: 'print' })
   const take = (name: string) => page.screenshot({ path: path.join(FOLDER, `${name}-${look}.png`) })
   for (const [name, address] of Object.entries(SITE_PAGES)) {
-    if (name === 'not-found') continue
     await page.goto(`${origin}${address}`)
     await take(name)
+  }
+  // What follows a form is not printed.
+  if (look === 'print') {
+    await page.close()
+    continue
   }
   for (const [name, question] of Object.entries(ASKED)) {
     await page.goto(`${origin}/ask`)
     await page.fill('#question', question)
-    await page.getByRole('button', { name: 'Ask' }).click()
+    await page.getByRole('button', { name: 'Ask', exact: true }).click()
     await page.locator('.question').waitFor()
     await take(`ask-${name}`)
   }
+  const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click()
+  const summary = page.locator('.summary')
+  await page.goto(`${origin}/ask`)
+  await press('Ask')
+  await summary.waitFor()
+  await take('ask-mistake')
+  await page.goto(`${origin}/contact`)
+  await press('Send me the link')
+  await summary.waitFor()
+  await take('contact-mistake')
   await page.goto(`${origin}/waitlist`)
   await page.fill('#email', 'nobody')
-  await page.click('button')
+  await press('Join the waitlist')
+  await summary.waitFor()
   await take('waitlist-mistake')
   await page.fill('#email', `${look}@example.org`)
-  await page.click('button')
+  await press('Join the waitlist')
+  await page.locator('#referral').waitFor()
   await take('waitlist-joined')
+  await page.goto(`${origin}${SITE_PAGES['guide-with-exit']}`)
+  await page.locator('.risk summary').click()
+  await take('guide-risk-open')
+  await page.goto(`${origin}${SITE_PAGES.guide}`)
+  const source = page.locator('.text summary').first()
+  await source.click()
+  await source.evaluate('(mark) => mark.scrollIntoView({ block: "center" })')
+  await take('guide-source-open')
   await page.goto(await claimLink(`person-${look}@example.org`))
   await take('claim')
   await page.getByRole('button', { name: /^Yes/ }).click()

@@ -71,12 +71,12 @@ test('what one process revokes the other rejects at once: a token, and a client 
   const authorization = `Basic ${Buffer.from(`${agent.client_id}:${agent.client_secret}`).toString('base64')}`
   const issue = async (index: number) => {
     const body = new URLSearchParams({ grant_type: 'client_credentials' })
-    const answer = await fetch(`${at(auth, index)}/oauth/token`, {
+    const response = await fetch(`${at(auth, index)}/oauth/token`, {
       method: 'POST',
       headers: { authorization },
       body,
     })
-    return ((await answer.json()) as { access_token: string }).access_token
+    return ((await response.json()) as { access_token: string }).access_token
   }
   const read = async (index: number, token: string) =>
     (await fetch(`${at(api, index)}/api/guides`, { headers: { authorization: `Bearer ${token}` } })).status

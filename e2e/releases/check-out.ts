@@ -17,10 +17,10 @@ export function checkOut(root: string, { commit }: Pick<Release, 'commit'>, fold
   execFileSync('git', ['archive', '--output', archive, commit], { cwd: root })
   execFileSync('tar', ['-xf', archive, '-C', folder])
   const places = packagesIn(folder)
-  const own = new Map(places.map((place) => [manifestOf(folder, place).name, place]))
+  const own = new Map(places.map((place) => [readManifest(folder, place).name, place]))
   const here = packagesIn(root)
   for (const place of places) {
-    for (const name of Object.keys(manifestOf(folder, place).dependencies ?? {})) {
+    for (const name of Object.keys(readManifest(folder, place).dependencies ?? {})) {
       const ours = own.get(name)
       const target = ours ? path.join(folder, ours) : installed(root, [place, ...here], name)
       const link = path.join(folder, place, 'node_modules', name)
@@ -35,7 +35,7 @@ const packagesIn = (root: string) =>
     (place) => existsSync(path.join(root, place, 'package.json')),
   )
 
-const manifestOf = (root: string, place: string) =>
+const readManifest = (root: string, place: string) =>
   JSON.parse(readFileSync(path.join(root, place, 'package.json'), 'utf8')) as {
     name: string
     dependencies?: Record<string, string>

@@ -1,4 +1,4 @@
-import { basic, form, json, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, json } from '../send.ts'
 
 /** Where both apps of one release are reached, and the origin they serve. */
 export interface ReleaseUrls {
@@ -14,19 +14,19 @@ export interface ReleaseUrls {
  */
 export async function smoke(urls: ReleaseUrls): Promise<string[]> {
   const { host } = new URL(urls.origin)
-  using auth = senderTo(urls.auth)
-  using resource = senderTo(urls.resource)
+  using auth = createSender(urls.auth)
+  using resource = createSender(urls.resource)
   const failures: string[] = []
-  async function step(name: string, expected: number, to: typeof auth, sent: Sent) {
-    const answer = await to.send({ ...sent, headers: { ...sent.headers, host } })
-    if (answer.status !== expected) failures.push(`${name}: ${answer.status}`)
-    return answer.headers.get('content-type')?.includes('json')
-      ? (JSON.parse(answer.text) as Record<string, string>)
+  async function step(name: string, expected: number, to: typeof auth, sent: HttpRequest) {
+    const response = await to.send({ ...sent, headers: { ...sent.headers, host } })
+    if (response.status !== expected) failures.push(`${name}: ${response.status}`)
+    return response.headers.get('content-type')?.includes('json')
+      ? (JSON.parse(response.text) as Record<string, string>)
       : {}
   }
   const agent = await step('register', 201, auth, { method: 'POST', path: '/api/agent/register' })
   const credentials = basic(agent['client_id'] ?? '', agent['client_secret'] ?? '')
-  const asAgent = (path: string, fields: Record<string, string>): Sent => {
+  const asAgent = (path: string, fields: Record<string, string>): HttpRequest => {
     const sent = form(fields)
     return { method: 'POST', path, ...sent, headers: { ...sent.headers, ...credentials } }
   }

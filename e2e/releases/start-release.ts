@@ -11,7 +11,7 @@ export interface RunningRelease extends AsyncDisposable, ReleaseUrls {
   readonly processes: readonly ManagedProcess[]
 }
 
-const mainOf = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
+const findMain = (root: string, app: AppName) => path.join(root, 'apps', app, 'src/main.ts')
 
 /** One process of each app, as the code below `root` is. @param env settings, of which each gets those that it knows */
 export async function startRelease(
@@ -24,8 +24,8 @@ export async function startRelease(
     opening.use(
       await startManagedProcess({
         name: `${name}-${app}`,
-        command: [process.execPath, mainOf(root, app), 'serve'],
-        env: settingsOf(root, app, { ...env, ...more }),
+        command: [process.execPath, findMain(root, app), 'serve'],
+        env: readSettings(root, app, { ...env, ...more }),
         logFile: path.join(folder, `${name}-${app}.log`),
         readyLine: '"msg":"listening"',
       }),
@@ -59,18 +59,18 @@ export async function runCommand(
   args: readonly string[],
   env: Readonly<Record<string, string>>,
 ): Promise<void> {
-  await promisify(execFile)(process.execPath, [mainOf(root, app), ...args], {
-    env: settingsOf(root, app, env),
+  await promisify(execFile)(process.execPath, [findMain(root, app), ...args], {
+    env: readSettings(root, app, env),
   })
 }
 
 /** Of `env` what an app of that release knows: it refuses settings of other releases. */
-function settingsOf(root: string, app: AppName, env: Readonly<Record<string, string>>) {
+function readSettings(root: string, app: AppName, env: Readonly<Record<string, string>>) {
   const src = path.join(root, 'apps', app, 'src')
   const text = readdirSync(src, { recursive: true, encoding: 'utf8' })
     .filter((file) => file.endsWith('.ts') && !file.endsWith('.test.ts'))
     .map((file) => readFileSync(path.join(src, file), 'utf8'))
     .join('\n')
-  const known = new Set(text.match(new RegExp(`\\b${app.toUpperCase()}_[A-Z_]+\\b`, 'g')))
-  return Object.fromEntries(Object.entries(env).filter(([setting]) => known.has(setting)))
+  const settingNames = new Set(text.match(new RegExp(`\\b${app.toUpperCase()}_[A-Z_]+\\b`, 'g')))
+  return Object.fromEntries(Object.entries(env).filter(([setting]) => settingNames.has(setting)))
 }

@@ -26,7 +26,7 @@ export const MUTANTS: readonly Mutant[] = [
     name: 'NO_WAIT: a revoker answers at once',
     file: 'revocation-wait.ts',
     from: `if (now >= deadline) return`,
-    to: `return { do: 'answer' }\n  if (now >= deadline) return`,
+    to: `return { do: 'respond' }\n  if (now >= deadline) return`,
     seed: 1,
   },
   {
@@ -80,7 +80,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     name: 'NO_BIRTH_MARK: a list is believed that may have been lost a moment ago',
     file: 'revocation-wait.ts',
-    from: `known.mark === raised.mark ? known.since + full : deadline`,
+    from: `knownMark.mark === raised.mark ? knownMark.since + full : deadline`,
     to: `0`,
     seed: 9,
   },

@@ -10,32 +10,32 @@ export function revokingProcess(
   const { time, random, store, parts } = world
   const local = () => clock.offset + time.now() * clock.speed
   const toGlobal = (at: number) => (at - clock.offset) / clock.speed
-  let known: ReturnType<typeof parts.knowMark> | undefined
+  let knownMark: ReturnType<typeof parts.knowMark> | undefined
   const hop = () => (random.happens(0.05) ? random.between(0, 150) : random.between(0.1, 3))
 
   /** Sends a command to the store. While the store is unavailable there is no reply. */
-  function ask<T>(step: () => T, then: (answer: T) => void): void {
+  function callStore<T>(step: () => T, then: (reply: T) => void): void {
     time.at(time.now() + hop(), () => {
       if (time.now() < world.storeAwayUntil) return
-      const answer = step()
-      time.at(time.now() + hop(), () => then(answer))
+      const reply = step()
+      time.at(time.now() + hop(), () => then(reply))
     })
   }
 
   function ensureMark(): void {
-    ask(store.ensureMark, (mark) => (known = parts.knowMark(known, mark, local())))
+    callStore(store.ensureMark, (mark) => (knownMark = parts.knowMark(knownMark, mark, local())))
     time.at(time.now() + 1_000, ensureMark)
   }
   ensureMark()
 
   return {
-    introspect: (token) => ({ active: store.isActive(token), mark: known?.mark }),
-    revoke(token, kind, onAnswered) {
+    introspect: (token) => ({ active: store.isActive(token), mark: knownMark?.mark }),
+    revoke(token, kind, onResponse) {
       const ended: Revocation =
         kind === 'token' ? { kind, hash: token } : { kind: 'client', id: parseClient(token) }
-      const answer = () => {
-        if (!world.answeredAt.has(token)) world.answeredAt.set(token, time.now())
-        onAnswered()
+      const respond = () => {
+        if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
+        onResponse()
       }
       const publish = () => {
         const notice = store.publishRevocation(ended)
@@ -43,21 +43,26 @@ export function revokingProcess(
         return notice
       }
       const announce = () =>
-        ask(publish, ({ mark, number }) => {
+        callStore(publish, ({ mark, number }) => {
           const raised = { mark, number, at: local() }
-          known = parts.knowMark(known, mark, raised.at)
-          let looks = 0
-          let seen: { mark: string; pending: number } | undefined
+          knownMark = parts.knowMark(knownMark, mark, raised.at)
+          let polls = 0
+          let lastPoll: { mark: string; pending: number } | undefined
           const go = (): void => {
-            const step = parts.nextStep(raised, { known: known!, looks, seen }, local(), INTERVALS)
-            if (step.do === 'answer') return answer()
-            if (step.do !== 'look') return ask(() => store.removePending(mark, number), answer)
+            const step = parts.nextStep(
+              raised,
+              { knownMark: knownMark!, polls, lastPoll },
+              local(),
+              INTERVALS,
+            )
+            if (step.do === 'respond') return respond()
+            if (step.do !== 'poll') return callStore(() => store.removePending(mark, number), respond)
             time.at(toGlobal(step.at), () =>
-              ask(
+              callStore(
                 () => store.countPending(number),
                 (found) => {
-                  looks += 1
-                  seen = found
+                  polls += 1
+                  lastPoll = found
                   go()
                 },
               ),
@@ -65,7 +70,7 @@ export function revokingProcess(
           }
           go()
         })
-      ask(() => store.remove(token), announce)
+      callStore(() => store.remove(token), announce)
     },
   }
 }

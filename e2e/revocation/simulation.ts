@@ -44,7 +44,7 @@ export function simulate(parts: Parts, plan: Plan): Outcome {
     apis: [],
     revokers: [],
     storeAwayUntil: 0,
-    answeredAt: new Map(),
+    respondedAt: new Map(),
     violations: [],
     granted: 0,
     fromMemory: 0,

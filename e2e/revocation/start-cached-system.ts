@@ -12,7 +12,7 @@ import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { type RunningRedis, startRedis } from '@plainpath/stack/start-redis'
 import { Redis } from 'ioredis'
 import { type FaultProxy, startFaultProxy } from '../faults/fault-proxy.ts'
-import { basic, form, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, form, type Sender } from '../send.ts'
 import { openSystemEnvironment } from '../system-environment.ts'
 
 export interface Client {
@@ -59,8 +59,8 @@ export async function startCachedSystem(): Promise<CachedSystem> {
   const auths = await Promise.all(
     [0, 1].map(async () => {
       const auth = opening.use(await openAuth(loadAuthConfig(env), { ...deps, redisTimeoutMs: 1_000 }))
-      const sender = opening.use(senderTo((await listen(auth.publicApp.callback())).url))
-      const operations = opening.use(senderTo((await listen(auth.operationsApp.callback())).url))
+      const sender = opening.use(createSender((await listen(auth.publicApp.callback())).url))
+      const operations = opening.use(createSender((await listen(auth.operationsApp.callback())).url))
       return { sender, operations, internal: await listen(auth.internalApp.callback()) }
     }),
   )
@@ -76,8 +76,8 @@ export async function startCachedSystem(): Promise<CachedSystem> {
       { RESOURCE_AUTH_URL: auths[1]!.internal.url },
     ].map(async (own) => {
       const api = opening.use(await openResource(loadResourceConfig({ ...env, ...own }), deps))
-      const sender = opening.use(senderTo((await listen(api.handler)).url))
-      const operations = opening.use(senderTo((await listen(api.operationsApp.callback())).url))
+      const sender = opening.use(createSender((await listen(api.handler)).url))
+      const operations = opening.use(createSender((await listen(api.operationsApp.callback())).url))
       return { sender, operations }
     }),
   )

@@ -97,16 +97,16 @@ test('the scripts return in Redis what the model of the store returns', async ()
       for (const step of all) {
         const markOf = ({ known }: typeof real) =>
           ('lastMark' in step && step.lastMark ? known.at(-1) : known[0]) ?? 'none'
-        const answers: unknown[] = []
+        const results: unknown[] = []
         if (step.do === 'look') {
-          answers.push(real.name(await run(ENSURE_MARK, randomBytes(8).toString('hex'))))
-          answers.push(simulated.name(model.ensureMark()))
+          results.push(real.name(await run(ENSURE_MARK, randomBytes(8).toString('hex'))))
+          results.push(simulated.name(model.ensureMark()))
         } else if (step.do === 'raise') {
           const begun = randomBytes(8).toString('hex')
           const [mark, highest] = await run(PUBLISH, begun, revocationChannel(name), 'client c')
-          answers.push([real.name(mark), highest])
+          results.push([real.name(mark), highest])
           const notice = model.publishRevocation({ kind: 'client', id: 'c' })
-          answers.push([simulated.name(notice.mark), notice.number])
+          results.push([simulated.name(notice.mark), notice.number])
           published += 1
           await expect.poll(() => received.length, { interval: 1 }).toBe(published)
           expect(parseNotification(received.at(-1) ?? '')).toEqual({ ...notice, mark })
@@ -119,22 +119,22 @@ test('the scripts return in Redis what the model of the store returns', async ()
           model.restart(model.copy())
         } else if (step.do === 'join') {
           const joined = await run(SUBSCRIBE, `m${step.member}`, `m${step.previous}`)
-          answers.push(joined && [real.name(joined[0]), joined[1]])
+          results.push(joined && [real.name(joined[0]), joined[1]])
           const granted = model.subscribe(`m${step.member}`, `m${step.previous}`)
-          answers.push(granted ? [simulated.name(granted.mark), granted.number] : null)
+          results.push(granted ? [simulated.name(granted.mark), granted.number] : null)
         } else if (step.do === 'hear') {
-          answers.push(await run(ACKNOWLEDGE, markOf(real), `m${step.member}`, step.seen))
-          answers.push(model.acknowledge(markOf(simulated), `m${step.member}`, step.seen) ?? null)
+          results.push(await run(ACKNOWLEDGE, markOf(real), `m${step.member}`, step.seen))
+          results.push(model.acknowledge(markOf(simulated), `m${step.member}`, step.seen) ?? null)
         } else if (step.do === 'pending') {
           const [mark, pending] = await run(COUNT_PENDING, step.number)
-          answers.push([real.name(mark), pending])
+          results.push([real.name(mark), pending])
           const found = model.countPending(step.number)
-          answers.push([simulated.name(found.mark), found.pending])
+          results.push([simulated.name(found.mark), found.pending])
         } else if (step.do === 'strike off') {
-          answers.push(await run(REMOVE_PENDING, markOf(real), step.number))
-          answers.push(model.removePending(markOf(simulated), step.number))
+          results.push(await run(REMOVE_PENDING, markOf(real), step.number))
+          results.push(model.removePending(markOf(simulated), step.number))
         }
-        expect(answers[0]).toEqual(answers[1])
+        expect(results[0]).toEqual(results[1])
       }
       expect(await redis.pttl(key)).not.toBeGreaterThan(-1)
     }),

@@ -9,7 +9,7 @@ interface StoreState {
 
 /** The data of a store: the shared hash, and tokens with the number of the server (its replication ID) that stored them. */
 export interface StoreSnapshot {
-  readonly state: StoreState | undefined
+  readonly current: StoreState | undefined
   readonly tokens: ReadonlyMap<string, number>
 }
 
@@ -22,8 +22,8 @@ export function storeModel() {
   const currentState = () => (state?.server === server ? state : undefined)
 
   function begin(): StoreState {
-    const known = currentState()
-    if (known) return known
+    const current = currentState()
+    if (current) return current
     marks += 1
     state = { server, mark: `mark-${marks}`, number: 0, subscribers: new Map() }
     return state
@@ -65,7 +65,7 @@ export function storeModel() {
       return current.number
     },
     copy: (): StoreSnapshot => ({
-      state: state && { ...state, subscribers: new Map(state.subscribers) },
+      current: state && { ...state, subscribers: new Map(state.subscribers) },
       tokens: new Map(tokens),
     }),
     /** FLUSHALL: the server continues without data. */
@@ -76,7 +76,7 @@ export function storeModel() {
     /** Restarts under a new replication ID, with a snapshot, an older copy, or no data. */
     restart(snapshot?: StoreSnapshot) {
       server += 1
-      state = snapshot?.state && { ...snapshot.state, subscribers: new Map(snapshot.state.subscribers) }
+      state = snapshot?.current && { ...snapshot.current, subscribers: new Map(snapshot.current.subscribers) }
       tokens = new Map(snapshot?.tokens)
     },
   }

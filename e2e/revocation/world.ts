@@ -27,7 +27,7 @@ export interface ApiProcess {
 
 /** A process of the authorization server: it serves introspections, and revokes. */
 export interface RevokingProcess {
-  revoke(token: string, kind: 'token' | 'client', onAnswered: () => void): void
+  revoke(token: string, kind: 'token' | 'client', onResponse: () => void): void
   /** Returns the response to an introspection at this moment. */
   introspect(token: string): { active: boolean; mark: string | undefined }
 }
@@ -43,7 +43,7 @@ export interface World {
   /** The time until which no process can reach the store. */
   storeAwayUntil: number
   /** By token, when its revocation was acknowledged first. */
-  readonly answeredAt: Map<string, number>
+  readonly respondedAt: Map<string, number>
   readonly violations: string[]
   granted: number
   fromMemory: number

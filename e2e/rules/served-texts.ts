@@ -30,6 +30,9 @@ export function servedTexts(): Record<string, string> {
   const bodies: Record<string, pages.Html> = {
     privacy: pages.privacyPage(RETENTION),
     terms: pages.termsPage('0.1.0'),
+    getHelp: pages.getHelpPage(),
+    getHelpInSpanish: pages.spanishHelpPage(),
+    guides: pages.guidesPage([]),
     contact: pages.contactPage(),
     contactMailed: pages.contactMailedPage(),
     waitlist: pages.waitlistPage({}),

@@ -42,7 +42,8 @@ const OLD = Object.entries(RULES).flatMap(([name, value]) => {
 })
 
 /** What no rule says: how long limits count, and how often the sweep comes. */
-const OTHERS = /mails a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
+const OTHERS =
+  /mail(<\/span>)?s a day|for a day and|for a day\.|and a minute|at most an hour and a few minutes/gi
 
 test('each figure that is promised is stated somewhere, as its rule has it', () => {
   const all = Object.values(after).join('\n')

@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest'
 import type { SoakResult } from './run-soak.ts'
-import { isFlat, isSound, soakTable } from './soak-table.ts'
+import { hasPassed, isFlat, soakTable } from './soak-table.ts'
 
 const FLAT = [60, 80, 90, 91, 90, 92, 91, 90, 93, 92, 91, 92]
 const GROWING = [60, 70, 80, 90, 100, 110, 120, 130, 140, 150, 160, 170]
-const SOUND: SoakResult = {
+const PASSED: SoakResult = {
   ...{ requests: 1_000, refused: 3, refusedUnprovoked: 0, wrong: [], lost: [] },
   ...{ revocations: 60, rotations: 4, failedCommands: 0, kills: 2 },
   memory: { 'auth-1': FLAT, 'auth-2': GROWING },
@@ -15,18 +15,18 @@ test('rates memory that settles as flat, and memory that grows as not', () => {
 })
 
 test('accepts a run in which nothing is wrong, lost, refused without a reason, or grows in a surviving process', () => {
-  expect(isSound(SOUND)).toBe(true)
+  expect(hasPassed(PASSED)).toBe(true)
   for (const fault of [
     { wrong: ['guides: 500'] },
     { lost: ['token: 401'] },
     { refusedUnprovoked: 1 },
     { memory: { 'resource-1': GROWING } },
   ])
-    expect(isSound({ ...SOUND, ...fault })).toBe(false)
+    expect(hasPassed({ ...PASSED, ...fault })).toBe(false)
 })
 
 test('lists all counts, and marks growing memory', () => {
-  const table = soakTable({ ...SOUND, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
+  const table = soakTable({ ...PASSED, memory: { 'auth-1': FLAT, 'resource-1': GROWING } })
   expect(table).toContain('| requests | 1000 |')
   expect(table).toMatch(/^\| auth-1 \|.* yes \|$/m)
   expect(table).toMatch(/^\| resource-1 \|.* NO \|$/m)

@@ -27,7 +27,7 @@ export function isFlat(samples: readonly number[]): boolean {
   return late <= early * FLAT
 }
 
-export const isSound = (result: SoakResult): boolean =>
+export const hasPassed = (result: SoakResult): boolean =>
   result.wrong.length + result.lost.length + result.refusedUnprovoked === 0 &&
   Object.entries(result.memory).every(([name, samples]) => !isLasting(name) || isFlat(samples))
 

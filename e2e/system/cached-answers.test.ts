@@ -88,13 +88,13 @@ describe('with Redis, APIs cache introspections and use none after the response 
 
   test('a token that is already revoked: the second response has the same guarantee', async () => {
     const token = await known()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       [0, 1, 0, 1].map(async (at) => {
         expect(await system.revoke(client, token, at)).toBe(200)
         return everywhere(token)
       }),
     )
-    expect(answers.flat()).toEqual(Array(8).fill(401))
+    expect(responses.flat()).toEqual(Array(8).fill(401))
   })
 })
 

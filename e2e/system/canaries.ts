@@ -104,13 +104,13 @@ async function sendEverywhere(system: System, word: string): Promise<void> {
   for (const [target, body, status] of sent) {
     const accept = { accept: 'application/json, text/event-stream, text/html' }
     const { headers = {}, ...rest } = body as { headers?: object }
-    const answer = await client.send({
+    const response = await client.send({
       method: 'POST',
       path: target,
       ...rest,
       headers: { ...accept, ...headers },
     })
-    expect(answer.status, target).toBe(status)
+    expect(response.status, target).toBe(status)
   }
 }
 

@@ -59,7 +59,7 @@ async function temporaryFolder() {
   return { path: folder, [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }) }
 }
 
-test('the collector that it is told of gets the traces of both apps', async () => {
+test('the configured collector gets the traces of both apps', async () => {
   const senders = () => [...new Set(collector.spans().map(({ service }) => service))].toSorted()
   await expect.poll(senders, { timeout: 20_000 }).toEqual(['plainpath-auth', 'plainpath-resource'])
 })

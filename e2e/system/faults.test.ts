@@ -1,9 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type Client, createClient } from '../faults/ask.ts'
 import { FAULTS_IN_CI } from '../faults/catalogue.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
 import { faultTable } from '../faults/fault-table.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
+import { createHttpClient, type HttpClient } from '../faults/http-client.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { prepareLedger } from '../faults/prepare-ledger.ts'
 import { seedRandom } from '../faults/random.ts'
@@ -24,14 +24,14 @@ const resources = new AsyncDisposableStack()
 const results: FaultResult[] = []
 let system: FaultyStack
 let ledger: Ledger
-let client: Client
+let client: HttpClient
 
 beforeAll(async () => {
   process.stdout.write(`\nFAULT_SEED=${SEED}\n`)
   seedRandom(SEED)
   system = resources.use(await startFaultyStack({ limitsFactor: LIMITS_FACTOR }))
   ledger = await prepareLedger(system.stack.origin)
-  client = resources.use(createClient(system.stack.origin))
+  client = resources.use(createHttpClient(system.stack.origin))
 })
 afterAll(async () => {
   await resources.disposeAsync()
@@ -47,7 +47,7 @@ for (const fault of FAULTS_IN_CI) {
 }
 
 const join = (email: string) =>
-  client.ask({
+  client.send({
     method: 'POST',
     path: '/api/waitlist',
     headers: { 'content-type': 'application/json' },
@@ -104,7 +104,7 @@ test('while Redis is away each process counts limits by itself; when it is avail
     return remaining('waitlist-email', () => join(email))
   }
   await expect.poll(nextRound, { timeout: 10_000 }).toEqual(EACH_COUNTED)
-  const register = () => client.ask({ method: 'POST', path: '/api/agent/register' })
+  const register = () => client.send({ method: 'POST', path: '/api/agent/register' })
   await expect.poll(() => remaining('register-address', register), { timeout: 10_000 }).toEqual(EACH_COUNTED)
   await whenCounted(system.stack, async () => {
     const email = `together${(round += 1)}@example.org`

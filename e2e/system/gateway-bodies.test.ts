@@ -86,8 +86,8 @@ test('F-18 sends requests that a crashed instance did not accept to another one,
   for (let round = 0; round < ROUNDS; round += 1) {
     const bodies = Array.from({ length: AT_ONCE }, (_, n) => `${round}-${n}-`.padEnd(n * 500, 'x'))
     await instances[0].go()
-    const answers = await Promise.all(bodies.map((body) => post(body)))
-    expect(answers.map(({ status, text: body }) => ({ status, body }))).toEqual(
+    const responses = await Promise.all(bodies.map((body) => post(body)))
+    expect(responses.map(({ status, text: body }) => ({ status, body }))).toEqual(
       bodies.map((body) => ({ status: 200, body })),
     )
     await instances[0].comeBack()

@@ -6,7 +6,7 @@ import { freePorts } from '@plainpath/http/free-ports'
 import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { startGateway } from '@plainpath/stack/start-gateway'
 import { expect, test } from 'vitest'
-import { senderTo } from '../send.ts'
+import { createSender } from '../send.ts'
 
 test('the gateway removes the trace headers of clients', async () => {
   await using opening = new AsyncDisposableStack()
@@ -23,7 +23,7 @@ test('the gateway removes the trace headers of clients', async () => {
   const [port = 0] = await freePorts(1)
   const apps = [`127.0.0.1:${app.port}`]
   opening.use(await startGateway({ program: caddy, port, auth: apps, resource: apps, folder }))
-  using sender = senderTo(`http://127.0.0.1:${port}`)
+  using sender = createSender(`http://127.0.0.1:${port}`)
   const traceparent = '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01'
   const headers = { traceparent, tracestate: 'somebody=1', baggage: 'user=1', 'x-request-id': 'known-to-all' }
   for (const where of ['/api/guides', '/oauth/token', '/']) {

@@ -164,8 +164,11 @@ export function describeGateway(running: () => System): void {
       ],
       ['no credentials at a client’s page', { path: '/api/agent' }, 401, 'invalid_client'],
     ] as const)('passes on refusals of auth as they are: %s', async ([_why, sent, status, error]) => {
-      const answer = await running().client({ from: '127.0.0.14' }).send(sent)
-      expect([answer.status, (JSON.parse(answer.text) as { error: string }).error]).toEqual([status, error])
+      const response = await running().client({ from: '127.0.0.14' }).send(sent)
+      expect([response.status, (JSON.parse(response.text) as { error: string }).error]).toEqual([
+        status,
+        error,
+      ])
     })
 
     test.for([
@@ -198,8 +201,8 @@ export function describeGateway(running: () => System): void {
       ['an unknown path', { path: '/api/nothing' }, 404, 'not-found'],
       ['a guide that is none', { path: '/api/guides/nothing' }, 404, 'not-found'],
     ] as const)('passes on refusals of the API as they are: %s', async ([_why, sent, status, code]) => {
-      const answer = await running().client({ from: '127.0.0.15' }).send(sent)
-      expect([answer.status, (JSON.parse(answer.text) as { code: string }).code]).toEqual([status, code])
+      const response = await running().client({ from: '127.0.0.15' }).send(sent)
+      expect([response.status, (JSON.parse(response.text) as { code: string }).code]).toEqual([status, code])
     })
 
     test.for([
@@ -233,8 +236,8 @@ export function describeGateway(running: () => System): void {
     test('sends errors of /oauth/ as JSON, whatever Accept says', async () => {
       for (const path of ['/oauth/token', '/oauth/nothing', '/oauth/introspect'])
         for (const accept of ['text/html', 'image/png', '*/*']) {
-          const answer = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })
-          expect(answer.headers.get('content-type'), path).toMatch(/^application\/json/)
+          const response = await running().client({ from: '127.0.0.16' }).send({ path, headers: { accept } })
+          expect(response.headers.get('content-type'), path).toMatch(/^application\/json/)
         }
     })
   })

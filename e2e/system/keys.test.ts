@@ -12,7 +12,7 @@ import { openResource } from '@plainpath/resource/wire'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { forgeAnswer, type LeakedKey, parseKid } from './forge-answer.ts'
+import { forgeIntrospection, type LeakedKey, parseKid } from './forge-introspection.ts'
 
 /** Before a release, run ten times as many: KEY_ROTATIONS=100 KEY_RATE=200. */
 const ROTATIONS = Number(process.env['KEY_ROTATIONS'] ?? 10)
@@ -42,12 +42,12 @@ beforeAll(async () => {
   const registered = (await (
     await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
   ).json()) as Client
-  const answer = await fetch(`${stack.origin}/oauth/token`, {
+  const response = await fetch(`${stack.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: basic(registered.client_id, registered.client_secret) },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
-  token = ((await answer.json()) as { access_token: string }).access_token
+  token = ((await response.json()) as { access_token: string }).access_token
 })
 afterAll(() => resources.disposeAsync())
 
@@ -75,25 +75,25 @@ async function deceivedApi(authUrl: string): Promise<string> {
       listening,
     ),
   )
-  let answer: RequestHandler = (_request, response) => void response.writeHead(503).end()
-  const { port } = resources.use(await serve((request, response) => answer(request, response), listening))
+  let handler: RequestHandler = (_request, response) => void response.writeHead(503).end()
+  const { port } = resources.use(await serve((request, response) => handler(request, response), listening))
   const config = loadResourceConfig({
     ...stack.env,
     RESOURCE_AUTH_URL: forger.url,
     RESOURCE_ALSO_ACCEPT_HOSTS: `127.0.0.1:${port}`,
   })
   const api = resources.use(await openResource(config, { log: silent, now: () => new Date() }))
-  answer = api.handler
+  handler = api.handler
   return `http://127.0.0.1:${port}`
 }
 
 async function keys(...args: string[]) {
   const { code, printed, errors } = await runAuth(['keys', ...args, '--json'], stack.env)
   if (printed === '') throw new Error(errors)
-  return { code, answer: JSON.parse(printed) as Record<string, unknown> }
+  return { code, output: JSON.parse(printed) as Record<string, unknown> }
 }
 const signingKid = async () =>
-  ((await keys('list')).answer['keys'] as { kid: string; state: string }[]).find(
+  ((await keys('list')).output['keys'] as { kid: string; state: string }[]).find(
     ({ state }) => state === 'signing',
   )?.kid ?? ''
 
@@ -107,7 +107,7 @@ function startLoad(perSecond: number) {
     const outcome = await fetch(`${stack.origin}/api/guides?limit=1`, {
       headers: { authorization: `Bearer ${token}` },
     }).then(
-      async (answer) => (await answer.text(), answer.status),
+      async (response) => (await response.text(), response.status),
       (error: unknown) => String(error),
     )
     statuses.set(outcome, (statuses.get(outcome) ?? 0) + 1)
@@ -150,14 +150,14 @@ function watchKeySets() {
       const fetchedAt = performance.now()
       const sets = await Promise.all(internals().map(jwks))
       for (const url of internals()) {
-        const answer = await fetch(`${url}/oauth/introspect`, {
+        const response = await fetch(`${url}/oauth/introspect`, {
           method: 'POST',
           headers: { authorization, accept: ANSWER_TYPE },
           body: new URLSearchParams({ token }),
         })
-        const answered = await answer.text()
+        const answered = await response.text()
         looks += 1
-        if (answer.status !== 200) {
+        if (response.status !== 200) {
           failed.push(answered)
           continue
         }
@@ -221,7 +221,7 @@ test(`${ROTATIONS} rotations between ES256 and Ed25519 under ${RATE} requests a 
   expect(Object.keys(load.statuses)).toEqual(['200'])
   expect(load.rate).toBeGreaterThanOrEqual(RATE * 0.95)
   expect(algorithms.size).toBe(2)
-  expect((await keys('verify')).answer).toMatchObject({ ok: true, instances: 2 })
+  expect((await keys('verify')).output).toMatchObject({ ok: true, instances: 2 })
 }, 400_000)
 
 test('once revoke has returned, no API accepts what the leaked key signs, and no instance signs with it', async () => {
@@ -229,17 +229,17 @@ test('once revoke has returned, no API accepts what the leaked key signs, and no
   const key = await leakedKey(leaked)
   const audience = stack.env['RESOURCE_CLIENT_ID'] ?? ''
   const mark = await revocationMark()
-  forge = (asked) => forgeAnswer(key, { token: asked, issuer: stack.origin, audience, mark })
+  forge = (asked) => forgeIntrospection(key, { token: asked, issuer: stack.origin, audience, mark })
   const attempts: { startedAt: number; status: number }[] = []
   let attacking = true
   const attack = async (origin: string) => {
     while (attacking) {
       const startedAt = performance.now()
-      const answer = await fetch(`${origin}/api/guides?limit=1`, {
+      const response = await fetch(`${origin}/api/guides?limit=1`, {
         headers: { authorization: `Bearer ppt_${'A'.repeat(43)}` },
       })
-      await answer.text()
-      attempts.push({ startedAt, status: answer.status })
+      await response.text()
+      attempts.push({ startedAt, status: response.status })
     }
   }
   const attackers = (await Promise.all(internals().map(deceivedApi))).map(attack)
@@ -262,10 +262,10 @@ test('once revoke has returned, no API accepts what the leaked key signs, and no
   )
   expect(accepted.filter(({ startedAt }) => startedAt > returned)).toEqual([])
   for (const url of internals()) expect(await jwks(url)).not.toContain(leaked)
-  const answer = await fetch(`${stack.origin}/api/guides?limit=1`, {
+  const response = await fetch(`${stack.origin}/api/guides?limit=1`, {
     headers: { authorization: `Bearer ${token}` },
   })
-  expect(answer.status).toBe(200)
+  expect(response.status).toBe(200)
 })
 
 /** The current mark, which an attacker who can read the responses to an API knows. */

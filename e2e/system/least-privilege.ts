@@ -171,10 +171,10 @@ export function describeLeastPrivilege(running: () => System): void {
       ['MODULE', 'LIST'],
       ['SAVE'],
     ])('may not: %s %s %s', async (words) => {
-      const said = await say(app, ...words)
+      const output = await say(app, ...words)
       // If a script uses a key that is not permitted, the error message contains the script's own error.
-      expect(['NOPERM', 'ERR']).toContain(said)
-      if (words[0] !== 'EVAL') expect(said).toBe('NOPERM')
+      expect(['NOPERM', 'ERR']).toContain(output)
+      if (words[0] !== 'EVAL') expect(output).toBe('NOPERM')
     })
   })
 

@@ -6,9 +6,17 @@ import axe from 'axe-core'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { MCP_CLIENTS } from '../in-process/mcp-clients.ts'
-import { beginClaim, completeClaim, DESK, exchange, lentToken, linkIn, postAs } from '../lend-mailbox-to.ts'
+import {
+  beginClaim,
+  completeClaim,
+  exchange,
+  lentToken,
+  linkIn,
+  postAs,
+  STAFF_INBOX,
+} from '../lend-mailbox-to.ts'
 import { openBrowser } from '../pages/open-browser.ts'
-import { basic, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, type Sender } from '../send.ts'
 import { dumpEverything, find } from './canaries.ts'
 import { type MailSystem, openMailSystem } from './lend-mailbox.ts'
 
@@ -85,8 +93,8 @@ const allMailSent = async () => {
 async function scanEveryMail(): Promise<string[]> {
   await expect.poll(allMailSent, { timeout: 20_000 }).toBe(true)
   const before = await stored()
-  const answers = new Set<string>()
-  using scanner = senderTo(system.origin)
+  const responses = new Set<string>()
+  using scanner = createSender(system.origin)
   const links = system.mail.received.flatMap(({ text }) => text.match(/https?:\/\/\S+/g) ?? [])
   const official = new Set<string>(REPLY.findHelp.flatMap(({ url }) => url ?? []))
   for (const link of links.filter((each) => !official.has(each)))
@@ -94,10 +102,10 @@ async function scanEveryMail(): Promise<string[]> {
       const { origin, pathname, search } = new URL(link)
       expect(origin).toBe(system.origin)
       const { status } = await scanner.send({ method, path: pathname + search })
-      answers.add(`${pathname} ${status}`)
+      responses.add(`${pathname} ${status}`)
     }
   expect(await stored()).toEqual(before)
-  return [...answers].sort()
+  return [...responses].sort()
 }
 
 const mailTo = (to: string, subject: RegExp) =>
@@ -112,7 +120,7 @@ async function atBothProcesses(address: string, token: string): Promise<number[]
   const headers = { host: new URL(system.origin).host, authorization: `Bearer ${token}` }
   return Promise.all(
     system.stack.resource.map(async ({ ports }) => {
-      using direct = senderTo(`http://127.0.0.1:${ports.public}`)
+      using direct = createSender(`http://127.0.0.1:${ports.public}`)
       return (await direct.send({ path: address, headers })).status
     }),
   )
@@ -135,7 +143,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   await using visit = await withoutScripts()
   const { page } = visit
   await page.goto(link)
-  expect(await heading(page)).toBe('Is this your agent?')
+  expect(await heading(page)).toBe('Does this AI agent act for you?')
   expect(await page.locator('#match-phrase').innerText()).toBe(phrase)
   await pressByKeyboard(page, 'Yes')
   expect(await heading(page)).toBe('Your code')
@@ -156,7 +164,7 @@ test('a person confirms an agent by keyboard, without scripts; the agent writes;
   const sent = await client.call('send_contact_message', { topic: 'question', message: MESSAGE })
   expect(sent.isError, JSON.stringify(sent.content)).not.toBe(true)
   const id = String(sent.structuredContent?.['id'])
-  const desk = await arrived(DESK, /^Message /)
+  const desk = await arrived(STAFF_INBOX, /^Message /)
   expect(desk?.replyTo).toBe(email)
   expect(desk?.text).toContain(MESSAGE)
   expect(desk?.text).toContain(id)
@@ -240,7 +248,7 @@ describe('the pages behind mailed links', () => {
       await page.goto(`${system.origin}/claim`)
       await look()
       expect(seen).toEqual([
-        'Is this your agent?',
+        'Does this AI agent act for you?',
         'Your code',
         'This is done',
         'Do you want to end this agent’s access?',

@@ -1,8 +1,8 @@
 import { postgresProcess } from '@plainpath/stack/postgres-process'
 import type { RunningApp } from '@plainpath/stack/start-app'
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
-import { createClient } from '../faults/ask.ts'
 import { checkAcknowledged } from '../faults/check-acknowledged.ts'
+import { createHttpClient } from '../faults/http-client.ts'
 import { SHORTEST_TIMEOUT_MS } from '../faults/judge.ts'
 import type { Ledger } from '../faults/ledger.ts'
 import { type Entry, type Load, startLoad } from '../faults/load.ts'
@@ -35,10 +35,10 @@ afterAll(() => system?.[Symbol.asyncDispose](), 60_000)
 const processes = () => [...system.stack.auth, ...system.stack.resource]
 
 /** Waits until the gateway sends requests to a process that has just started. */
-async function untilAsked({ ports }: RunningApp): Promise<void> {
+async function untilRequested({ ports }: RunningApp): Promise<void> {
   const asked = async () => {
-    const answer = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
-    return /^http_request_duration_seconds_count\{.*\} [1-9]/m.test(await answer.text())
+    const response = await fetch(`http://127.0.0.1:${ports.operations}/metrics`)
+    return /^http_request_duration_seconds_count\{.*\} [1-9]/m.test(await response.text())
   }
   await expect.poll(asked, { timeout: BACK_MS }).toBe(true)
 }
@@ -79,7 +79,7 @@ test(`F-19 each process restarted in turn under ${RATE} requests a second: no re
     await app.stop('SIGTERM')
     expect([app.name, app.child.exitCode]).toEqual([app.name, 0])
     await app.start()
-    await untilAsked(app)
+    await untilRequested(app)
   }
   await load.sent(RATE)
   await load[Symbol.asyncDispose]()
@@ -100,7 +100,7 @@ test(`F-18 each process killed in turn under ${RATE} requests a second: only wha
     deaths.push({ from, to: performance.now() })
     await load.sent(RATE)
     await app.start()
-    await untilAsked(app)
+    await untilRequested(app)
     await load.sent(WARM_SECONDS * RATE)
   }
   await load[Symbol.asyncDispose]()
@@ -125,8 +125,8 @@ test('F-36 with all stores down, all four instances are alive and report what th
   await Promise.all([postgres.stop('SIGQUIT'), stack.redis.stop('SIGKILL')])
   const started = processes().map((app) => app.start())
   const says = async ({ ports }: RunningApp, path: string) => {
-    const answer = await fetch(`http://127.0.0.1:${ports.operations}${path}`).catch(() => undefined)
-    return answer && { code: answer.status, ...((await answer.json()) as Record<string, unknown>) }
+    const response = await fetch(`http://127.0.0.1:${ports.operations}${path}`).catch(() => undefined)
+    return response && { code: response.status, ...((await response.json()) as Record<string, unknown>) }
   }
   const all = (path: string) => Promise.all(processes().map((app) => says(app, path)))
   const [auth, api] = [{ database: 'PostgreSQL', redis: 'Redis' }, { schema: 'PostgreSQL' }]
@@ -134,9 +134,9 @@ test('F-36 with all stores down, all four instances are alive and report what th
     .poll(() => all('/ready'), { timeout: BACK_MS })
     .toMatchObject([auth, auth, api, api].map((awaited) => ({ code: 503, awaited })))
   expect(await all('/live')).toMatchObject(processes().map(() => ({ code: 200 })))
-  using client = createClient(origin)
-  expect((await client.ask({ method: 'GET', path: '/api/guides' })).status).toBe(200)
-  const refused = await client.ask({ method: 'POST', path: '/oauth/token' })
+  using client = createHttpClient(origin)
+  expect((await client.send({ method: 'GET', path: '/api/guides' })).status).toBe(200)
+  const refused = await client.send({ method: 'POST', path: '/oauth/token' })
   expect([refused.status, refused.header('retry-after')]).toEqual([503, '2'])
 
   await Promise.all([postgres.start(), stack.redis.start()])

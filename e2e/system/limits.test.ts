@@ -1,7 +1,7 @@
 import type { AppName } from '@plainpath/metadata'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type Answer, basic, form, json, type Sender } from '../send.ts'
+import { basic, form, type HttpResponse, json, type Sender } from '../send.ts'
 import { openSystem, type System } from './open-system.ts'
 import { whenCounted } from './when-counted.ts'
 
@@ -21,9 +21,9 @@ const newAddress = () => {
 }
 const times = <T>(count: number, work: (index: number) => Promise<T>) =>
   Promise.all(Array.from({ length: count }, (_, n) => work(n)))
-const statuses = (answers: readonly Answer[]) => {
+const statuses = (responses: readonly HttpResponse[]) => {
   const counted: Record<number, number> = {}
-  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1
+  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
   return counted
 }
 const register = (sender: Sender, headers: Record<string, string> = {}) =>
@@ -67,10 +67,10 @@ describe('two processes behind the gateway count together:', () => {
   test('an address registers 20 agents in ten minutes, and another address its own 20', () =>
     whenCounted(system.stack, async () => {
       const [one, other] = [system.client({ from: newAddress() }), system.client({ from: newAddress() })]
-      const answers = await times(30, () => register(one))
-      expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+      const responses = await times(30, () => register(one))
+      expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
       expect(statuses(await times(25, () => register(other)))).toEqual({ 201: 20, 429: 5 })
-      const refused = answers.find(({ status }) => status === 429)
+      const refused = responses.find(({ status }) => status === 429)
       expect(JSON.parse(refused?.text ?? '')).toMatchObject({
         code: 'rate-limited',
         policy: 'register-address',
@@ -110,12 +110,12 @@ describe('two processes behind the gateway count together:', () => {
     whenCounted(system.stack, async () => {
       const email = system.newEmail()
       const spellings = [email, email.toUpperCase(), ` ${email} `]
-      const answers = await times(9, (n) =>
+      const responses = await times(9, (n) =>
         system
           .client({ from: newAddress() })
           .send({ method: 'POST', path: '/api/waitlist', ...json({ email: spellings[n % 3] }) }),
       )
-      expect(statuses(answers)).toEqual({ 200: 4, 201: 1, 429: 4 })
+      expect(statuses(responses)).toEqual({ 200: 4, 201: 1, 429: 4 })
     }))
 })
 
@@ -168,18 +168,18 @@ describe('a forged header changes nothing:', () => {
     ([_what, said]) =>
       whenCounted(system.stack, async () => {
         const gateway = direct('auth')
-        const answers = await times(30, (n) => register(gateway, { 'x-forwarded-for': said(n) }))
-        expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+        const responses = await times(30, (n) => register(gateway, { 'x-forwarded-for': said(n) }))
+        expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
       }),
   )
 
   test('an invalid header from the gateway counts for the gateway', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
-      const answers = await times(30, (n) =>
+      const responses = await times(30, (n) =>
         register(gateway, { 'x-forwarded-for': ['unknown', '_hidden', '1.2.3', ',,', '%'][n % 5] ?? '' }),
       )
-      expect(statuses(answers)).toEqual({ 201: 20, 429: 10 })
+      expect(statuses(responses)).toEqual({ 201: 20, 429: 10 })
     }))
 })
 
@@ -187,10 +187,10 @@ describe('IPv6, at two processes:', () => {
   test('a /64 counts as one address', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
-      const answers = await times(40, (n) =>
+      const responses = await times(40, (n) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:1:1:${n.toString(16)}::1` }),
       )
-      expect(statuses(answers)).toEqual({ 201: 20, 429: 20 })
+      expect(statuses(responses)).toEqual({ 201: 20, 429: 20 })
       const neighbour = await register(gateway, { 'x-forwarded-for': '2001:db8:1:2::1' })
       expect(neighbour.status).toBe(201)
     }))
@@ -198,10 +198,10 @@ describe('IPv6, at two processes:', () => {
   test('a /48 has four times the limit over all its networks', () =>
     whenCounted(system.stack, async () => {
       const gateway = direct('auth')
-      const answers = await times(120, (n) =>
+      const responses = await times(120, (n) =>
         register(gateway, { 'x-forwarded-for': `2001:db8:2:${n.toString(16)}::1` }),
       )
-      expect(statuses(answers)).toEqual({ 201: 80, 429: 40 })
+      expect(statuses(responses)).toEqual({ 201: 80, 429: 40 })
       expect((await register(gateway, { 'x-forwarded-for': '2001:db8:3:1::1' })).status).toBe(201)
     }))
 })
@@ -240,8 +240,8 @@ describe('a client cannot lock out another:', () => {
         await system.register(system.client({ from: newAddress() })),
         await system.register(system.client({ from: newAddress() })),
       ]
-      const answers = await times(130, () => authenticate(sender, busy.client_id, busy.client_secret))
-      expect(statuses(answers)).toEqual({ 200: 120, 429: 10 })
+      const responses = await times(130, () => authenticate(sender, busy.client_id, busy.client_secret))
+      expect(statuses(responses)).toEqual({ 200: 120, 429: 10 })
       expect((await authenticate(sender, other.client_id, other.client_secret)).status).toBe(200)
     }))
 })

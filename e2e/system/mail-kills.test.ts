@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { DESK } from '../lend-mailbox-to.ts'
+import { STAFF_INBOX } from '../lend-mailbox-to.ts'
 import { lendMailbox, type MailSystem, openMailSystem } from './lend-mailbox.ts'
 import { identifyMail, type MailLoad, startMailLoad } from './mail-load.ts'
 
@@ -44,7 +44,13 @@ test(`${KILLS} kills under ${RATE} requests a second: every mail that was promis
 }, async () => {
   const { received } = system.mail
   const token = await lendMailbox(system, LENDER)
-  const load = startMailLoad({ origin: system.origin, token, lender: LENDER, desk: DESK, rate: RATE })
+  const load = startMailLoad({
+    origin: system.origin,
+    token,
+    lender: LENDER,
+    staffInbox: STAFF_INBOX,
+    rate: RATE,
+  })
   const kills = await killUnder(load).catch(async (error: unknown) => {
     await load.stop()
     throw error

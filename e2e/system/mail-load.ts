@@ -1,5 +1,5 @@
 import type { ReceivedMail } from '@plainpath/mail/testing'
-import { basic, json, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, type HttpRequest, json } from '../send.ts'
 import type { RegisteredAgent } from './open-system.ts'
 
 type MailRequest = 'join' | 'claim' | 'contact'
@@ -29,10 +29,10 @@ export function startMailLoad(options: {
   origin: string
   token: string
   lender: string
-  desk: string
+  staffInbox: string
   rate: number
 }): MailLoad {
-  const sender = senderTo(options.origin)
+  const sender = createSender(options.origin)
   const statuses: Record<string, number> = {}
   const accepted = { join: 0, claim: 0, contact: 0 }
   const promised: string[] = []
@@ -41,10 +41,10 @@ export function startMailLoad(options: {
   let sent = 0
 
   /** A killed process sends no response; the gateway responds, or the connection fails. */
-  async function ask(sending: Sent, name: string): Promise<{ status: number; text: string }> {
-    const answer = await sender.send({ method: 'POST', ...sending }).catch(() => ({ status: 0, text: '' }))
-    statuses[`${name} ${answer.status}`] = (statuses[`${name} ${answer.status}`] ?? 0) + 1
-    return answer
+  async function ask(sending: HttpRequest, name: string): Promise<{ status: number; text: string }> {
+    const response = await sender.send({ method: 'POST', ...sending }).catch(() => ({ status: 0, text: '' }))
+    statuses[`${name} ${response.status}`] = (statuses[`${name} ${response.status}`] ?? 0) + 1
+    return response
   }
   const accept = (request: MailRequest, ...mails: string[]) => {
     accepted[request] += 1
@@ -73,7 +73,7 @@ export function startMailLoad(options: {
       const { status, text } = await ask({ path: '/api/contact', ...message, headers }, 'contact')
       if (status !== 202) return
       const { id } = JSON.parse(text) as { id: string }
-      accept('contact', `desk ${options.desk} ${id}`, `receipt ${options.lender} ${id}`)
+      accept('contact', `desk ${options.staffInbox} ${id}`, `receipt ${options.lender} ${id}`)
     },
   }
   function send(): void {
@@ -87,8 +87,8 @@ export function startMailLoad(options: {
 
   const startedAt = performance.now()
   const timer = setInterval(() => {
-    const due = ((performance.now() - startedAt) / 1000) * options.rate
-    while (sent < due && inFlight.size < MAX_IN_FLIGHT) send()
+    const dueCount = ((performance.now() - startedAt) / 1000) * options.rate
+    while (sent < dueCount && inFlight.size < MAX_IN_FLIGHT) send()
   }, TICK_MS)
   return {
     statuses,

@@ -1,6 +1,6 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { describe, expect, test } from 'vitest'
 import { converse, request } from '../converse.ts'
 import type { System } from './open-system.ts'
@@ -32,7 +32,7 @@ export function describeNodeLimits(running: () => System): void {
 
   describe.concurrent.for(PLACES)('$name ends a connection', ({ url, name, reads }) => {
     test('with headers that never end, after 10 s', async () => {
-      const { answers, closed, ms } = await trickle(
+      const { responses, closed, ms } = await trickle(
         url(running()),
         request('GET /api/health', host()).slice(0, -2),
         'X-A: b\r\n',
@@ -40,7 +40,7 @@ export function describeNodeLimits(running: () => System): void {
       expect(closed).toBe(true)
       expect(ms).toBeGreaterThan(HEADERS_MS - 1_000)
       expect(ms).toBeLessThan(HEADERS_MS + LATE_MS)
-      if (name !== gateway.name) expect(answers.map(({ status }) => status)).toEqual([408])
+      if (name !== gateway.name) expect(responses.map(({ status }) => status)).toEqual([408])
     })
 
     test.for([
@@ -51,18 +51,18 @@ export function describeNodeLimits(running: () => System): void {
       async ([_which, framing, little]) => {
         const body = ['Content-Type: application/json', framing]
         const begun = request(`POST ${reads}`, host(), body)
-        const { answers, closed, ms } = await trickle(url(running()), begun, little)
+        const { responses, closed, ms } = await trickle(url(running()), begun, little)
         expect(closed).toBe(true)
         expect(ms).toBeLessThan((name === gateway.name ? REQUEST_MS.gateway : REQUEST_MS.app) + LATE_MS)
-        expect(answers.map(({ status }) => status)).toEqual([408])
+        expect(responses.map(({ status }) => status)).toEqual([408])
       },
     )
 
     test('that is idle after its first request, after some seconds', async () => {
-      const { answers, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
+      const { responses, closed, ms } = await converse(url(running()), request('GET /api/health', host()), {
         forMs: 40_000,
       })
-      expect([answers.length, closed]).toEqual([1, true])
+      expect([responses.length, closed]).toEqual([1, true])
       const idle = name === gateway.name ? IDLE_MS.gateway : IDLE_MS.app
       expect(ms).toBeGreaterThan(idle - 1_000)
       expect(ms).toBeLessThan(idle + LATE_MS)
@@ -83,11 +83,11 @@ export function describeNodeLimits(running: () => System): void {
       ],
       ['20 KiB of target', () => request(`GET /${'x'.repeat(20_480)}`, host())],
     ] as const)('refuses %s, and goes on', async ([_what, bytes]) => {
-      const { answers } = await converse(url(running()), bytes())
-      for (const { status } of answers) expect([400, 414, 431]).toContain(status)
+      const { responses } = await converse(url(running()), bytes())
+      for (const { status } of responses) expect([400, 414, 431]).toContain(status)
       expect(
-        (await converse(url(running()), request('GET /oauth/jwks.json', host()), { answers: 1 })).answers[0]
-          ?.status,
+        (await converse(url(running()), request('GET /oauth/jwks.json', host()), { responses: 1 }))
+          .responses[0]?.status,
       ).toBeLessThan(500)
     })
   })
@@ -112,9 +112,9 @@ export function describeNodeLimits(running: () => System): void {
         for (const socket of sockets) socket.destroy()
       }
       const after = async () => {
-        const { answers } = await converse(place, request('GET /api/agent', host()), { answers: 1 })
-        for (const answer of answers) expectSoundAnswer(answer, { origin: system.origin })
-        return answers.length
+        const { responses } = await converse(place, request('GET /api/agent', host()), { responses: 1 })
+        for (const response of responses) expectSafeResponse(response, { origin: system.origin })
+        return responses.length
       }
       await expect.poll(after, { timeout: 5_000 }).toBe(1)
     })
@@ -142,7 +142,7 @@ async function trickle(url: string, beginning: string, little: string) {
   const statuses = [...received.matchAll(/^HTTP\/1\.1 (\d{3})/gm)].map(([, status]) => ({
     status: Number(status),
   }))
-  return { answers: statuses, closed: ms < 40_000, ms }
+  return { responses: statuses, closed: ms < 40_000, ms }
 }
 
 async function openIdle(port: number, count: number) {

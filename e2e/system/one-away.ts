@@ -15,8 +15,8 @@ export function describeOneAway(running: () => System): void {
       // The gateway has not noticed the failure when it receives the first of these requests.
       for (let round = 0; round < 3; round += 1) {
         const names = Array.from({ length: 30 }, (_each, n) => `Agent ${n} of round ${round}`)
-        const answers = await Promise.all(names.map(register))
-        for (const [index, { status, text }] of answers.entries()) {
+        const responses = await Promise.all(names.map(register))
+        for (const [index, { status, text }] of responses.entries()) {
           expect(status).toBe(201)
           expect(text).toContain(`"client_name":"${names[index]}"`)
         }

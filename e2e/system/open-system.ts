@@ -1,9 +1,10 @@
-import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises'
+import { chmod, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
-import { expectSoundAnswer, type SoundnessOptions } from '@plainpath/http/testing'
+import type { DocumentServer } from '@plainpath/auth/document-server'
+import { expectSafeResponse, type SafetyOptions } from '@plainpath/http/testing'
 import { type Stack, type StackOptions, startStack } from '@plainpath/stack/start-stack'
-import { type Answer, basic, form, json, type Sender, type Sent, senderTo } from '../send.ts'
+import { basic, createSender, form, type HttpRequest, type HttpResponse, json, type Sender } from '../send.ts'
 
 export interface RegisteredAgent {
   readonly client_id: string
@@ -32,22 +33,35 @@ export interface System extends AsyncDisposable {
   newEmail(): string
 }
 
+export interface SystemOptions extends Pick<StackOptions, 'limitsFactor' | 'settings'> {
+  /** Has the documents of clients that are known by a URL. */
+  readonly documents?: DocumentServer
+}
+
 /** Starts the topology and prints its addresses. */
-export async function openSystem(
-  options: Pick<StackOptions, 'limitsFactor' | 'settings'> = {},
-): Promise<System> {
+export async function openSystem({ documents, ...options }: SystemOptions = {}): Promise<System> {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-system-'))
   opening.defer(() => rm(folder, { recursive: true, force: true }))
   // For root the database server runs as another user, which must be able to enter its folder inside this one.
   await chmod(folder, 0o755)
   const lines: string[] = []
-  const stack = opening.use(await startStack({ ...options, folder, print: (line) => lines.push(line) }))
+  const authorityFile = path.join(folder, 'documents.pem')
+  if (documents) await writeFile(authorityFile, documents.runtime.ca)
+  const stack = opening.use(
+    await startStack({
+      ...options,
+      settings: { ...options.settings, ...documents?.settings },
+      ...(documents && { processEnvFor: () => ({ NODE_EXTRA_CA_CERTS: authorityFile }) }),
+      folder,
+      print: (line) => lines.push(line),
+    }),
+  )
   process.stdout.write(`\n${lines.join('\n')}\n\n`)
   const confidential = new Set<string>()
   const senders = opening.use(new DisposableStack())
   const client: System['client'] = ({ from, url = stack.origin } = {}) => {
-    const sender = senders.use(senderTo(url, from === undefined ? {} : { from }))
+    const sender = senders.use(createSender(url, from === undefined ? {} : { from }))
     return { ...sender, send: (sent) => sendAndHold(sender, sent, confidential, { origin: stack.origin }) }
   }
   const gateway = client({ from: '127.0.0.100' })
@@ -86,24 +100,24 @@ export async function openSystem(
 
 async function sendAndHold(
   sender: Sender,
-  sent: Sent,
+  sent: HttpRequest,
   confidential: Set<string>,
-  options: SoundnessOptions,
-): Promise<Answer> {
-  const answer = await sender.send(sent)
+  options: SafetyOptions,
+): Promise<HttpResponse> {
+  const response = await sender.send(sent)
   // Documents contain only examples.
   if (/^\/(api|oauth)\//.test(sent.path))
-    for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(answer.text)])
+    for (const value of [...confidentialIn(String(sent.body ?? '')), ...confidentialIn(response.text)])
       confidential.add(value)
   const isPage = sent.path.split('?')[0] === '/claim'
-  expectSoundAnswer(answer, { ...options, ...(isPage && { form: 'page' as const }) })
-  return answer
+  expectSafeResponse(response, { ...options, ...(isPage && { form: 'page' as const }) })
+  return response
 }
 
 /** Finds the confidential values of a body. */
 function confidentialIn(text: string): string[] {
-  const said = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
-  return [...text.matchAll(said)]
+  const secretMembers = /"(?:access_token|client_secret|client_name|email)":"((?:[^"\\]|\\.)*)"/g
+  return [...text.matchAll(secretMembers)]
     .map(([, value]) => JSON.parse(`"${value}"`) as string)
     .filter((value) => value.length >= 12)
 }

@@ -6,8 +6,9 @@ import path from 'node:path'
 import { promisify } from 'node:util'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FOCUSED, LISTED, USABLE } from '../pages/focus.ts'
 import { openBrowser } from '../pages/open-browser.ts'
 import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
 
@@ -26,7 +27,7 @@ afterAll(() => resources.disposeAsync())
 const names = Object.keys(SITE_PAGES) as (keyof typeof SITE_PAGES)[]
 const newEmail = () => `${randomUUID()}@example.org`
 
-/** Opens a page and records what our pages must not do: log errors, run scripts, or send requests to another origin. */
+/** Opens a page and records what our pages must not do: log errors, run other scripts, or send requests to another origin. */
 async function visiting(options: BrowserContextOptions = {}) {
   const page = await browser.newPage(options)
   const strange: string[] = []
@@ -37,7 +38,8 @@ async function visiting(options: BrowserContextOptions = {}) {
   page.on('request', (request) => {
     const { origin } = new URL(request.url())
     if (origin !== stack.origin && !request.url().startsWith('data:')) strange.push(request.url())
-    if (request.resourceType() === 'script') strange.push(request.url())
+    const isOwnScript = /\/assets\/(leave|docs)-[0-9a-f]{16}\.js$/.test(request.url())
+    if (request.resourceType() === 'script' && !isOwnScript) strange.push(request.url())
   })
   return { page, strange, [Symbol.asyncDispose]: () => page.close() }
 }
@@ -93,11 +95,11 @@ describe('the form of the waitlist, without scripts', () => {
     const { page } = visit
     const form = `<form method="post" action="${stack.origin}/waitlist"><input name="email" value="${newEmail()}"></form>`
     await page.goto(`data:text/html,${encodeURIComponent(form)}`)
-    const [answer] = await Promise.all([
+    const [response] = await Promise.all([
       page.waitForResponse(`${stack.origin}/waitlist`),
       page.evaluate('document.forms[0].submit()'),
     ])
-    expect(answer.status()).toBe(403)
+    expect(response.status()).toBe(403)
   })
 })
 
@@ -108,7 +110,7 @@ describe('the page to ask on', () => {
     await open(page, '/')
     await page.fill('#question', ASKED.information)
     await page.getByRole('button', { name: 'Ask' }).click()
-    expect(await heading(page)).toBe('What our guides say')
+    expect(await heading(page)).toBe('Our answer')
     expect(page.url()).toBe(`${stack.origin}/ask`)
     await page.getByRole('link', { name: '[1]' }).first().click()
     expect(new URL(page.url()).hash).toBe('#source-1-1')
@@ -189,7 +191,7 @@ describe('with the keyboard alone', () => {
       await using visit = await visiting()
       const { page } = visit
       await open(page, SITE_PAGES[name])
-      const usable = Number(await page.evaluate(`document.querySelectorAll("${USABLE}").length`))
+      const usable = Number(await page.evaluate(`${LISTED}.length`))
       const reached: unknown[] = []
       for (let step = 0; step < usable; step++) {
         await page.keyboard.press('Tab')
@@ -200,12 +202,103 @@ describe('with the keyboard alone', () => {
   )
 })
 
-const USABLE = 'a[href], button, input:not([type=hidden]), select, textarea'
-const FOCUSED = `(() => {
-  const { outlineWidth, outlineStyle } = getComputedStyle(document.activeElement)
-  const all = [...document.querySelectorAll("${USABLE}")]
-  return { index: all.indexOf(document.activeElement), outline: outlineWidth + ' ' + outlineStyle }
-})()`
+/** Presses Tab until the link or button with the name has the focus, then Enter. */
+async function activate(page: Page, name: string | RegExp): Promise<void> {
+  const usable = await page.locator(USABLE).count()
+  for (let step = 0; step < usable; step++) {
+    await page.keyboard.press('Tab')
+    const text = await page.locator(':focus').innerText()
+    if (typeof name === 'string' ? text === name : name.test(text)) {
+      await Promise.all([page.waitForNavigation(), page.keyboard.press('Enter')])
+      return
+    }
+  }
+  throw new Error(`nothing on ${page.url()} is called ${name}`)
+}
+
+describe('with the keyboard alone and without scripts, from the home page', () => {
+  test('a person finds how to replace a lost card, by situation', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/')
+    await activate(page, 'Green card')
+    expect(page.url()).toBe(`${stack.origin}/guides#green-card`)
+    await activate(page, /^Replace a lost/)
+    expect(await heading(page)).toMatch(/^Replace a lost/)
+    expect(visit.strange).toEqual([])
+  })
+
+  test('a person finds how to replace a lost card, by searching', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/')
+    await page.getByRole('search').getByRole('searchbox').focus()
+    await page.keyboard.type('I lost my green card')
+    await page.keyboard.press('Enter')
+    await page.waitForURL('**/search?q=*')
+    await activate(page, /^Replace a lost/)
+    expect(await heading(page)).toMatch(/^Replace a lost/)
+  })
+
+  test.for([
+    ['/', 'Get help now', 'ICE detainee locator'],
+    ['/', 'Ayuda en español', 'localizador de detenidos de ICE'],
+    ['/guides/work-permit', 'Get help', 'ICE detainee locator'],
+  ] as const)(
+    'a person finds urgent help for somebody detained: from %s by “%s”',
+    async ([address, link, locator]) => {
+      await using visit = await visiting({ javaScriptEnabled: false })
+      const { page } = visit
+      await open(page, address)
+      await activate(page, link)
+      for (const name of ['911', '1-888-351-4024', locator])
+        expect(await page.getByRole('link', { name, exact: true }).isVisible()).toBe(true)
+      expect(await isOnScreen(page, page.getByRole('link', { name: '911' }))).toBe(true)
+    },
+  )
+
+  test('a developer finds how an agent registers', async () => {
+    await using visit = await visiting({ javaScriptEnabled: false })
+    const { page } = visit
+    await open(page, '/')
+    await activate(page, 'For AI software and developers')
+    const command = page.locator('code', { hasText: '/api/agent/register' })
+    expect(await isOnScreen(page, command)).toBe(true)
+    await activate(page, 'How an agent registers')
+    expect(page.url()).toBe(`${stack.origin}/auth.md`)
+  })
+})
+
+/** True for an element that is on the screen without scrolling from where the page is. */
+async function isOnScreen(page: Page, element: Locator): Promise<boolean> {
+  const box = await element.boundingBox()
+  return box !== null && box.y >= 0 && box.y + box.height <= (page.viewportSize()?.height ?? 0)
+}
+
+test('the first screen of a phone has the question box, and the way in for developers', async () => {
+  await using visit = await visiting({ viewport: { width: 360, height: 740 } })
+  const { page } = visit
+  await open(page, '/')
+  for (const shown of [
+    page.getByRole('heading', { level: 1 }),
+    page.getByLabel('Ask in your own words'),
+    page.getByRole('button', { name: 'Ask', exact: true }),
+    page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name: 'For developers' }),
+    page.getByRole('link', { name: 'Get help', exact: true }),
+  ])
+    expect(await isOnScreen(page, shown)).toBe(true)
+})
+
+test('paper has the text of a page, and no navigation or search', async () => {
+  await using visit = await visiting()
+  const { page } = visit
+  await page.emulateMedia({ media: 'print' })
+  await open(page, '/get-help')
+  for (const hidden of [page.locator('nav'), page.getByRole('search'), page.locator('form button')])
+    for (const each of await hidden.all()) expect(await each.isVisible()).toBe(false)
+  expect(await page.getByRole('heading', { name: 'If it is urgent' }).isVisible()).toBe(true)
+  expect(await page.getByText('1-888-351-4024').isVisible()).toBe(true)
+})
 
 describe.for(names)('the page %s', (name) => {
   test('fits 320 pixels without cutting anything off', async () => {
@@ -225,6 +318,21 @@ describe.for(names)('the page %s', (name) => {
       expect(visit.strange).toEqual([])
     },
   )
+})
+
+test.for(names)('the page %s weighs under 50 KB, in at most four requests', async (name) => {
+  await using visit = await visiting()
+  const { page } = visit
+  const sizes: Promise<number>[] = []
+  page.on('requestfinished', (request) => {
+    if (!request.url().startsWith('data:'))
+      sizes.push(request.sizes().then(({ responseBodySize }) => responseBodySize))
+  })
+  await open(page, SITE_PAGES[name])
+  expect(sizes.length).toBeGreaterThanOrEqual(2)
+  expect(sizes.length).toBeLessThanOrEqual(4)
+  const total = (await Promise.all(sizes)).reduce((sum, size) => sum + size, 0)
+  expect(total).toBeLessThan(50_000)
 })
 
 test('axe finds no violation on the pages that follow a form', async () => {
@@ -256,7 +364,7 @@ describe('the commands of /docs', () => {
     await open(visit.page, '/docs')
     const commands = await visit.page.locator('code.command').allInnerTexts()
     const shared = await credentials()
-    const answers: string[] = []
+    const outputs: string[] = []
     for (const command of commands) {
       // These delete the client or revoke its secret.
       const variables = / -X (DELETE|PUT) /.test(command) ? await credentials() : shared
@@ -264,10 +372,10 @@ describe('the commands of /docs', () => {
       const { stdout } = await promisify(execFile)('sh', ['-c', checked], {
         env: { ...process.env, ...variables },
       })
-      answers.push(`${stdout} ${command}`)
+      outputs.push(`${stdout} ${command}`)
     }
     const expected = (command: string) => (NEEDS_MORE.test(command) ? /^40[0349] / : /^20[0124] /)
-    expect(answers.filter((answer) => !expected(answer).test(answer))).toEqual([])
+    expect(outputs.filter((output) => !expected(output).test(output))).toEqual([])
     expect(commands.length).toBeGreaterThanOrEqual(18)
     expect(commands.filter((command) => NEEDS_MORE.test(command))).toHaveLength(7)
   })
@@ -277,11 +385,11 @@ describe('the commands of /docs', () => {
 async function credentials(): Promise<Record<'id' | 'secret' | 'token', string>> {
   const registered = await fetch(`${stack.origin}/api/agent/register`, { method: 'POST' })
   const { client_id: id, client_secret: secret } = (await registered.json()) as Record<string, string>
-  const answer = await fetch(`${stack.origin}/oauth/token`, {
+  const response = await fetch(`${stack.origin}/oauth/token`, {
     method: 'POST',
     headers: { authorization: `Basic ${btoa(`${id}:${secret}`)}` },
     body: new URLSearchParams({ grant_type: 'client_credentials' }),
   })
-  const { access_token: token } = (await answer.json()) as Record<string, string>
+  const { access_token: token } = (await response.json()) as Record<string, string>
   return { id: id ?? '', secret: secret ?? '', token: token ?? '' }
 }

@@ -17,7 +17,7 @@ export function describeRace(running: () => System): void {
       const before = await count()
       const senders = Array.from({ length: 20 }, (_, n) => system.client({ from: `127.0.1.${n + 1}` }))
       const spellings = [email, email.toUpperCase(), ` ${email}`]
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: JOINS }, (_, n) =>
           senders[n % senders.length]!.send({
             method: 'POST',
@@ -26,7 +26,7 @@ export function describeRace(running: () => System): void {
           }),
         ),
       )
-      const statuses = answers.map(({ status }) => status)
+      const statuses = responses.map(({ status }) => status)
       expect(statuses.filter((status) => status === 201)).toHaveLength(1)
       expect(statuses.filter((status) => status === 200)).toHaveLength(JOINS - 1)
       expect(await count()).toBe(before + 1)

@@ -10,8 +10,16 @@ interface Use {
   readonly status: number
 }
 
-/** Uses a token repeatedly at each API process, until it is stopped. */
-function useEverywhere(system: System, token: string) {
+/**
+ * Uses a token repeatedly at each API process, until it is stopped.
+ *
+ * @param present returns the headers of each request; those of a bearer token when absent
+ */
+export function useEverywhere(
+  system: System,
+  token: string,
+  present = (): Readonly<Record<string, string>> => ({ authorization: `Bearer ${token}` }),
+) {
   const host = new URL(system.origin).host
   const uses: Use[] = []
   let going = true
@@ -22,7 +30,7 @@ function useEverywhere(system: System, token: string) {
   const loops = senders.map(async (sender) => {
     while (going) {
       const startedAt = performance.now()
-      const headers = { host, authorization: `Bearer ${token}` }
+      const headers = { host, ...present() }
       const { status } = await sender.send({ path: '/api/guides?limit=1', headers })
       uses.push({ startedAt, status })
     }
@@ -93,9 +101,9 @@ export function describeRevocation(running: () => System): void {
         const token = await system.token(agent)
         const { uses, stop } = useEverywhere(system, token)
         await expect.poll(() => uses.filter(({ status }) => status === 200).length).toBeGreaterThan(10)
-        const answer = await end(agent, token, place)
+        const response = await end(agent, token, place)
         const endedAt = performance.now()
-        expect(answer.status).toBe(expected)
+        expect(response.status).toBe(expected)
         await expect
           .poll(() => uses.filter(({ startedAt }) => startedAt > endedAt).length)
           .toBeGreaterThan(10)

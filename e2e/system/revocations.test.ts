@@ -1,10 +1,12 @@
+import { randomUUID } from 'node:crypto'
 import { REVOCATION } from '@plainpath/revocation'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Fault } from '../faults/fault.ts'
 import { type FaultyStack, startFaultyStack } from '../faults/faulty-stack.ts'
 import type { Way } from '../faults/ways.ts'
+import { type KeyRequests, keyRequests } from '../key-holder.ts'
 import { randomness } from '../revocation/virtual-time.ts'
-import { basic, form, type Sender, senderTo } from '../send.ts'
+import { basic, createSender, form, type Sender } from '../send.ts'
 
 /** The duration. Before a release: REVOCATION_SECONDS=3600, each time with another REVOCATION_SEED. */
 const SECONDS = Number(process.env['REVOCATION_SECONDS'] ?? 25)
@@ -17,10 +19,12 @@ let system: FaultyStack
 let auths: Sender[]
 let apis: Sender[]
 let operations: Sender[]
+let requests: KeyRequests
 
 beforeAll(async () => {
   system = resources.use(await startFaultyStack({ limitsFactor: 1_000_000 }))
-  const sender = (port: number) => resources.use(senderTo(`http://127.0.0.1:${port}`))
+  requests = keyRequests(system.stack.origin)
+  const sender = (port: number) => resources.use(createSender(`http://127.0.0.1:${port}`))
   auths = system.stack.auth.map(({ ports }) => sender(ports.public))
   apis = system.stack.resource.map(({ ports }) => sender(ports.public))
   operations = system.stack.resource.map(({ ports }) => sender(ports.operations))
@@ -29,7 +33,12 @@ afterAll(() => resources.disposeAsync())
 
 interface Client {
   readonly client_id: string
-  readonly client_secret: string
+  /** Absent for a client with a document, which has a key instead. */
+  readonly client_secret?: string
+}
+interface IssuedToken {
+  readonly value: string
+  readonly isBound: boolean
 }
 interface Use {
   readonly token: string
@@ -40,21 +49,43 @@ interface Use {
 const pickOne = <T>(list: readonly T[]): T => list[random.below(list.length)]!
 const send = (to: Sender, sent: Parameters<Sender['send']>[0]) =>
   to.send({ ...sent, headers: { host: new URL(system.stack.origin).host, ...sent.headers } })
-const post = (path: string, client: Client, fields: Record<string, string>) =>
+const post = (
+  path: string,
+  client: Client,
+  fields: Record<string, string>,
+  dpop: Readonly<Record<string, string>> = {},
+) =>
   send(pickOne(auths), {
     method: 'POST',
     path,
-    ...form(fields),
-    headers: { ...form(fields).headers, ...basic(client.client_id, client.client_secret) },
+    ...form({ ...fields, ...(client.client_secret === undefined && requests.fields(holder(client))) }),
+    headers: { ...form(fields).headers, ...dpop, ...basicHeader(client) },
   })
+/** All clients have one key: that of their documents, to which bound tokens are bound too. */
+const holder = ({ client_id }: Client) => ({ client_id, key: system.documentKey })
+const basicHeader = ({ client_id, client_secret }: Client) =>
+  client_secret === undefined ? {} : basic(client_id, client_secret)
+const authenticate = (client: Client) =>
+  client.client_secret === undefined ? requests.header(holder(client)) : basicHeader(client)
 
 async function newClient(): Promise<Client> {
+  if (random.happens(0.3)) return { client_id: system.documents.url(randomUUID()) }
   const { text } = await send(pickOne(auths), { method: 'POST', path: '/api/agent/register' })
   return JSON.parse(text) as Client
 }
-async function newToken(client: Client): Promise<string | undefined> {
-  const { status, text } = await post('/oauth/token', client, { grant_type: 'client_credentials' })
-  return status === 200 ? (JSON.parse(text) as { access_token: string }).access_token : undefined
+async function newToken(client: Client): Promise<IssuedToken | undefined> {
+  const isBound = random.happens(0.5)
+  const request = (dpop: Readonly<Record<string, string>>) =>
+    post('/oauth/token', client, { grant_type: 'client_credentials' }, dpop)
+  const prove = (nonce?: string) => ({
+    dpop: system.documentKey.proof({ method: 'POST', url: `${system.stack.origin}/oauth/token`, nonce }),
+  })
+  let response = await request(isBound ? prove() : {})
+  const nonce = response.headers.get('dpop-nonce')
+  if (nonce !== null && response.status === 400) response = await request(prove(nonce))
+  if (response.status !== 200) return undefined
+  const { access_token: value } = JSON.parse(response.text) as { access_token: string }
+  return { value, isBound }
 }
 
 const NETWORK: readonly Fault[] = [
@@ -139,7 +170,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
   const statuses = new Map<string, number>()
   const counts = new Map<string, number>()
   const count = (what: string) => statuses.set(what, (statuses.get(what) ?? 0) + 1)
-  const inUse: string[] = []
+  const inUse: IssuedToken[] = []
 
   const using = apis.flatMap((api) =>
     [0, 1, 2, 3].map(async () => {
@@ -152,10 +183,10 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
         const startedAt = performance.now()
         const { status } = await send(api, {
           path: '/api/guides?limit=1',
-          headers: { authorization: `Bearer ${token}` },
+          headers: requests.present(holder({ client_id: '' }), token.value, '/api/guides', token),
         }).catch(() => ({ status: 0 }))
-        uses.push({ token, startedAt, status })
-        count(`use ${status}`)
+        uses.push({ token: token.value, startedAt, status })
+        count(`use ${token.isBound ? 'bound ' : ''}${status}`)
       }
     }),
   )
@@ -170,16 +201,16 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
       inUse.push(token)
       await pause(random.between(20, 800))
       const leaves = random.happens(0.15)
-      const answer = await (leaves
+      const response = await (leaves
         ? send(pickOne(auths), {
             method: 'DELETE',
             path: '/api/agent',
-            headers: basic(client.client_id, client.client_secret),
+            headers: authenticate(client),
           })
-        : post('/oauth/revoke', client, { token })
+        : post('/oauth/revoke', client, { token: token.value })
       ).catch(() => ({ status: 0 }))
-      count(`${leaves ? 'delete' : 'revoke'} ${answer.status}`)
-      if (answer.status === (leaves ? 204 : 200)) endedAt.set(token, performance.now())
+      count(`${leaves ? 'delete' : 'revoke'} ${response.status}`)
+      if (response.status === (leaves ? 204 : 200)) endedAt.set(token.value, performance.now())
       if (leaves) client = await newClient().catch(() => client)
       await pause(random.between(50, 1_000))
       inUse.splice(inUse.indexOf(token), 1)
@@ -200,6 +231,7 @@ test(`R-LIN for ${SECONDS} s over processes, with delays and faults between all 
   )
   expect(wrong).toEqual([])
   expect(endedAt.size).toBeGreaterThan(SECONDS / 2)
+  for (const kind of ['', 'bound ']) expect(statuses.get(`use ${kind}200`)).toBeGreaterThan(20)
   expect(Math.min(...hits)).toBeGreaterThan(20)
 })
 

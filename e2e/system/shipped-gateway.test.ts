@@ -8,11 +8,11 @@ import { connect } from 'node:tls'
 import type { ErrorForm } from '@plainpath/http'
 import { GATEWAY_CHECK_HOST } from '@plainpath/http'
 import { freePorts } from '@plainpath/http/free-ports'
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import type { AppName } from '@plainpath/metadata'
 import { type Stack, startStack } from '@plainpath/stack/start-stack'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { json, type Sender, type Sent, senderTo } from '../send.ts'
+import { createSender, type HttpRequest, json, type Sender } from '../send.ts'
 import {
   SHIPPED_ORIGIN as origin,
   SHIPPED,
@@ -54,24 +54,24 @@ beforeAll(async () => {
   const away = { auth: [`127.0.0.1:${nobody}`], resource: [`127.0.0.1:${nobody}`] }
   withoutApps = resources.use(await startShippedGateway(SHIPPED.kubernetes, away))
   apps = {
-    auth: resources.use(senderTo(`http://${auth[0]}`)),
-    resource: resources.use(senderTo(`http://${resource[0]}`)),
+    auth: resources.use(createSender(`http://${auth[0]}`)),
+    resource: resources.use(createSender(`http://${resource[0]}`)),
   }
 }, 120_000)
 afterAll(() => resources.disposeAsync())
 
 /** Sends directly to an app on a new connection, since the apps close idle ones after some seconds. */
-const ofApp = (app: AppName, sent: Sent) =>
+const ofApp = (app: AppName, sent: HttpRequest) =>
   apps[app].send({ ...sent, headers: { ...sent.headers, connection: 'close' } })
 
-const asked = (sent: Sent, more: Readonly<Record<string, string>> = {}): Sent => ({
+const asked = (sent: HttpRequest, more: Readonly<Record<string, string>> = {}): HttpRequest => ({
   ...sent,
   headers: { host, ...sent.headers, ...more },
 })
 
 describe('the apps reject requests for another host and serve those for ours', () => {
   const register = { method: 'POST', path: '/api/agent/register', ...json({ client_name: 'Atlas' }) }
-  const requests: [Sent, number][] = [
+  const requests: [HttpRequest, number][] = [
     [register, 201],
     [{ path: '/api/guides' }, 200],
     [{ path: '/oauth/jwks.json' }, 200],
@@ -82,12 +82,12 @@ describe('the apps reject requests for another host and serve those for ours', (
     for (const [sent, status] of requests) {
       const own = await gateway.secure.send(asked(sent))
       expect(own.status, sent.path).toBe(status)
-      expectSoundAnswer(own, { origin })
+      expectSafeResponse(own, { origin })
       for (const other of OTHER_HOSTS) {
-        const answer = await gateway.secure.send(asked(sent, { host: other }))
-        expect(answer.status, `${sent.path} ${other}`).toBe(421)
-        if (!sent.path.startsWith('/oauth/')) expect(answer.text).toContain(`answers at ${origin} only`)
-        expectSoundAnswer(answer, { origin })
+        const response = await gateway.secure.send(asked(sent, { host: other }))
+        expect(response.status, `${sent.path} ${other}`).toBe(421)
+        if (!sent.path.startsWith('/oauth/')) expect(response.text).toContain(`answers at ${origin} only`)
+        expectSafeResponse(response, { origin })
       }
     }
   })
@@ -118,17 +118,17 @@ test.for([host, ...OTHER_HOSTS])(
   async (name) => {
     for (const where of ['/', '/guides?q=a%22b', '//evil.example/guides', '/oauth/token'])
       for (const more of [{}, { method: 'POST', ...json({}) }]) {
-        const answer = await gateway.plain.send(asked({ path: where, ...more }, { host: name }))
-        expect([answer.status, answer.headers.get('location'), answer.text]).toEqual([
+        const response = await gateway.plain.send(asked({ path: where, ...more }, { host: name }))
+        expect([response.status, response.headers.get('location'), response.text]).toEqual([
           308,
           origin + where,
           '',
         ])
-        expect(answer.headers.get('cache-control')).toBe('no-store')
-        expect(answer.headers.get('x-request-id')).toMatch(MADE)
+        expect(response.headers.get('cache-control')).toBe('no-store')
+        expect(response.headers.get('x-request-id')).toMatch(MADE)
         // RFC 6797 section 7.2.
-        expect(answer.headers.get('strict-transport-security')).toBeNull()
-        expect(answer.headers.get('server')).toBeNull()
+        expect(response.headers.get('strict-transport-security')).toBeNull()
+        expect(response.headers.get('server')).toBeNull()
       }
   },
 )
@@ -151,13 +151,13 @@ test.for([
   }
   const own = await gateway.secure.send(ofBytes(100_000))
   expect([own.status, own.headers.get('x-request-id')]).toEqual([413, REQUEST_ID])
-  expectSoundAnswer(own, { origin })
+  expectSafeResponse(own, { origin })
   const theirs = await ofApp(app, ofBytes(20_000))
   expect(own.text).toBe(theirs.text)
   expect(headersThatMatter(own.headers)).toEqual(headersThatMatter(theirs.headers))
 })
 
-const FORMS: [Sent, AppName, ErrorForm][] = [
+const FORMS: [HttpRequest, AppName, ErrorForm][] = [
   [{ path: '/oauth/jwks.json' }, 'auth', 'oauth'],
   [{ path: '/oauth/token' }, 'auth', 'oauth'],
   [{ path: '/.well-known/oauth-authorization-server' }, 'auth', 'problem'],
@@ -179,13 +179,13 @@ const CORS = ['access-control-allow-origin', 'access-control-expose-headers', 's
 test.concurrent.for(FORMS)(
   'refuses %o, while no app is available, in the format and with the headers of %s',
   async ([sent, app, form]) => {
-    const answer = await withoutApps.secure.send(asked(sent, { 'x-request-id': REQUEST_ID }))
-    expect([answer.status, answer.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
-    expectSoundAnswer(answer, { origin, form, failure: 503 })
+    const response = await withoutApps.secure.send(asked(sent, { 'x-request-id': REQUEST_ID }))
+    expect([response.status, response.headers.get('x-request-id')]).toEqual([503, REQUEST_ID])
+    expectSafeResponse(response, { origin, form, failure: 503 })
     if (form !== 'oauth' && sent.method !== 'HEAD')
-      expect(JSON.parse(answer.text)).toMatchObject({ instance: sent.path.split('?')[0] })
+      expect(JSON.parse(response.text)).toMatchObject({ instance: sent.path.split('?')[0] })
     const theirs = await ofApp(app, asked(sent))
-    for (const name of CORS) expect(answer.headers.get(name), name).toBe(theirs.headers.get(name))
+    for (const name of CORS) expect(response.headers.get(name), name).toBe(theirs.headers.get(name))
   },
 )
 
@@ -206,7 +206,7 @@ test.concurrent.for([
     const [own, theirs] = await Promise.all([withoutApps.secure.send(request), ofApp('resource', request)])
     for (const { headers } of [own, theirs])
       expect(headers.get('x-request-id')).toEqual(kept ? sent : expect.stringMatching(MADE))
-    expectSoundAnswer(own, { origin, form: 'problem', failure: 503 })
+    expectSafeResponse(own, { origin, form: 'problem', failure: 503 })
   },
 )
 

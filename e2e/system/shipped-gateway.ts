@@ -6,7 +6,7 @@ import { findDebianPrograms } from '@plainpath/stack/debian-program'
 import { selfSignedCertificate } from '@plainpath/stack/self-signed-certificate'
 import { startGatewayWith } from '@plainpath/stack/start-gateway'
 import { readCompose, readVariables } from '@plainpath/topology/read-manifests'
-import { senderTo } from '../send.ts'
+import { createSender } from '../send.ts'
 
 /** The variables of the gateway in the Kubernetes base and in compose.yaml. */
 export const SHIPPED = {
@@ -50,8 +50,8 @@ export async function startShippedGateway(
       { program: caddy, folder },
     ),
   )
-  const plain = opening.use(senderTo(`http://127.0.0.1:${httpPort}`))
-  const secure = opening.use(senderTo(`https://127.0.0.1:${httpsPort}`, { tls: { servername, ca } }))
+  const plain = opening.use(createSender(`http://127.0.0.1:${httpPort}`))
+  const secure = opening.use(createSender(`https://127.0.0.1:${httpsPort}`, { tls: { servername, ca } }))
   const resources = opening.move()
   return {
     plain,

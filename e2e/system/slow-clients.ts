@@ -93,7 +93,7 @@ function serveOthers(system: System, places: readonly string[]) {
       if (!going) break
       const startedAt = performance.now()
       const status = await sender.send({ path, headers: { host } }).then(
-        (answer) => answer.status,
+        (response) => response.status,
         (error: unknown) => String(error),
       )
       times.push(performance.now() - startedAt)

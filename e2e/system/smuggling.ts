@@ -54,11 +54,11 @@ export function describeSmuggling(running: () => System): void {
         const { host } = new URL(system.origin)
         await using stored = await openStoredCounts(system)
         const before = await stored.count()
-        const { answers, closed } = await converse(
+        const { responses, closed } = await converse(
           url(system),
           framed(framing, host, line, inner(system, host)),
         )
-        const statuses = answers.map(({ status }) => status)
+        const statuses = responses.map(({ status }) => status)
         if (name.startsWith('the gateway')) {
           // RFC 9112 section 6.3 lets a server use the chunks; then no app sees a hidden request.
           if (CHUNKS_WIN.test(framing.why)) return await expectEachItsOwn(system)
@@ -87,6 +87,6 @@ async function expectEachItsOwn(system: System): Promise<void> {
   }
   const sender = system.client({ from: '127.0.0.20' })
   const paths = [...Object.keys(expected), ...Object.keys(expected)]
-  const answers = await Promise.all(paths.map((path) => sender.send({ path })))
-  answers.forEach(({ text }, n) => expect(text).toContain(expected[paths[n] ?? '']))
+  const responses = await Promise.all(paths.map((path) => sender.send({ path })))
+  responses.forEach(({ text }, n) => expect(text).toContain(expected[paths[n] ?? '']))
 }

@@ -191,17 +191,17 @@ describe('a Prometheus that scrapes every instance', () => {
   })
 
   test('has every metric that an alert uses', async () => {
-    const answer = (await (await fetch(`${url}/api/v1/label/__name__/values`)).json()) as { data: string[] }
+    const response = (await (await fetch(`${url}/api/v1/label/__name__/values`)).json()) as { data: string[] }
     const asked = new Set(ALERTS.flatMap(metricsIn).filter((name) => !FOREIGN.test(name)))
     expect(asked.size).toBeGreaterThan(15)
-    expect([...asked].filter((name) => !answer.data.includes(name))).toEqual([])
+    expect([...asked].filter((name) => !response.data.includes(name))).toEqual([])
   })
 
   test('has loaded every rule, and no alert fires', async () => {
-    const answer = (await (await fetch(`${url}/api/v1/rules`)).json()) as {
+    const response = (await (await fetch(`${url}/api/v1/rules`)).json()) as {
       data: { groups: { rules: { name: string; health: string; state: string }[] }[] }
     }
-    const rules = answer.data.groups.flatMap((group) => group.rules)
+    const rules = response.data.groups.flatMap((group) => group.rules)
     expect(rules.length).toBeGreaterThan(10)
     expect(rules.filter(({ health, state }) => health === 'err' || state === 'firing')).toEqual([])
   })

@@ -61,7 +61,7 @@ async function install(root) {
   const stamp = path.join(root, 'node_modules', '.bootstrap')
   rmSync(stamp, { force: true })
   rmSync(npmMarkerFile(root), { force: true })
-  const wanted = wantedInstallation(root)
+  const installation = wantedInstallation(root)
   const started = Date.now()
   const seconds = () => ((Date.now() - started) / 1000).toFixed(1)
 
@@ -69,7 +69,7 @@ async function install(root) {
   const { failure, output, shown } = await runInstallers(root)
   if (failure === undefined && existsSync(path.join(root, 'node_modules', '.bin', 'node'))) {
     console.error(`${seconds()} s`)
-    writeFileSync(stamp, wanted)
+    writeFileSync(stamp, installation)
     return
   }
   console.error(shown ? '' : `failed\n\n${output.trimEnd()}\n`)

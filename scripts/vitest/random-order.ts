@@ -12,15 +12,15 @@ export default class RandomOrder extends BaseSequencer {
   }
 }
 
-/** @param keysOf returns the group of an entry, whose entries stay together, and the key of the entry within the group */
+/** @param sortKeys returns the group of an entry, whose entries stay together, and the key of the entry within the group */
 export function inRandomOrder<T>(
   entries: readonly T[],
   seed: number,
-  keysOf: (entry: T) => readonly [group: string, name: string],
+  sortKeys: (entry: T) => readonly [group: string, name: string],
 ): T[] {
-  const groups = [...new Set(entries.map((entry) => keysOf(entry)[0]))]
+  const groups = [...new Set(entries.map((entry) => sortKeys(entry)[0]))]
   const ranked = entries.map((entry) => {
-    const [group, name] = keysOf(entry)
+    const [group, name] = sortKeys(entry)
     return { entry, group: groups.indexOf(group), rank: hash(`${seed} ${name}`) }
   })
   return ranked.sort((a, b) => a.group - b.group || a.rank - b.rank).map(({ entry }) => entry)

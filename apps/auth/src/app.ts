@@ -91,7 +91,7 @@ const appOptions = ({ origin, trustedProxies, log, metrics, clock }: AppDeps): A
   log,
   clock,
   csp: PAGE_CSP,
-  onAnswer: metrics.answered,
+  onResponse: metrics.countResponse,
   errorForm,
   page: (problem) => errorPage(origin, problem),
   isUnavailable: (thrown) => isUnavailable(thrown) || isRedisUnavailable(thrown),

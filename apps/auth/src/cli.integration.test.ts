@@ -155,6 +155,7 @@ describe('agents', () => {
     expect(await listed()).toEqual({
       client_id: id,
       client_name: 'Atlas of the terminal',
+      email_verified: false,
       status: 'active',
       scopes: ['guides:read', 'waitlist:write'],
       registered_at: agent.agent.registeredAt.toISOString(),
@@ -235,7 +236,7 @@ describe('agents', () => {
       token_endpoint_auth_method: 'private_key_jwt',
     })
     expect((await run('agents list')).printed).toMatch(
-      new RegExp(`^${keyed.id}  active .*Z  private_key_jwt +never used$`, 'm'),
+      new RegExp(`^${keyed.id}  active .*Z  private_key_jwt +never used +key [\\w-]{43}$`, 'm'),
     )
   })
 
@@ -312,14 +313,14 @@ describe('migrate', () => {
     const owner = { AUTH_MIGRATION_DATABASE_URL: stores.database.ownerUrl }
     expect((await run('migrate', owner)).printed).toBe('Nothing to do: the tables are up to date.')
     await stores.asOwner(
-      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
+      'drop table mails, identity_assertions, tokens, claims, claim_attempts, claim_tries, claim_blocks, blocked_domains, blocked_domain_audit, client_assertions, token_stop, token_stop_audit, resource_server_followers, resource_server_secrets, expired_agents, agent_secrets, agents, signing_keys, key_ring, key_audit, key_followers, schema_migrations cascade',
     )
     await stores.asOwner('drop function notify_agent_changed, notify_key_ring_changed')
     expect(await run('keys list')).toMatchObject({ code: 1, printed: '' })
     const { code, printed } = await run('migrate', owner)
     expect([code, printed]).toEqual([
       0,
-      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails',
+      'Applied: 0001-agents, 0002-signing-keys, 0003-tokens, 0004-key-ring, 0005-claims, 0006-stop-and-credentials, 0007-agent-keys, 0008-mails, 0009-identity-assertions, 0010-clients-life, 0011-one-mail-queue, 0012-deferred-mails, 0013-url-clients, 0014-dpop',
     ])
     expect((await run('keys list')).code).toBe(0)
   })

@@ -2,6 +2,7 @@ import { type CommandIo, type CommandLine, Refusal, runCommandLine, thisActor } 
 import { createLog } from '@plainpath/http'
 import type { Environment } from '@plainpath/http/settings'
 import { isUnavailable, migrate } from '@plainpath/postgres'
+import { agentDocumentCommands } from './commands/agent-documents-command.ts'
 import { agentsCommands } from './commands/agents-command.ts'
 import { claimsCommands } from './commands/claims-command.ts'
 import { configCommands } from './commands/config-command.ts'
@@ -55,6 +56,7 @@ export const AUTH_COMMANDS: CommandLine<AuthContext> = {
     ...configCommands,
     ...keysCommands,
     ...agentsCommands,
+    ...agentDocumentCommands,
     ...claimsCommands,
     ...stopCommands,
     replayCommand,

@@ -50,6 +50,7 @@ test('needs only the required settings, and has defaults for the rest', () => {
     redisUrl: undefined,
     corsOrigins: [],
     alsoAcceptHosts: [],
+    clientDocumentTestHosts: [],
     limitsFactor: 1,
     drainSeconds: 20,
   })
@@ -67,6 +68,7 @@ test('reads every setting', () => {
     AUTH_TRUSTED_PROXIES: '10.0.0.0/8, ::1',
     AUTH_CORS_ORIGINS: 'https://a.example, https://b.example',
     AUTH_ALSO_ACCEPT_HOSTS: '127.0.0.1:8080,[::1]:8080',
+    AUTH_CLIENT_DOCUMENT_TEST_HOSTS: 'agent.example.org:8443, localhost:8444',
     AUTH_LIMITS_FACTOR: '0.5',
     AUTH_REDIS_URL: 'redis://127.0.0.1:6379/1',
     AUTH_OTLP_URL: 'http://collector:4318',
@@ -75,6 +77,7 @@ test('reads every setting', () => {
     public: { port: 0 },
     corsOrigins: ['https://a.example', 'https://b.example'],
     alsoAcceptHosts: ['127.0.0.1:8080', '[::1]:8080'],
+    clientDocumentTestHosts: ['agent.example.org:8443', 'localhost:8444'],
     limitsFactor: 0.5,
     otlpUrl: 'http://collector:4318',
   })
@@ -134,6 +137,11 @@ describe('refuses, without showing the value,', () => {
     ['AUTH_CORS_ORIGINS', '*'],
     ['AUTH_CORS_ORIGINS', 'https://Canary-7f3.example/path'],
     ['AUTH_ALSO_ACCEPT_HOSTS', 'Canary-7f3/'],
+    // Valid values, but the origin is a public one.
+    ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example:8443'],
+    ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example'],
+    ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', 'canary-7f3.example:443'],
+    ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS', '*:8443'],
     ['AUTH_LIMITS_FACTOR', '0'],
     ['AUTH_LIMITS_FACTOR', '-1'],
     ['AUTH_LIMITS_FACTOR', 'Infinity'],

@@ -7,6 +7,7 @@ import {
   type Environment,
   file,
   fileAndPath,
+  hostAndPort,
   hostHeader,
   list,
   numberFrom,
@@ -21,8 +22,8 @@ import {
   trustedProxies,
   wholeNumber,
 } from '@plainpath/http/settings'
-import { MailFrom, mailSettings, SmtpUrl, smtpMistake } from '@plainpath/mail'
-import { Origin } from '@plainpath/metadata'
+import { findSmtpMistake, MailFrom, mailSettings, SmtpUrl } from '@plainpath/mail'
+import { isLoopback, Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { KEY_SETTINGS, keySettings } from './keys/key-settings.ts'
 import { parseResourceServers } from './resource-servers/resource-servers-file.ts'
@@ -106,6 +107,12 @@ export const SETTINGS = {
     description: 'Further values of Host that are accepted, such as `127.0.0.1:8080`',
     default: '',
   },
+  AUTH_CLIENT_DOCUMENT_TEST_HOSTS: {
+    schema: list(hostAndPort),
+    description:
+      'For tests: `host:port` of TLS servers on 127.0.0.1 from which client documents are fetched; refused unless AUTH_ORIGIN is on loopback',
+    default: '',
+  },
   AUTH_LIMITS_FACTOR: {
     schema: positive(1_000_000),
     description: 'Multiplies every rate limit',
@@ -171,6 +178,7 @@ export function loadConfig(env: Environment) {
     trustedProxies: settings.AUTH_TRUSTED_PROXIES,
     corsOrigins: settings.AUTH_CORS_ORIGINS,
     alsoAcceptHosts: settings.AUTH_ALSO_ACCEPT_HOSTS,
+    clientDocumentTestHosts: settings.AUTH_CLIENT_DOCUMENT_TEST_HOSTS,
     limitsFactor: settings.AUTH_LIMITS_FACTOR,
     otlpUrl: settings.AUTH_OTLP_URL,
     neverUsedClients: settings.AUTH_NEVER_USED_CLIENTS,
@@ -182,10 +190,13 @@ export function loadConfig(env: Environment) {
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { AUTH_KEYS_LEASE_SECONDS: lease, AUTH_KEYS_POLL_SECONDS: poll, AUTH_ORIGIN: origin } = values
-  const withoutMail = origin && 'AUTH_SMTP_URL' in values && smtpMistake(origin, values.AUTH_SMTP_URL)
+  const withoutMail = origin && 'AUTH_SMTP_URL' in values && findSmtpMistake(origin, values.AUTH_SMTP_URL)
   return [
     ...(lease !== undefined && poll !== undefined && lease < 2 * poll
       ? ['AUTH_KEYS_LEASE_SECONDS must be at least twice AUTH_KEYS_POLL_SECONDS']
+      : []),
+    ...(origin && !isLoopback(origin) && values.AUTH_CLIENT_DOCUMENT_TEST_HOSTS?.length
+      ? ['AUTH_CLIENT_DOCUMENT_TEST_HOSTS is for an AUTH_ORIGIN on loopback only']
       : []),
     ...(withoutMail ? [`AUTH_SMTP_URL ${withoutMail}`] : []),
   ]

@@ -16,19 +16,32 @@ const ADDRESS_WINDOW_SECONDS = 10 * MINUTE
 export const LIMITS = {
   /**
    * Unrelated agents may share an address, so the window is short: at most 2 880 registrations a day from one address.
+   * A URL client that begins counts as one.
    * A registration that is never used occupies a row for a week; `AUTH_NEVER_USED_CLIENTS` bounds them all.
    */
   register: [{ name: 'register-address', quota: 20, windowSeconds: ADDRESS_WINDOW_SECONDS }],
   /** Every request that presents client credentials, over all endpoints. */
   address: [{ name: 'token-address', quota: 600, windowSeconds: MINUTE }],
   client: [{ name: 'token-client', quota: 120, windowSeconds: MINUTE }],
+  /** In place of `client` where the domain is verified. Three times as many: it may be one client of a whole service. */
+  verified: [{ name: 'token-verified', quota: 360, windowSeconds: MINUTE }],
+  /**
+   * All clients of one registrable domain, which can have any number of them without a registration. As many as one
+   * address gets, so that a domain is no way around the limits of addresses.
+   */
+  domain: [{ name: 'token-domain', quota: 600, windowSeconds: MINUTE }],
   /** Pages for people, who may share an address. What a mailed link can do has bounds of its own. */
   pages: [{ name: 'pages-address', quota: 120, windowSeconds: MINUTE }],
   documents: [{ name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }],
 } as const satisfies Record<string, readonly LimitPolicy[]>
 
 /** Limits of the routes that authenticate a client. */
-export const CLIENT_LIMITS = { address: LIMITS.address, client: LIMITS.client }
+export const CLIENT_LIMITS = {
+  address: LIMITS.address,
+  client: LIMITS.client,
+  verified: LIMITS.verified,
+  domain: LIMITS.domain,
+}
 
 /** Verification mails that a client may cause. Fails closed, since each mail may reach a person. */
 export const CLAIM_MAIL: LimitPolicy = {
@@ -57,6 +70,16 @@ export const CLAIM_RESEND: LimitPolicy = {
   quota: 1,
   windowSeconds: RULES.claimResendMs / 1000,
   closed: true,
+}
+
+/**
+ * Documents of URL clients that requests of an address may cause to be fetched. A stored document is fetched again at most
+ * every two and a half minutes, so 30 a minute are enough for 75 agents behind one address.
+ */
+export const DOCUMENT_FETCHES: LimitPolicy = {
+  name: 'document-address',
+  quota: 30,
+  windowSeconds: MINUTE,
 }
 
 /** Failed client authentications per network and client id. Refuses further failures only, never correct credentials. */

@@ -1,4 +1,5 @@
 import { createMetrics } from '@plainpath/http'
+import { DOCUMENT_OUTCOMES } from './client-documents/document-fetcher.ts'
 import type { AuthEvents } from './events.ts'
 
 /** What the authorization server counts by its events, beside its requests, limits and mail. */
@@ -16,6 +17,13 @@ export function openMetrics(events: AuthEvents) {
     'revocation_members_struck_off_total',
     'API processes that did not acknowledge a revocation within a lease',
   )
+  const countFetch = metrics.counters(
+    'client_document_fetches_total',
+    'Fetches of documents of URL clients, by how they ended',
+    'outcome',
+    DOCUMENT_OUTCOMES,
+  )
+  events.on('document-fetched', ({ outcome }) => countFetch(outcome))
   events.on('token-issued', ({ scopes }) => {
     for (const scope of scopes) issued({ scope })
   })

@@ -10,10 +10,13 @@ import { REVOCATION, type RevocationOptions } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import { type AgentRepository, activeGeneration, agentRepository } from './agents/agent-repository.ts'
 import { type CachedAgents, cachedAgents } from './agents/cached-agents.ts'
+import { type ContactBindingStore, contactBindingStore } from './agents/contact-binding-store.ts'
+import { type UrlClientStore, urlClientStore } from './agents/url-client-store.ts'
 import { type IdentityAssertionStore, identityAssertionStore } from './assertions/identity-assertion-store.ts'
 import { type ClaimAttemptStore, postgresClaimAttempts } from './claims/postgres-claim-attempts.ts'
 import { type ClaimStore, isLiveClaim, postgresClaims } from './claims/postgres-claims.ts'
 import { type UsedJtiStore, usedJtiStore } from './clients/used-jti-store.ts'
+import { postgresUsedProofs, redisUsedProofs, type UsedProofStore } from './clients/used-proof-store.ts'
 import type { Config } from './config.ts'
 import { type AuthEvents, createEvents } from './events.ts'
 import { type KeyFollowers, postgresKeyFollowers } from './keys/key-followers.ts'
@@ -42,13 +45,18 @@ export interface Stores extends AsyncDisposable {
   readonly redis: Redis | undefined
   readonly redisPrefix: string
   readonly agents: AgentRepository
+  /** The agents among them that are known by the URL of a document. */
+  readonly urlClients: UrlClientStore
   /** This process's cache of `agents`. */
   readonly cachedAgents: CachedAgents
+  readonly contactBindings: ContactBindingStore
   readonly claims: ClaimStore
   readonly claimAttempts: ClaimAttemptStore
   /** Identity assertions that this server issued to agents. */
   readonly identityAssertions: IdentityAssertionStore
   readonly usedJtis: UsedJtiStore
+  /** Beside the tokens, in the same store. */
+  readonly usedProofs: UsedProofStore
   readonly tokens: TokenStore
   readonly stops: StopStore
   /** Publishes revocations to the APIs, which cache introspection responses. */
@@ -114,11 +122,14 @@ export async function openStores(config: Config, options: StoreOptions): Promise
     redis,
     redisPrefix,
     agents,
+    urlClients: urlClientStore(db, events),
     cachedAgents: cachedAgents(agents, { skipSharedLoads: db.isReserved }),
+    contactBindings: contactBindingStore(db, events),
     claims: postgresClaims({ ...claimDeps, tokens, revoker }),
     claimAttempts: postgresClaimAttempts(claimDeps),
     identityAssertions: identityAssertionStore(db),
     usedJtis: usedJtiStore(db),
+    usedProofs: redis ? redisUsedProofs(redis, { prefix: redisPrefix }) : postgresUsedProofs(db),
     tokens,
     stops: stopStore(db, events),
     revoker,

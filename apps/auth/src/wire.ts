@@ -18,7 +18,9 @@ import { databaseTime, listen, schemaIsCurrent } from '@plainpath/postgres'
 import { openTracing } from '@plainpath/tracing'
 import { findExpiredAgent } from './agents/agent-expiry.ts'
 import { agentRoutes } from './agents/agent-routes.ts'
+import { bindContact } from './agents/contact-binding.ts'
 import { useMarks } from './agents/mark-use.ts'
+import { documentSource } from './agents/refresh-document.ts'
 import { internalApp, publicApp, publicSurface } from './app.ts'
 import { assertionRoutes } from './assertions/assertion-routes.ts'
 import { exchangeAssertion } from './assertions/exchange-assertion.ts'
@@ -26,11 +28,13 @@ import { claimMailHandlers } from './claims/claim-mails.ts'
 import { claimPageRoutes } from './claims/claim-page-routes.ts'
 import { claimRoutes } from './claims/claim-routes.ts'
 import { describePerson } from './claims/confirmed-person.ts'
+import { type DocumentFetcherOptions, openDocumentFetcher } from './client-documents/document-fetcher.ts'
 import {
   type AuthenticateClient,
   type AuthenticateClientDeps,
   authenticateClient,
 } from './clients/authenticate-client.ts'
+import { urlClientFinder } from './clients/url-clients.ts'
 import type { Config } from './config.ts'
 import { createEvents, logSecurityEvents } from './events.ts'
 import { keyMetrics, openKeyFollower } from './keys/key-follower.ts'
@@ -47,6 +51,8 @@ import { startUpkeep } from './upkeep.ts'
 export interface RuntimeDependencies extends Omit<StoreOptions, 'events'> {
   /** Called with one line per mail, including its link, when mail is written to files. */
   readonly announce?: (line: string) => void
+  /** How client documents are fetched, for tests; by DNS and with the authorities that Node trusts when absent. */
+  readonly documents?: Pick<DocumentFetcherOptions, 'ca' | 'resolve'>
 }
 
 /**
@@ -124,11 +130,19 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     }),
   )
 
+  const fetcher = openDocumentFetcher({
+    ...runtime.documents,
+    testHosts: config.clientDocumentTestHosts,
+    now,
+    onOutcome: (outcome) => events.emit('document-fetched', { outcome }),
+  })
+  const fetchDocument = documentSource(fetcher.fetch, now)
   // Without a synchronised clock, neither the expiry of assertions nor that of old secrets can be judged.
   const authenticateBy = (find: AuthenticateClientDeps['find']): AuthenticateClient => {
     const authenticate = authenticateClient({
       find,
       findExpired: (id) => findExpiredAgent(db, id, now()),
+      findUrlClient: urlClientFinder({ ...stores, fetchDocument, limiter, now }, find),
       usedJtis: stores.usedJtis,
       issuer: config.origin,
       hashKey,
@@ -143,15 +157,23 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
   const authenticateUncached = authenticateBy(agents.find)
 
   const internalClientSecret = createInternalClientSecret()
+  const dpopNonceSecret = hashKey.deriveKey('dpop-nonce')
   const marks = useMarks({ cachedAgents, agents, now })
   const models: Record<string, ReturnType<typeof readOnlyAdapter>> = {
     Client: clientAdapter(cachedAgents.find, resourceServers.current),
-    ClientCredentials: tokenAdapter(stores, { marks, events, authenticatedGeneration }),
+    ClientCredentials: tokenAdapter(stores, {
+      marks,
+      events,
+      authenticatedGeneration,
+      bindContact: (id, generation) => bindContact(stores, id, generation),
+    }),
   }
   const provider = providerSlot(
     (ring) =>
       createProvider({
         internalClientSecret,
+        dpopNonceSecret,
+        useProof: stores.usedProofs.use,
         revocationMark: () => stores.revoker.mark,
         urls,
         adapter: (model) => models[model] ?? readOnlyAdapter(`this server never stores a ${model}`),
@@ -194,6 +216,7 @@ export async function openAuth(config: Config, runtime: RuntimeDependencies) {
     stores,
     marks,
     limiter,
+    now,
   }
   const documentPaths = documents.map(({ path }) => path)
   const deps = {

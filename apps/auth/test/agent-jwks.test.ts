@@ -11,7 +11,7 @@ import {
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
   asserted,
   assertionOf,
@@ -76,11 +76,12 @@ describe('registering keys', () => {
       jwks: { keys: [{ ...p256, ext: true, key_ops: ['verify'] }] },
     })
     expect(answer.status, answer.text).toBe(201)
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
     expect(parsed(answer)).toEqual({
       client_id: expect.stringMatching(/^agt_/),
       client_name: 'Atlas',
       identity_type: 'anonymous',
+      email_verified: false,
       grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       scopes: ['guides:read', 'waitlist:write'],
       scope: 'guides:read waitlist:write',
@@ -172,7 +173,7 @@ describe('PUT /api/agent/jwks', () => {
     const key = await newKey('EdDSA', 'my-key')
     const answer = await put(asAgent(agent), { keys: [key.jwk] })
     expect(answer.status, answer.text).toBe(200)
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
     const keyed: KeyAgent = { client_id: agent.client_id, key }
     const shown = await send(auth.url, { path: '/api/agent', headers: await inHeader(auth, keyed) })
     const { warning, ...described } = parsed(answer)

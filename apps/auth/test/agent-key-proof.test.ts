@@ -3,7 +3,7 @@ import { calculateJwkThumbprint } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, type Registered, register, requestToken } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import {
   assertionOf,
   type KeyPair,
@@ -80,7 +80,7 @@ describe('a proof is taken, and the answer has no warning:', () => {
     const who = await register(auth)
     const answer = await put(who, await request(who))
     expect([answer.status, bodyOf(answer)['warning']], answer.text).toEqual([200, undefined])
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
     expect((await tokenByKey(auth, { client_id: who.client_id, key: one })).status).toBe(200)
   })
 

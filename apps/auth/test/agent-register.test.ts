@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, getToken, isActive, json, register } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type Request, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
 
@@ -44,12 +44,13 @@ async function expectAccepted() {
 describe('POST /api/agent/register', () => {
   test('returns 201 with everything that an agent needs, once', async () => {
     const { answer, agent } = await registered(json({ client_name: 'Atlas the guide' }))
-    await expectSound(auth, { ...answer, text: '' })
+    await expectSafe(auth, { ...answer, text: '' })
     expect(agent).toEqual({
       client_id: expect.stringMatching(/^agt_[A-Za-z0-9_-]{22}$/),
       client_secret: expect.stringMatching(/^pps_[A-Za-z0-9_-]{43}$/),
       client_name: 'Atlas the guide',
       identity_type: 'anonymous',
+      email_verified: false,
       grant_types: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       scopes: ['guides:read', 'waitlist:write'],
       scope: 'guides:read waitlist:write',
@@ -252,7 +253,7 @@ describe('POST /api/agent/register refuses, storing nothing,', () => {
   test.for(['GET', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS'])('%s', async (method) => {
     const answer = await send(auth.url, { ...POST, method })
     expect([answer.status, answer.headers.get('allow')]).toEqual([405, 'POST'])
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
   })
 
   test.for([

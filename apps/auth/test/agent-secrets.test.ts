@@ -12,7 +12,7 @@ import {
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectRefusal, expectSound } from './expect-refusal.ts'
+import { expectProblem, expectRefusal, expectSafe } from './expect-refusal.ts'
 import { inHeader, registerKeys, tokenByKey } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
@@ -62,7 +62,7 @@ describe.for(TOKEN_PLACES)('/api/agent/secrets, tokens in %s,', (tokens) => {
   test('POST returns a second secret, once; both work, and GET lists them', async () => {
     const old = await register(auth)
     const { agent: renewed, id, answer } = await added(old)
-    await expectSound(auth, { ...answer, text: '' })
+    await expectSafe(auth, { ...answer, text: '' })
     expect(answer.headers.get('cache-control')).toBe('no-store')
     const secrets = await findSecrets(renewed)
     expect(secrets).toEqual([

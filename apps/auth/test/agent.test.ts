@@ -11,7 +11,7 @@ import {
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { dumpTables } from './open-authority.ts'
 import { send } from './send.ts'
@@ -42,7 +42,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
       limits: [{ policy: 'token-client', quota: 12_000, window_seconds: 60 }],
     })
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    await expectSound(auth, { ...answer, text: answer.text.replace(String(agent['client_name']), '') })
+    await expectSafe(auth, { ...answer, text: answer.text.replace(String(agent['client_name']), '') })
   })
 
   test('DELETE revokes the client and all its tokens before it responds, and erases its name', async () => {
@@ -52,7 +52,7 @@ describe.for(TOKEN_PLACES)('/api/agent, tokens in %s,', (tokens) => {
     const answer = await deleteAgent(auth, ended)
     expect([answer.status, answer.text]).toEqual([204, ''])
     expect(answer.headers.get('cache-control')).toBe('no-store')
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
     expect(await Promise.all([...ofIt, kept].map((token) => isActive(auth, token)))).toEqual([
       false,
       false,

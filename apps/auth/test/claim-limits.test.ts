@@ -130,7 +130,7 @@ describe('an address that others share', () => {
   })
 })
 
-test('one mailbox gets five mails a day, of whatever clients, under one and the same answer', async () => {
+test('one mailbox gets five mails a day, of whatever clients, with the same response', async () => {
   await using under = await startClaims({ env: { AUTH_LIMITS_FACTOR: '1' } })
   const { auth } = under
   const email = newAddress()

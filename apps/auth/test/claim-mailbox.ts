@@ -44,7 +44,7 @@ export async function claimMailbox(
     options.forMs === undefined ? redemption.expiresAt : new Date(now.getTime() + options.forMs)
   const { redis } = auth.stores
   const tokens =
-    redis && redisTokenStore(redis.redis, { prefix: redis.prefix, authority: NOBODY_ASKS, now: () => now })
+    redis && redisTokenStore(redis.redis, { prefix: redis.prefix, authority: NEVER_CALLED, now: () => now })
   const claims = postgresClaims({
     ...deps,
     tokens: tokens ?? { revokeTokensOf: async () => undefined },
@@ -55,7 +55,7 @@ export async function claimMailbox(
 }
 
 const never = () => Promise.reject(new Error('nothing is looked up here'))
-const NOBODY_ASKS = { findGeneration: never, isLiveClaim: never, stop: never }
+const NEVER_CALLED = { findGeneration: never, isLiveClaim: never, stop: never }
 
 const Issued = z.looseObject({ identity_assertion: z.string(), expires: z.iso.datetime() })
 

@@ -22,7 +22,7 @@ import {
 } from './claim-client.ts'
 import { requestAssertion } from './claim-mailbox.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSound } from './expect-refusal.ts'
+import { expectProblem, expectSafe } from './expect-refusal.ts'
 import { send } from './send.ts'
 import type { RunningAuth } from './start-auth.ts'
 
@@ -58,7 +58,7 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   const email = newAddress()
   const asked = await claim(auth, agent, { email })
   expect(asked.status).toBe(202)
-  await expectSound(auth, asked)
+  await expectSafe(auth, asked)
   auth.confidential.add(email)
   const begun = JSON.parse(asked.text)
   expect(begun).toEqual({
@@ -91,7 +91,7 @@ test('a person confirms an agent with the phrase, the page and the code', async 
   const otp = codeIn(shown.text)
   const done = await complete(auth, agent, { otp })
   expect(done.status, done.text).toBe(200)
-  await expectSound(auth, done)
+  await expectSafe(auth, done)
   const answer = JSON.parse(done.text)
   expect(answer).toMatchObject({
     registration_id: begun.registration_id,
@@ -153,7 +153,7 @@ test('nothing changes when a scanner opens every link of every mail', async () =
   for (const method of ['GET', 'HEAD', 'GET'])
     expect((await look(auth, { attempt: attempt.secret }, method)).status).toBe(200)
   const guessing = await look(auth, { attempt: attempt.secret, answer: 'yes' })
-  expect(headingIn(guessing.text)).toBe('Is this your agent?')
+  expect(headingIn(guessing.text)).toBe('Does this AI agent act for you?')
   expect(await rows()).toEqual(before)
   expectProblem(await complete(auth, attempt.agent, { otp: '123456' }), notShown)
 })

@@ -99,7 +99,7 @@ describe('a client library that knows nothing of us', () => {
     ).rejects.toMatchObject({ error: 'invalid_target' })
   })
 
-  test('introspects as a resource server, and verifies what it is told', async () => {
+  test('introspects as a resource server, and verifies the response', async () => {
     const inside = { ...server, introspection_endpoint: `${auth.internalUrl}/oauth/introspect` }
     const api = { client_id: 'rs_api', introspection_signed_response_alg: 'ES256' }
     const secret = oauth.ClientSecretBasic(auth.stores.secrets.rs_api)

@@ -67,6 +67,11 @@ const COMMANDS: [command: string, event: (of: Subject) => object][] = [
     'stop --issued-before 2026-01-01T00:00:00Z --reason x',
     () => ({ event: 'tokens-stopped', scope: 'issued-before', epoch: 1 }),
   ],
+  ['agents block blocked.example --reason x', () => ({ event: 'domain-blocked', domain: 'blocked.example' })],
+  [
+    'agents unblock blocked.example --reason x',
+    () => ({ event: 'domain-unblocked', domain: 'blocked.example' }),
+  ],
   ['agents delete CLIENT', ({ client_id }) => ({ event: 'client-ended', client_id, how: 'deleted' })],
   ['keys generate', () => ({ event: 'signing-keys-changed', step: 'generate', kids: [anyKid] })],
   [
@@ -108,18 +113,20 @@ test('emits one event for re-encrypting keys', async () => {
   expect((await rewrap()).events).toEqual([])
 })
 
-/** `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in resource-servers.test.ts and replay.test.ts. */
+/** `update` and `rewrap` of the key store emit for all `keys` commands; the others are rows above, or tested in resource-servers.test.ts, replay.test.ts and url-client-commands.test.ts. */
 const TOLD = [
   ...['init', 'generate', 'publish', 'activate', 'retire', 'rotate', 'revoke', 'rewrap'].map(
     (step) => `keys ${step}`,
   ),
   ...['agents disable', 'agents enable', 'agents delete', 'claims revoke', 'stop'],
+  ...['agents block', 'agents refresh', 'agents unblock'],
   ...['resource-servers rotate', 'resource-servers finish', 'replay'],
 ]
 /** They change nothing that runs: `create` writes a secret that no server knows yet. */
 const NOT_TOLD = [
   ...['serve', 'migrate', 'config check', 'config list', 'keys list', 'keys verify', 'keys audit', 'stops'],
   ...[
+    'agents blocks',
     'agents list',
     'agents show',
     'agents stats',

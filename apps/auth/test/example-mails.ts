@@ -3,7 +3,14 @@ import { claimConfirmedMail, claimEndedMail, claimLinkMail } from '../src/claims
 const DAY = new Date('2026-11-20T12:00:00Z')
 const ADDRESS = 'ana@example.org'
 const UNTIL = new Date('2026-12-20T12:00:00Z')
-const AGENT = { name: 'Atlas', registeredAt: DAY, verifiedAt: DAY, expiresAt: UNTIL }
+const AGENT = {
+  name: 'Atlas',
+  verifiedDomain: undefined,
+  registeredAt: DAY,
+  verifiedAt: DAY,
+  expiresAt: UNTIL,
+}
+const AT_DOMAIN = { ...AGENT, name: undefined, verifiedDomain: 'agent.example.org' }
 const LINK = 'https://plainpath.example/claim?attempt=secret'
 
 /** Each mail that the authorization server sends. */
@@ -15,9 +22,11 @@ export const exampleMails = () => [
     url: LINK,
     network: '127.0.0.1',
   }),
-  claimConfirmedMail(
-    { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
-    { to: ADDRESS, agent: AGENT, url: LINK },
+  ...[AGENT, AT_DOMAIN].map((agent) =>
+    claimConfirmedMail(
+      { id: 'clm_example', verifiedAt: DAY, expiresAt: UNTIL },
+      { to: ADDRESS, agent, url: LINK },
+    ),
   ),
   ...(['person', 'agent', 'superseded', 'agent-deleted', 'operator'] as const).map((by) =>
     claimEndedMail({ claimId: 'clm_example', to: ADDRESS, agent: AGENT, by, endedAt: UNTIL }),

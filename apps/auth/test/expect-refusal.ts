@@ -1,4 +1,4 @@
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
 import { countRows } from './open-authority.ts'
 import { type Answer, send } from './send.ts'
@@ -22,9 +22,9 @@ export interface Refusal {
 /** Put by tests into what they send; no answer may say it back. */
 export const CANARY = 'Canary-58b1'
 
-/** What holds after every request: a sound answer with nothing confidential in it, from a process that goes on. */
-export async function expectSound(auth: RunningAuth, answer: Answer): Promise<void> {
-  expectSoundAnswer(answer, {
+/** Checks what holds after every request: a safe response with nothing confidential in it, from a process that goes on. */
+export async function expectSafe(auth: RunningAuth, answer: Answer): Promise<void> {
+  expectSafeResponse(answer, {
     origin: auth.origin,
     confidential: auth.confidential,
     failure: answer.status === 503 ? 503 : undefined,
@@ -37,7 +37,7 @@ export async function expectSound(auth: RunningAuth, answer: Answer): Promise<vo
 export function expectProblem(answer: Answer, expected: Refusal): void {
   const { status, code, error = 'invalid_request', form = 'oauth' } = expected
   expect(answer, answer.text).toMatchObject({ status })
-  expectSoundAnswer(answer, { form, confidential: [CANARY], failure: status })
+  expectSafeResponse(answer, { form, confidential: [CANARY], failure: status })
   const body = JSON.parse(answer.text) as Record<string, unknown>
   if (form !== 'problem') expect(body['error']).toBe(error)
   expect(body['code']).toBe(code)
@@ -50,7 +50,7 @@ export function expectProblem(answer: Answer, expected: Refusal): void {
   if (status === 401) expect(answer.headers.get('www-authenticate')).toMatch(/^Basic realm="/)
 }
 
-/** Sends what must be refused: the answer is as expected and sound, it came soon, and nothing was stored. */
+/** Sends a request that must be refused: the response is as expected and safe, it arrives soon, and nothing was stored. */
 export async function expectRefusal(
   auth: RunningAuth,
   ask: () => Promise<Answer>,
@@ -59,7 +59,7 @@ export async function expectRefusal(
   const before = await countStored(auth)
   const answer = await ask()
   expectProblem(answer, expected)
-  await expectSound(auth, answer)
+  await expectSafe(auth, answer)
   expect(answer.ms).toBeLessThan(1_500)
   expect(await countStored(auth)).toEqual(before)
   return answer
@@ -68,6 +68,8 @@ export async function expectRefusal(
 /** How much of everything is stored. */
 export async function countStored(auth: RunningAuth): Promise<Record<string, number>> {
   const rows = await countRows(auth.stores.db)
-  const inRedis = await auth.stores.redis?.keys('token:*')
-  return { ...rows, ...(inRedis && { redisTokens: inRedis.length }) }
+  const inRedis = await auth.stores.redis?.keys()
+  if (!inRedis) return rows
+  const count = (kind: string) => inRedis.filter((key) => key.includes(`:${kind}:`)).length
+  return { ...rows, redisTokens: count('token'), redisProofs: count('proof') }
 }

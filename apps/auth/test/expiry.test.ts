@@ -14,7 +14,7 @@ import {
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSound } from './expect-refusal.ts'
+import { expectProblem, expectSafe } from './expect-refusal.ts'
 import { assertionOf, registerKeys } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
@@ -107,7 +107,7 @@ describe.for(TOKEN_PLACES)('expiry, tokens in %s:', (tokens) => {
       const refused = await requestToken(at, idle)
       expectProblem(refused, { ...EXPIRED, says: /Register again with POST \/api\/agent\/register/ })
       expect(JSON.parse(refused.text)).toMatchObject({ error_uri: `${auth.origin}/problems/client-expired` })
-      await expectSound(at, refused)
+      await expectSafe(at, refused)
       expectProblem(await look(idle, at), { ...EXPIRED, form: 'agent' })
       await getToken(at, used)
     }

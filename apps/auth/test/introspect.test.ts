@@ -16,7 +16,7 @@ import {
   SIGNED,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Request, rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth, startInstance } from './start-auth.ts'
@@ -76,6 +76,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
         iss: 'https://plainpath.example',
         token_type: 'Bearer',
         identity_type: 'anonymous',
+        email_verified: false,
         iat: expect.closeTo(now, -1),
         exp: expect.closeTo(now + 3600, -1),
       },
@@ -173,7 +174,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/introspect, tokens in %s,', (tokens) => 
     const answer = await askAbout(auth, token)
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('access-control-allow-origin')).toBeNull()
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
   })
 
   test('a response is neither a token nor a credential', async () => {

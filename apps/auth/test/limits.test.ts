@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { asAgent, askAbout, basic, GRANT, getToken, register, requestToken, revoke } from './agent-client.ts'
-import { CANARY, expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { asserted, assertionOf, registerKeys, tokenByKey, tokenFor } from './key-agent.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { countRows } from './open-authority.ts'
@@ -106,7 +106,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
     const refused = answers.find(({ status }) => status === 429)!
     expectProblem(refused, limited('client-authentication'))
-    await expectSound(auth, refused)
+    await expectSafe(auth, refused)
     expect((await tryAs(auth, agent.client_id, agent.client_secret)).status).toBe(200)
     // Counted for this client at this address alone: nobody can lock out another.
     expect((await tryAs(auth, other.client_id, 'wrong')).status).toBe(401)
@@ -135,7 +135,7 @@ describe.for(TOKEN_PLACES)('limits, counted as with tokens in %s:', (tokens) => 
     expect(statuses(answers)).toEqual({ 401: 20, 429: 5 })
   })
 
-  test('a flood of registrations from three hundred networks costs those who are here nothing', {
+  test('a flood of registrations from three hundred networks costs registered clients nothing', {
     timeout: 60_000,
   }, async () => {
     await using auth = await start('0.05')

@@ -10,7 +10,7 @@ vi.setConfig({ testTimeout: 60_000 })
 
 const ADDRESS = '203.0.113.77'
 
-test('what Redis shows to whoever watches it holds no token, secret, name or address', async () => {
+test('commands and keys that Redis shows contain no token, secret, name or address', async () => {
   await using stores = await openAuthStores()
   await using redis = await startRedis({ 'slowlog-log-slower-than': '0', 'slowlog-max-len': '10000' })
   const admin = new Redis(redis.url)

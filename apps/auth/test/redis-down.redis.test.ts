@@ -10,7 +10,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
 import { type RunningAuth, startInstance } from './start-auth.ts'
@@ -62,7 +62,7 @@ describe.for([
   test.for(NEEDS_REDIS)('%s is 503, and soon', async ([_what, ask, form]) => {
     for (const answer of await Promise.all([ask(), ask(), ask()])) {
       expectProblem(answer, { ...unavailable, form })
-      await expectSound(auth, answer)
+      await expectSafe(auth, answer)
       // Limits and token each wait for it once.
       expect(answer.ms).toBeLessThan(3_000)
     }

@@ -106,11 +106,11 @@ test('revokes again after a restore what the log says ended since the backup', a
   const all = [deleted, disabled, enabled, beside, replaced, added, keyed, undone, stays]
   expect(await Promise.all(all.map(works))).toEqual(Array(9).fill(200))
   expect(await claimsAlive()).toBe(1)
-  const told = { clients: 2, claims: 1, secrets: 3, changed: 5 }
+  const told = { clients: 2, claims: 1, secrets: 3, changed: 5, documents: 0, domains: 0 }
   expect(await replay('--dry-run')).toEqual({ ok: true, done: false, told })
   expect(await claimsAlive()).toBe(1)
   // One of the two secrets was the only one that the backup had of its agent, which is disabled; of another the backup has the added one.
-  const ended = { clients: 3, claims: 1, secrets: 1, changed: 2 }
+  const ended = { clients: 3, claims: 1, secrets: 1, changed: 2, documents: 0, domains: 0 }
   const replayed = await run('replay', '--log', LOG, '--json')
   expect(JSON.parse(replayed.printed)).toEqual({ ok: true, done: true, told, ended })
   const events = securityEventsIn(replayed.errors.split('\n')).map(({ event, by }) => [event, by])

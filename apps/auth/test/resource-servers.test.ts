@@ -142,7 +142,7 @@ describe('where the file that is served cannot be written, a copy is changed', (
     expect(await uses()).toEqual([401, 200])
   })
 
-  test('nobody is told that it is done while no instance runs and it is not in place', async () => {
+  test('does not report success while no instance runs and the file is not in place', async () => {
     expect(await run(`${rotate} ${SOON}`)).toMatchObject({
       code: 1,
       errors: expect.stringContaining(putInPlace()),

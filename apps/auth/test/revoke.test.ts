@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { asAgent, basic, getToken, isActive, type Registered, register, revoke } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Request, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -55,7 +55,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/revoke, tokens in %s,', (tokens) => {
     expect([answer.status, answer.text]).toEqual([200, '{}'])
     expect(answer.headers.get('cache-control')).toBe('no-store')
     expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
     expect([await isActive(auth, token), await isActive(auth, kept)]).toEqual([false, true])
   })
 

@@ -1,7 +1,7 @@
 import type { RequestListener } from 'node:http'
 import { createLog, type Log, serve } from '@plainpath/http'
 import { loadConfig } from '../src/config.ts'
-import { openAuth } from '../src/wire.ts'
+import { openAuth, type RuntimeDependencies } from '../src/wire.ts'
 import { type AuthStores, openAuthStores, type TokenPlace } from './open-auth-stores.ts'
 
 export const ORIGIN = 'https://plainpath.example'
@@ -20,13 +20,15 @@ export interface RunningAuth extends AsyncDisposable {
 }
 
 export interface StartOptions {
-  /** `loopback` for `http://127.0.0.1:<port>`. */
-  origin?: 'loopback'
+  /** `loopback` for `http://127.0.0.1:<port>`; `ORIGIN` when absent. */
+  origin?: string
   /** How long Redis may take to answer; long when absent, since a machine that runs tests is busy. */
   redisTimeoutMs?: number
   now?: () => Date
   /** Settings beside the usual ones, or instead of them. */
   env?: Record<string, string>
+  /** How documents of clients are fetched. */
+  documents?: RuntimeDependencies['documents']
 }
 
 /** A server with stores of its own. */
@@ -45,7 +47,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
   const anyPort = { port: 0, host: '127.0.0.1', drainSeconds: 5 }
   // The port is part of what the server must accept as Host, so it is bound first.
   const server = opening.use(await serve((request, response) => handler(request, response), anyPort))
-  const origin = options.origin === 'loopback' ? server.url : ORIGIN
+  const origin = options.origin === 'loopback' ? server.url : (options.origin ?? ORIGIN)
   const { log, logged } = keepLog()
   const settings = await stores.settingsFor(origin)
   const config = loadConfig({ ...settings, AUTH_ALSO_ACCEPT_HOSTS: new URL(server.url).host, ...options.env })
@@ -58,6 +60,7 @@ export async function startInstance(stores: AuthStores, options: StartOptions = 
         revocation: stores.redis.revocation,
       }),
       redisTimeoutMs: options.redisTimeoutMs ?? 3_000,
+      ...(options.documents && { documents: options.documents }),
     }),
   )
   const internal = opening.use(await serve(auth.internalApp.callback(), anyPort))

@@ -13,7 +13,7 @@ import {
   revoke,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { expectProblem, expectSound, type Refusal } from './expect-refusal.ts'
+import { expectProblem, expectSafe, type Refusal } from './expect-refusal.ts'
 import { inHeader, type KeyAgent, registerKeys, tokenByKey } from './key-agent.ts'
 import { type AuthStores, openAuthStores } from './open-auth-stores.ts'
 import { type Answer, send } from './send.ts'
@@ -68,7 +68,7 @@ const NEEDS_THE_DATABASE: [string, () => Promise<Answer>, Refusal['form']][] = [
   ['a revocation', () => revoke(auth, known, token), 'oauth'],
   ['a deletion', () => deleteAgent(auth, known), 'agent'],
   [
-    'what a client that is not in memory is told of itself',
+    'GET /api/agent of a client that is not in the cache',
     () => send(auth.url, { path: '/api/agent', headers: asAgent(unknown()) }),
     'agent',
   ],
@@ -123,7 +123,7 @@ describe.for([
     for (const { name, form, answer } of answers) {
       expect(answer.status, name).toBe(503)
       expectProblem(answer, { ...unavailable, form: form ?? 'oauth' })
-      await expectSound(auth, answer)
+      await expectSafe(auth, answer)
       expect(answer.ms, name).toBeLessThan(WITHIN_MS)
     }
   })

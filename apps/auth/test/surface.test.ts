@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { asAgent, GRANT, getToken, type Registered, register } from './agent-client.ts'
 import { claimMailbox, getAssertion } from './claim-mailbox.ts'
-import { CANARY, expectProblem, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, expectProblem, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { asserted, assertionOf, newKey, registerKeys } from './key-agent.ts'
 import { rawRequest, send, sendRaw } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => auth[Symbol.asyncDispose]())
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** Everything that answers, and to which methods. What is not here is 404, whatever the method. */
+/** Every public path with its methods. Any other path responds 404 to every method. */
 const PUBLIC: Record<string, string[]> = {
   '/.well-known/oauth-authorization-server': ['GET', 'HEAD'],
   '/api/agent': ['DELETE', 'GET', 'HEAD'],
@@ -30,6 +30,8 @@ const PUBLIC: Record<string, string[]> = {
   '/api/agent/secrets': ['POST'],
   '/api/agent/secrets/6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10': ['DELETE'],
   '/auth.md': ['GET', 'HEAD'],
+  '/auth/domain.md': ['GET', 'HEAD'],
+  '/auth/dpop.md': ['GET', 'HEAD'],
   '/auth/errors.md': ['GET', 'HEAD'],
   '/auth/keys.md': ['GET', 'HEAD'],
   '/auth/lifetimes.md': ['GET', 'HEAD'],
@@ -159,7 +161,7 @@ describe('/.well-known/oauth-authorization-server', () => {
       'https://plainpath.example/api/mcp',
     ])
     expect(answer.headers.get('content-type')).toMatch(/^application\/json(; charset=utf-8)?$/)
-    await expectSound(auth, answer)
+    await expectSafe(auth, answer)
   })
 
   test('lists exactly the public routes', async () => {
@@ -268,8 +270,8 @@ describe.for(['/.well-known/oauth-authorization-server', '/oauth/jwks.json', '/a
       const condition = ['Accept-Encoding: gzip, deflate', `If-None-Match: ${etag}`]
       const [again] = await sendRaw(auth.url, rawRequest(`GET ${path}`, condition))
       expect([again?.status, again?.text]).toEqual([304, ''])
-      await expectSound(auth, answer)
-      await expectSound(auth, again!)
+      await expectSafe(auth, answer)
+      await expectSafe(auth, again!)
     })
 
     test('HEAD has the headers of GET', async () => {

@@ -11,7 +11,7 @@ import {
   requestToken,
 } from './agent-client.ts'
 import { expectNothingInClear } from './expect-nothing-in-clear.ts'
-import { CANARY, countStored, expectRefusal, expectSound, type Refusal } from './expect-refusal.ts'
+import { CANARY, countStored, expectRefusal, expectSafe, type Refusal } from './expect-refusal.ts'
 import { TOKEN_PLACES } from './open-auth-stores.ts'
 import { type Request, send } from './send.ts'
 import { type RunningAuth, startAuth } from './start-auth.ts'
@@ -79,7 +79,7 @@ describe.for(TOKEN_PLACES)('POST /oauth/token, tokens in %s,', (tokens) => {
 
   test('issues an opaque token for the API, and nothing else', async () => {
     const { answer, token } = await expectGranted()
-    await expectSound(auth, { ...answer, text: '' })
+    await expectSafe(auth, { ...answer, text: '' })
     expect(token).toEqual({
       access_token: expect.stringMatching(/^ppt_[A-Za-z0-9_-]{43}$/),
       token_type: 'Bearer',

@@ -16,7 +16,7 @@ export const printSteps =
     return result
   }
 
-/** For commands, which print only their own output. */
+/** Runs a step and prints nothing: commands print only their own output. */
 export const silentStep: Step = (_name, work) => work()
 
 /** Creates the log of `npm start`: short lines for people instead of JSON. */

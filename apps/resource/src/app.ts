@@ -17,37 +17,47 @@ import { isUnavailable } from '@plainpath/postgres'
 import type { Tracing } from '@plainpath/tracing'
 import { refuseTokenInQuery } from './auth/bearer.ts'
 import { AuthorizationServerFailure } from './auth/introspection.ts'
+import { UsedProofsUnavailable } from './auth/used-proofs.ts'
 import type { Config } from './config.ts'
+import type { GuideCatalog } from './guides/guide-catalog.ts'
 import { errorPage } from './pages/error-page.ts'
 
-/** What the public reaches: what is in memory at once, all else through the app. */
+/**
+ * Creates the handler of the public listener: the fast path for cached GETs, then the Koa app with all routes. It decides
+ * nothing about a single route, and opens no connection (`wire.ts` does).
+ */
 export function publicHandler(deps: {
   readonly config: Pick<Config, 'origin' | 'trustedProxies' | 'corsOrigins' | 'alsoAcceptHosts'>
   readonly urls: ServiceUrls
+  /** What the page for a missing address offers. */
+  readonly guides: { current(): GuideCatalog }
   readonly routes: readonly Route[]
   readonly limiter: Limiter
-  /** What is answered before Koa is asked. */
-  readonly quick: Pick<FastPathOptions, 'find' | 'cachedCaller'>
+  /** Finds responses that are served from memory, before Koa. */
+  readonly fastPathOptions: Pick<FastPathOptions, 'find' | 'cachedCaller'>
   readonly authenticators: Authenticators
   readonly metrics: Metrics
   readonly tracing: Tracing | undefined
   readonly clock: WatchedClock
   readonly log: Log
 }): RequestHandler {
-  const { config, urls, limiter, authenticators, metrics, tracing, clock, log } = deps
-  const answering = {
+  const { config, urls, guides, limiter, authenticators, metrics, tracing, clock, log } = deps
+  const observed = {
     ...config,
     log,
-    onAnswer: metrics.answered,
+    onResponse: metrics.countResponse,
     traces: tracing && { tracing, continues: config.trustedProxies },
   }
   const app = createApp({
-    ...answering,
+    ...observed,
     clock,
     csp: PAGE_CSP,
     errorForm: (path) => (isForMachines(path) ? 'problem' : 'page'),
-    page: (problem) => errorPage(config.origin, problem),
-    isUnavailable: (thrown) => thrown instanceof AuthorizationServerFailure || isUnavailable(thrown),
+    page: (problem) => errorPage({ origin: config.origin, guides }, problem),
+    isUnavailable: (thrown) =>
+      thrown instanceof AuthorizationServerFailure ||
+      thrown instanceof UsedProofsUnavailable ||
+      isUnavailable(thrown),
     browsers: {
       alsoAcceptHosts: config.alsoAcceptHosts,
       allowedOrigins: config.corsOrigins,
@@ -57,8 +67,8 @@ export function publicHandler(deps: {
   })
   app.use(refuseTokenInQuery(urls))
   app.use(mountRoutes(deps.routes, { limiter, authenticators }))
-  return fastPath(app.callback(), { ...answering, ...deps.quick, limiter })
+  return fastPath(app.callback(), { ...observed, ...deps.fastPathOptions, limiter })
 }
 
-/** Where nobody expects a page, an error is JSON even for a browser. */
+/** Tells whether a path is for programs, for which an error is JSON even in a browser. */
 const isForMachines = (path: string) => /^\/(?:api|\.well-known|openapi\.json)(?:\/|$)/.test(path)

@@ -56,7 +56,7 @@ export const RESOURCE_COMMANDS: CommandLine<ResourceContext> = {
 }
 
 /**
- * The command line of the API.
+ * Runs the command line of the API.
  *
  * @param words without `node` and the file
  * @returns the exit code: 0 done, 1 refused or failed, 2 wrong usage or settings

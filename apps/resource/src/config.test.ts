@@ -74,11 +74,11 @@ describe('the settings', () => {
     const local = { ...GOOD, RESOURCE_SMTP_URL: '', RESOURCE_ORIGIN: 'http://localhost:8080' }
     expect(loadConfig(local)).toMatchObject({
       mail: { smtpUrl: undefined, from: 'no-reply@localhost', outboxDirectory: '.data/outbox' },
-      deskAddress: 'desk@localhost.invalid',
+      staffInbox: 'desk@localhost.invalid',
     })
     expect(loadConfig(GOOD)).toMatchObject({
       mail: { smtpUrl: 'smtp://mail.example.org', from: 'no-reply@plainpath.example' },
-      deskAddress: 'desk@plainpath.example',
+      staffInbox: 'desk@plainpath.example',
     })
   })
 

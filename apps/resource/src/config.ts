@@ -1,6 +1,6 @@
 import { MINUTE_MS } from '@plainpath/domain'
 import { ConfigError, type Environment, type SettingValues, settingsReader } from '@plainpath/http/settings'
-import { mailSettings, smtpMistake } from '@plainpath/mail'
+import { findSmtpMistake, mailSettings } from '@plainpath/mail'
 import { isLoopback } from '@plainpath/metadata'
 import { SETTINGS } from './settings.ts'
 
@@ -38,7 +38,7 @@ export function loadConfig(env: Environment) {
       from: read.RESOURCE_MAIL_FROM,
       outboxDirectory: read.RESOURCE_OUTBOX_DIR,
     }),
-    deskAddress: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
+    staffInbox: read.RESOURCE_DESK_ADDRESS ?? `desk@${mailHost(read.RESOURCE_ORIGIN)}`,
     contactHoldMs: read.RESOURCE_CONTACT_HOLD * MINUTE_MS,
     trustedProxies: read.RESOURCE_TRUSTED_PROXIES,
     corsOrigins: read.RESOURCE_CORS_ORIGINS,
@@ -50,12 +50,16 @@ export function loadConfig(env: Environment) {
     drainSeconds: read.RESOURCE_DRAIN_SECONDS,
   })
 }
-/** A name that an address can end in; mail of an origin on this machine goes nowhere (RFC 2606 §2). */
+
+/** Returns the domain for our own addresses. For an origin on this machine it is one that never resolves (RFC 2606 §2). */
 const mailHost = (origin: string) => (isLoopback(origin) ? 'localhost.invalid' : new URL(origin).hostname)
 
 export type Config = ReturnType<typeof loadConfig>
 
-/** What `migrate` needs, so that its job holds no other secret. Without an owner's URL it connects as the app. */
+/**
+ * Reads only the settings that `migrate` needs, so that its job holds no other secret. Without the URL of the owner it connects
+ * as the role of the app.
+ */
 export function loadMigrationConfig(env: Environment) {
   const read = readSettings(env, ['RESOURCE_MIGRATION_DATABASE_URL', 'RESOURCE_DATABASE_URL'])
   const appRole = decodeURIComponent(new URL(read.RESOURCE_DATABASE_URL).username)
@@ -70,6 +74,6 @@ export type Values<Name extends SettingName> = Pick<SettingValues<typeof SETTING
 
 function mistakesTogether(values: Partial<SettingValues<typeof SETTINGS>>): string[] {
   const { RESOURCE_ORIGIN: origin, RESOURCE_SMTP_URL: smtpUrl } = values
-  const withoutMail = origin && 'RESOURCE_SMTP_URL' in values && smtpMistake(origin, smtpUrl)
+  const withoutMail = origin && 'RESOURCE_SMTP_URL' in values && findSmtpMistake(origin, smtpUrl)
   return withoutMail ? [`RESOURCE_SMTP_URL ${withoutMail}`] : []
 }

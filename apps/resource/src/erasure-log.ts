@@ -2,20 +2,20 @@ import type { Log } from '@plainpath/http'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
 import { ERASE_CONTENT } from './contact/contact-message.ts'
-import { auditDesk } from './desk-audit.ts'
+import { recordStaffAct } from './staff-audit.ts'
 
-/** What a person had erased; a log names it by its id. */
+/** A waitlist entry or a message to staff. */
 type Erased = 'entry' | 'message'
-export type TellErased = (what: Erased, id: string) => void
+export type LogErasure = (what: Erased, id: string) => void
 
 /**
- * Writes a line for what a person had erased, by its random id, which says nothing once the row is gone. A log is not in a
- * backup of the database: `resource replay` reads there what a restore brings back.
+ * Creates a function that logs an erasure under the random id of the row, which identifies nobody once the row is gone. The
+ * log is not part of a database backup: after a restore, `resource replay` reads it and erases the rows again.
  *
- * @param operator whoever runs a command; absent in the server
+ * @param operator the user who runs a command; absent in the server
  */
-export const erasureTeller =
-  (log: Log, operator?: { readonly user: string; readonly host: string }): TellErased =>
+export const createErasureLog =
+  (log: Log, operator?: { readonly user: string; readonly host: string }): LogErasure =>
   (what, id) =>
     log.info('security event', {
       event: `${what}-erased`,
@@ -23,10 +23,10 @@ export const erasureTeller =
       ...(operator && { by: 'operator', ...operator }),
     })
 
-const Told = z.object({ msg: z.literal('security event') })
+const SecurityEvent = z.object({ msg: z.literal('security event') })
 const Erasure = z.discriminatedUnion('event', [
-  Told.extend({ event: z.literal('entry-erased'), entry_id: z.uuid() }),
-  Told.extend({ event: z.literal('message-erased'), message_id: z.uuid() }),
+  SecurityEvent.extend({ event: z.literal('entry-erased'), entry_id: z.uuid() }),
+  SecurityEvent.extend({ event: z.literal('message-erased'), message_id: z.uuid() }),
 ])
 
 /** Ids of rows that were erased. */
@@ -35,10 +35,11 @@ interface Erasures {
   readonly messages: ReadonlySet<string>
 }
 
-export async function erasuresInLog(said: AsyncIterable<object>): Promise<Erasures> {
+/** Reads from the lines of a log which rows were erased. Ignores all other lines. */
+export async function readErasures(lines: AsyncIterable<object>): Promise<Erasures> {
   const entries = new Set<string>()
   const messages = new Set<string>()
-  for await (const each of said) {
+  for await (const each of lines) {
     const { data } = Erasure.safeParse(each)
     if (data?.event === 'entry-erased') entries.add(data.entry_id)
     if (data?.event === 'message-erased') messages.add(data.message_id)
@@ -56,7 +57,7 @@ const ERASE = {
     where id = any ($1) and state <> 'erased' returning id`,
 }
 
-/** Erases again what a restore brought back; all or nothing, and written down. @returns how many there were */
+/** Erases rows that a restore brought back, in one transaction, and records it in the audit. @returns how many rows it erased */
 export const replayErasures = (
   db: Pool,
   erasures: Erasures,
@@ -66,7 +67,7 @@ export const replayErasures = (
     const entries = await erase(tx, ERASE.entries, erasures.entries)
     const messages = await erase(tx, ERASE.messages, erasures.messages)
     const about = `${entries} entries, ${messages} messages`
-    await auditDesk(tx, { actor: by.actor, action: 'replay', about }, by.now)
+    await recordStaffAct(tx, { actor: by.actor, action: 'replay', about }, by.now)
     return { entries, messages }
   })
 

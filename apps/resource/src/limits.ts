@@ -6,45 +6,54 @@ const HOUR = 3600
 
 const READS_ADDRESS: LimitPolicy = { name: 'reads-address', quota: 3000, windowSeconds: MINUTE, batch: 100 }
 const READS_CLIENT: LimitPolicy = { name: 'reads-client', quota: 600, windowSeconds: MINUTE, batch: 20 }
+/** In place of `READS_CLIENT` where the domain is verified. Three times as many: it may be one client of a whole service. */
+const READS_VERIFIED: LimitPolicy = { name: 'reads-verified', quota: 1800, windowSeconds: MINUTE, batch: 60 }
+/**
+ * All clients of one registrable domain, which can have any number of them without a registration. As many as one address
+ * gets, so that a domain is no way around the limits of addresses.
+ */
+const READS_DOMAIN: LimitPolicy = { name: 'reads-domain', quota: 3000, windowSeconds: MINUTE, batch: 100 }
+
+/** The limits of an authenticated client, whatever it requests. */
+const EACH_CLIENT = { client: [READS_CLIENT], verified: [READS_VERIFIED], domain: [READS_DOMAIN] }
 
 /**
- * How much is allowed, before RESOURCE_LIMITS_FACTOR multiplies it.
+ * The limits of the routes. RESOURCE_LIMITS_FACTOR multiplies them.
  *
- * Where one person behind an address can use up what the others there have, the window is short: what was taken is
- * forgotten 5.5 minutes later at most, so that ten minutes after an abuse has stopped everybody there is served.
+ * Where one person could use up the limit of all people who share an address, the window is short: a request counts for at most
+ * 5.5 minutes. Ten minutes after an abuse has stopped, everybody at that address is served again.
  */
 export const LIMITS = {
   reads: {
     address: [READS_ADDRESS],
     anonymous: [{ name: 'reads-anonymous', quota: 120, windowSeconds: MINUTE, batch: 10 }],
-    client: [READS_CLIENT],
+    ...EACH_CLIENT,
   },
   /** Pages, documents and health: many people can share an address, and these cost little. */
   pages: { address: [READS_ADDRESS] },
-  /** Where the buttons of mailed links go. Nobody guesses 256 random bits: this bounds the work, and is seldom reached. */
+  /** The routes of mailed links. Nobody can guess 256 random bits, so this limit only bounds the work. */
   links: { address: [{ name: 'links-address', quota: 100, windowSeconds: FIVE_MINUTES }] },
   /**
-   * Messages of agents. No address is counted for a request with a token: a person had to verify a mailbox for it, so the
-   * registration and the mailbox are counted instead, and nobody else at the address can use that up. What unknown tokens
-   * of an address cost is bounded where they are introspected (`guardIntrospection`). Without a token all that is used up
-   * is how often such requests are refused.
+   * Messages of agents. Requests with a token are counted by registration and by mailbox, not by address: a person had to verify
+   * a mailbox for the token, so nobody else at the address can use up these limits. `guardIntrospection` bounds the cost of
+   * unknown tokens. The limit `anonymous` only counts requests that are refused for lack of a token.
    */
   contact: {
     anonymous: [{ name: 'contact-anonymous', quota: 60, windowSeconds: FIVE_MINUTES }],
-    client: [READS_CLIENT],
+    ...EACH_CLIENT,
   },
   /** The form of the page: two messages a minute, as many as joins, since a mail to the typed address follows each. */
   contactForm: { address: [{ name: 'contact-form', quota: 10, windowSeconds: FIVE_MINUTES }] },
   waitlist: { address: [{ name: 'waitlist-address', quota: 120, windowSeconds: HOUR }] },
 } as const satisfies Record<string, RouteLimits>
 
-/** Counted under the canonical address. */
+/** Joins of one mailbox, counted by its canonical address. */
 export const WAITLIST_EMAIL: LimitPolicy = { name: 'waitlist-email', quota: 5, windowSeconds: HOUR }
 
-/** Requests to be forgotten, counted under the canonical address too: each may send a mail. */
+/** Requests for removal of one mailbox, counted by its canonical address. Each may send a mail. */
 export const WAITLIST_FORGET_EMAIL: LimitPolicy = { name: 'waitlist-forget', quota: 5, windowSeconds: HOUR }
 
-/** Counted under the registration; mail follows, so nobody who cannot be counted is let through. */
+/** Messages of one registration. Each sends mail, so requests are refused while they cannot be counted. */
 export const CONTACT_REGISTRATION: LimitPolicy = {
   name: 'contact-registration',
   quota: 10,
@@ -52,7 +61,7 @@ export const CONTACT_REGISTRATION: LimitPolicy = {
   closed: true,
 }
 
-/** The same, counted under the mailbox that the person verified: one mailbox can let in many agents. */
+/** Messages for one verified mailbox, which may have confirmed many agents. */
 export const CONTACT_MAILBOX: LimitPolicy = {
   name: 'contact-mailbox',
   quota: 20,
@@ -60,7 +69,7 @@ export const CONTACT_MAILBOX: LimitPolicy = {
   closed: true,
 }
 
-/** Messages from the page, counted under the canonical address. */
+/** Messages from the page, counted by the canonical address that was typed. */
 export const CONTACT_EMAIL: LimitPolicy = {
   name: 'contact-email',
   quota: 5,

@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url'
 
-/** The folder of this app's migrations, as `migrate` and `schemaIsCurrent` take it. */
+/** The folder of this app's migrations. */
 export const MIGRATIONS = fileURLToPath(new URL('../migrations', import.meta.url))

@@ -19,6 +19,7 @@ import { Origin } from '@plainpath/metadata'
 import { parseHashKey, parseKeyEncryptionKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 
+/** Parses the file of the API credential. @throws {Error} with a text that continues the name of the setting */
 export function parseClientSecret(content: string): string {
   const secret = content.trim()
   if (!/^[\x21-\x7E]{16,200}$/.test(secret))
@@ -71,7 +72,7 @@ export const SETTINGS = {
   RESOURCE_REDIS_URL: {
     schema: redisUrl.optional(),
     description:
-      'Redis that counts requests for all processes, and tells them what was revoked: the one of auth. Without it each process counts for itself, and introspects each token.',
+      'Redis that counts requests for all processes, remembers the proofs that were used, and tells them what was revoked: the one of auth. Without it each process counts for itself, and introspects each token.',
     secret: true,
   },
   RESOURCE_KEK_FILE: {

@@ -25,18 +25,18 @@ import {
   type RequestAuthorizationServer,
 } from './auth/authorization-server-client.ts'
 import { requireAuthorizationServer } from './auth/authorization-server-keys.ts'
-import { bearerCheck, cachedBearer, verifiedPerson } from './auth/bearer.ts'
+import { bearerCheck, cachedBearer, proofUse, verifiedPerson } from './auth/bearer.ts'
 import type { Introspect } from './auth/introspection.ts'
 import { introspectionMetrics } from './auth/introspection-client.ts'
 import type { Config } from './config.ts'
 import { contactRoutes } from './contact/contact-routes.ts'
 import { ownMessages } from './contact/own-messages.ts'
 import { sendMessage } from './contact/send-message.ts'
-import { earlierGuides, guideForms } from './guides/guide-answers.ts'
 import type { GuideCatalog } from './guides/guide-catalog.ts'
 import { feedRoute } from './guides/guide-feed.ts'
 import { guideLister } from './guides/guide-listing.ts'
 import { registerGuideMetrics } from './guides/guide-metrics.ts'
+import { earlierGuides, guideResponses } from './guides/guide-responses.ts'
 import { type GuideDeps, guideRoutes } from './guides/guide-routes.ts'
 import { currentSchema } from './health/current-schema.ts'
 import { healthRoutes, sharedCheck } from './health/health-routes.ts'
@@ -55,11 +55,11 @@ import { startBackgroundWork } from './wire/wire-background.ts'
 import { createIntrospection, createSubscriber } from './wire/wire-introspection.ts'
 import { openStores, type Stores } from './wire/wire-stores.ts'
 
-/** The API, open but not listening. Disposing closes its connections. */
+/** The API before it listens. Disposing closes its connections. */
 export interface Resource extends AsyncDisposable {
-  /** What the public reaches. */
+  /** Handles the requests of the public listener. */
   readonly handler: ReturnType<typeof publicHandler>
-  /** Every method and path that it answers. */
+  /** Every public method and path. */
   readonly surface: readonly { readonly method: string; readonly path: string }[]
   readonly operationsApp: Koa
   readonly readiness: Readiness
@@ -70,17 +70,20 @@ export interface Resource extends AsyncDisposable {
 export interface ResourceDeps {
   readonly log: Log
   readonly now: () => Date
-  /** Gets a line with the link of each mail, where mail becomes files. */
+  /** Receives a line with the link of each mail that is written to a file instead of being sent. */
   readonly announce?: (line: string) => void
   /** How many times longer than in production PostgreSQL may take: for tests on a busy machine. */
   readonly databasePatience?: number
-  /** How long the authorization server may take, where it is to be another time than a second. */
+  /** How long to wait for the authorization server; a second when absent. */
   readonly introspectionTimeoutMs?: number | undefined
   /** The revocation channel and intervals that both apps share; `REVOCATION` when absent. */
   readonly revocation?: RevocationOptions
 }
 
-/** Builds every object of the API once. Stores and the authorization server need not answer yet. */
+/**
+ * Creates every object of the API, once, and connects them. Stores and the authorization server need not be available yet.
+ * What each object does is decided in its own module.
+ */
 export async function openResource(
   config: Config,
   {
@@ -125,11 +128,11 @@ export async function openResource(
     timeoutMs: introspectionTimeoutMs,
   })
   const lister = guideLister(config.hashKey, urls)
-  const forms = guideForms(urls)
+  const forms = guideResponses(urls)
   const guideDeps = { guides, earlier: earlierGuides(db, now, guides), lister, forms, urls }
-  const guideAnswers = guideRoutes(guideDeps)
+  const guideApi = guideRoutes(guideDeps)
   const routes = [
-    ...guideAnswers.routes,
+    ...guideApi.routes,
     ...otherRoutes(config, { db, stores, requestServer, introspectWithEmail, guideDeps, answers, now }),
   ]
   const readiness = createReadiness({
@@ -149,10 +152,17 @@ export async function openResource(
     handler: publicHandler({
       config,
       urls,
+      guides,
       routes,
-      quick: { find: guideAnswers.quick, cachedCaller: cachedBearer({ findCached, urls, clock, now }) },
+      fastPathOptions: {
+        find: guideApi.findPrepared,
+        cachedCaller: cachedBearer({ findCached, urls, clock, now }),
+      },
       limiter,
-      authenticators: { bearer: bearerCheck({ introspect, urls, clock, now }) },
+      authenticators: {
+        bearer: bearerCheck({ introspect, urls, clock, now }),
+        useProof: proofUse({ usedProofs: stores.usedProofs, urls, clock }),
+      },
       metrics,
       tracing,
       clock,
@@ -173,7 +183,7 @@ export async function openResource(
   }
 }
 
-/** All routes but those of the guides, which are answered from memory, too. */
+/** Creates all routes except those of the guides, which the fast path serves too. */
 function otherRoutes(
   { corsOrigins, securityContact }: Config,
   deps: {

@@ -1,6 +1,6 @@
 import { type OutgoingHttpHeaders, request } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { expectSoundAnswer } from '@plainpath/http/testing'
+import { expectSafeResponse } from '@plainpath/http/testing'
 import { expect } from 'vitest'
 
 export interface Answered {
@@ -61,11 +61,11 @@ export function posting(body: unknown, headers: OutgoingHttpHeaders = {}): Omit<
   }
 }
 
-/** What holds for every refusal, whatever its reason. */
+/** Checks what holds for every refusal, whatever its reason. */
 export function expectProblem(answered: Answered, expected: { status: number; code: string }): void {
   const { status, headers, body } = answered
   expect(status, body).toBe(expected.status)
-  expectSoundAnswer(
+  expectSafeResponse(
     { status, headers: new Headers(headers), text: body },
     { form: 'problem', failure: expected.status },
   )

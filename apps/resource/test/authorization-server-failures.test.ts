@@ -114,7 +114,12 @@ const LIES: [why: string, lie: (answer: Answer) => void][] = [
   ['a scope that is a list', changed({ scope: ['guides:read'] })],
   ['an exp that is text', changed({ exp: String(seconds() + 60) })],
   ['an unknown identity type', changed({ identity_type: 'admin' })],
-  ['another token type', changed({ token_type: 'DPoP' })],
+  ['another token type', changed({ token_type: 'N_A' })],
+  ['the token type DPoP without a key', changed({ token_type: 'DPoP' })],
+  ['a key with the token type Bearer', changed({ cnf: { jkt: 'k'.repeat(43) } })],
+  ['a cnf that is null', changed({ token_type: 'DPoP', cnf: null })],
+  ['a cnf without a thumbprint', changed({ token_type: 'DPoP', cnf: { 'x5t#S256': 'k'.repeat(43) } })],
+  ['a thumbprint of another length', changed({ token_type: 'DPoP', cnf: { jkt: 'k' } })],
 ]
 
 describe('an authorization server that answers wrongly is a failure of ours, never an allow and never a 401:', () => {
@@ -142,7 +147,7 @@ describe('an authorization server that answers wrongly is a failure of ours, nev
     expect(evilAsked).toBe(0)
   })
 
-  /** What was honestly said of this token, by whoever sits between. */
+  /** An honest response about this token, replayed by a machine in the middle. */
   async function said(token: string): Promise<string> {
     const answers: Answer[] = []
     api.auth.lie((answer) => void answers.push(answer))

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => holding[Symbol.asyncDispose]())
 
 describe('the Idempotency-Key of a message', () => {
-  test('that was withdrawn is 409 until it is forgotten, nothing is kept, and a new key sends it', async () => {
+  test('that was withdrawn is 409 until its key expires, nothing is stored, and a new key sends it', async () => {
     const person = holding.newPerson()
     const body = newMessage()
     const first = await person.sent(body, 'key-1')
@@ -38,7 +38,7 @@ describe('the Idempotency-Key of a message', () => {
 })
 
 describe('the same message again', () => {
-  test('within 24 hours and without a key is 409, which names the first, and nothing is kept', async () => {
+  test('within 24 hours and without a key is 409, which names the first, and nothing is stored', async () => {
     const person = holding.newPerson()
     const body = { ...newMessage(), guideSlug: 'work-permit' }
     const { id } = await person.sent(body, 'key-1')

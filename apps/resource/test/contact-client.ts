@@ -2,7 +2,7 @@ import { type MailServer, startMailServer } from '@plainpath/mail/testing'
 import { type Answered, ask, posting } from './ask.ts'
 import { type RunningResource, type StartOptions, startResource } from './start-resource.ts'
 
-export const DESK = 'desk@plainpath.example'
+export const STAFF_INBOX = 'desk@plainpath.example'
 
 export interface ContactApi extends AsyncDisposable {
   readonly api: RunningResource & { readonly keys: string }
@@ -20,7 +20,7 @@ let written = 0
 /** A message that nobody wrote before. */
 export const newMessage = () => ({ topic: 'question', message: `When do I renew? ${(written += 1)}` })
 
-/** The API and the mail server of its desk. Messages are not held unless the environment says so. */
+/** The API and the mail server of staff. Messages are not held unless the environment says so. */
 export async function startContact(options: StartOptions = {}): Promise<ContactApi> {
   await using opening = new AsyncDisposableStack()
   const server = opening.use(await startMailServer())
@@ -29,7 +29,7 @@ export async function startContact(options: StartOptions = {}): Promise<ContactA
       ...options,
       env: {
         RESOURCE_SMTP_URL: server.url,
-        RESOURCE_DESK_ADDRESS: DESK,
+        RESOURCE_DESK_ADDRESS: STAFF_INBOX,
         RESOURCE_CONTACT_HOLD: '0',
         ...options.env,
       },

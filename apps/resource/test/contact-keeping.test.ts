@@ -4,7 +4,7 @@ import { DAY_MS } from '@plainpath/domain'
 import { parseHashKey } from '@plainpath/sealing'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem, posting } from './ask.ts'
-import { type ContactApi, DESK, newMessage, startContact } from './contact-client.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 
 let contact: ContactApi
 let now = new Date()
@@ -40,7 +40,7 @@ describe('Idempotency-Key', () => {
     expect(new Set(ids).size).toBe(2)
   })
 
-  test('another body is 422 within 24 hours and a new message after, and the key is kept as a hash', async () => {
+  test('another body is 422 within 24 hours and a new message after, and the key is stored as a hash', async () => {
     const { id } = (await send('reg_a', 'canary-key')).json()
     const before = await contact.kept()
     expectProblem(await send('reg_a', 'canary-key', { ...good, topic: 'other' }), {
@@ -65,7 +65,7 @@ describe('Idempotency-Key', () => {
     expect(await contact.kept()).toBe(before)
   })
 
-  test('while the first is under way the same key is 409, and nothing is kept', async () => {
+  test('while the first request is in flight the same key is 409, and nothing is stored', async () => {
     const hashKey = parseHashKey(readFileSync(path.join(contact.api.keys, 'hash-key'), 'utf8'))
     const lock = hashKey.hash('idempotency/contact', 'reg_g\nkey-4').readBigInt64BE().toString()
     const before = await contact.kept()
@@ -166,7 +166,7 @@ describe('/contact', () => {
     expect((await write(typed)).status).toBe(202)
     const { link, press } = await pressing()
     const toStaff = () =>
-      contact.server.received.filter(({ to, replyTo }) => to.includes(DESK) && replyTo === typed.email)
+      contact.server.received.filter(({ to, replyTo }) => to.includes(STAFF_INBOX) && replyTo === typed.email)
     const opened = await ask(contact.api.origin, { path: `/contact/confirm?link=${link}` })
     expect(opened.status).toBe(200)
     expect(await rows(`select state from contact_messages where state = 'unconfirmed'`)).toHaveLength(1)
@@ -199,7 +199,7 @@ describe('/contact', () => {
   })
 
   test.for([
-    { why: 'no message', change: { message: '' }, words: 'Write a message' },
+    { why: 'no message', change: { message: '' }, words: 'Write your message first' },
     { why: 'no address', change: { email: 'nobody' }, words: 'Type your e-mail address' },
     {
       why: 'two lines of address',
@@ -207,7 +207,11 @@ describe('/contact', () => {
       words: 'Type your e-mail address',
     },
     { why: 'another topic', change: { topic: '"><script>' }, words: 'Choose what' },
-    { why: 'a long message', change: { message: 'x'.repeat(5001) }, words: 'Write a message' },
+    {
+      why: 'a long message',
+      change: { message: 'x'.repeat(5001) },
+      words: 'Your message has 5,001 characters',
+    },
   ])('$why is said on top and beside the field, and nothing is kept', async ({ change, words }) => {
     const before = await contact.kept()
     const refused = await write({ ...typed, ...change })

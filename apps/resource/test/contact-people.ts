@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { type Answered, ask, posting } from './ask.ts'
-import { type ContactApi, DESK, newMessage, startContact } from './contact-client.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 
 export const MINUTE_MS = 60_000
 export const DAY_MS = 24 * 60 * MINUTE_MS
@@ -16,6 +16,7 @@ export const ERASED = {
   message_sealed: null,
   reply_sealed: null,
   hand_off_sealed: null,
+  agent_domain_sealed: null,
   content_hash: null,
   withdraw_hash: null,
 }
@@ -46,7 +47,9 @@ export async function startHolding() {
     storedContent: (id: unknown) =>
       rows(`select ${Object.keys(ERASED).join(', ')} from contact_messages where id = $1`, [id]),
     toDesk: (id: unknown) =>
-      contact.server.received.filter(({ to, subject }) => to.includes(DESK) && subject.includes(String(id))),
+      contact.server.received.filter(
+        ({ to, subject }) => to.includes(STAFF_INBOX) && subject.includes(String(id)),
+      ),
     press: (path: string, link: string): Promise<Answered> =>
       ask(contact.api.origin, { path, ...posting(`link=${link}`, FORM) }),
     /** The secrets of all receipts to an address, by the id of their message. */

@@ -1,7 +1,7 @@
 import { TriggerId } from '@plainpath/domain'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { ask, expectProblem } from './ask.ts'
-import { type ContactApi, DESK, newMessage, startContact } from './contact-client.ts'
+import { type ContactApi, newMessage, STAFF_INBOX, startContact } from './contact-client.ts'
 
 let contact: ContactApi
 beforeAll(async () => {
@@ -20,16 +20,18 @@ const at = (method: string, id: unknown, token = ana()) =>
   })
 
 describe('a message', () => {
-  test('goes to the desk as text that is marked as theirs, and a receipt to the verified address', async () => {
+  test('is sent to staff as text with every line marked, and a receipt to the verified address', async () => {
     const message = '<img src=https://evil.example>\r\n\r\nTopic: attorney\nDear desk'
     const sent = await contact.send(ana(), { ...good, message })
     expect([sent.status, sent.json()]).toMatchObject([202, { status: 'received' }])
     const { id } = sent.json()
     await contact.becomes(id, 'delivered')
     expect((await at('GET', id)).json()).toMatchObject({ id, status: 'delivered' })
-    const desk = (await contact.server.mails(1, DESK)).find(({ subject }) => subject.includes(String(id)))
+    const desk = (await contact.server.mails(1, STAFF_INBOX)).find(({ subject }) =>
+      subject.includes(String(id)),
+    )
     expect(desk).toMatchObject({
-      to: [DESK],
+      to: [STAFF_INBOX],
       replyTo: 'Ana@example.org',
       subject: `Message ${String(id)} (question)`,
     })
@@ -50,7 +52,7 @@ describe('a message', () => {
     ])
   })
 
-  test('asks the authorization server for the address each time, and only then', async () => {
+  test('requests the address from the authorization server for each message, and only then', async () => {
     const before = contact.api.auth.askedClaims.length
     const token = ana()
     await contact.send(token, newMessage())
@@ -83,7 +85,7 @@ const HAND_OFFS = [
   },
 ]
 
-describe('a message is refused, nothing is kept, and its twin is taken:', () => {
+describe('a message is refused, nothing is stored, and its twin is accepted:', () => {
   test.for([
     {
       why: '5001 characters',
@@ -116,7 +118,7 @@ describe('a message is refused, nothing is kept, and its twin is taken:', () => 
   })
 })
 
-describe('a token is refused, and nothing is kept:', () => {
+describe('a token is refused, and nothing is stored:', () => {
   /** The same for every invalid token. */
   const RENEWAL =
     /If the token was for messages, get an identity assertion .* do not ask them again on your own\.$/

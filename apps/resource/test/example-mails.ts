@@ -1,5 +1,5 @@
 import { serviceUrls } from '@plainpath/metadata'
-import { confirmMail, deskMail, receiptMail, withdrawnMail } from '../src/contact/contact-mails.ts'
+import { confirmMail, receiptMail, staffMail, withdrawnMail } from '../src/contact/contact-mails.ts'
 import { forgetMail, joinedMail } from '../src/waitlist/waitlist-mails.ts'
 
 const ADDRESS = 'ana@example.org'
@@ -11,6 +11,7 @@ const AGENT = {
   expiresAt: new Date('2026-12-20T12:00:00Z'),
   endSecret: 'secret',
 }
+const { name: _none, ...AT_DOMAIN } = { ...AGENT, verifiedDomain: 'agent.example.org' }
 
 /** Each mail that the API sends. */
 export function exampleMails() {
@@ -21,6 +22,7 @@ export function exampleMails() {
     text: 'When do I renew it?',
     guideSlug: null,
     triggers: ['detention-ice', 'criminal-history'],
+    agentDomain: null,
     replyTo: ADDRESS,
     createdAt: DAY,
   } as const
@@ -32,8 +34,9 @@ export function exampleMails() {
       removeSecret: 'secret',
     }),
     forgetMail(urls, { email: ADDRESS, removeSecret: 'secret' }),
-    deskMail('desk@plainpath.example', message, 'person'),
-    ...[{ agent: AGENT }, { agent: undefined }, 'person' as const].map((writer) =>
+    staffMail('desk@plainpath.example', message, 'person'),
+    staffMail('desk@plainpath.example', message, { agent: AT_DOMAIN }),
+    ...[{ agent: AGENT }, { agent: AT_DOMAIN }, { agent: undefined }, 'person' as const].map((writer) =>
       receiptMail(urls, {
         ...message,
         receivedAt: DAY,
@@ -43,6 +46,7 @@ export function exampleMails() {
       }),
     ),
     withdrawnMail(message),
+    withdrawnMail({ ...message, agentDomain: AT_DOMAIN.verifiedDomain }),
     confirmMail(urls, { replyTo: ADDRESS, secret: 'secret' }),
   ]
 }

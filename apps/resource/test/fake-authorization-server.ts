@@ -37,6 +37,8 @@ export interface FakeAuthorizationServer extends AsyncDisposable {
   /** The headers of the last introspection request. */
   readonly lastHeaders: NodeJS.Dict<string | string[]>
   issue(claims?: Claims): string
+  /** Issues a token that is bound to a key. @param jkt the thumbprint of the key */
+  issueBound(jkt: string, claims?: Claims): string
   revoke(token: string): void
   /** Changes every answer from now on; without an argument answers are honest again. */
   lie(change?: (answer: Answer) => void): void
@@ -130,6 +132,7 @@ export async function startFakeAuthorizationServer(
       })
       return token
     },
+    issueBound: (jkt: string, claims?: Claims) => fake.issue({ token_type: 'DPoP', cnf: { jkt }, ...claims }),
     revoke: (token: string) => void tokens.delete(token),
     lie(how: (answer: Answer) => void = () => {}) {
       change = how

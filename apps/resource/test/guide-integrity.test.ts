@@ -78,7 +78,7 @@ test('what was put back as it was is right again', async () => {
   expect([await altered(after), told(after)]).toEqual([0, []])
 })
 
-test('what another release published is served as it is kept', async () => {
+test('a version of another release is served as it is stored', async () => {
   await using api = await startResource()
   await publishGuides(api.db, packaged, NOW)
   await publishGuides(api.db, [{ ...first, version: first.version + 1, title: 'Of the next release' }], NOW)

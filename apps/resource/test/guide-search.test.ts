@@ -60,7 +60,7 @@ describe('GET /api/guides?q=', () => {
     },
   )
 
-  test('is not told to the log', async () => {
+  test('never appears in the log', async () => {
     await search('canary')
     expect(api.logged.join('')).not.toContain('canary')
   })
@@ -70,7 +70,7 @@ describe('the page of results', () => {
   test('works by a form without script and keeps the question', async () => {
     const { body, headers } = await get('/search?q=lost%20green%20card')
     expect(body).toContain('value="lost green card"')
-    const slugs = [...body.matchAll(/href="\/guides\/([a-z0-9-]+)"/g)].map(([, slug]) => slug)
+    const slugs = [...body.matchAll(/<li><a href="\/guides\/([a-z0-9-]+)"/g)].map(([, slug]) => slug)
     expect(slugs[0]).toBe('replace-lost-green-card')
     expect(slugs.length).toBeLessThanOrEqual(10)
     expect(headers['cache-control']).toBe('no-store')
@@ -86,10 +86,28 @@ describe('the page of results', () => {
     expect((await get('/search?q=zzzzz')).body).toContain('No guide found')
   })
 
-  test('is reached from the home page', async () => {
-    expect((await get('/')).body).toContain(
-      '<form class="search" role="search" action="/search" method="get">',
-    )
+  test('is reached from every page', async () => {
+    for (const path of ['/', '/guides/work-permit', '/ask', '/docs'])
+      expect((await get(path)).body).toContain('role="search" action="/search" method="get">')
+  })
+
+  test('links the sections that matched, each of which exists', async () => {
+    const { body } = await get('/search?q=when+can+I+start+to+work')
+    const sections = [
+      ...body.matchAll(
+        /<p class="snippet"><span class="facts">From this guide:<\/span> <a href="(\/guides\/[^"#]+)#([^"]+)">/g,
+      ),
+    ]
+    expect(sections.length).toBeGreaterThan(2)
+    for (const [, page = '', anchor] of sections) expect((await get(page)).body).toContain(`id="${anchor}"`)
+  })
+
+  test('offers words of the guides that are near one that they do not have, and each finds a guide', async () => {
+    const { body } = await get('/search?q=taxid')
+    const near = [...body.matchAll(/href="(\/search\?q=[^"]+)"/g)].map(([, href]) => href ?? '')
+    expect(near.length).toBeGreaterThan(0)
+    for (const href of near) expect((await get(href)).body).not.toContain('No guide found')
+    expect((await get('/search?q=zzzzz')).body).not.toContain('similar')
   })
 })
 

@@ -193,7 +193,7 @@ describe('GET /api/guides/{slug}', () => {
     expect(links).toBeGreaterThan(100)
   })
 
-  test('is Markdown for those who ask for it', async () => {
+  test('is Markdown if Accept requests it', async () => {
     const answered = await get(`/api/guides/${slugs[0]}`, { accept: 'text/markdown' })
     const guide = (await get(`/api/guides/${slugs[0]}`)).json()
     expect(answered.headers['content-type']).toBe('text/markdown; charset=utf-8')

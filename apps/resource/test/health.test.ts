@@ -10,7 +10,7 @@ const health = async (origin: string, headers = {}) => {
   return { status, body: JSON.parse(body) as unknown, headers: sent }
 }
 
-test('health is ok when everything answers, for anybody, and is never kept', async () => {
+test('health is ok when all stores are available, for anybody, and is never cached', async () => {
   await using api = await startResource()
   const answered = await health(api.origin, { authorization: 'Bearer nonsense' })
   expect(answered.status).toBe(200)

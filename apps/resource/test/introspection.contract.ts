@@ -22,26 +22,17 @@ export interface IntrospectionServer extends AsyncDisposable {
 const INTROSPECTION_TYPE = 'application/token-introspection+jwt'
 const UNKNOWN_TOKEN = `ppt_${'A'.repeat(43)}`
 
+/** An authorization server that has also issued a token bound to a key (RFC 9449). */
+export interface BoundIntrospectionServer extends IntrospectionServer {
+  readonly boundToken: string
+  /** The thumbprint of that key. */
+  readonly jkt: string
+}
+
 /** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
-  const clientOf = ({ url, issuer, clientId, clientSecret }: IntrospectionServer) => {
-    const requestServer = authorizationServerClient([url])
-    return introspectionClient({
-      requestServer,
-      issuer,
-      clientId,
-      clientSecret: { current: () => clientSecret, alternativeTo: async () => undefined },
-      keys: authorizationServerKeys(requestServer),
-      now: () => new Date(),
-      metrics: introspectionMetrics(createMetrics('resource')),
-    })
-  }
   const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
-    fetch(`${server.url}/oauth/introspect`, {
-      method: 'POST',
-      headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },
-      body: new URLSearchParams({ token }),
-    })
+    introspectionOf(server, headers, token)
 
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
@@ -51,6 +42,7 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       if (!answer.active) throw new Error('the token is not active')
       expect([...answer.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
       expect(answer.audience).toContain(server.base)
+      expect(answer).not.toHaveProperty('jkt')
       expect(answer.expiresAt.getTime()).toBeGreaterThan(Date.now())
     })
 
@@ -61,7 +53,7 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       expect(await introspect(server.revokedToken)).toEqual({ active: false })
     })
 
-    test('signs the answer for whoever asked, with a published key', async () => {
+    test('signs the response for the caller, with a published key', async () => {
       await using server = await open()
       const response = await ask(server, {})
       expect(response.headers.get('content-type')).toMatch(
@@ -91,6 +83,42 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       await using server = await open()
       expect((await ask(server, { accept: 'application/json' })).status).toBe(406)
     })
+  })
+}
+
+/** Every authorization server that issues bound tokens must pass this too. */
+export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
+  test(`introspection by ${kind} names the key of a bound token, and only of that`, async () => {
+    await using server = await open()
+    const introspect = clientOf(server)
+    expect(await introspect(server.boundToken)).toMatchObject({ active: true, jkt: server.jkt })
+    expect(await introspect(server.activeToken)).not.toHaveProperty('jkt')
+    const response = await introspectionOf(server, {}, server.boundToken)
+    expect(decodeJwt(await response.text())['token_introspection']).toMatchObject({
+      token_type: 'DPoP',
+      cnf: { jkt: server.jkt },
+    })
+  })
+}
+
+function clientOf({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
+  const requestServer = authorizationServerClient([url])
+  return introspectionClient({
+    requestServer,
+    issuer,
+    clientId,
+    clientSecret: { current: () => clientSecret, alternativeTo: async () => undefined },
+    keys: authorizationServerKeys(requestServer),
+    now: () => new Date(),
+    metrics: introspectionMetrics(createMetrics('resource')),
+  })
+}
+
+function introspectionOf(server: IntrospectionServer, headers: Record<string, string>, token: string) {
+  return fetch(`${server.url}/oauth/introspect`, {
+    method: 'POST',
+    headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },
+    body: new URLSearchParams({ token }),
   })
 }
 

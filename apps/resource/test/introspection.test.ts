@@ -1,12 +1,15 @@
 import { serviceUrls } from '@plainpath/metadata'
 import { AGENT, CLIENT_ID, CLIENT_SECRET, startFakeAuthorizationServer } from './fake-authorization-server.ts'
-import { describeIntrospection } from './introspection.contract.ts'
+import { describeBoundIntrospection, describeIntrospection } from './introspection.contract.ts'
 
 const issuer = 'https://plainpath.example'
 
-describeIntrospection('the authorization server of these tests', async () => {
+const NAME = 'the authorization server of these tests'
+
+async function open() {
   const server = await startFakeAuthorizationServer(issuer)
   const revokedToken = server.issue()
+  const jkt = 'k'.repeat(43)
   server.revoke(revokedToken)
   return {
     url: server.url,
@@ -16,7 +19,12 @@ describeIntrospection('the authorization server of these tests', async () => {
     clientSecret: CLIENT_SECRET,
     agentId: AGENT,
     activeToken: server.issue(),
+    boundToken: server.issueBound(jkt),
+    jkt,
     revokedToken,
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   }
-})
+}
+
+describeIntrospection(NAME, open)
+describeBoundIntrospection(NAME, open)

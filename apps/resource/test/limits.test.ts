@@ -41,7 +41,7 @@ describe('the limits of an address', () => {
     expect((await statuses(125, (n) => read(api.origin, `2001:db8:1:2::${n.toString(16)}`))).ok).toBe(120)
   })
 
-  test('bound how often the authorization server is asked about tokens that are unknown', async () => {
+  test('bound how many unknown tokens are introspected', async () => {
     await using api = await startResource({ env: { RESOURCE_LIMITS_FACTOR: '0.01' } })
     const answers = await Promise.all(
       Array.from({ length: 100 }, () =>

@@ -56,7 +56,7 @@ test('a message is sent, looked up and withdrawn as by the routes', async () => 
   expect(await holding.storedContent(id)).toEqual([WITHDRAWN])
 })
 
-test('a message that was delivered is not withdrawn, and the model is told what is left to do', async () => {
+test('a message that was delivered is not withdrawn, and the model learns what is left to do', async () => {
   const token = tokenOf('ben')
   const { id } = await sendMessage(token)
   await holding.deliver(id, 10 * MINUTE_MS)
@@ -66,7 +66,7 @@ test('a message that was delivered is not withdrawn, and the model is told what 
   expect(state.structuredContent).toMatchObject({ status: 'delivered' })
 })
 
-test('the same message again is not sent, and the model is told which was the first', async () => {
+test('the same message again is not sent, and the model learns which was the first', async () => {
   const token = tokenOf('cleo')
   const message = newMessage()
   const { id } = resultOf(await call('send_contact_message', message, token)).structuredContent
@@ -131,7 +131,7 @@ describe.for(TOOLS)('%s', (name) => {
   })
 })
 
-test('what other arguments would mend is told to the model', async () => {
+test('the model learns of mistakes that other arguments would fix', async () => {
   const before = await holding.contact.kept()
   const refused = await call('send_contact_message', { ...newMessage(), topic: 'spam' }, tokenOf('gus'))
   expect(toolErrorOf(refused)).toContain('topic')

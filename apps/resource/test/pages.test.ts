@@ -1,5 +1,6 @@
 import { loadGuides } from '@plainpath/guides'
 import { PROBLEM_CODES, problemKind } from '@plainpath/http'
+import { appFor } from '@plainpath/metadata'
 import { PAGE_CSP, STYLESHEET } from '@plainpath/pages'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Answered, ask, expectProblem } from './ask.ts'
@@ -22,11 +23,11 @@ function expectPage(answered: Answered): void {
     'x-content-type-options': 'nosniff',
   })
   expect(answered.body).toMatch(/^<!doctype html>/)
-  expect(answered.body).not.toMatch(/<script|<style|style=|<img|javascript:|\son[a-z]+=/i)
+  expect(answered.body).not.toMatch(/<script|<style|\sstyle=|<img|javascript:|\son[a-z]+=/i)
 }
 
 describe('a page', () => {
-  test.for(['/', '/guides/avoid-scams', '/problems/invalid-request'])(
+  test.for([...['/', '/guides', '/guides/avoid-scams', '/problems'], '/problems/invalid-request'])(
     'may be kept by anybody for a while: %s',
     async (path) => {
       const answered = await get(path)
@@ -50,44 +51,57 @@ describe('a page', () => {
 
   test('leads only to places that answer', async () => {
     const bodies = await Promise.all(
-      ['/', ...loadGuides().map(({ slug }) => `/guides/${slug}`)].map((path) => get(path)),
+      [
+        ...['/', '/guides', '/get-help', '/es/obtener-ayuda', '/problems', '/nowhere', '/search?q=taxid'],
+        ...loadGuides().map(({ slug }) => `/guides/${slug}`),
+      ].map((path) => get(path)),
     )
     const links = bodies.flatMap(({ body }) =>
       [...body.matchAll(/href="(\/[^"#]*)"/g)].map(([, href]) => href ?? ''),
     )
-    expect(new Set(links).size).toBeGreaterThan(5)
-    for (const href of new Set(links)) expect([href, (await get(href)).status]).toEqual([href, 200])
+    const own = new Set(links.filter((href) => appFor(href) === 'resource'))
+    expect(own.size).toBeGreaterThan(100)
+    for (const href of own) expect([href, (await get(href)).status]).toEqual([href, 200])
   })
 })
 
-test('the home page lists the guides and tells agents how to begin, at this origin', async () => {
+test('/guides has every guide, in a situation of its own', async () => {
+  const { body } = await get('/guides')
+  for (const { slug } of loadGuides()) expect(body).toContain(`<a href="/guides/${slug}">`)
+  expect(body).not.toContain('id="more"')
+})
+
+test('/guides is a page whatever is accepted, and /api/guides JSON', async () => {
+  for (const accept of [BROWSER, 'application/json'])
+    expect((await get('/guides', accept)).headers['content-type']).toBe('text/html; charset=utf-8')
+  expect((await get('/api/guides', BROWSER)).headers['content-type']).toMatch(/^application\/json/)
+})
+
+test('/problems has every problem', async () => {
+  const { body } = await get('/problems')
+  for (const code of PROBLEM_CODES)
+    expect(body).toContain(`<a href="/problems/${code}"><code>${code}</code></a>`)
+})
+
+test.for([
+  ['/favicon.ico', 'image/vnd.microsoft.icon', [0, 0, 1, 0]],
+  ['/apple-touch-icon.png', 'image/png', [0x89, 0x50, 0x4e, 0x47]],
+  [undefined, 'image/png', [0x89, 0x50, 0x4e, 0x47]],
+] as const)('the image %s is sent as it is', async ([path, type, start]) => {
+  const card = /og:image" content="([^"]*)"/.exec((await get('/')).body)?.[1]
+  const answered = await fetch(path === undefined ? (card ?? '') : `${api.origin}${path}`)
+  expect(answered.status).toBe(200)
+  expect(answered.headers.get('content-type')).toBe(type)
+  expect([...new Uint8Array(await answered.arrayBuffer()).slice(0, 4)]).toEqual(start)
+})
+
+test('the home page tells agents how to begin, at this origin', async () => {
   const { body } = await get('/')
-  for (const { slug, title } of loadGuides()) expect(body).toContain(`<a href="/guides/${slug}">${title}</a>`)
   for (const path of ['/api/agent/register', '/oauth/token', '/oauth/revoke', '/api/guides'])
     expect(body).toContain(`${api.origin}${path}`)
 })
 
 describe('the page of a guide', () => {
-  test.for(loadGuides().map(({ slug }) => slug))(
-    'shows all of %s once, with numbered sources',
-    async (slug) => {
-      const { body } = await get(`/guides/${slug}`)
-      const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
-      const sources = guide['sources'] as { url: string }[]
-      for (const [index, { url }] of sources.entries()) {
-        expect(body).toContain(`<li id="source-${index + 1}"><a href="${url.replaceAll('&', '&amp;')}">`)
-      }
-      for (const [, target] of body.matchAll(/href="#(source-\d+)"/g))
-        expect(body).toContain(`id="${target}"`)
-      expect(body).toMatch(/<a href="#source-1">\[1\]<\/a>/)
-      expect(body.match(/When to talk to an attorney/g)).toHaveLength(1)
-      expect(body.split(String(guide['disclaimer']))).toHaveLength(2)
-      for (const reason of guide['talkToAnAttorneyWhen'] as string[])
-        expect(body).toContain(`<li>${reason.replaceAll('"', '&quot;')}</li>`)
-      expect(body).not.toContain('[^')
-    },
-  )
-
   test('keeps what only the text itself says of attorneys', async () => {
     expect((await get('/guides/work-permit')).body).toContain(
       'If you have a hearing in immigration court, do not skip it.',
@@ -109,7 +123,7 @@ test.for(PROBLEM_CODES)('/problems/%s says what it means and what to do', async 
   const answered = await get(`/problems/${code}`)
   expectPage(answered)
   const { status, title } = problemKind(code)
-  expect(answered.body).toContain(`<h1>${title}</h1>`)
+  expect(answered.body).toContain(`<h1>API error: ${title}</h1>`)
   expect(answered.body).toContain(`HTTP status ${status}`)
 })
 
@@ -121,6 +135,10 @@ describe('an error is a page for people', () => {
       expect(answered.status).toBe(404)
       expectPage(answered)
       expect(answered.headers['vary']).toMatch(/Accept/)
+      expect(answered.body).toContain('<h1>Page not found</h1>')
+      for (const href of ['/', '/guides', '/ask', '/get-help', '/contact', '/guides/find-legal-help'])
+        expect(answered.body).toContain(`<a href="${href}">`)
+      expect(answered.body).toContain('role="search" action="/search" method="get">')
     },
   )
 

@@ -107,7 +107,7 @@ test('P-2 what people had erased since the backup is erased again after a restor
     { action: 'replay', about: '2 entries, 2 messages' },
   ])
   expect((await run('replay', '--log', log)).out).toBe(
-    'Erased again: 0 entries of the waitlist and 0 messages, of 2 entries of the waitlist and 2 messages that the log tells of.',
+    'Erased again: 0 entries of the waitlist and 0 messages, of 2 entries of the waitlist and 2 messages that the log names.',
   )
 })
 

@@ -41,7 +41,7 @@ test('addresses and messages move to the newest key-encryption key, after which 
   expect(await rewrap()).toEqual({ ...counts, done: true })
   expect(await run('rewrap')).toEqual({
     code: 0,
-    out: 'Sealed anew: 0 addresses of the waitlist and 0 values of messages.',
+    out: 'Re-encrypted 0 addresses of the waitlist and 0 values of messages.',
     errors: '',
   })
 
@@ -73,6 +73,7 @@ test('every column of sealed values is one of those, but that of mails, which ar
      where table_schema = 'public' and column_name like '%\\_sealed' order by 1`,
   )
   expect(rows.map(({ column }) => column)).toEqual([
+    'contact_messages.agent_domain_sealed',
     'contact_messages.hand_off_sealed',
     'contact_messages.message_sealed',
     'contact_messages.reply_sealed',

@@ -139,7 +139,7 @@ describe('after a 201', () => {
 })
 
 describe('POST /api/waitlist/forget', () => {
-  test('answers 202 for every address, does the same, and mails who is there', async () => {
+  test('answers 202 for every address, does the same, and mails only addresses on the list', async () => {
     await join({ email: 'there@example.org' })
     await server.mails(1, 'there@example.org')
     const counts = () =>

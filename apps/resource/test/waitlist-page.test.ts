@@ -105,7 +105,7 @@ describe('a form that is not ours', () => {
     expect(await api.entries()).toBe(before)
   })
 
-  test('is refused as JSON where JSON is asked for', async () => {
+  test('is refused as JSON if Accept requests JSON', async () => {
     const refused = await send(
       { email: 'victim@example.org' },
       { 'sec-fetch-site': 'cross-site', accept: 'application/json' },

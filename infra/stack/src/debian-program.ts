@@ -14,6 +14,7 @@ const PACKAGES = {
 } as const
 type DebianProgram = keyof typeof PACKAGES
 
+/** Thrown when programs are not installed. */
 export class MissingPrograms extends Error {
   override readonly name = 'MissingPrograms'
 }

@@ -1,19 +1,25 @@
 import { readFileSync } from 'node:fs'
+import { BlockList, isIPv6 } from 'node:net'
 import { APP_NAMES } from '@plainpath/metadata'
 import { expect, test } from 'vitest'
 import { z } from 'zod'
+import { APP_SETTINGS, LEFT_AT_DEFAULT } from './app-settings.ts'
 import { ARROWS, WORKLOADS } from './arrows.ts'
 import { readPods } from './pods.ts'
 import { listNetworks, parseWorkload, readCompose, readManifests } from './read-manifests.ts'
-import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 const NAME = 'app.kubernetes.io/name'
-const Peer = z.strictObject({
+const PodPeer = z.strictObject({
   namespaceSelector: z
     .strictObject({ matchLabels: z.strictObject({ 'kubernetes.io/metadata.name': z.string() }) })
     .optional(),
   podSelector: z.strictObject({ matchLabels: z.record(z.string(), z.string()) }),
 })
+/** Public hosts: every address but those of private networks. */
+const WorldPeer = z.strictObject({
+  ipBlock: z.strictObject({ cidr: z.enum(['0.0.0.0/0', '::/0']), except: z.array(z.string()) }),
+})
+const Peer = z.union([PodPeer, WorldPeer])
 const Ports = z.array(z.strictObject({ protocol: z.enum(['TCP', 'UDP']), port: z.int() })).min(1)
 const Policy = z.strictObject({
   podSelector: z.strictObject({ matchLabels: z.strictObject({ [NAME]: z.string() }).optional() }),
@@ -31,7 +37,13 @@ const policies = () =>
 const isWorkload = (name: string) => (WORKLOADS as readonly string[]).includes(name)
 const format = ({ from, to, port }: { from: string; to: string; port: number }) => `${from} -> ${to}:${port}`
 const listNames = (peers: readonly z.infer<typeof Peer>[] | undefined) =>
-  peers?.map(({ podSelector }) => podSelector.matchLabels[NAME] ?? '') ?? ['world']
+  peers
+    ? [
+        ...new Set(
+          peers.map((peer) => ('ipBlock' in peer ? 'world' : (peer.podSelector.matchLabels[NAME] ?? ''))),
+        ),
+      ]
+    : ['world']
 
 test('network policies allow exactly the incoming connections of arrows.ts', () => {
   const allowed = policies().flatMap(({ name, ingress }) =>
@@ -75,10 +87,27 @@ test('policies name the namespace of each peer in another namespace', () => {
     ...ingress.flatMap(({ from = [] }) => from),
     ...egress.flatMap(({ to }) => to),
   ])
-  for (const { namespaceSelector, podSelector } of peers)
+  for (const { namespaceSelector, podSelector } of peers.filter((peer) => 'podSelector' in peer))
     expect(namespaceSelector === undefined, JSON.stringify(podSelector)).toBe(
       isWorkload(podSelector.matchLabels[NAME] ?? ''),
     )
+})
+
+test.for([
+  ...['10.1.2.3', '100.64.0.1', '127.0.0.1', '169.254.169.254', '172.30.80.2', '192.168.1.1'],
+  ...['::1', 'fd00::1', 'fe80::1', '64:ff9b::a00:1'],
+])('no policy lets a pod connect to %s as a part of the internet', (address) => {
+  const blocks = policies().flatMap(({ egress }) =>
+    egress.flatMap(({ to }) => to.flatMap((peer) => ('ipBlock' in peer ? [peer.ipBlock] : []))),
+  )
+  expect(blocks.map(({ cidr }) => cidr)).toEqual(['0.0.0.0/0', '::/0'])
+  const type = isIPv6(address) ? 'ipv6' : 'ipv4'
+  const excepted = new BlockList()
+  for (const { except } of blocks)
+    for (const [network = '', bits] of except.map((each) => each.split('/')))
+      excepted.addSubnet(network, Number(bits), isIPv6(network) ? 'ipv6' : 'ipv4')
+  expect(excepted.check(address, type)).toBe(true)
+  expect(excepted.check(isIPv6(address) ? '2606:4700::1' : '93.184.215.14', type)).toBe(false)
 })
 
 test('services of compose.yaml share a network exactly if arrows.ts connects them', () => {
@@ -95,7 +124,9 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
       .filter((other) => parseApp(one.name) === undefined || parseApp(one.name) !== parseApp(other.name))
       .map((other) => pair(one.name, other.name)),
   )
-  const expected = ARROWS.filter(({ from }) => from !== 'world').map(({ from, to }) => pair(from, to))
+  const expected = ARROWS.filter(({ from, to }) => from !== 'world' && to !== 'world').map(({ from, to }) =>
+    pair(from, to),
+  )
   expect([...new Set(shared)].toSorted()).toEqual([...new Set(expected)].toSorted())
 })
 
@@ -103,17 +134,18 @@ test('services of compose.yaml share a network exactly if arrows.ts connects the
 const COMPOSE_ONLY: Readonly<Record<string, string>> = { 'resource-guides': 'resource-migrate' }
 const parseApp = (name: string) => /^(auth|resource)(-|$)/.exec(name)?.[1]
 
-test('only services that people open are on a network that leads out of the machine', () => {
+test('only services that people open, and auth for documents of clients, are on a network that leads out of the machine', () => {
   const { services, networks } = readCompose()
   for (const [name, service] of Object.entries(services)) {
     const open = listNetworks(service).filter((network) => networks[network]?.internal !== true)
-    if (service.ports.length === 0 && name !== 'prometheus') expect(open, name).toEqual([])
+    if (service.ports.length === 0 && name !== 'prometheus')
+      expect(open, name).toEqual(/^auth-\d$/.test(name) ? ['documents'] : [])
     for (const port of service.ports) expect(port, name).toMatch(/^127\.0\.0\.1:/)
   }
 })
 
 test('each setting that names another process has an arrow, and each setting of an arrow exists', () => {
-  const urls = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name)).filter((name) =>
+  const urls = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name)).filter((name) =>
     name.endsWith('_URL'),
   )
   const named = ARROWS.map(({ setting }) => setting).filter((setting) => setting !== undefined)
@@ -122,12 +154,12 @@ test('each setting that names another process has an arrow, and each setting of 
   for (const name of named) expect(urls).toContain(name)
 })
 
-test('the picture in docs/architecture.md has an arrow for each port of the apps, and for mail', () => {
+test('the picture in docs/architecture.md has an arrow for each port of the apps, for mail and for documents', () => {
   const text = readFileSync(new URL('../../../docs/architecture.md', import.meta.url), 'utf8')
   const expected = Array.from(
     text.matchAll(/^ {2}(\w+) (?:-->|-\.->)\|(\d+)[^|]*\| (\w+)$/gm),
     ([, from = '', port, to = '']) => format({ from, to, port: Number(port) }),
   )
-  const ofApps = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail'].includes(to)).map(format)
+  const ofApps = ARROWS.filter(({ to }) => ['auth', 'resource', 'mail', 'world'].includes(to)).map(format)
   expect(expected.toSorted()).toEqual(ofApps.toSorted())
 })

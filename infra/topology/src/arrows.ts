@@ -8,7 +8,7 @@ interface Arrow {
 }
 
 /**
- * Every connection between processes. `world` is any client on the internet. Network policies and the networks of compose.yaml
+ * Every connection between processes. `world` is the internet: any client, and any public host that serves the document of a client. Network policies and the networks of compose.yaml
  * allow these connections and no others. A setting that ends in `_URL` needs one.
  */
 export const ARROWS: readonly Arrow[] = [
@@ -23,6 +23,7 @@ export const ARROWS: readonly Arrow[] = [
   { from: 'resource', to: 'redis', port: 6379, setting: 'RESOURCE_REDIS_URL' },
   { from: 'auth', to: 'mail', port: 587, setting: 'AUTH_SMTP_URL' },
   { from: 'resource', to: 'mail', port: 587, setting: 'RESOURCE_SMTP_URL' },
+  { from: 'auth', to: 'world', port: 443 },
   { from: 'auth', to: 'collector', port: 4318, setting: 'AUTH_OTLP_URL' },
   { from: 'resource', to: 'collector', port: 4318, setting: 'RESOURCE_OTLP_URL' },
   { from: 'auth-migrate', to: 'postgres', port: 5432, setting: 'AUTH_MIGRATION_DATABASE_URL' },

@@ -5,9 +5,9 @@ import { APP_NAMES } from '@plainpath/metadata'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { APP_SETTINGS } from './app-settings.ts'
 import { type Pod, readPods } from './pods.ts'
 import { readCompose, readInfra, readManifests, readVariables } from './read-manifests.ts'
-import { SETTINGS_OF } from './settings-of.ts'
 
 const root = path.resolve(import.meta.dirname, '../../..')
 const LISTENERS = { public: 'PORT', internal: 'INTERNAL_PORT', operations: 'OPERATIONS_PORT' } as const
@@ -35,7 +35,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
     expect(container?.ports).toEqual(expected)
     const stage = readInfra('Dockerfile').split(`AS ${app}\n`)[1]?.split('FROM')[0]
     expect(stage).toContain(`EXPOSE ${expected.map(({ containerPort }) => containerPort).join(' ')}\n`)
-    for (const setting of SETTINGS_OF[app].filter(({ name }) => name.endsWith('_PORT')))
+    for (const setting of APP_SETTINGS[app].filter(({ name }) => name.endsWith('_PORT')))
       expect(variables[setting.name], setting.name).toBe(setting.default)
   })
 
@@ -67,7 +67,7 @@ describe.for(APP_NAMES)('the pods of %s', (app) => {
 
   test('have enough time to drain before they are killed', () => {
     const drain = Number(variables[`${app.toUpperCase()}_DRAIN_SECONDS`])
-    const delay = Number(SETTINGS_OF[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default)
+    const delay = Number(APP_SETTINGS[app].find(({ name }) => name.endsWith('_DRAIN_DELAY_SECONDS'))?.default)
     // `preStop` delays the signal until no Service routes to the pod; `closing` is for closing the stores.
     const [preStop, closing] = [5, 10]
     expect(pod().spec.terminationGracePeriodSeconds).toBeGreaterThanOrEqual(preStop + delay + drain + closing)

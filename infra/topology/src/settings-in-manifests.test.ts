@@ -3,10 +3,10 @@ import { COMPOSE_ENV_FILES } from '@plainpath/stack/compose-secrets'
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
 import { z } from 'zod'
+import { APP_SETTINGS, LEFT_AT_DEFAULT } from './app-settings.ts'
 import { ARROWS } from './arrows.ts'
 import { type Container, readPods } from './pods.ts'
 import { readCompose, readInfra, readVariables } from './read-manifests.ts'
-import { LEFT_AT_DEFAULT, SETTINGS_OF } from './settings-of.ts'
 
 /** A variable of Node, not of an app. */
 const NODE_VARIABLE = 'NODE_EXTRA_CA_CERTS'
@@ -48,8 +48,8 @@ const PLACES = APP_NAMES.flatMap((app) => [
 
 describe.for(PLACES)('%s', ([_place, app, variables]) => {
   test('sets every required setting, and no variable that is not a setting', () => {
-    const names = SETTINGS_OF[app].map(({ name }) => name)
-    const required = SETTINGS_OF[app].filter((setting) => setting.required).map(({ name }) => name)
+    const names = APP_SETTINGS[app].map(({ name }) => name)
+    const required = APP_SETTINGS[app].filter((setting) => setting.required).map(({ name }) => name)
     expect(required.filter((name) => !variables.has(name))).toEqual([])
     expect([...variables.keys()].filter((name) => name !== NODE_VARIABLE && !names.includes(name))).toEqual(
       [],
@@ -57,7 +57,7 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
   })
 
   test('sets only values that the app accepts', () => {
-    for (const { name, accepts } of SETTINGS_OF[app]) {
+    for (const { name, accepts } of APP_SETTINGS[app]) {
       const value = variables.get(name)
       if (value === undefined || FILE_SETTING.test(name)) continue
       expect(accepts(value), `${name}=${value}`).toBe(true)
@@ -68,7 +68,7 @@ describe.for(PLACES)('%s', ([_place, app, variables]) => {
 test.for(APP_NAMES)('every setting of %s is set in both, or has a reason to keep its default', (app) => {
   const places = PLACES.filter((place) => place[1] === app).map(([, , variables]) => variables)
   const jobs = [composeVariables(`${app}-migrate`), podVariables(findContainer(`${app}-migrate`, 'migrate'))]
-  const missing = SETTINGS_OF[app]
+  const missing = APP_SETTINGS[app]
     .map(({ name }) => name)
     .filter((name) => !(name in LEFT_AT_DEFAULT))
     .filter(
@@ -96,7 +96,7 @@ test('only migrations have the role that owns the tables', () => {
 })
 
 test('LEFT_AT_DEFAULT names only settings that exist', () => {
-  const names = APP_NAMES.flatMap((app) => SETTINGS_OF[app].map(({ name }) => name))
+  const names = APP_NAMES.flatMap((app) => APP_SETTINGS[app].map(({ name }) => name))
   expect(Object.keys(LEFT_AT_DEFAULT).filter((name) => !names.includes(name))).toEqual([])
 })
 
@@ -159,7 +159,7 @@ test('the example overlay changes only what the base has, to values that the app
   const deployments = pods.filter(({ kind }) => kind === 'Deployment').map(({ name }) => name)
   for (const { name } of overlay.replicas) expect(deployments).toContain(name)
   const settings = new Map(
-    APP_NAMES.flatMap((app) => SETTINGS_OF[app]).map((setting) => [setting.name, setting]),
+    APP_NAMES.flatMap((app) => APP_SETTINGS[app]).map((setting) => [setting.name, setting]),
   )
   for (const { name, literals } of overlay.configMapGenerator)
     for (const literal of literals) {

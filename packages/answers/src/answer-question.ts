@@ -9,9 +9,9 @@ import {
 import type { QuestionType } from '@plainpath/guides'
 import type { EmergencyLine } from './fixed-texts.ts'
 import type { Knowledge } from './knowledge.ts'
-import { passageOf, type ShownPassage } from './passages.ts'
+import { buildPassage, type ShownPassage } from './passages.ts'
+import { findDeceit, findOtherSubject, findUncovered, type OutOfScopeReading } from './scope/out-of-scope.ts'
 import { type QuestionLanguage, questionLanguage } from './scope/question-language.ts'
-import { asksToDeceive, notCovered, type OutOfScopeReading, otherSubject } from './scope/scope-gate.ts'
 import { choosePassages, NEVER_COVERED } from './sections/choose-passages.ts'
 import type { SectionReading } from './sections/section-index.ts'
 import {
@@ -33,7 +33,7 @@ export interface AnswerOptions {
   readonly explain?: boolean
 }
 
-/** What was read of a question, before anything is decided. */
+/** Everything that is read from a question before the answer is decided. */
 interface Reading {
   readonly language: QuestionLanguage
   readonly triggers: TriggerReading
@@ -67,46 +67,46 @@ export function answerQuestion(
   const { answer, rule } = decide(question, reading, knowledge, today)
   return {
     ...answer,
-    disclaimer: disclaimerOf(knowledge),
+    disclaimer: findDisclaimer(knowledge),
     answersVersion: knowledge.version,
-    ...(explain && { explain: explanationOf(reading, rule) }),
+    ...(explain && { explain: buildExplanation(reading, rule) }),
   }
 }
 
 function decide(question: string, reading: Reading, knowledge: Knowledge, today: Date): Decision {
   const { triggers, sections } = reading
-  const stated = statedTriggers(reading, knowledge)
+  const stated = listStatedTriggers(reading, knowledge)
   const handOff = () => ({
-    answer: handedOff(stated, knowledge, today),
+    answer: answerWithHandOff(stated, knowledge, today),
     rule: stated.map(({ trigger }) => `trigger ${trigger.id}`).join(', '),
   })
   const refuse = (refusal: OutOfScopeReading) => ({
-    answer: refused(refusal, reading, knowledge),
+    answer: answerOutOfScope(refusal, reading, knowledge),
     rule: `${refusal.reason}: ${refusal.rule}`,
   })
   if (stated.some(({ because }) => because === 'facts')) return handOff()
   if (reading.language !== 'en') return refuse({ reason: 'not-understood', rule: 'language' })
-  const deceit = asksToDeceive(question, knowledge.scope)
+  const deceit = findDeceit(question, knowledge.scope)
   if (deceit && !triggers.dangerStated) return refuse(deceit)
   if (stated.some(({ trigger }) => trigger.urgency === 'urgent')) return handOff()
-  const other = otherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
+  const other = findOtherSubject(question, knowledge.scope, new Set(knowledge.guides.keys()))
   if (stated.length > 0 && other?.firm !== true) return handOff()
   if (other) return refuse(other)
-  const uncovered = notCovered(
+  const uncovered = findUncovered(
     question,
     sections,
-    { triggers: sumOfScores(likely(triggers)), other: triggers.otherSubject },
+    { triggers: sumScores(selectLikely(triggers)), other: triggers.otherSubject },
     knowledge.scope,
   )
   if (uncovered) return refuse(uncovered)
-  const answer = informed(reading, knowledge, today)
+  const answer = answerFromSections(reading, knowledge, today)
   if (answer.passages.length === 0) return refuse({ reason: 'no-guide', rule: 'no passage' })
   return { answer, rule: 'sections' }
 }
 
-const likely = ({ weak }: TriggerReading) => weak.filter(({ score }) => score >= LEAST_LIKELY)
+const selectLikely = ({ weak }: TriggerReading) => weak.filter(({ score }) => score >= LEAST_LIKELY)
 
-const sumOfScores = (suggested: readonly SuggestedCheck[]): number =>
+const sumScores = (suggested: readonly SuggestedCheck[]): number =>
   suggested.reduce((sum, { score }) => sum + score, 0)
 
 interface StatedTrigger {
@@ -115,8 +115,8 @@ interface StatedTrigger {
   readonly match: TriggerMatch | undefined
 }
 
-/** The triggers that the question or the facts state, in the order in which they are reported. */
-function statedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): readonly StatedTrigger[] {
+/** Lists the triggers that the question or the facts state, in the order in which they are reported. */
+function listStatedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): readonly StatedTrigger[] {
   const matches = new Map(triggers.matches.map((match) => [match.trigger, match]))
   return knowledge.triggers.flatMap((trigger): StatedTrigger[] => {
     const match = matches.get(trigger.id)
@@ -125,7 +125,11 @@ function statedTriggers({ triggers, facts }: Reading, knowledge: Knowledge): rea
   })
 }
 
-function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today: Date): Decision['answer'] {
+function answerWithHandOff(
+  stated: readonly StatedTrigger[],
+  knowledge: Knowledge,
+  today: Date,
+): Decision['answer'] {
   const { texts, origin } = knowledge
   const allowed = stated.flatMap(({ trigger }) => trigger.mayStillSay)
   const sections = new Set(allowed.flatMap((id) => knowledge.sections.section(id) ?? []))
@@ -134,7 +138,7 @@ function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today
     outcome: 'hand_off',
     passages: [...sections]
       .slice(0, MOST_PASSAGES_WITH_HAND_OFF)
-      .map((section) => passageOf({ section, answers: true }, knowledge, today)),
+      .map((section) => buildPassage({ section, answers: true }, knowledge, today)),
     handOff: {
       reasons: stated.map(({ trigger, because, match }) => ({
         trigger: trigger.id,
@@ -145,14 +149,14 @@ function handedOff(stated: readonly StatedTrigger[], knowledge: Knowledge, today
         source: trigger.source,
       })),
       doNow: [...new Set(stated.flatMap(({ trigger }) => trigger.doNow))],
-      findHelp: [...namedLines(lines), ...ATTORNEY_HELP],
+      findHelp: [...lookUpLines(lines), ...ATTORNEY_HELP],
       contact: { topic: 'attorney', url: `${origin}/contact` },
     },
     check: [],
   }
 }
 
-function refused(
+function answerOutOfScope(
   { reason, link }: OutOfScopeReading,
   { language, sections }: Reading,
   { texts, links, guides, origin }: Knowledge,
@@ -180,24 +184,24 @@ function refused(
   }
 }
 
-function informed(
+function answerFromSections(
   { triggers, sections, facts }: Reading,
   knowledge: Knowledge,
   today: Date,
 ): Decision['answer'] {
-  const chosen = choosePassages(sections)
+  const selection = choosePassages(sections)
   const { asks, attorneyItems, guides } = knowledge
-  const items = chosen.flatMap(({ section }) => guides.get(section.guide)?.talkToAnAttorneyWhen ?? [])
+  const items = selection.flatMap(({ section }) => guides.get(section.guide)?.talkToAnAttorneyWhen ?? [])
   const checks = [
-    ...likely(triggers).map(({ trigger }) => trigger),
-    ...chosen.flatMap(({ section }) => asks.get(section.guide)?.check ?? []),
+    ...selectLikely(triggers).map(({ trigger }) => trigger),
+    ...selection.flatMap(({ section }) => asks.get(section.guide)?.check ?? []),
     ...items.flatMap((item) => attorneyItems.get(item) ?? []),
   ]
   const byId = new Map(knowledge.triggers.map((trigger) => [trigger.id, trigger]))
-  const limits = limitsOf(chosen, sections.types, knowledge)
+  const limits = describeLimits(selection, sections.types, knowledge)
   return {
     outcome: 'information',
-    passages: chosen.map((passage) => passageOf(passage, knowledge, today)),
+    passages: selection.map((passage) => buildPassage(passage, knowledge, today)),
     check: [...new Set(checks)]
       .filter((id) => facts[id] !== false)
       .flatMap((id) => byId.get(id) ?? [])
@@ -207,16 +211,16 @@ function informed(
   }
 }
 
-/** What a person asked and no passage that answers covers. Figures that change are never covered. */
-function limitsOf(
+/** Describes the parts of the question that no passage answers. Figures that change are never answered. */
+function describeLimits(
   passages: readonly ShownPassage[],
-  asked: ReadonlySet<QuestionType>,
+  requestedTypes: ReadonlySet<QuestionType>,
   { texts }: Knowledge,
 ): string | undefined {
   const covered = new Set(
     passages.filter(({ answers }) => answers).flatMap(({ section }) => [...section.types]),
   )
-  const open: (keyof typeof texts.limitsOf)[] = [...asked].filter(
+  const open: (keyof typeof texts.limitsOf)[] = [...requestedTypes].filter(
     (type) => !covered.has(type) || NEVER_COVERED.has(type),
   )
   if (passages.every(({ answers }) => !answers)) open.push('subject')
@@ -224,38 +228,40 @@ function limitsOf(
   return `${texts.limitsBegin} ${open.map((type) => texts.limitsOf[type]).join('; ')}.`
 }
 
-const namedLines = (names: readonly EmergencyLine[]): Help[] =>
+const lookUpLines = (names: readonly EmergencyLine[]): Help[] =>
   [...new Set(names)].map((name) => EMERGENCY_LINES[name])
 
-/** Five digits or more, with spaces or hyphens between them or without: a number of a person, a case or a card. */
+/** Five digits or more, with or without blanks or hyphens: the number of a person, a case or a card. */
 const LONG_NUMBER = /\d(?:[\s.-]?\d){4,}/g
 
 const withoutLongNumbers = (text: string): string => text.replace(LONG_NUMBER, '…')
 
-function disclaimerOf({ guides }: Knowledge): string {
+function findDisclaimer({ guides }: Knowledge): string {
   const [guide] = guides.values()
   if (guide === undefined) throw new Error('no guide is published')
   return guide.disclaimer
 }
 
-function explanationOf({ language, triggers, sections }: Reading, rule: string): Answer['explain'] {
+function buildExplanation({ language, triggers, sections }: Reading, rule: string): Answer['explain'] {
   return {
     language,
     rules: [
       ...triggers.matches.flatMap(({ trigger, patterns }) => patterns.map((id) => `${trigger}/${id}`)),
-      ...likely(triggers).flatMap(({ trigger, patterns }) => patterns.map((id) => `weak ${trigger}/${id}`)),
+      ...selectLikely(triggers).flatMap(({ trigger, patterns }) =>
+        patterns.map((id) => `weak ${trigger}/${id}`),
+      ),
       rule,
     ],
     questionTypes: [...sections.types],
     scores: sections.hits.slice(0, MOST_SCORES).map(({ section, score, parts, typeMatches }) => ({
       id: section.id,
-      score: rounded(score),
-      section: rounded(parts.section),
-      ask: rounded(parts.ask),
-      guide: rounded(parts.guide),
+      score: roundToHundredths(score),
+      section: roundToHundredths(parts.section),
+      ask: roundToHundredths(parts.ask),
+      guide: roundToHundredths(parts.guide),
       typeMatches,
     })),
   }
 }
 
-const rounded = (score: number): number => Math.round(score * 100) / 100
+const roundToHundredths = (score: number): number => Math.round(score * 100) / 100

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import type { Answer } from '@plainpath/domain'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
-import { accepted, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
+import { acceptedNames, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
 
 const USAGE = `npm run eval:answers [FILE] [--misses] [--hands LETTERS] [--split train|held-out] [--date YYYY-MM-DD]
 
@@ -17,16 +17,16 @@ author's. --misses also prints each question that was not answered as expected, 
 const QUESTIONS = 'packages/answers/examples/given.jsonl'
 const TODAY = '2026-11-23'
 
-interface Judged {
-  readonly asked: LabelledQuestion
+interface AnsweredQuestion {
+  readonly labelled: LabelledQuestion
   readonly answer: Answer
-  readonly us: number
+  readonly microseconds: number
 }
 
-/** What the label wants, and what else it accepts. */
-const labelsOf = ({ expected, alsoOk }: LabelledQuestion) => [expected, ...alsoOk]
+/** The expected label and the others that count as right. */
+const acceptedLabels = ({ expected, alsoOk }: LabelledQuestion) => [expected, ...alsoOk]
 
-const kindOf = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
+const labelKind = ({ expected }: LabelledQuestion) => expected.split(':')[0] ?? ''
 
 const OUTCOME: Readonly<Record<string, string>> = {
   answer: 'information',
@@ -34,62 +34,63 @@ const OUTCOME: Readonly<Record<string, string>> = {
   out_of_scope: 'out_of_scope',
 }
 
-const guidesOf = ({ passages }: Answer) => [...new Set(passages.map(({ guide }) => guide))]
-const triggersOf = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger }) => trigger) ?? []
+const listGuides = ({ passages }: Answer) => [...new Set(passages.map(({ guide }) => guide))]
+const listTriggers = ({ handOff }: Answer) => handOff?.reasons.map(({ trigger }) => trigger) ?? []
 
-/** Which outcomes are right, by the label and by what else it accepts. */
-const rightOutcome = ({ asked, answer }: Judged) =>
-  labelsOf(asked).some((label) => OUTCOME[label.split(':')[0] ?? ''] === answer.outcome)
+/** Tells whether the outcome is that of the expected label or of another accepted one. */
+const hasRightOutcome = ({ labelled: asked, answer }: AnsweredQuestion) =>
+  acceptedLabels(asked).some((label) => OUTCOME[label.split(':')[0] ?? ''] === answer.outcome)
 
-const handedOffLenient = ({ asked, answer }: Judged) =>
+const hasAcceptedHandOff = ({ labelled: asked, answer }: AnsweredQuestion) =>
   answer.outcome === 'hand_off' &&
-  accepted(asked, 'handoff').some((trigger) => triggersOf(answer).includes(trigger))
+  acceptedNames(asked, 'handoff').some((trigger) => listTriggers(answer).includes(trigger))
 
 const FIRST_CHECKS = 3
 
-const covered = (judged: Judged) =>
+const isCovered = (judged: AnsweredQuestion) =>
   judged.answer.outcome === 'hand_off' ||
   judged.answer.check
     .slice(0, FIRST_CHECKS)
-    .some(({ trigger }) => accepted(judged.asked, 'handoff').includes(trigger))
+    .some(({ trigger }) => acceptedNames(judged.labelled, 'handoff').includes(trigger))
 
-const rightSection = ({ asked, answer }: Judged) =>
+const hasRightSection = ({ labelled: asked, answer }: AnsweredQuestion) =>
   answer.passages.some(({ id }) => asked.sections.includes(id))
 
-const rightGuide = ({ asked, answer }: Judged) =>
-  accepted(asked, 'answer').some((guide) => guidesOf(answer).includes(guide))
+const hasRightGuide = ({ labelled: asked, answer }: AnsweredQuestion) =>
+  acceptedNames(asked, 'answer').some((guide) => listGuides(answer).includes(guide))
 
-const expectedGuide = ({ asked }: Judged) => asked.expected.slice('answer:'.length)
+const expectedGuide = ({ labelled: asked }: AnsweredQuestion) => asked.expected.slice('answer:'.length)
 
-/** The rates for questions of one kind, each with its condition. */
-const RATES: Readonly<Record<string, readonly (readonly [name: string, is: (judged: Judged) => boolean])[]>> =
-  {
-    answer: [
-      ['right guide first', (judged) => guidesOf(judged.answer)[0] === expectedGuide(judged)],
-      ['right guide among the passages', (judged) => guidesOf(judged.answer).includes(expectedGuide(judged))],
-      ['right or accepted guide among the passages', rightGuide],
-      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
-      ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
-      [
-        'handed off for no accepted trigger',
-        (judged) => judged.answer.outcome === 'hand_off' && !handedOffLenient(judged),
-      ],
+/** The rates that are reported for each kind of label, each with its condition. */
+const RATES: Readonly<
+  Record<string, readonly (readonly [name: string, is: (judged: AnsweredQuestion) => boolean])[]>
+> = {
+  answer: [
+    ['right guide first', (judged) => listGuides(judged.answer)[0] === expectedGuide(judged)],
+    ['right guide among the passages', (judged) => listGuides(judged.answer).includes(expectedGuide(judged))],
+    ['right or accepted guide among the passages', hasRightGuide],
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+    [
+      'handed off for no accepted trigger',
+      (judged) => judged.answer.outcome === 'hand_off' && !hasAcceptedHandOff(judged),
     ],
-    handoff: [
-      [
-        'handed off for the expected trigger',
-        ({ asked, answer }) => triggersOf(answer).includes(asked.expected.slice('handoff:'.length)),
-      ],
-      ['handed off for an accepted trigger', handedOffLenient],
-      ['handed off or covered by the first checks', covered],
-      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+  ],
+  handoff: [
+    [
+      'handed off for the expected trigger',
+      ({ labelled: asked, answer }) => listTriggers(answer).includes(asked.expected.slice('handoff:'.length)),
     ],
-    out_of_scope: [
-      ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
-      ['right or accepted outcome', rightOutcome],
-      ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
-    ],
-  }
+    ['handed off for an accepted trigger', hasAcceptedHandOff],
+    ['handed off or covered by the first checks', isCovered],
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+  ],
+  out_of_scope: [
+    ['refused', ({ answer }) => answer.outcome === 'out_of_scope'],
+    ['right or accepted outcome', hasRightOutcome],
+    ['handed off', ({ answer }) => answer.outcome === 'hand_off'],
+  ],
+}
 
 const Z = 1.96
 
@@ -105,75 +106,83 @@ function interval(count: number, total: number): readonly [number, number] {
 
 const percent = (share: number) => (share * 100).toFixed(1).padStart(5)
 
-function rate(name: string, of: readonly Judged[], is: (judged: Judged) => boolean): string {
+function rate(
+  name: string,
+  of: readonly AnsweredQuestion[],
+  is: (judged: AnsweredQuestion) => boolean,
+): string {
   const count = of.filter(is).length
   const [low, high] = interval(count, of.length)
   return `${name.padEnd(46)} ${percent(count / of.length)} %  (${percent(low)} to ${percent(high)})  ${count} of ${of.length}`
 }
 
-function report(judged: readonly Judged[], urgencies: ReadonlyMap<string, string>): void {
+function report(judged: readonly AnsweredQuestion[], urgencies: ReadonlyMap<string, string>): void {
   console.log('expected      information  hand_off  out_of_scope')
   for (const kind of Object.keys(RATES)) {
-    const of = judged.filter(({ asked }) => kindOf(asked) === kind)
+    const of = judged.filter(({ labelled: asked }) => labelKind(asked) === kind)
     const count = (outcome: string) => String(of.filter(({ answer }) => answer.outcome === outcome).length)
     console.log(
       `${kind.padEnd(13)} ${count('information').padStart(11)} ${count('hand_off').padStart(9)} ${count('out_of_scope').padStart(13)}`,
     )
   }
   for (const [kind, rates] of Object.entries(RATES)) {
-    const of = judged.filter(({ asked }) => kindOf(asked) === kind)
+    const of = judged.filter(({ labelled: asked }) => labelKind(asked) === kind)
     if (of.length === 0) continue
     console.log(`\n${kind}`)
     for (const [name, is] of rates) console.log(`  ${rate(name, of, is)}`)
   }
   reportHandOffs(
-    judged.filter(({ asked }) => kindOf(asked) === 'handoff'),
+    judged.filter(({ labelled: asked }) => labelKind(asked) === 'handoff'),
     urgencies,
   )
-  const located = judged.filter(({ asked }) => kindOf(asked) === 'answer' && asked.sections.length > 0)
+  const located = judged.filter(
+    ({ labelled: asked }) => labelKind(asked) === 'answer' && asked.sections.length > 0,
+  )
   if (located.length > 0) {
     console.log('\nanswerable, with named sections')
-    console.log(`  ${rate('a right section among the passages', located, rightSection)}`)
+    console.log(`  ${rate('a right section among the passages', located, hasRightSection)}`)
     const shown = located.filter(({ answer }) => answer.outcome !== 'hand_off')
-    console.log(`  ${rate('a right section, of those not handed off', shown, rightSection)}`)
-    console.log(`  ${rate('a right guide, of those not handed off', shown, rightGuide)}`)
+    console.log(`  ${rate('a right section, of those not handed off', shown, hasRightSection)}`)
+    console.log(`  ${rate('a right guide, of those not handed off', shown, hasRightGuide)}`)
   }
-  const times = judged.map(({ us }) => us).toSorted((a, b) => a - b)
+  const times = judged.map(({ microseconds: us }) => us).toSorted((a, b) => a - b)
   const at = (share: number) => times[Math.floor(share * (times.length - 1))]?.toFixed(0)
   console.log(`\nµs for a question: median ${at(0.5)}, 95 % within ${at(0.95)}, most ${at(1)}`)
 }
 
-function reportHandOffs(judged: readonly Judged[], urgencies: ReadonlyMap<string, string>): void {
-  const byUrgency = Map.groupBy(judged, ({ asked }) => urgencies.get(asked.expected.slice('handoff:'.length)))
+function reportHandOffs(judged: readonly AnsweredQuestion[], urgencies: ReadonlyMap<string, string>): void {
+  const byUrgency = Map.groupBy(judged, ({ labelled: asked }) =>
+    urgencies.get(asked.expected.slice('handoff:'.length)),
+  )
   console.log('\nhand-offs for an accepted trigger, and covered, by urgency')
   for (const urgency of ['urgent', 'high', 'normal']) {
     const of = byUrgency.get(urgency) ?? []
     if (of.length === 0) continue
-    console.log(`  ${rate(urgency, of, handedOffLenient)}`)
-    console.log(`  ${rate(`${urgency}, covered`, of, covered)}`)
+    console.log(`  ${rate(urgency, of, hasAcceptedHandOff)}`)
+    console.log(`  ${rate(`${urgency}, covered`, of, isCovered)}`)
   }
-  const byTrigger = Map.groupBy(judged, ({ asked }) => asked.expected.slice('handoff:'.length))
+  const byTrigger = Map.groupBy(judged, ({ labelled: asked }) => asked.expected.slice('handoff:'.length))
   console.log('\nhand-offs for an accepted trigger, by the expected one')
   for (const [trigger, of] of [...byTrigger].toSorted(([a], [b]) => (a < b ? -1 : 1)))
-    console.log(`  ${rate(trigger, of, handedOffLenient)}`)
+    console.log(`  ${rate(trigger, of, hasAcceptedHandOff)}`)
 }
 
-/** Whether the outcome and, of an answer, one of the guides are as expected. */
-function isMiss(judged: Judged): boolean {
-  const { asked, answer } = judged
-  if (!rightOutcome(judged)) return true
-  if (answer.outcome === 'hand_off') return !handedOffLenient(judged) && kindOf(asked) === 'handoff'
+/** Tells whether the outcome, or every guide of an answer, differs from all accepted labels. */
+function isMiss(judged: AnsweredQuestion): boolean {
+  const { labelled: asked, answer } = judged
+  if (!hasRightOutcome(judged)) return true
+  if (answer.outcome === 'hand_off') return !hasAcceptedHandOff(judged) && labelKind(asked) === 'handoff'
   if (answer.outcome !== 'information') return false
-  return !accepted(asked, 'answer').some((guide) => guidesOf(answer).includes(guide))
+  return !acceptedNames(asked, 'answer').some((guide) => listGuides(answer).includes(guide))
 }
 
-function printMiss({ asked, answer }: Judged): void {
+function printMiss({ labelled: asked, answer }: AnsweredQuestion): void {
   const got = {
-    information: guidesOf(answer).join(', '),
-    hand_off: triggersOf(answer).join(', '),
+    information: listGuides(answer).join(', '),
+    hand_off: listTriggers(answer).join(', '),
     out_of_scope: answer.outOfScope?.reason ?? '',
   }[answer.outcome]
-  console.log(`${asked.id}  ${labelsOf(asked).join(' | ')}  got ${answer.outcome}: ${got}`)
+  console.log(`${asked.id}  ${acceptedLabels(asked).join(' | ')}  got ${answer.outcome}: ${got}`)
   console.log(`    ${asked.question}`)
   console.log(`    rules: ${answer.explain?.rules.join('; ')}`)
   const scores = answer.explain?.scores.slice(0, 4).map(({ id, score }) => `${id} ${score}`)
@@ -201,10 +210,10 @@ if (values.help || !existsSync(file)) {
   const judged = readLabelledQuestions(file)
     .filter(({ id }) => values.hands === undefined || values.hands.includes(id.slice(0, 1)))
     .filter(({ split }) => values.split === undefined || split === values.split)
-    .map((asked): Judged => {
+    .map((asked): AnsweredQuestion => {
       const begin = performance.now()
       const answer = answerQuestion({ question: asked.question }, knowledge, today, { explain: true })
-      return { asked, answer, us: (performance.now() - begin) * 1_000 }
+      return { labelled: asked, answer, microseconds: (performance.now() - begin) * 1_000 }
     })
   if (values.misses) for (const miss of judged.filter(isMiss)) printMiss(miss)
   report(judged, new Map(knowledge.triggers.map(({ id, urgency }) => [id, urgency])))

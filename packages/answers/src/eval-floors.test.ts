@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest'
 import { answerQuestion } from './answer-question.ts'
 import { packagedKnowledge } from './knowledge.ts'
-import { accepted, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
-import { otherSubject } from './scope/scope-gate.ts'
+import { acceptedNames, type LabelledQuestion, readLabelledQuestions } from './labelled-question.ts'
+import { findOtherSubject } from './scope/out-of-scope.ts'
 import { choosePassages } from './sections/choose-passages.ts'
 
 /** Shares that the questions of each set must reach. Sections are measured as if no trigger handed the question off. */
@@ -33,9 +33,9 @@ function answered(example: LabelledQuestion) {
   const { question } = example
   const found = choosePassages(knowledge.sections.find(question)).map(({ section }) => section.guide)
   const refused =
-    otherSubject(question, knowledge.scope, guides) !== undefined ||
+    findOtherSubject(question, knowledge.scope, guides) !== undefined ||
     answerQuestion({ question }, knowledge, TODAY).outcome === 'out_of_scope'
-  return { guide: accepted(example, 'answer')[0] ?? '', found, refused }
+  return { guide: acceptedNames(example, 'answer')[0] ?? '', found, refused }
 }
 
 test.each(SETS)('questions of %s find their guide, and only other subjects are refused', (_, examples) => {

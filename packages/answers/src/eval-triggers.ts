@@ -23,7 +23,7 @@ const { values, positionals } = parseArgs({
 const triggers = loadTriggers()
 const urgencies = new Map(triggers.map(({ id, urgency }) => [id, urgency]))
 const today = new Date(values.today)
-const questions = readFileSync(positionals[0] ?? '../shared/guides/questions-train.jsonl', 'utf8')
+const questions = readFileSync(positionals[0] ?? 'packages/answers/examples/given.jsonl', 'utf8')
   .split('\n')
   .filter(Boolean)
   .map((line) => JSON.parse(line) as Question)

@@ -33,13 +33,13 @@ const dataFile = (name: string): unknown =>
 let texts: FixedTexts | undefined
 let links: OfficialLinks | undefined
 
-/** The sentences of `data/fixed-texts.yaml`; read once. */
+/** Loads `data/fixed-texts.yaml`, once per process. */
 export function loadFixedTexts(): FixedTexts {
   texts ??= FixedTexts.parse(dataFile('fixed-texts.yaml'))
   return texts
 }
 
-/** The pages of `data/official-links.yaml`, by the names that scope rules give them; read once. */
+/** Loads `data/official-links.yaml` once per process: official pages, by the names that scope rules use. */
 export function loadOfficialLinks(): OfficialLinks {
   links ??= Links.parse(dataFile('official-links.yaml'))
   return links

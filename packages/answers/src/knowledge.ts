@@ -14,17 +14,17 @@ import { guideNames } from './sections/everyday-names.ts'
 import { type SectionIndex, sectionIndex } from './sections/section-index.ts'
 import { loadTriggers, type TriggerFile } from './triggers/trigger-file.ts'
 
-/** Raise it when code changes what an answer says, so that `answersVersion` changes. */
+/** Raise it with every change to code that changes answers, so that `answersVersion` changes. */
 const RULES_REVISION = 4
 
-/** What operators have turned off. */
+/** The parts of answers that operators turned off. */
 export interface Switches {
   /** Ids of sections: `guide#anchor`. */
   readonly withdrawnSections: readonly string[]
   readonly disabledTriggers: readonly string[]
 }
 
-/** All that an answer is made from. */
+/** Everything from which answers are made. */
 export interface Knowledge {
   readonly guides: ReadonlyMap<string, PackagedGuide>
   readonly asks: ReadonlyMap<string, GuideAsks>
@@ -40,11 +40,11 @@ export interface Knowledge {
   readonly version: string
 }
 
-/** Knowledge by its version, so that a switch which is turned back needs no new preparation. */
-const prepared = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
+/** Prepared knowledge, by version: turning a switch back needs no new preparation. */
+const preparedByVersion = new LRUCache<string, Omit<Knowledge, 'origin'>>({ max: 4 })
 
 /**
- * Prepares what answers are made from. It takes up to half a second, and nothing where the same was prepared lately.
+ * Prepares everything from which answers are made. Takes up to half a second, or no time if the same was prepared recently.
  *
  * @param options.origin the site's address, without a slash at its end
  */
@@ -68,7 +68,7 @@ export function prepareKnowledge({
   const texts = loadFixedTexts()
   const links = loadOfficialLinks()
   const attorneyItems = loadAttorneyItems()
-  const version = versionOf([
+  const version = hashVersion([
     RULES_REVISION,
     published,
     asks,
@@ -81,7 +81,7 @@ export function prepareKnowledge({
     [...withdrawn].toSorted(),
     [...disabled].toSorted(),
   ])
-  const knowledge = prepared.get(version) ?? {
+  const knowledge = preparedByVersion.get(version) ?? {
     guides: new Map(published.map((guide) => [guide.slug, guide])),
     asks: new Map(asks.map((file) => [file.guide, file])),
     attorneyItems,
@@ -93,14 +93,14 @@ export function prepareKnowledge({
     links,
     version,
   }
-  prepared.set(version, knowledge)
+  preparedByVersion.set(version, knowledge)
   return { ...knowledge, origin }
 }
 
-/** The knowledge of the packaged guides. */
+/** Prepares the knowledge of the packaged guides. */
 export const packagedKnowledge = (origin: string): Knowledge =>
   prepareKnowledge({ guides: loadGuides(), origin })
 
-/** The same for the same values, on every machine. */
-const versionOf = (values: readonly unknown[]): string =>
+/** Computes a hash that is the same for the same values on every machine. */
+const hashVersion = (values: readonly unknown[]): string =>
   createHash('sha256').update(JSON.stringify(values)).digest('base64url').slice(0, 16)

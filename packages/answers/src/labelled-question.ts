@@ -9,9 +9,9 @@ export interface LabelledQuestion {
   readonly question: string
   readonly expected: string
   readonly alsoOk: readonly string[]
-  /** The sections that answer, as `guide#anchor`; empty where nobody named them. */
+  /** The sections that answer the question, as `guide#anchor`; empty if the label names none. */
   readonly sections: readonly string[]
-  /** Questions that measure (`held-out`) train nothing. */
+  /** `held-out` questions measure the model and are never used for training. */
   readonly split: 'train' | 'held-out'
 }
 
@@ -28,16 +28,16 @@ interface Row {
   readonly split?: 'train' | 'held-out'
 }
 
-/** The questions of a file that has a line of JSON for each. */
+/** Reads labelled questions from a file with one JSON object per line. */
 export function readLabelledQuestions(file: string | URL): readonly LabelledQuestion[] {
   return readFileSync(file, 'utf8')
     .split('\n')
     .filter(Boolean)
-    .map((line) => labelled(JSON.parse(line) as Row))
+    .map((line) => parseRow(JSON.parse(line) as Row))
 }
 
-/** What a label of one kind names: the triggers of `handoff`, the guides of `answer`. */
-export function accepted(
+/** Lists what the accepted labels of one kind name: triggers for `handoff`, guides for `answer`. */
+export function acceptedNames(
   { expected, alsoOk }: LabelledQuestion,
   kind: 'answer' | 'handoff',
 ): readonly string[] {
@@ -46,8 +46,8 @@ export function accepted(
     .map((label) => label.slice(kind.length + 1))
 }
 
-function labelled({ id, question, sections = [], split = 'train', ...row }: Row): LabelledQuestion {
-  const others = (row.also_ok ?? []).map(labelOf)
+function parseRow({ id, question, sections = [], split = 'train', ...row }: Row): LabelledQuestion {
+  const others = (row.also_ok ?? []).map(normalizeLabel)
   if (row.expected !== undefined)
     return { id, question, expected: row.expected, alsoOk: others, sections, split }
   const triggers = (row.triggers ?? []).map((trigger) => `handoff:${trigger}`)
@@ -66,8 +66,8 @@ function labelled({ id, question, sections = [], split = 'train', ...row }: Row)
 
 const OUTCOMES: Readonly<Record<string, string>> = { information: 'answer', out_of_scope: 'out_of_scope' }
 
-/** Puts `hand_off:asylum-fear`, `asylum-fear` and `information` in the words of the other labels. */
-function labelOf(label: string): string {
+/** Converts `hand_off:asylum-fear`, `asylum-fear` and `information` to the form of the other labels. */
+function normalizeLabel(label: string): string {
   if (/^(?:answer|handoff):/.test(label)) return label
   return OUTCOMES[label] ?? `handoff:${label.replace('hand_off:', '')}`
 }

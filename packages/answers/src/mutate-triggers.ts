@@ -13,7 +13,7 @@ const questions = process.argv
   .slice(2)
   .flatMap((file) => readLabelledQuestions(file).map(({ question }) => question))
 
-const patternsOf = (question: string, id: string, files: readonly TriggerFile[]) =>
+const findPatterns = (question: string, id: string, files: readonly TriggerFile[]) =>
   readPatterns(question, files, TODAY).get(id) ?? []
 
 /** Counts whose patterns change, and among them whose trigger comes or goes. */
@@ -23,8 +23,8 @@ function changes(trigger: TriggerFile, mutant: TriggerFile, examples: readonly s
   let [patterns, outcomes] = [0, 0]
   for (const question of examples) {
     const [before, after] = [
-      patternsOf(question, trigger.id, files),
-      patternsOf(question, trigger.id, mutants),
+      findPatterns(question, trigger.id, files),
+      findPatterns(question, trigger.id, mutants),
     ]
     if (before.join() !== after.join()) patterns += 1
     if ((before.length === 0) !== (after.length === 0)) outcomes += 1

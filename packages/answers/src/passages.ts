@@ -6,12 +6,12 @@ import type { IndexedSection } from './sections/section-index.ts'
 /** A section that an answer shows. */
 export interface ShownPassage {
   readonly section: IndexedSection
-  /** Whether it covers what was asked. */
+  /** True if it answers the whole question. */
   readonly answers: boolean
 }
 
-/** The section as the API shows it: sources in the order of their numbers, and only those that it cites. */
-export function passageOf(
+/** Builds a passage of an answer from a section, with only the sources that it cites, in the order of their numbers. */
+export function buildPassage(
   { section, answers }: ShownPassage,
   { guides, origin }: Knowledge,
   today: Date,

@@ -23,9 +23,9 @@ export type Answer = Result<'answerQuestion'>
 export type Facts = NonNullable<Body<'answerQuestion'>['facts']>
 export type Guide = Result<'getGuide'>
 export type FoundGuide = Result<'listGuides'>['guides'][number]
-/** The agent as it registers itself. `jwks` is left out: this client authenticates with a secret. */
+/** The agent as it registers itself. The client adds `jwks` when it has keys. */
 export type Registration = Pick<Body<'registerAgent'>, 'client_name'>
-export type RegisteredAgent = Extract<Result<'registerAgent'>, { client_secret: string }>
+export type RegisteredAgent = Pick<Result<'registerAgent'>, 'client_id'> & { client_secret?: string }
 export type BegunVerification = Result<'beginClaim'>
 export type Assertion = Result<'createAssertion'>
 export type Token = Result<'createToken'>

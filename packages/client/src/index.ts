@@ -1,3 +1,4 @@
+export type { AgentKeys } from './agent-key.ts'
 export type {
   Answer,
   BegunVerification,
@@ -9,5 +10,7 @@ export type {
   ReceivedMessage,
   Registration,
 } from './api-types.ts'
-export { type CallOptions, type Credentials, Plainpath, type PlainpathOptions } from './plainpath.ts'
+export type { CallOptions, PlainpathOptions } from './client-options.ts'
+export type { Credentials } from './credentials.ts'
+export { Plainpath } from './plainpath.ts'
 export { PlainpathError } from './plainpath-error.ts'

@@ -235,6 +235,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/agent/dpop-required-scopes": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Allow bearer tokens for contact:write again
+         * @description Once a client got a token for `contact:write` that is bound to a key (RFC 9449), it gets that scope only with a DPoP proof: `GET /agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to 30 seconds the token endpoint can still require the proof. No token is revoked.
+         */
+        delete: operations["deleteDpopRequiredScopes"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/agent/secrets": {
         parameters: {
             query?: never;
@@ -522,16 +542,18 @@ export interface components {
             } | null;
         };
         RegisterAgentRequest: {
-            /** @description Shown to people as unverified. An empty name counts as none. */
+            /** @description Shown to people as unverified. An empty one counts as none. */
             client_name?: string | null;
             /** @description Only `anonymous`; may be omitted. */
             type?: string | null;
-            /** @description An agent that sends keys gets no secret, and authenticates with `private_key_jwt`. */
+            /** @description With keys there is no secret: authenticate with `private_key_jwt`. */
             jwks?: {
                 /** @description Public keys, P-256 or Ed25519. */
                 keys: components["schemas"]["PublicJwk"][];
             } | null;
-            /** @description Not supported: send the keys as `jwks`. */
+            /** @description If true, token requests need a DPoP proof (RFC 9449). */
+            dpop_bound_access_tokens?: boolean | null;
+            /** @description Not supported: send `jwks`. */
             jwks_uri?: unknown;
         };
         PublicJwk: {
@@ -860,10 +882,16 @@ export interface components {
             token_endpoint_auth_method: "private_key_jwt";
         } & components["schemas"]["AgentRegistration"];
         AgentDescription: {
+            /** @description Whether a person has verified their e-mail for this client. */
+            email_verified: boolean;
+            /** @description The host that the client has proven to control. Absent unless proven. */
+            verified_domain?: string;
             /** @description Present while an e-mail verification is valid. */
             registration_id?: string;
             /** Format: date-time */
             claim_expires_at?: string;
+            /** @description Scopes that the client gets only with a DPoP proof: `contact:write`, once it got a bound token with it. `DELETE /agent/dpop-required-scopes` ends this. */
+            dpop_required_scopes?: components["schemas"]["Scope"][];
             /**
              * @description 0: it does not expire.
              * @constant
@@ -879,7 +907,7 @@ export interface components {
              */
             token_endpoint_auth_signing_alg?: "ES256" | "EdDSA" | "Ed25519";
             jwks?: components["schemas"]["AgentKeySet"];
-            /** @description Limits of the client at the authorization server. */
+            /** @description Limits of the client at the authorization server. `token-domain` is shared by all clients of its registrable domain. */
             limits: {
                 /** @description The name in `RateLimit-Policy`. */
                 policy: string;
@@ -887,7 +915,7 @@ export interface components {
                 quota: number;
                 window_seconds: number;
             }[];
-        } & components["schemas"]["AgentRegistration"];
+        } & WithRequired<components["schemas"]["AgentRegistration"], "email_verified">;
         AddedSecret: {
             /** Format: uuid */
             secret_id: string;
@@ -909,10 +937,13 @@ export interface components {
             warning?: string;
         } & components["schemas"]["AgentDescription"];
         TokenResponse: {
-            /** @description Opaque. Send it as `Authorization: Bearer`. */
+            /** @description Opaque. Send it as `Authorization: Bearer`, or as `DPoP` with a proof. */
             access_token: string;
-            /** @constant */
-            token_type: "Bearer";
+            /**
+             * @description `DPoP` if the request had a proof (RFC 9449): the token is bound to the key of the proof.
+             * @enum {string}
+             */
+            token_type: "Bearer" | "DPoP";
             /** @description In seconds. */
             expires_in: number;
             /** @description The scopes of the token. */
@@ -1055,10 +1086,11 @@ export interface components {
              * @enum {string}
              */
             identity_type: "anonymous" | "verified_email";
+            email_verified: boolean;
             grant_types: string[];
-            /** @description Scopes that its tokens may have. */
+            /** @description What its tokens may have. */
             scopes: components["schemas"]["Scope"][];
-            /** @description The same, separated by spaces (RFC 7591). */
+            /** @description The same, space-separated. */
             scope: string;
             /** @description Unix time. */
             client_id_issued_at: number;
@@ -1066,20 +1098,22 @@ export interface components {
             token_endpoint: string;
             /**
              * Format: uri
-             * @description The API that its tokens are valid for (RFC 8707).
+             * @description The API that tokens are for (RFC 8707).
              */
             resource: string;
             /**
              * Format: date-time
-             * @description When the registration expires unless the client gets a token: 7 days after registration (an hour in a flood of registrations), then at least 90 days after its last token.
+             * @description When it expires unless the client gets a token: 7 days after registration (an hour in a flood), then at least 90 days after its last token.
              */
             idle_expiry: string;
+            /** @constant */
+            dpop_bound_access_tokens?: true;
             /**
              * Format: uri
              * @description Where to start e-mail verification.
              */
             claim_url: string;
-            /** @description The same once a person has confirmed the agent. */
+            /** @description The same once a person confirmed the agent. */
             post_claim_scopes: components["schemas"]["Scope"][];
         };
     };
@@ -1559,6 +1593,26 @@ export interface operations {
             default: components["responses"]["AgentProblem"];
         };
     };
+    deleteDpopRequiredScopes: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description No scope requires a proof, unless the client registered `dpop_bound_access_tokens`. */
+            204: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            "4XX": components["responses"]["AgentProblem"];
+            default: components["responses"]["AgentProblem"];
+        };
+    };
     createAgentSecret: {
         parameters: {
             query?: never;
@@ -1813,3 +1867,6 @@ export interface operations {
         };
     };
 }
+type WithRequired<T, K extends keyof T> = T & {
+    [P in K]-?: T[P];
+};

@@ -1,47 +1,20 @@
 import { inspect } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { type FakeService, type Received, startFakeService } from '../test/fake-service.ts'
+import type { FakeService } from '../test/fake-service.ts'
+import { GUIDE, problem, refusal, SECRET, startTokenService } from '../test/token-service.ts'
 import { type Message, Plainpath, type PlainpathOptions } from './index.ts'
 
-const SECRET = 'pps_secret'
 const MESSAGE: Message = { topic: 'question', message: 'When do I renew?' }
-const GUIDE = '/api/guides/work-permit'
-
-/** A service whose tokens are numbered, with other replies for some paths. */
-async function start(
-  replies: Readonly<
-    Record<string, (request: Received, service: FakeService) => object | Promise<object>>
-  > = {},
-): Promise<FakeService> {
-  let tokens = 0
-  const usual: typeof replies = {
-    '/api/agent/register': () => ({ status: 201, body: { client_id: 'agt_1', client_secret: SECRET } }),
-    '/oauth/token': () => ({ body: { access_token: `ppt_${(tokens += 1)}`, expires_in: 3600 } }),
-    '/api/agent/assertion': () => ({ body: { identity_assertion: 'a.b.c' } }),
-    '/api/contact': () => ({ status: 202, body: { id: '1' } }),
-    [GUIDE]: () => ({ body: { slug: 'work-permit' } }),
-  }
-  const service: FakeService = await startFakeService(
-    (request) => (replies[request.path] ?? usual[request.path])?.(request, service) ?? { status: 404 },
-  )
-  return service
-}
 
 const registered = ({ origin }: FakeService, options: PlainpathOptions = {}) =>
   new Plainpath(origin, { credentials: { origin, client_id: 'agt_1', client_secret: SECRET }, ...options })
 
-const problem = (code: string) => ({ code, detail: 'What to do.', request_id: 'r-1', extra: 1 })
-const refusal = (status: number, code: string, retryAfter?: string) => ({
-  status,
-  headers: retryAfter === undefined ? {} : { 'retry-after': retryAfter },
-  body: problem(code),
-})
 const bearers = ({ received }: FakeService, path: string) =>
   received.filter((each) => each.path === path).map(({ headers }) => headers['authorization'])
 
 describe('tokens', () => {
   test('are shared by concurrent calls, and used until a minute before they expire', async () => {
-    await using service = await start()
+    await using service = await startTokenService()
     const client = registered(service)
     await Promise.all(Array.from({ length: 20 }, () => client.guide('work-permit')))
     await client.guide('work-permit')
@@ -51,7 +24,7 @@ describe('tokens', () => {
 
   test('that expire within a minute are used once', async () => {
     let tokens = 0
-    await using service = await start({
+    await using service = await startTokenService({
       '/oauth/token': () => ({ body: { access_token: `ppt_${(tokens += 1)}`, expires_in: 60 } }),
     })
     const client = registered(service)
@@ -60,7 +33,7 @@ describe('tokens', () => {
   })
 
   test('that the API refuses are replaced once, by one request for all calls', async () => {
-    await using service = await start({
+    await using service = await startTokenService({
       [GUIDE]: ({ headers }) =>
         headers['authorization'] === 'Bearer ppt_1' ? refusal(401, 'invalid-token') : { body: {} },
     })
@@ -70,14 +43,14 @@ describe('tokens', () => {
   })
 
   test('that the API refuses again are not replaced again', async () => {
-    await using service = await start({ [GUIDE]: () => refusal(401, 'invalid-token') })
+    await using service = await startTokenService({ [GUIDE]: () => refusal(401, 'invalid-token') })
     await expect(registered(service).guide('work-permit')).rejects.toMatchObject({ status: 401 })
     expect([service.count(GUIDE), service.count('/oauth/token')]).toEqual([2, 2])
   })
 
   test('are requested again after a request failed', async () => {
     let failures = 1
-    await using service = await start({
+    await using service = await startTokenService({
       '/oauth/token': () =>
         (failures -= 1) >= 0
           ? refusal(500, 'internal-error')
@@ -89,7 +62,7 @@ describe('tokens', () => {
   })
 
   test('are not sent by a client that is not registered', async () => {
-    await using service = await start()
+    await using service = await startTokenService()
     await new Plainpath(service.origin).guide('work-permit')
     expect(bearers(service, GUIDE)).toEqual([undefined])
   })
@@ -97,7 +70,7 @@ describe('tokens', () => {
 
 describe('registration', () => {
   test('is one for concurrent calls, and none with credentials', async () => {
-    await using service = await start()
+    await using service = await startTokenService()
     const client = new Plainpath(service.origin)
     const [first, second] = await Promise.all([client.register({ client_name: 'A' }), client.register()])
     expect(first).toEqual({ origin: service.origin, client_id: 'agt_1', client_secret: SECRET })
@@ -107,7 +80,7 @@ describe('registration', () => {
   })
 
   test('is deleted with everything that the client holds', async () => {
-    await using service = await start({ '/api/agent': () => ({ status: 204 }) })
+    await using service = await startTokenService({ '/api/agent': () => ({ status: 204 }) })
     const client = registered(service)
     await client.guide('work-permit')
     await client.deleteRegistration()
@@ -126,7 +99,7 @@ describe('retries', () => {
     { status: 503, retryAfter: undefined, attempts: 1 },
     { status: 500, retryAfter: '0', attempts: 1 },
   ])('$status with Retry-After $retryAfter: $attempts attempts', async ({ status, retryAfter, attempts }) => {
-    await using service = await start({ [GUIDE]: () => refusal(status, 'failed', retryAfter) })
+    await using service = await startTokenService({ [GUIDE]: () => refusal(status, 'failed', retryAfter) })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
       status,
       retryAfter: retryAfter && Number(retryAfter),
@@ -135,7 +108,7 @@ describe('retries', () => {
   })
 
   test('succeed when the second attempt does', async () => {
-    await using service = await start({
+    await using service = await startTokenService({
       [GUIDE]: (_, { count }) =>
         count(GUIDE) === 1 ? refusal(429, 'rate-limited', '0') : { body: { slug: 'x' } },
     })
@@ -156,7 +129,7 @@ describe('retries', () => {
     ],
     ['deleteRegistration', '/api/agent', (client: Plainpath) => client.deleteRegistration()],
   ] as const)('are none of %s', async ([name, path, call]) => {
-    await using service = await start({ [path]: () => refusal(503, 'unavailable', '0') })
+    await using service = await startTokenService({ [path]: () => refusal(503, 'unavailable', '0') })
     const client = name === 'register' ? new Plainpath(service.origin) : registered(service)
     await expect(call(client)).rejects.toMatchObject({ status: 503 })
     expect(service.count(path)).toBe(1)
@@ -168,7 +141,7 @@ describe('a message', () => {
     received.filter(({ path }) => path === '/api/contact').map(({ headers }) => headers['idempotency-key'])
 
   test('has the same key each time, also from another client, and another message has another', async () => {
-    await using service = await start()
+    await using service = await startTokenService()
     const client = registered(service)
     await client.sendMessage(MESSAGE)
     await client.sendMessage({ message: MESSAGE.message, topic: MESSAGE.topic, guideSlug: null })
@@ -182,7 +155,7 @@ describe('a message', () => {
   })
 
   test('has a token for the person, which an assertion was exchanged for', async () => {
-    await using service = await start()
+    await using service = await startTokenService()
     await registered(service).sendMessage(MESSAGE)
     const form = service.received.find(({ path }) => path === '/oauth/token')?.body
     expect(Object.fromEntries(new URLSearchParams(form))).toEqual({
@@ -192,7 +165,7 @@ describe('a message', () => {
   })
 
   test('is not sent before the person has confirmed', async () => {
-    await using service = await start({ '/api/agent/assertion': () => refusal(409, 'no-claim') })
+    await using service = await startTokenService({ '/api/agent/assertion': () => refusal(409, 'no-claim') })
     await expect(registered(service).sendMessage(MESSAGE)).rejects.toMatchObject({ code: 'no-claim' })
     expect(service.count('/api/contact')).toBe(0)
   })
@@ -219,7 +192,7 @@ describe('an error', () => {
     },
     { form: 'a JSON list', body: [1], code: 'unexpected-response', detail: expect.any(String) },
   ])('is read from $form', async ({ body, code, detail }) => {
-    await using service = await start({
+    await using service = await startTokenService({
       [GUIDE]: () => ({ status: 404, headers: { 'x-request-id': 'r-2' }, body }),
     })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
@@ -233,20 +206,20 @@ describe('an error', () => {
   })
 
   test('has the other members of the problem', async () => {
-    await using service = await start({ [GUIDE]: () => refusal(410, 'guide-retired') })
+    await using service = await startTokenService({ [GUIDE]: () => refusal(410, 'guide-retired') })
     const refused = new Plainpath(service.origin).guide('work-permit')
     await expect(refused).rejects.toMatchObject({ requestId: 'r-1', problem: { extra: 1 } })
   })
 
   test('is thrown for a success that is not JSON', async () => {
-    await using service = await start({ [GUIDE]: () => ({ body: '<html>' }) })
+    await using service = await startTokenService({ [GUIDE]: () => ({ body: '<html>' }) })
     await expect(new Plainpath(service.origin).guide('work-permit')).rejects.toMatchObject({
       code: 'unexpected-response',
     })
   })
 
   test('is thrown without a response, and without following a redirect', async () => {
-    await using service = await start({
+    await using service = await startTokenService({
       [GUIDE]: () => ({ status: 307, headers: { location: '/elsewhere' } }),
     })
     const failed = { status: 0, code: 'network-error' }
@@ -260,14 +233,14 @@ describe('a call that gets no response', () => {
   const never = () => new Promise<object>(() => {})
 
   test('ends after the timeout', async () => {
-    await using service = await start({ [GUIDE]: never })
+    await using service = await startTokenService({ [GUIDE]: never })
     const call = new Plainpath(service.origin, { timeoutMs: 50 }).guide('work-permit')
     await expect(call).rejects.toMatchObject({ status: 0, code: 'timeout' })
     expect(service.count(GUIDE)).toBe(1)
   })
 
   test('ends with the reason of its signal', async () => {
-    await using service = await start({ [GUIDE]: never })
+    await using service = await startTokenService({ [GUIDE]: never })
     const controller = new AbortController()
     const call = new Plainpath(service.origin).guide('work-permit', { signal: controller.signal })
     controller.abort(new Error('enough'))
@@ -276,7 +249,7 @@ describe('a call that gets no response', () => {
 
   test('ends by its signal while it waits for a token that others wait for too', async () => {
     let issue: (reply: object) => void = () => {}
-    await using service = await start({
+    await using service = await startTokenService({
       '/oauth/token': () => new Promise<object>((resolve) => void (issue = resolve)),
     })
     const client = registered(service)
@@ -294,7 +267,7 @@ describe('a call that gets no response', () => {
 
 describe('secrets', () => {
   test('are in no text about the client or its errors', async () => {
-    await using service = await start({ [GUIDE]: () => refusal(401, 'invalid-token') })
+    await using service = await startTokenService({ [GUIDE]: () => refusal(401, 'invalid-token') })
     const client = registered(service)
     const error = await client.guide('work-permit').catch((thrown: unknown) => thrown)
     const options = { depth: null, showHidden: true }

@@ -1,3 +1,4 @@
+import { AgentKey } from './agent-key.ts'
 import type {
   Answer,
   Assertion,
@@ -12,32 +13,16 @@ import type {
   Registration,
   Token,
 } from './api-types.ts'
+import type { CallOptions, PlainpathOptions } from './client-options.ts'
+import { type Credentials, pickCredentials, safeOrigin } from './credentials.ts'
 import { messageKey } from './message-key.ts'
 import { PlainpathError } from './plainpath-error.ts'
 import { type ApiRequest, abandonable, send } from './send.ts'
 import { TokenSource } from './token-source.ts'
 
 const DEFAULT_TIMEOUT_MS = 10_000
+const CLIENT_ASSERTION_TYPE = 'urn:ietf:params:oauth:client-assertion-type:jwt-bearer'
 const JWT_BEARER_GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer'
-
-/** Save them as you would a password, and give them to the next client of the same service. */
-export interface Credentials {
-  /** The only service that they are sent to. */
-  readonly origin: string
-  readonly client_id: string
-  readonly client_secret: string
-}
-
-export interface PlainpathOptions {
-  readonly credentials?: Credentials | undefined
-  /** For each attempt of a request; 10 s unless given. */
-  readonly timeoutMs?: number
-}
-
-export interface CallOptions {
-  /** Ends the call. */
-  readonly signal?: AbortSignal | undefined
-}
 
 /**
  * A client for one agent that serves one person. Credentials and tokens are held in memory only, and are in no error. Each method throws a `PlainpathError`, or the reason of its signal.
@@ -45,6 +30,11 @@ export interface CallOptions {
 export class Plainpath {
   readonly #origin: string
   readonly #timeoutMs: number
+  readonly #key: AgentKey | undefined
+  /** The last `DPoP-Nonce` of the token endpoint. */
+  #nonce: string | undefined
+  /** In the place of a client secret, for an agent with keys: see `messageKey`. */
+  readonly #messageSecret = crypto.randomUUID()
   #credentials: Credentials | undefined
   #registering: Promise<Credentials> | undefined
   /** For reading guides with limits of the agent's own. */
@@ -54,13 +44,17 @@ export class Plainpath {
 
   /**
    * @param origin of the service, such as `https://plainpath.example`
-   * @throws {TypeError} when it is neither `https:` nor a loopback address, or the credentials are for another origin
+   * @throws {TypeError} when it is neither `https:` nor a loopback address, the credentials are for another origin, or there is
+   *   neither a secret nor a key that the service takes
    */
-  constructor(origin: string, { credentials, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
+  constructor(origin: string, { credentials, keys, timeoutMs = DEFAULT_TIMEOUT_MS }: PlainpathOptions = {}) {
     this.#origin = safeOrigin(origin)
     if (credentials && credentials.origin !== this.#origin)
       throw new TypeError(`These credentials are for ${credentials.origin}, not for ${this.#origin}.`)
+    if (credentials && !credentials.client_secret && !keys)
+      throw new TypeError('These credentials have no secret: pass the keys of the agent too.')
     this.#credentials = credentials && pickCredentials(this.#origin, credentials)
+    this.#key = keys && new AgentKey(keys)
     this.#timeoutMs = timeoutMs
   }
 
@@ -114,6 +108,9 @@ export class Plainpath {
    */
   async beginVerification(email: string, options: CallOptions = {}): Promise<BegunVerification> {
     const body = { email }
+    // An agent with a document is unknown to the service until its first token.
+    if (this.#required().client_id.startsWith('https:'))
+      await abandonable(this.#agentTokens.get(), options.signal)
     return this.#asClient<BegunVerification>({ method: 'POST', path: '/api/agent/claim', body }, options)
   }
 
@@ -135,7 +132,8 @@ export class Plainpath {
     message: Message,
     { idempotencyKey, ...options }: CallOptions & { idempotencyKey?: string | undefined } = {},
   ): Promise<ReceivedMessage> {
-    const key = idempotencyKey ?? (await messageKey(message, this.#required().client_secret))
+    const key =
+      idempotencyKey ?? (await messageKey(message, this.#required().client_secret ?? this.#messageSecret))
     const request = { method: 'POST', url: this.#url('/api/contact'), body: message } as const
     const headers = { 'Idempotency-Key': key }
     return this.#withToken<ReceivedMessage>(
@@ -167,7 +165,9 @@ export class Plainpath {
 
   async #register(registration: Registration): Promise<Credentials> {
     const url = this.#url('/api/agent/register')
-    const request = { method: 'POST', url, body: registration, repeatable: false } as const
+    const jwks = this.#key && { keys: [await this.#key.publicJwk()] }
+    const body = { ...registration, ...(jwks && { jwks, dpop_bound_access_tokens: true }) }
+    const request = { method: 'POST', url, body, repeatable: false } as const
     const agent = await this.#send<RegisteredAgent>(request, {})
     this.#credentials = pickCredentials(this.#origin, agent)
     return this.#credentials
@@ -187,7 +187,13 @@ export class Plainpath {
 
   async #requestToken(form: Record<string, string>): Promise<Token> {
     const body = new URLSearchParams(form)
-    return this.#asClient<Token>({ method: 'POST', path: '/oauth/token', body, repeatable: true }, {})
+    const request = { method: 'POST', path: '/oauth/token', body, repeatable: true } as const
+    try {
+      return await this.#asClient<Token>(request, {})
+    } catch (error) {
+      if (!(error instanceof PlainpathError) || error.code !== 'use-dpop-nonce') throw error
+    }
+    return this.#asClient<Token>(request, {})
   }
 
   /** What anybody may do. A registered agent does it with its token, and has limits of its own. */
@@ -200,10 +206,8 @@ export class Plainpath {
 
   /** Sends a request with a token. A token that the API refuses is replaced once. */
   async #withToken<T>(tokens: TokenSource, request: ApiRequest, options: CallOptions): Promise<T> {
-    const sendWith = (token: string) => {
-      const headers = { ...request.headers, Authorization: `Bearer ${token}` }
-      return this.#send<T>({ ...request, headers }, options)
-    }
+    const sendWith = (token: string) =>
+      this.#send<T>({ ...request, sign: (unsigned) => this.#presentToken(unsigned, token) }, options)
     const token = await abandonable(tokens.get(), options.signal)
     try {
       return await sendWith(token)
@@ -214,13 +218,50 @@ export class Plainpath {
     return sendWith(await abandonable(tokens.get(), options.signal))
   }
 
+  async #presentToken(request: ApiRequest, token: string): Promise<ApiRequest> {
+    const { method, url } = request
+    const headers = this.#key
+      ? { Authorization: `DPoP ${token}`, DPoP: await this.#key.proof({ method, url, token }) }
+      : { Authorization: `Bearer ${token}` }
+    return { ...request, headers: { ...request.headers, ...headers } }
+  }
+
   async #asClient<T>(
     { path, repeatable = false, ...request }: ClientRequest,
     options: CallOptions,
   ): Promise<T> {
-    const { client_id, client_secret } = this.#required()
-    const headers = { Authorization: `Basic ${btoa(`${client_id}:${client_secret}`)}` }
-    return this.#send<T>({ ...request, url: this.#url(path), headers, repeatable }, options)
+    const credentials = this.#required()
+    return this.#send<T>(
+      {
+        ...request,
+        url: this.#url(path),
+        repeatable,
+        sign: (unsigned) => this.#authenticate(unsigned, credentials),
+        onHeaders: (headers) => {
+          this.#nonce = headers.get('DPoP-Nonce') ?? this.#nonce
+        },
+      },
+      options,
+    )
+  }
+
+  /** Adds the client's authentication, and to a token request of an agent with keys a proof that it holds the key. */
+  async #authenticate(request: ApiRequest, { client_id, client_secret }: Credentials): Promise<ApiRequest> {
+    if (!this.#key) {
+      const Authorization = `Basic ${btoa(`${client_id}:${client_secret}`)}`
+      return { ...request, headers: { ...request.headers, Authorization } }
+    }
+    const assertion = await this.#key.assertion(client_id, this.#origin)
+    if (!(request.body instanceof URLSearchParams))
+      return { ...request, headers: { ...request.headers, 'Client-Assertion': assertion } }
+    const { method, url } = request
+    const body = new URLSearchParams([
+      ...request.body,
+      ['client_assertion_type', CLIENT_ASSERTION_TYPE],
+      ['client_assertion', assertion],
+    ])
+    const DPoP = await this.#key.proof({ method, url, nonce: this.#nonce })
+    return { ...request, body, headers: { ...request.headers, DPoP } }
   }
 
   async #send<T>(request: ApiRequest, { signal }: CallOptions): Promise<T> {
@@ -249,19 +290,3 @@ export class Plainpath {
 }
 
 type ClientRequest = Pick<ApiRequest, 'method' | 'body'> & { path: string; repeatable?: boolean }
-
-const LOOPBACK = /^(localhost|127(\.\d+){3}|\[::1\])$/
-
-function safeOrigin(text: string): string {
-  const url = new URL(text)
-  if (url.protocol !== 'https:' && !(url.protocol === 'http:' && LOOPBACK.test(url.hostname)))
-    throw new TypeError('The origin is not https: secrets and messages would be sent in clear.')
-  if (url.href !== `${url.origin}/`)
-    throw new TypeError(`${url.origin} is the origin; leave out what follows it.`)
-  return url.origin
-}
-
-const pickCredentials = (
-  origin: string,
-  { client_id, client_secret }: Pick<Credentials, 'client_id' | 'client_secret'>,
-): Credentials => Object.freeze({ origin, client_id, client_secret })

@@ -11,6 +11,10 @@ export interface ApiRequest {
   readonly body?: object | URLSearchParams
   /** True when a second request does no more than the first. */
   readonly repeatable: boolean
+  /** Adds what must be new in each attempt: an assertion, a proof. */
+  readonly sign?: (request: ApiRequest) => Promise<ApiRequest>
+  /** Sees the headers of each response, also of an error. */
+  readonly onHeaders?: (headers: Headers) => void
 }
 
 export interface SendOptions {
@@ -46,10 +50,12 @@ function waitBeforeRetry(error: unknown): number | undefined {
 async function sendOnce(request: ApiRequest, { timeoutMs, signal }: SendOptions): Promise<unknown> {
   const timeout = AbortSignal.timeout(timeoutMs)
   try {
+    const signed = request.sign ? await request.sign(request) : request
     const response = await fetch(request.url, {
-      ...fetchOptions(request),
+      ...fetchOptions(signed),
       signal: signal ? AbortSignal.any([signal, timeout]) : timeout,
     })
+    request.onHeaders?.(response.headers)
     return readResponse(response, await response.text())
   } catch (cause) {
     signal?.throwIfAborted()

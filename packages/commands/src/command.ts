@@ -5,15 +5,15 @@ export { InvalidArgumentError }
 /** An argument or option of a command, and how its value reaches the handler. */
 interface Parameter<T> {
   readonly declared: Argument | Option
-  /** Reads the value for the handler. @param given the value from the parser; undefined if it was left out */
-  read(given: unknown): T
+  /** Reads the value for the handler. @param value the value from the parser; undefined if it was left out */
+  read(value: unknown): T
 }
 
 export type Parameters = Readonly<Record<string, Parameter<unknown>>>
 export type Arguments<P extends Parameters> = { readonly [Name in keyof P]: ReturnType<P[Name]['read']> }
 
 /** The result of a command. */
-export interface Answer {
+export interface CommandOutput {
   readonly text: string
   /** Printed instead of `text` with `--json`. */
   readonly json?: unknown
@@ -34,7 +34,7 @@ export interface Command<Context> {
   readonly opens?: string
   /** False for a command without `--json`. */
   readonly json?: false
-  run(args: Arguments<Parameters>, context: Context): Promise<Answer | undefined>
+  run(args: Arguments<Parameters>, context: Context): Promise<CommandOutput | undefined>
 }
 
 /** A row of an app's command table. The handler gets its arguments and what the app opens for it. */
@@ -42,7 +42,9 @@ export interface Entry<P extends Parameters, Opened>
   extends Pick<Command<never>, 'name' | 'summary' | 'json'> {
   readonly parameters?: P
   /** @throws {Refusal} */
-  run(call: Opened & { readonly args: Arguments<P> }): Answer | undefined | Promise<Answer | undefined>
+  run(
+    call: Opened & { readonly args: Arguments<P> },
+  ): CommandOutput | undefined | Promise<CommandOutput | undefined>
 }
 
 type Parse<T> = (text: string) => T

@@ -1,8 +1,8 @@
 export {
-  type Answer,
   type Arguments,
   argument,
   type Command,
+  type CommandOutput,
   DRY_RUN,
   type Entry,
   flag,

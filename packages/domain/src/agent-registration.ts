@@ -9,19 +9,22 @@ import { RULES } from './rules.ts'
 export const RegisterAgentRequest = z.object({
   client_name: AgentName.nullish().meta({
     maxLength: RULES.nameCharacters,
-    description: 'Shown to people as unverified. An empty name counts as none.',
+    description: 'Shown to people as unverified. An empty one counts as none.',
   }),
   type: z.string().max(100).nullish().meta({
     description: 'Only `anonymous`; may be omitted.',
   }),
   jwks: SentJwks.nullish().meta({
-    description: 'An agent that sends keys gets no secret, and authenticates with `private_key_jwt`.',
+    description: 'With keys there is no secret: authenticate with `private_key_jwt`.',
+  }),
+  dpop_bound_access_tokens: z.boolean().nullish().meta({
+    description: 'If true, token requests need a DPoP proof (RFC 9449).',
   }),
   jwks_uri: z
     .unknown()
     .refine((sent) => sent == null, 'is not read here: send the keys themselves, as jwks')
     .optional()
-    .meta({ description: 'Not supported: send the keys as `jwks`.' }),
+    .meta({ description: 'Not supported: send `jwks`.' }),
 })
 
 /** The longest accepted proof of a key; a valid one has about 600 characters. */
@@ -44,23 +47,24 @@ const Seconds = z.int().min(0)
 
 /** The registration as its client sees it, with the member names of RFC 7591 where it has them. */
 export const AgentRegistration = z.object({
-  client_id: AgentId,
+  client_id: z.string(),
   client_name: z.string().optional(),
   identity_type: IdentityType.meta({ description: 'How the person is identified.' }),
+  email_verified: z.boolean(),
   grant_types: z.array(z.string()),
-  scopes: z.array(Scope).meta({ description: 'Scopes that its tokens may have.' }),
-  scope: z.string().meta({ description: 'The same, separated by spaces (RFC 7591).' }),
+  scopes: z.array(Scope).meta({ description: 'What its tokens may have.' }),
+  scope: z.string().meta({ description: 'The same, space-separated.' }),
   client_id_issued_at: Seconds.meta({ description: 'Unix time.' }),
   token_endpoint: z.url(),
-  resource: z.url().meta({ description: 'The API that its tokens are valid for (RFC 8707).' }),
+  resource: z.url().meta({ description: 'The API that tokens are for (RFC 8707).' }),
   idle_expiry: z.iso.datetime().meta({
     description:
-      `When the registration expires unless the client gets a token: ${durationIn('day', RULES.neverUsedMs)} after ` +
-      `registration (${durationIn('hour', RULES.floodMs)} in a flood of registrations), then at least ` +
-      `${durationIn('day', RULES.idleMs)} after its last token.`,
+      `When it expires unless the client gets a token: ${durationIn('day', RULES.neverUsedMs)} after registration ` +
+      `(${durationIn('hour', RULES.floodMs)} in a flood), then at least ${durationIn('day', RULES.idleMs)} after its last token.`,
   }),
+  dpop_bound_access_tokens: z.literal(true).optional(),
   claim_url: z.url().meta({ description: 'Where to start e-mail verification.' }),
-  post_claim_scopes: z.array(Scope).meta({ description: 'The same once a person has confirmed the agent.' }),
+  post_claim_scopes: z.array(Scope).meta({ description: 'The same once a person confirmed the agent.' }),
 })
 
 const secretMembers = {
@@ -117,10 +121,25 @@ export const AddedSecret = AgentSecret.omit({ ends_at: true }).extend({
 
 /** The response of `GET /agent`; keys if the agent has them. */
 export const AgentDescription = AgentRegistration.extend({
+  email_verified: z
+    .boolean()
+    .meta({ description: 'Whether a person has verified their e-mail for this client.' }),
+  verified_domain: z
+    .string()
+    .optional()
+    .meta({ description: 'The host that the client has proven to control. Absent unless proven.' }),
   registration_id: RegistrationId.optional().meta({
     description: 'Present while an e-mail verification is valid.',
   }),
   claim_expires_at: z.iso.datetime().optional(),
+  dpop_required_scopes: z
+    .array(Scope)
+    .optional()
+    .meta({
+      description:
+        'Scopes that the client gets only with a DPoP proof: `contact:write`, once it got a bound token with it. ' +
+        '`DELETE /agent/dpop-required-scopes` ends this.',
+    }),
   client_secret_expires_at: secretMembers.client_secret_expires_at.optional(),
   secrets: secretList.optional(),
   token_endpoint_auth_method: z.enum(['client_secret_basic', 'private_key_jwt']),
@@ -134,7 +153,10 @@ export const AgentDescription = AgentRegistration.extend({
         window_seconds: z.int(),
       }),
     )
-    .meta({ description: 'Limits of the client at the authorization server.' }),
+    .meta({
+      description:
+        'Limits of the client at the authorization server. `token-domain` is shared by all clients of its registrable domain.',
+    }),
 })
 
 /** The response of `PUT /agent/jwks`. */

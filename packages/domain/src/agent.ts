@@ -16,12 +16,27 @@ export const SCOPE_MEANINGS: Readonly<Record<Scope, string>> = {
 /** The scopes of every registered agent, also without a verified e-mail address. */
 export const ANONYMOUS_SCOPES = ['guides:read', 'waitlist:write'] as const satisfies readonly Scope[]
 
-/** The permanent id of an agent; it is also the agent's OAuth `client_id` (RFC 6749 §2.2). */
+/**
+ * An https URL in the form that URL parsers write: a lower-case host without credentials or a port, then a path. The
+ * pattern says most of it; `AgentId` also excludes what parsing would change, such as dot segments.
+ */
+const CLIENT_URL = String.raw`https://[a-z0-9.-]*[a-z0-9](?::[0-9]{1,5})?/[^\s#]+`
+
+/**
+ * The permanent id of an agent, which is its OAuth `client_id` (RFC 6749 §2.2): one that this server assigned at
+ * registration, or the URL of a Client ID Metadata Document.
+ */
 export const AgentId = z
   .string()
-  .regex(/^agt_[A-Za-z0-9_-]{22}$/)
+  .max(255)
+  .regex(new RegExp(`^(?:agt_[A-Za-z0-9_-]{22}|${CLIENT_URL})$`))
+  .refine((id) => id.startsWith('agt_') || URL.parse(id)?.href === id, 'must be a URL in canonical form')
   .brand<'AgentId'>()
 export type AgentId = z.infer<typeof AgentId>
+
+/** Returns the host that an agent proved to control by the document at its URL; undefined for a registered agent. */
+export const verifiedDomain = (id: AgentId): string | undefined =>
+  id.startsWith('https://') ? new URL(id).hostname : undefined
 
 /** Bidirectional controls can make one name look like another (Unicode TR36 §2.6). */
 const UNSAFE_IN_A_NAME = /[\p{Cc}\p{Zl}\p{Zp}\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u
@@ -47,11 +62,19 @@ export const Agent = z.strictObject({
   status: AgentStatus,
   /** The credential version. Incremented to revoke every token of the agent: a token is active only under the version that issued it. */
   generation: z.int().min(1),
+  /** Whether each of its tokens must be bound to a key (RFC 9449 §5.2 `dpop_bound_access_tokens`). */
+  dpopBound: z.boolean().default(false),
+  /** Present while `contact:write` needs a token that is bound to a key: the generation that this began with. */
+  contactBoundSince: z.int().min(1).optional(),
   registeredAt: z.date(),
   /** When the agent last got a token, at most a day too early; absent before its first one. */
   lastUsedAt: z.date().optional(),
   /** The public keys (RFC 7591 `jwks`). An agent with keys has no secret. */
   keys: z.array(AgentKey).max(RULES.agentKeys).readonly().default([]),
+  /** When the document at its URL was requested that the keys are from; absent for an agent that registered. */
+  documentFetchedAt: z.date().optional(),
+  /** When the keys of that document must be fetched again. No token of the agent lasts longer. */
+  documentExpiresAt: z.date().optional(),
 })
 export type Agent = Readonly<z.infer<typeof Agent>>
 

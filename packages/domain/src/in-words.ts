@@ -31,18 +31,18 @@ export const numberInWords = (count: number): string => NUMBERS[count] ?? String
  * @throws if it is not a whole number of the unit, which would state a wrong figure
  */
 export function durationIn(unit: Unit, ms: number): string {
-  const count = countOf(unit, ms)
+  const count = countWholeUnits(unit, ms)
   if (count !== 1) return `${count} ${unit}s`
   return unit === 'hour' ? 'an hour' : `a ${unit}`
 }
 
 /** Writes a duration with the number in words: `two days`, `one hour`. */
 export function durationInWords(unit: Unit, ms: number): string {
-  const count = countOf(unit, ms)
+  const count = countWholeUnits(unit, ms)
   return `${numberInWords(count)} ${unit}${count === 1 ? '' : 's'}`
 }
 
-function countOf(unit: Unit, ms: number): number {
+function countWholeUnits(unit: Unit, ms: number): number {
   const count = ms / UNITS[unit]
   if (!Number.isInteger(count)) throw new Error(`${ms} ms is no whole number of ${unit}s`)
   return count

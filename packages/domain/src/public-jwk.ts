@@ -14,7 +14,7 @@ const KeyId = z.string().regex(/^[\x21-\x7E]{1,128}$/, 'must be 1 to 128 printab
 const SEND = 'Send {"kty":"EC","crv":"P-256","x","y"} or {"kty":"OKP","crv":"Ed25519","x"}'
 
 /** The private members of a key (RFC 7518 §6, RFC 8037). */
-const PRIVATE_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
+export const PRIVATE_JWK_MEMBERS = ['d', 'p', 'q', 'dp', 'dq', 'qi', 'oth', 'k']
 /** Members that refer to a certificate (RFC 7517 §4.6 to §4.9) or a key set: we neither fetch nor trust those. */
 const FOREIGN_MEMBERS = ['x5u', 'x5c', 'x5t', 'x5t#S256', 'jku']
 
@@ -33,7 +33,7 @@ export const SentJwk = z
   .superRefine((key, ctx) => {
     for (const { path, message } of mistakesIn(key)) ctx.addIssue({ code: 'custom', path: [path], message })
   })
-type SentJwk = z.infer<typeof SentJwk>
+export type SentJwk = z.infer<typeof SentJwk>
 
 /** A set of keys in a request (RFC 7517 §5): inline only. */
 export const SentJwks = z.object({
@@ -74,7 +74,7 @@ type Mistake = { path: string; message: string }
 function mistakesIn(key: SentJwk): Mistake[] {
   const has = (name: string) => Object.hasOwn(key, name)
   const unwanted: Mistake[] = [
-    ...PRIVATE_MEMBERS.filter(has).map((path) => ({
+    ...PRIVATE_JWK_MEMBERS.filter(has).map((path) => ({
       path,
       message: `is secret: make a new key pair, and send its public half only. ${SEND}`,
     })),

@@ -25,9 +25,19 @@ export const RULES = {
   agentCachedMs: MINUTE_MS / 2,
   /** The longest lifetime of a client assertion, and its longest `jti`. */
   clientAssertionMs: 5 * MINUTE_MS,
+  /** For how long the API remembers a DPoP proof that was used: longer than any instance accepts it. */
+  usedProofMs: 3 * MINUTE_MS,
   /** The longest lifetime of a proof that a client can sign with a new key. */
   keyProofMs: 5 * MINUTE_MS,
   jtiCharacters: 256,
+  /** How old a DPoP proof may be. */
+  dpopProofMs: MINUTE_MS,
+  /** How long the document of a client is cached: at least, at most, and without caching headers. */
+  documentShortestMs: 5 * MINUTE_MS,
+  documentLongestMs: DAY_MS,
+  documentDefaultMs: HOUR_MS,
+  /** How long a document that could not be used is not fetched again. */
+  documentFailureMs: MINUTE_MS,
   /** Mails that a client may cause within a day, and the pause between two to one mailbox. */
   claimMails: 10,
   claimResendMs: MINUTE_MS,

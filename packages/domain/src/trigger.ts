@@ -5,7 +5,7 @@ export const URGENCIES = ['urgent', 'high', 'normal'] as const
 export type Urgency = (typeof URGENCIES)[number]
 
 /** The hand-off triggers: why a question needs a lawyer. The most pressing come first. */
-const URGENCY_OF = {
+const URGENCY_BY_TRIGGER = {
   'detention-ice': 'urgent',
   'missed-hearing': 'urgent',
   'abuse-victim': 'urgent',
@@ -34,8 +34,11 @@ const URGENCY_OF = {
   'citizenship-dispute': 'normal',
 } as const satisfies Record<string, Urgency>
 
-const URGENCY_BY_ID = new Map<string, Urgency>(Object.entries(URGENCY_OF))
-const IDS = Object.keys(URGENCY_OF) as [keyof typeof URGENCY_OF, ...(keyof typeof URGENCY_OF)[]]
+const URGENCY_BY_ID = new Map<string, Urgency>(Object.entries(URGENCY_BY_TRIGGER))
+const IDS = Object.keys(URGENCY_BY_TRIGGER) as [
+  keyof typeof URGENCY_BY_TRIGGER,
+  ...(keyof typeof URGENCY_BY_TRIGGER)[],
+]
 
 export const TriggerId = z.enum(IDS)
 export type TriggerId = z.infer<typeof TriggerId>

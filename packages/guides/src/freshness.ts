@@ -42,7 +42,7 @@ export function staleStatements(text: CitedText, now: Date): readonly Statement[
 
 /**
  * Returns the period around `now` in which none of the sources becomes stale: after `after`, up to and including `until`, in
- * milliseconds since 1970. What was computed from their freshness may be cached for this period.
+ * milliseconds since 1970. Values that depend on their freshness may be cached for this period.
  */
 export function freshnessPeriod(
   sources: readonly ReadSource[],

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest'
 import { EXAMPLE_GUIDE } from '../test/example-guide.ts'
 import { freshnessPeriod, LIMIT_DAYS } from './freshness.ts'
 import { loadGuides } from './load-guides.ts'
-import { guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'
+import { guideAsOf, type PackagedGuide, StoredGuide } from './packaged-guide.ts'
 
 type Source = PackagedGuide['sources'][number]
 
@@ -123,7 +123,7 @@ test('derives the kinds of sources from their hosts in a guide that release 0.1.
     maxAgeDays: 365,
     sources: urls.map(([url], at) => ({ ...plain, id: `s${at}`, url })),
   }
-  const read = KeptGuide.parse(stored)
+  const read = StoredGuide.parse(stored)
   expect(read.sources.map(({ kind }) => kind)).toEqual(urls.map(([, kind]) => kind))
   expect(read).not.toHaveProperty('maxAgeDays')
 })

@@ -50,3 +50,19 @@ describe('search', () => {
     expect(index.search(`${'zzzz '.repeat(40)} asylum`, 1)).toEqual([])
   })
 })
+
+describe('near words', () => {
+  test('are words of the guides, the most similar first, at most as many as are wanted', () => {
+    const near = index.near('taxid', 5)
+    expect(near[0]).toBe('taxes')
+    expect(index.near('pasport applikation', 3)).toEqual(expect.arrayContaining(['passport', 'application']))
+    expect(index.near('pasport applikation', 3).length).toBeLessThanOrEqual(3)
+    for (const word of near) expect(index.search(word, 1)).toHaveLength(1)
+  })
+
+  test('are none for short words, numbers and what is far from all', () => {
+    expect(index.near('zz 12345 qqqqqqqqqq', 5)).toEqual([])
+    expect(index.near('', 5)).toEqual([])
+    expect(index.near('x'.repeat(200), 5)).toEqual([])
+  })
+})

@@ -1,9 +1,9 @@
 import MiniSearch from 'minisearch'
 import { type Block, parseBlocks, withoutAttorneySection } from './guide-body.ts'
-import { anchorOf } from './guide-sections.ts'
+import { headingAnchor } from './guide-sections.ts'
 import type { PackagedGuide } from './packaged-guide.ts'
 import { splitSentences } from './reading-grade.ts'
-import { createSpelling, SYNONYM_WORDS, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+import { createSpelling, SYNONYM_WORDS, splitWords, toQuestionTerms, toSearchTerms } from './search-terms.ts'
 
 interface GuideHit {
   readonly slug: string
@@ -24,18 +24,22 @@ interface MatchedSection {
 export interface GuideIndex {
   /** Finds guides with any of the words, best first. Words after the first 40 are ignored. */
   search(text: string, limit: number): readonly GuideHit[]
+  /** Finds words of the guides that are similar to those of the text, without repeats. Words after the first five are ignored. */
+  near(text: string, limit: number): readonly string[]
 }
 
 /** The weight of a word by the field in which it occurs. */
 const BOOST = { title: 3, summary: 2, headings: 2, audience: 1, body: 1.5, triggers: 0.3 }
 const MAX_WORDS = 40
+const MAX_NEAR_WORDS = 5
+const MAX_WORD_LENGTH = 30
 
 const FIELDS = Object.keys(BOOST) as (keyof typeof BOOST)[]
 
 /** Creates a search index of guides in memory, with synonyms and spelling correction. */
 export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   const texts = guides.map(extractFields)
-  const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => wordsOf(text[field])))
+  const vocabulary = texts.flatMap((text) => FIELDS.flatMap((field) => splitWords(text[field])))
   const spelling = createSpelling([...vocabulary, ...SYNONYM_WORDS])
   const index = new MiniSearch({
     idField: 'slug',
@@ -47,20 +51,27 @@ export function guideIndex(guides: readonly PackagedGuide[]): GuideIndex {
   index.addAll(
     texts.map((text) => ({
       slug: text.slug,
-      ...Object.fromEntries(FIELDS.map((field) => [field, termsOf(wordsOf(text[field])).join(' ')])),
+      ...Object.fromEntries(FIELDS.map((field) => [field, toSearchTerms(splitWords(text[field])).join(' ')])),
     })),
   )
   const snippets = new Map(texts.map(({ slug, blocks }) => [slug, snippetFinder(blocks)]))
   return {
     search(text, limit) {
-      const words = wordsOf(text).slice(0, MAX_WORDS).map(spelling.correct)
-      const terms = termsOfQuestion(words)
+      const words = splitWords(text).slice(0, MAX_WORDS).map(spelling.correct)
+      const terms = toQuestionTerms(words)
       if (terms.length === 0) return []
       const hits = index.search(terms.join(' ')).slice(0, limit)
       return hits.map(({ id, score }) => {
         const slug = String(id)
         return { slug, score, ...(snippets.get(slug)?.(terms) ?? NO_SNIPPET) }
       })
+    },
+    near(text, limit) {
+      const words = splitWords(text).slice(0, MAX_NEAR_WORDS)
+      const similar = words.filter(({ length }) => length <= MAX_WORD_LENGTH).map(spelling.near)
+      // The best of each word before the second best of any.
+      const inTurn = Array.from({ length: limit }, (_, rank) => similar.flatMap((found) => found[rank] ?? []))
+      return [...new Set(inTurn.flat())].slice(0, limit)
     },
   }
 }
@@ -108,7 +119,7 @@ function snippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => 
     const { text, heading } = best.sentence
     return {
       snippet: text,
-      section: heading === undefined ? undefined : { heading, anchor: anchorOf(heading) },
+      section: heading === undefined ? undefined : { heading, anchor: headingAnchor(heading) },
     }
   }
 }
@@ -116,7 +127,7 @@ function snippetFinder(blocks: readonly Block[]): (terms: readonly string[]) => 
 function indexSentences({ text, section }: Block): Sentence[] {
   const sentences = splitSentences(text)
   return sentences.map((sentence, at) => ({
-    terms: new Set(termsOf(wordsOf(sentence))),
+    terms: new Set(toSearchTerms(splitWords(sentence))),
     text: limitLength(sentences.slice(at)),
     heading: section,
   }))

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { ATTORNEY_HEADING } from './guide-body.ts'
-import { anchorOf, guideSections } from './guide-sections.ts'
+import { guideSections, headingAnchor } from './guide-sections.ts'
 import { loadGuides } from './load-guides.ts'
 import { loadSectionAsks } from './section-asks.ts'
 
@@ -12,7 +12,7 @@ describe('sections of a guide', () => {
     ['If your green card case is open (Form I-485)', 'if-your-green-card-case-is-open-form-i-485'],
     ['If it says "delivered", but no card came', 'if-it-says-delivered-but-no-card-came'],
   ])('gives %s the anchor that GitHub gives it', (heading, anchor) => {
-    expect(anchorOf(heading)).toBe(anchor)
+    expect(headingAnchor(heading)).toBe(anchor)
   })
 
   test('makes the text before the first heading the introduction, and numbers repeated headings', () => {

@@ -20,7 +20,7 @@ export interface GuideSection {
 }
 
 /** Returns the anchor that GitHub gives a heading: lower case, no punctuation, hyphens for spaces. */
-export const anchorOf = (heading: string): string =>
+export const headingAnchor = (heading: string): string =>
   heading
     .toLowerCase()
     .replace(/[^\p{L}\p{N}\s_-]/gu, '')
@@ -36,7 +36,7 @@ export function guideSections(
   const sections = rest.map((part) => {
     const end = part.indexOf('\n')
     const heading = part.slice(0, end === -1 ? undefined : end).trim()
-    const anchor = anchorOf(heading)
+    const anchor = headingAnchor(heading)
     const before = anchorCounts.get(anchor) ?? 0
     anchorCounts.set(anchor, before + 1)
     const key = before === 0 ? anchor : `${anchor}-${before}`

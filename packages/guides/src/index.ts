@@ -3,11 +3,11 @@ export { checkGuides } from './check-guides.ts'
 export { freshnessPeriod, isStale } from './freshness.ts'
 export { ATTORNEY_HEADING, withNumberedSources } from './guide-body.ts'
 export { type GuideIndex, guideIndex } from './guide-index.ts'
-export { anchorOf, type GuideSection, guideSections, INTRO } from './guide-sections.ts'
+export { type GuideSection, guideSections, headingAnchor, INTRO } from './guide-sections.ts'
 export { loadGuides } from './load-guides.ts'
 export { type FreshnessNotes, noteFreshness } from './note-freshness.ts'
 export { isOfficial } from './official-hosts.ts'
-export { type DatedGuide, guideAsOf, KeptGuide, type PackagedGuide } from './packaged-guide.ts'
+export { type DatedGuide, guideAsOf, type PackagedGuide, StoredGuide } from './packaged-guide.ts'
 export {
   parseReadings,
   planRecheck,
@@ -15,7 +15,7 @@ export {
   type RecheckPlan,
   writeRecheck,
 } from './recheck.ts'
-export { SYNONYM_WORDS, stemOf, termsOf, termsOfQuestion, wordsOf } from './search-terms.ts'
+export { SYNONYM_WORDS, splitWords, stemWord, toQuestionTerms, toSearchTerms } from './search-terms.ts'
 export { type GuideAsks, loadSectionAsks, QUESTION_TYPES, type QuestionType } from './section-asks.ts'
 export { describeStatus, freshnessStatus } from './source-status.ts'
 export { TRIGGERS_FOLDER } from './triggers-folder.ts'

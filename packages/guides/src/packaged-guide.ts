@@ -43,7 +43,7 @@ export const FrontMatter = z
   })
 
 /** A published guide as it is stored: the front matter and body of its file, and the disclaimer at the time. */
-export const KeptGuide = z.preprocess(
+export const StoredGuide = z.preprocess(
   convertEarlierGuide,
   FrontMatter.safeExtend({ body: z.string().min(1), disclaimer: z.string().min(1) }),
 )
@@ -64,18 +64,18 @@ const EarlierGuide = z.looseObject({
   sources: z.array(z.looseObject({ url: z.url() })),
 })
 
-const KIND_OF_LAW_HOST: Readonly<Record<string, SourceKind>> = {
+const LAW_HOST_KINDS: Readonly<Record<string, SourceKind>> = {
   'uscode.house.gov': 'statute',
   'www.ecfr.gov': 'regulation',
 }
 
-const classifyHost = (url: string): SourceKind => KIND_OF_LAW_HOST[new URL(url).host] ?? 'agency-page'
+const classifyHost = (url: string): SourceKind => LAW_HOST_KINDS[new URL(url).host] ?? 'agency-page'
 
 /**
  * A guide as its file has it, without what depends on the current day; `guideAsOf` adds that. Its paragraphs end in markers
  * `[^id]`, which `withNumberedSources` replaces by numbers.
  */
-export type PackagedGuide = Readonly<z.infer<typeof KeptGuide>>
+export type PackagedGuide = Readonly<z.infer<typeof StoredGuide>>
 
 type PackagedSource = PackagedGuide['sources'][number]
 type DatedSource = PackagedSource & Pick<GuideSource, 'limitDays' | 'stale'>

@@ -9,7 +9,7 @@ import { parseBlocks, SOURCE_MARKER } from './guide-body.ts'
  */
 export function readingGrade(body: string): number {
   const prose = parseBlocks(body).filter(({ kind }) => kind !== 'heading')
-  const sentences = prose.flatMap(({ text }) => splitSentences(text)).map(wordsOf)
+  const sentences = prose.flatMap(({ text }) => splitSentences(text)).map(splitWords)
   const words = sentences.filter((sentence) => sentence.length > 0).flat()
   const count = sentences.filter((sentence) => sentence.length > 0).length
   if (count === 0) return 0
@@ -30,7 +30,7 @@ export const splitSentences = (text: string): string[] =>
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence !== '')
 
-const wordsOf = (sentence: string) => sentence.match(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu) ?? []
+const splitWords = (sentence: string) => sentence.match(/[\p{L}\p{N}]+(?:['’][\p{L}]+)*/gu) ?? []
 
 /**
  * Counts the syllables of a word; at least one. A number has one per digit, an acronym that is spelled out (USCIS) one per

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { createSpelling, editDistance, stemOf, termsOf, wordsOf } from './search-terms.ts'
+import { createSpelling, editDistance, splitWords, stemWord, toSearchTerms } from './search-terms.ts'
 
 describe('words', () => {
   test.for([
@@ -8,7 +8,7 @@ describe('words', () => {
     ['Fiancé(e)', ['fiance', 'e']],
     ['i 765', ['i765']],
     ['am i 90 days late', ['am', 'i', '90', 'days', 'late']],
-  ] as const)('of %j are split', ([text, words]) => expect(wordsOf(text)).toEqual(words))
+  ] as const)('of %j are split', ([text, words]) => expect(splitWords(text)).toEqual(words))
 })
 
 test.for([
@@ -20,17 +20,17 @@ test.for([
   ['citizen', 'citizens', 'citizenship'],
   ['company', 'companies'],
 ])('gives %j one stem', ([first, ...others]) => {
-  for (const other of others) expect(stemOf(other)).toBe(stemOf(first ?? ''))
+  for (const other of others) expect(stemWord(other)).toBe(stemWord(first ?? ''))
 })
 
 test('gives synonyms a common term, and drops stop words', () => {
   const [card, resident, form] = ['green card', 'permanent resident card', 'I-551'].map((name) =>
-    termsOf(wordsOf(name)),
+    toSearchTerms(splitWords(name)),
   )
   expect(card?.some((term) => term.startsWith('=') && resident?.includes(term) && form?.includes(term))).toBe(
     true,
   )
-  expect(termsOf(wordsOf('what is it about'))).toEqual([])
+  expect(toSearchTerms(splitWords('what is it about'))).toEqual([])
 })
 
 describe('spelling', () => {

@@ -13,7 +13,7 @@ const STOP_WORDS = new Set(
 const FORM_NUMBER = /\b([a-z]{1,4})-(\d{1,4}[a-z]?)\b/g
 
 /** Splits a text into words: lower case, without accents and apostrophes. The number of a form is one word: `i90`. */
-export function wordsOf(text: string): string[] {
+export function splitWords(text: string): string[] {
   const plain = text
     .normalize('NFKD')
     .replace(/[\u0300-\u036f'’]/g, '')
@@ -24,15 +24,15 @@ export function wordsOf(text: string): string[] {
 }
 
 /** Turns words into search terms: their stems without stop words, and a mark for each group of synonyms among them. */
-export function termsOf(words: readonly string[]): string[] {
-  const stems = words.map(stemOf)
+export function toSearchTerms(words: readonly string[]): string[] {
+  const stems = words.map(stemWord)
   const meaning = stems.filter((_, index) => !STOP_WORDS.has(words[index] ?? ''))
   return [...meaning, ...findGroupMarks(stems)]
 }
 
 /** Turns the words of a question into search terms, and adds for each synonym the name that guides use. */
-export function termsOfQuestion(words: readonly string[]): string[] {
-  const terms = termsOf(words)
+export function toQuestionTerms(words: readonly string[]): string[] {
+  const terms = toSearchTerms(words)
   const named = terms.flatMap((term) => MAIN_NAMES.get(term) ?? [])
   return [...new Set([...terms, ...named])]
 }
@@ -51,7 +51,7 @@ const ENDINGS: readonly [ending: RegExp, instead: string][] = [
 ]
 
 /** Returns a rough stem, which the forms of a word share and few other words have. */
-export function stemOf(word: string): string {
+export function stemWord(word: string): string {
   if (/\d/.test(word)) return word
   return ENDINGS.reduce((stem, [ending, instead]) => stem.replace(ending, instead), word)
 }
@@ -68,7 +68,7 @@ const withBareNumbers = (names: readonly string[]) =>
 const PHRASES = new Map<string, Phrase[]>()
 for (const [group, names] of SYNONYMS.entries()) {
   for (const name of withBareNumbers(names)) {
-    const stems = wordsOf(name).map(stemOf)
+    const stems = splitWords(name).map(stemWord)
     const phrases = PHRASES.get(stems[0] ?? '') ?? []
     PHRASES.set(stems[0] ?? '', [...phrases, { stems, mark: `=${group}` }])
   }
@@ -86,18 +86,22 @@ function findGroupMarks(stems: readonly string[]): string[] {
 
 /** The words of the first name of each group, by its mark. */
 const MAIN_NAMES: ReadonlyMap<string, readonly string[]> = new Map(
-  SYNONYMS.map(([first = ''], group) => [`=${group}`, wordsOf(first).map(stemOf)] as const),
+  SYNONYMS.map(([first = ''], group) => [`=${group}`, splitWords(first).map(stemWord)] as const),
 )
 
 /** The words of all synonyms, for the vocabulary of spelling correction. */
-export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(wordsOf)
+export const SYNONYM_WORDS: readonly string[] = SYNONYMS.flat().flatMap(splitWords)
 
 /** Corrects words against a vocabulary. Short words and numbers stay as they are: too many other words are similar. */
 interface Spelling {
   correct(word: string): string
+  /** Finds correct words that are similar, most similar first: more differences are allowed than for a correction. */
+  near(word: string): string[]
 }
 
 const MIN_LENGTH = 4
+/** Of the letters of a word, how many may differ in a similar one. */
+const NEAR_SHARE = 0.4
 const TWO_MISTAKES_MIN_LENGTH = 8
 
 /** @param vocabulary correct words, each as often as it occurs: of two equally similar words the more frequent one wins */
@@ -123,6 +127,21 @@ export function createSpelling(vocabulary: readonly string[]): Spelling {
         if (distance <= maxDistance && nearer) best = { word: candidate, distance, count }
       }
       return best.word
+    },
+    near(word) {
+      if (word.length < MIN_LENGTH || /\d/.test(word)) return []
+      const maxDistance = Math.floor(word.length * NEAR_SHARE)
+      return (byFirstLetter.get(word[0] ?? '') ?? [])
+        .filter((candidate) => !/\d/.test(candidate) && !STOP_WORDS.has(candidate))
+        .filter((candidate) => Math.abs(candidate.length - word.length) <= maxDistance)
+        .map((candidate) => ({
+          candidate,
+          distance: editDistance(word, candidate),
+          count: counts.get(candidate) ?? 0,
+        }))
+        .filter(({ distance }) => distance <= maxDistance)
+        .toSorted((one, other) => one.distance - other.distance || other.count - one.count)
+        .map(({ candidate }) => candidate)
     },
   }
 }

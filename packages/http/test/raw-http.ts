@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 
-interface RawAnswer {
+interface RawResponse {
   readonly status: number
   /** Names in lower case; of several headers with one name, the last. */
   readonly headers: Readonly<Record<string, string>>
@@ -8,7 +8,7 @@ interface RawAnswer {
 }
 
 export interface Conversation {
-  readonly answers: readonly RawAnswer[]
+  readonly responses: readonly RawResponse[]
   /** True when the server ended the connection. */
   readonly closed: boolean
 }
@@ -20,14 +20,14 @@ export interface Conversation {
 export async function converse(
   port: number,
   bytes: string | Buffer,
-  options: { answers?: number; bodiless?: boolean } = {},
+  options: { responses?: number; bodiless?: boolean } = {},
 ): Promise<Conversation> {
   const socket = connect({ port, host: '127.0.0.1' })
   const { promise, resolve, reject } = Promise.withResolvers<Conversation>()
   let received = ''
   const read = (closed: boolean) => {
-    const answers = parseAnswers(received, options.bodiless ?? false)
-    if (closed || answers.length === options.answers) resolve({ answers, closed })
+    const responses = parseResponses(received, options.bodiless ?? false)
+    if (closed || responses.length === options.responses) resolve({ responses, closed })
   }
   socket.setEncoding('latin1')
   socket.on('data', (chunk: string) => {
@@ -49,11 +49,11 @@ export async function converse(
 }
 
 /** All whole answers in the text, without interim ones (1xx). */
-function parseAnswers(text: string, bodiless: boolean): RawAnswer[] {
-  const answers: RawAnswer[] = []
+function parseResponses(text: string, bodiless: boolean): RawResponse[] {
+  const responses: RawResponse[] = []
   for (let rest = text; ; ) {
     const head = /^HTTP\/1\.1 (?<status>\d{3})[^\r\n]*\r\n(?<lines>(?:[^\r\n]+\r\n)*)\r\n/.exec(rest)
-    if (!head?.groups) return answers
+    if (!head?.groups) return responses
     const { status = '', lines = '' } = head.groups
     const headers = Object.fromEntries(
       lines
@@ -66,8 +66,8 @@ function parseAnswers(text: string, bodiless: boolean): RawAnswer[] {
     )
     const length = bodiless || status.startsWith('1') ? 0 : Number(headers['content-length'] ?? 0)
     const body = rest.slice(head[0].length, head[0].length + length)
-    if (body.length < length) return answers
-    if (!status.startsWith('1')) answers.push({ status: Number(status), headers, body })
+    if (body.length < length) return responses
+    if (!status.startsWith('1')) responses.push({ status: Number(status), headers, body })
     rest = rest.slice(head[0].length + length)
   }
 }

@@ -26,7 +26,7 @@ export interface ServiceOptions {
 export interface Service extends RunningServer {
   /** Every line of the log. */
   readonly logged: string[]
-  /** The arguments of each call of `onAnswer`. */
+  /** The arguments of each call of `onResponse`. */
   readonly answered: { method: string; route: string; status: number; seconds: number }[]
 }
 
@@ -43,7 +43,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       log,
       origin,
       trustedProxies: parseTrustedProxies(options.trustedProxies ?? ''),
-      onAnswer: (answer) => answered.push(answer),
+      onResponse: (response) => answered.push(response),
     }),
   )
   app.use(handleErrors({ origin, log, errorForm: () => 'problem', ...options.errors }))

@@ -1,15 +1,15 @@
 export { MailContent } from './mail.ts'
-export { mailboxOf, scaledMailCaps, scaledWaitingBounds } from './mail-caps.ts'
+export { parseMailbox, scaledMailCaps, scaledWaitingBounds } from './mail-caps.ts'
 export {
+  createMailNotifier,
   insertMail,
+  type MailNotifier,
   type MailQueue,
-  type MailTeller,
   mailQueue,
   mayWait,
-  tellMails,
   tooManyMailsWaiting,
 } from './mail-queue.ts'
-export { MailFrom, mailSettings, mailTransport, SmtpUrl, smtpMistake } from './mail-settings.ts'
+export { findSmtpMistake, MailFrom, mailSettings, mailTransport, SmtpUrl } from './mail-settings.ts'
 export { type Mailer, openMailer } from './open-mailer.ts'
 export type { MailHandler } from './send-mail.ts'
 export { eraseMails, isBeingSent } from './stored-mail.ts'

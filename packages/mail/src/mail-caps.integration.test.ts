@@ -197,7 +197,7 @@ test('lets unwanted mails wait like wanted ones, and does not count them', async
   const isWanted = async (about: string) => about === 'wanted'
   const mailer = mailing.start({
     caps: { ...HIGH_CAPS, domain: 2 },
-    handlers: { note: { wanted: isWanted } },
+    handlers: { note: { isWanted } },
   })
   const add = (about: string) => mailing.add({ to: `${about}@example.org`, about })
   await mailing.becomes(await add('unwanted'), 'dropped')
@@ -225,7 +225,7 @@ test.for([
     let wanted = true
     const mailer = mailing.start({
       caps,
-      handlers: { note: { wanted: async () => wanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
+      handlers: { note: { isWanted: async () => wanted, ...(maxWaitMs !== undefined && { maxWaitMs }) } },
     })
     await mailing.becomes(await mailing.add(), 'sent')
     const lost = await mailing.add()

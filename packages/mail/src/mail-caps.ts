@@ -79,7 +79,7 @@ export async function countMail(
   mail: { id: string; to: string; askedFor: boolean; waitUntil: Date },
   now: Date,
 ): Promise<CountResult> {
-  const { mailbox, domain } = mailboxOf(mail.to)
+  const { mailbox, domain } = parseMailbox(mail.to)
   const hashes = [hashKey.hash('mail/mailbox', mailbox), hashKey.hash('mail/domain', domain)]
   await tx.query(LOCK)
   const { rows } = await tx.query(
@@ -198,7 +198,7 @@ const GMAIL = new Set(['gmail.com', 'googlemail.com'])
  *
  * @throws {Error} if the text is not an address
  */
-export function mailboxOf(address: string): { mailbox: string; domain: string } {
+export function parseMailbox(address: string): { mailbox: string; domain: string } {
   const canonical = canonicalEmail(address)
   if (canonical === undefined) throw new Error('the addressee of a stored mail is not an e-mail address')
   const at = canonical.lastIndexOf('@')

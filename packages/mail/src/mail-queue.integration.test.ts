@@ -1,7 +1,7 @@
 import { listen } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, startMailing } from '../test/start-mailing.ts'
-import { insertMail, MAILS_CHANNEL, mailQueue, mayWait, tellMails } from './mail-queue.ts'
+import { createMailNotifier, insertMail, MAILS_CHANNEL, mailQueue, mayWait } from './mail-queue.ts'
 
 /** Commits a mail without notifying a mailer. */
 async function storeMail(mailing: Mailing): Promise<string> {
@@ -44,12 +44,12 @@ const RARE_POLLS = { pollMs: 60_000, restartMs: 50 }
 test('sends one notification for mails that are stored at the same time, and sends all of them', async () => {
   await using mailing = await startMailing()
   await using notifications = await countNotifications(mailing)
-  await using teller = tellMails({ db: mailing.db, log: quiet })
+  await using teller = createMailNotifier({ db: mailing.db, log: quiet })
   mailing.start({ caps: HIGH_CAPS, intervals: RARE_POLLS })
   await mailing.becomes(await mailing.add(), 'sent')
   expect(await notifications.count()).toBe(1)
   const ids = await storeMails(mailing, 20)
-  for (const _id of ids) teller.tell()
+  for (const _id of ids) teller.notifyMailers()
   await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
   expect(await notifications.count()).toBe(2)
   expect(mailing.server.received).toHaveLength(21)
@@ -60,9 +60,9 @@ test('sends another notification for a mail that is stored while one is being se
   await using notifications = await countNotifications(mailing)
   let remaining = 3
   const tellNext = () => {
-    if (remaining-- > 0) teller.tell()
+    if (remaining-- > 0) teller.notifyMailers()
   }
-  await using teller = tellMails({
+  await using teller = createMailNotifier({
     db: {
       query: async (text, values) => {
         tellNext()
@@ -78,8 +78,8 @@ test('sends another notification for a mail that is stored while one is being se
 test('sends the pending notification when it is disposed', async () => {
   await using mailing = await startMailing()
   await using notifications = await countNotifications(mailing)
-  const teller = tellMails({ db: mailing.db, log: quiet })
-  teller.tell()
+  const teller = createMailNotifier({ db: mailing.db, log: quiet })
+  teller.notifyMailers()
   await teller[Symbol.asyncDispose]()
   expect(await notifications.count()).toBe(1)
 })
@@ -103,9 +103,9 @@ test('logs a notification that fails, sends its mails at the next poll, and noti
   }
   const warned: unknown[] = []
   const warn = (message: string, fields?: object) => void warned.push([message, fields])
-  await using teller = tellMails({ db: { query }, log: { warn } })
+  await using teller = createMailNotifier({ db: { query }, log: { warn } })
   const ids = await storeMails(mailing, 3)
-  for (const _id of ids) teller.tell()
+  for (const _id of ids) teller.notifyMailers()
   await expect
     .poll(() => warned, IN_TIME)
     .toEqual([
@@ -118,6 +118,6 @@ test('logs a notification that fails, sends its mails at the next poll, and noti
   mailing.start()
   await Promise.all(ids.map((id) => mailing.becomes(id, 'sent')))
   isUnavailable = false
-  teller.tell()
+  teller.notifyMailers()
   await expect.poll(() => notifications.count(), IN_TIME).toBe(1)
 })

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Problem } from '@plainpath/http'
 import type { Database } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import { contentPlace, type Mail, MailContent } from './mail.ts'
+import { contentEncryptionContext, type Mail, MailContent } from './mail.ts'
 import { scaledWaitingBounds, usableShare, WAITING, type WaitingBounds } from './mail-caps.ts'
 
 /** The PostgreSQL channel on which mailers learn that a mail was stored. They poll the table, too. */
@@ -23,7 +23,7 @@ export interface MailQueue {
   add(tx: Database, mail: Mail, now: Date, dueAt?: Date): Promise<string>
   /**
    * Seals a mail for a statement of the caller's own that contains `insertMail`. The mail is due once that statement commits;
-   * the caller then notifies the mailers with `tellMails`.
+   * the caller then notifies the mailers with `createMailNotifier`.
    *
    * @throws {z.ZodError} as `add` does
    */
@@ -103,7 +103,7 @@ export function mailQueue(deps: {
   const { sealingKeys, hashKey, waiting = scaledWaitingBounds(1) } = deps
   function seal({ kind, about, sender, askedFor = false, ...content }: Mail, dueAt: Date): SealedMail {
     const id = randomUUID()
-    const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentPlace(id))
+    const sealed = sealingKeys.seal(JSON.stringify(MailContent.parse(content)), contentEncryptionContext(id))
     const senderHash = sender === undefined ? null : hashKey.hash('mail/sender', sender)
     const bounds = [waiting.sender, usableShare(waiting.all, askedFor)]
     const values = [id, kind, about, sealed, randomUUID(), dueAt, dueAt, senderHash, askedFor, ...bounds]
@@ -120,9 +120,9 @@ export function mailQueue(deps: {
   }
 }
 
-export interface MailTeller extends AsyncDisposable {
+export interface MailNotifier extends AsyncDisposable {
   /** Notifies the mailers within 25 ms. Call it after the transaction that stored the mail has committed. */
-  tell(): void
+  notifyMailers(): void
 }
 
 /** The shortest time between two notifications. */
@@ -135,13 +135,13 @@ const BATCH_MS = 25
  *
  * A notification that fails only delays mails, since mailers also poll. Disposing sends the pending notification.
  */
-export function tellMails({
+export function createMailNotifier({
   db,
   log,
 }: {
   db: Database
   log: { warn(message: string, fields?: Record<string, unknown>): void }
-}): MailTeller {
+}): MailNotifier {
   let isPending = false
   let lastNotification: Promise<void> = Promise.resolve()
 
@@ -157,7 +157,7 @@ export function tellMails({
   }
 
   return {
-    tell() {
+    notifyMailers() {
       if (isPending) return
       isPending = true
       lastNotification = notifyAfter(lastNotification)

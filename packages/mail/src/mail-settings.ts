@@ -33,19 +33,19 @@ export interface MailSettings {
 }
 
 /** @param given.from an address; `no-reply@<host of the origin>` when absent */
-export const mailSettings = (given: {
+export const mailSettings = (settings: {
   origin: string
   smtpUrl: string | undefined
   from: string | undefined
   outboxDirectory: string
 }): MailSettings => ({
-  smtpUrl: given.smtpUrl,
-  from: given.from ?? `no-reply@${new URL(given.origin).hostname.replace(/^\[.*\]$/, 'localhost')}`,
-  outboxDirectory: given.outboxDirectory,
+  smtpUrl: settings.smtpUrl,
+  from: settings.from ?? `no-reply@${new URL(settings.origin).hostname.replace(/^\[.*\]$/, 'localhost')}`,
+  outboxDirectory: settings.outboxDirectory,
 })
 
 /** Returns the error message for an `https` origin without a mail server; undefined when the settings are valid. */
-export const smtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
+export const findSmtpMistake = (origin: string, smtpUrl: string | undefined): string | undefined =>
   smtpUrl === undefined && origin.startsWith('https:')
     ? 'is missing: mail of an https origin needs a server, such as smtp://user:password@mail.example.org:587'
     : undefined

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { MailContent } from './mail.ts'
-import { mailboxOf } from './mail-caps.ts'
+import { parseMailbox } from './mail-caps.ts'
 
 const good: MailContent = { to: 'ana@example.org', subject: 'Hello', text: 'One line.\n' }
 
@@ -49,5 +49,5 @@ test.for([
   ['+tag@example.org', '+tag@example.org'],
   ['ana+a+b@b\u00fccher.example', 'ana@xn--bcher-kva.example'],
 ])('counts %s as the mailbox %s', ([address, mailbox]) => {
-  expect(mailboxOf(address ?? '').mailbox).toBe(mailbox)
+  expect(parseMailbox(address ?? '').mailbox).toBe(mailbox)
 })

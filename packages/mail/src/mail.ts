@@ -52,4 +52,4 @@ export interface Mail extends MailContent {
 export type MailOutcome = 'sent' | 'dropped' | 'dead'
 
 /** The sealing context of a mail's content, which binds the ciphertext to its row. */
-export const contentPlace = (id: string) => `mails/${id}/mail`
+export const contentEncryptionContext = (id: string) => `mails/${id}/mail`

@@ -5,7 +5,7 @@ import path from 'node:path'
 import { migrate, openPool } from '@plainpath/postgres'
 import { expect, test } from 'vitest'
 import { type Mailing, MIGRATIONS, startMailing } from '../test/start-mailing.ts'
-import { contentPlace } from './mail.ts'
+import { contentEncryptionContext } from './mail.ts'
 
 const FIRST = '0001-mails.sql'
 const SECOND = '0002-one-mail-queue.sql'
@@ -30,7 +30,7 @@ async function storeInFirstSchema({ db, sealingKeys, clock }: Mailing): Promise<
   await db.query(
     `insert into mails (id, kind, about, mail_sealed, message_id, created_at, overdue_at)
      values ($1, 'note', 'note-1', $2, $1::uuid::text, $3, $3)`,
-    [id, sealingKeys.seal(JSON.stringify(content), contentPlace(id)), clock.now],
+    [id, sealingKeys.seal(JSON.stringify(content), contentEncryptionContext(id)), clock.now],
   )
   return id
 }

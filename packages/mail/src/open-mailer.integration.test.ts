@@ -16,8 +16,8 @@ test('sends a mail once, calls the handler of its kind, and erases its content',
   mailing.start({
     handlers: {
       note: {
-        wanted: async (about) => about === 'note-1',
-        settled: async (tx, about, outcome) => {
+        isWanted: async (about) => about === 'note-1',
+        onSettled: async (tx, about, outcome) => {
           const { rows } = await tx.query('select state from mails where about = $1', [about])
           settledMails.push([about, outcome, rows])
         },
@@ -81,7 +81,7 @@ test('sends a mail again under the same Message-ID when it could not be settled'
   const settled = async () => {
     if (failures-- > 0) throw new Error('canary ana@example.org')
   }
-  mailing.start({ handlers: { note: { settled } } })
+  mailing.start({ handlers: { note: { onSettled: settled } } })
   const id = await mailing.add()
   await mailing.retryNow()
   await mailing.becomes(id, 'sent')
@@ -144,7 +144,7 @@ test.for([
     const id = await mailing.add()
     await mailing.db.query('update mails set attempts = $1', [attempts - 1])
     const mailer = mailing.start({
-      handlers: { note: { settled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
+      handlers: { note: { onSettled: async (_tx, _about, outcome) => void settledMails.push(outcome) } },
     })
     const row = await mailing.becomes(id, 'dead')
     expect(row['mail_sealed']).toBeInstanceOf(Buffer)
@@ -190,14 +190,14 @@ test('settles the other mails when one cannot be settled', async () => {
        overdue_at = case when about = 'stuck' then $1::timestamptz else $2 end`,
     [later(overdueAt, -1), overdueAt, leasedUntil],
   )
-  await mailing.start({ handlers: { note: { settled } } }).upkeep()
+  await mailing.start({ handlers: { note: { onSettled: settled } } }).upkeep()
   await mailing.becomes(other, 'dead')
   expect(await mailing.state(stuck)).toMatchObject({ state: 'queued' })
 })
 
 test('drops a mail that its handler no longer wants', async () => {
   await using mailing = await startMailing()
-  mailing.start({ handlers: { note: { wanted: async () => false } } })
+  mailing.start({ handlers: { note: { isWanted: async () => false } } })
   const id = await mailing.add()
   expect((await mailing.becomes(id, 'dropped'))['mail_sealed']).toBeNull()
   expect(mailing.server.received).toEqual([])

@@ -93,8 +93,8 @@ export function openMailer(options: MailerOptions): Mailer {
 
   /** Drops a mail that waited too long, and reports it unless its handler no longer wants it. */
   async function giveUp({ id, kind, about }: { id: string; kind: string; about: string }): Promise<void> {
-    const wanted = options.handlers[kind]?.wanted
-    const isWanted = wanted === undefined || (await wanted(about))
+    const checkWanted = options.handlers[kind]?.isWanted
+    const isWanted = checkWanted === undefined || (await checkWanted(about))
     const hasDropped = await settle(deps, id, 'dropped', isWanted ? 'waited' : 'unwanted')
     if (isWanted && hasDropped)
       log.error('a mail found no room under the caps in time, and is not sent', { mail: id })

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { RULES } from '@plainpath/domain'
 import { type Database, isUnavailable, type Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import { contentPlace, MailContent, type MailOutcome } from './mail.ts'
+import { contentEncryptionContext, MailContent, type MailOutcome } from './mail.ts'
 import { countMail, type MailCaps } from './mail-caps.ts'
 import type { MailMetrics, SettledReason } from './mail-metrics.ts'
 import { DeliveryError, type MailTransport } from './mail-transport.ts'
@@ -11,12 +11,12 @@ import { type LeasedMail, MAX_ATTEMPTS, returnMail, settleMail } from './stored-
 /** What an app decides about the mails of one kind. `about` is what the mail was added with. */
 export interface MailHandler {
   /** Decides before each delivery whether the mail is still wanted; otherwise it is dropped. When absent, it is wanted. */
-  wanted?(about: string): Promise<boolean>
+  isWanted?(about: string): Promise<boolean>
   /**
    * Called once, in the transaction that settles the mail. If it throws, that transaction is rolled back, and the mail is tried
    * again.
    */
-  settled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
+  onSettled?(tx: Database, about: string, outcome: MailOutcome, now: Date): Promise<void>
   /** False for mail to our own staff, which has no cap. */
   readonly capped?: boolean
   /** The longest time from its addition that a mail may wait for room under a cap, in milliseconds; two days when absent. */
@@ -81,7 +81,7 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
   }
   if (mail.releasedAt) await handler.renew?.(mail.about, deps.now())
   // After the caps: unwanted mails wait like wanted ones, so waiting does not reveal which mails are wanted.
-  if (handler.wanted && !(await handler.wanted(mail.about))) {
+  if (handler.isWanted && !(await handler.isWanted(mail.about))) {
     await settle(deps, mail.id, 'dropped', 'unwanted')
     return
   }
@@ -96,7 +96,9 @@ async function deliver(deps: SendMailDeps, mail: LeasedMail): Promise<void> {
 }
 
 function openContent(sealingKeys: SealingKeys, { id, sealed }: LeasedMail): MailContent {
-  return MailContent.parse(JSON.parse(sealingKeys.open(sealed, contentPlace(id)).toString('utf8')))
+  return MailContent.parse(
+    JSON.parse(sealingKeys.open(sealed, contentEncryptionContext(id)).toString('utf8')),
+  )
 }
 
 /** Much shorter than the rest of the lease. */
@@ -131,7 +133,7 @@ export async function settle(
   const settled = await deps.db.transaction(async (tx) => {
     const now = deps.now()
     const mail = await settleMail(tx, id, outcome, now)
-    if (mail) await deps.handlers[mail.kind]?.settled?.(tx, mail.about, outcome, now)
+    if (mail) await deps.handlers[mail.kind]?.onSettled?.(tx, mail.about, outcome, now)
     return mail
   })
   if (settled) deps.metrics.settled(settled.kind, outcome, reason)

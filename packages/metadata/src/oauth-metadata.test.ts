@@ -23,6 +23,7 @@ describe('the authorization server', () => {
   test('says what RFC 8414 and RFC 9728 §4 ask for, and only what runs', () => {
     expect(server).toEqual({
       issuer: ORIGIN,
+      client_id_metadata_document_supported: true,
       op_policy_uri: `${ORIGIN}/privacy`,
       op_tos_uri: `${ORIGIN}/terms`,
       authorization_endpoint: `${ORIGIN}/oauth/authorize`,
@@ -34,6 +35,7 @@ describe('the authorization server', () => {
       grant_types_supported: ['client_credentials', 'urn:ietf:params:oauth:grant-type:jwt-bearer'],
       token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'private_key_jwt'],
       token_endpoint_auth_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
+      dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
       revocation_endpoint_auth_methods_supported: [
         'client_secret_basic',
         'client_secret_post',
@@ -73,6 +75,8 @@ describe('the protected resource', () => {
       authorization_servers: [ORIGIN],
       scopes_supported: ['guides:read', 'waitlist:write', 'contact:write'],
       bearer_methods_supported: ['header'],
+      dpop_signing_alg_values_supported: ['ES256', 'EdDSA', 'Ed25519'],
+      dpop_bound_access_tokens_required: false,
       resource_name: 'Plainpath Immigration Guidance API',
       resource_documentation: `${ORIGIN}/auth.md`,
       resource_policy_uri: `${ORIGIN}/privacy`,

@@ -15,6 +15,8 @@ const AUTH = [
   '/.well-known/openid-configuration',
   '/auth.md',
   '/auth/keys.md',
+  '/auth/domain.md',
+  '/auth/dpop.md',
   '/auth/',
   '/api/agent',
   '/api/agent/register',

@@ -23,10 +23,12 @@ export function readTemplate<const Name extends string>(
   const text = readFileSync(file, 'utf8')
   const used = new Set(Array.from(text.matchAll(PLACEHOLDER), ([, name = '']) => name))
   const addresses = (names as readonly string[]).includes('urls') ? ADDRESSES : []
-  const given = [...names.filter((name) => name !== 'urls'), ...Object.keys(constants)]
+  const availableNames = [...names.filter((name) => name !== 'urls'), ...Object.keys(constants)]
   const mistakes = [
-    ...[...used].filter((name) => ![...given, ...addresses].includes(name)).map((name) => `unknown ${name}`),
-    ...given.filter((name) => !used.has(name)).map((name) => `unused ${name}`),
+    ...[...used]
+      .filter((name) => ![...availableNames, ...addresses].includes(name))
+      .map((name) => `unknown ${name}`),
+    ...availableNames.filter((name) => !used.has(name)).map((name) => `unused ${name}`),
     ...(addresses.length > 0 && !addresses.some((name) => used.has(name)) ? ['unused urls'] : []),
     ...(text.replaceAll(PLACEHOLDER, '').includes('{{') ? ['a placeholder is malformed'] : []),
   ]

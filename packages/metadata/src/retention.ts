@@ -48,7 +48,7 @@ const OF_CLAIMS: readonly RetentionRow[] = [
 
 const CONTACT: readonly RetentionRow[] = [
   {
-    what: 'A message that you wrote to us, the address for the answer, and why you need a lawyer, if you agreed that we are told',
+    what: 'A message that you wrote to us, the address for the answer, the checked domain of your agent, if it has one, and why you need a lawyer, if you agreed that we are told',
     how: 'Encrypted.',
     until: `Until you take it back, and at most ${durationIn('day', RULES.deliveredMessageMs)} after it reached the people who answer. Their mailbox keeps its own copy until they delete it; you can ask them to. A message from our page that you do not confirm goes ${durationIn('hour', RULES.unconfirmedMessageMs)} after our mail, which can be up to ${durationIn('hour', RULES.dayMailWaitsMs)} late.`,
   },
@@ -77,7 +77,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until: 'Until you take it off the list, by the link in our mail or a new one that you ask for.',
   },
   {
-    what: 'Who led whom to the waitlist',
+    what: 'Invitations you shared: who led whom to the waitlist',
     how: `A link between two entries. Your share link has ${RULES.referralSlugCharacters} random characters.`,
     until: 'As long as the two entries.',
   },
@@ -87,7 +87,7 @@ export const RETENTION: readonly RetentionRow[] = [
     until: `As long as your place on the list, or the message. We keep the link that withdraws a message for ${durationIn('day', RULES.deliveredMessageMs)} more, so that its page can say what happened. A link that you asked for to leave works for ${durationIn('day', RULES.forgetLinkMs)}.`,
   },
   {
-    what: 'A mail to you, until it is sent: your address and the text, which can contain your message to us and the name of an agent',
+    what: 'E-mails waiting to be sent: your address and the text, which can contain your message to us and the name or domain of an agent',
     how: 'Encrypted.',
     until: `Until your mail server accepts it; if it never does, for ${durationIn('day', RULES.undeliveredMailMs)}. Mail servers keep copies of their own.`,
   },
@@ -109,7 +109,7 @@ export const RETENTION: readonly RetentionRow[] = [
   },
   {
     what: 'An agent’s registration: its id, its scopes, its state, when it registered, and the day of its last token',
-    how: 'The id is random.',
+    how: 'The id is random, or the URL of the document that the agent publishes; then also when we fetched it.',
     until: `Until it expires: ${durationIn('day', RULES.neverUsedMs)} after it was made if the agent never got a token, else ${durationIn('day', RULES.idleMs)} (and ${durationIn('day', RULES.useRecordedMs)} at most) after the last one. One that the agent deletes, or the operator disables, is kept, so that the id never works again.`,
   },
   {
@@ -123,14 +123,19 @@ export const RETENTION: readonly RetentionRow[] = [
     until: `Until the agent deletes its registration, ends the secret or registers keys instead. An old one goes ${durationIn('day', RULES.oldSecretMs)} after a new one was made.`,
   },
   {
-    what: 'The public keys of an agent, if it registered keys instead of a secret',
-    how: 'As it sent them. A public key is no secret.',
-    until: `Until the agent replaces them or deletes its registration, and ${durationIn('day', RULES.tombstoneMs)} after that expired.`,
+    what: 'The public keys of an agent, if it has keys instead of a secret',
+    how: 'As it sent or published them. We keep nothing else of a document. A public key is no secret.',
+    until: `Until the agent replaces them, we fetch a document without them, or the agent deletes its registration, and ${durationIn('day', RULES.tombstoneMs)} after that expired.`,
   },
   {
     what: 'That a client assertion of an agent was used',
     how: 'Only a hash of the agent’s id and the number of the assertion.',
     until: `${capitalised(durationInWords('minute', RULES.clientAssertionMs))} after it was made, and at most a few minutes more.`,
+  },
+  {
+    what: 'That a DPoP proof of an agent was used',
+    how: 'Only a hash of the thumbprint of its key and the number of the proof.',
+    until: `${capitalised(durationInWords('minute', RULES.usedProofMs))} after it was used, and at most a few minutes more.`,
   },
   {
     what: 'Access tokens of an agent',
@@ -144,7 +149,7 @@ export const RETENTION: readonly RetentionRow[] = [
   },
   {
     what: 'A log line for a request, and one when something changes or ends: an agent, a confirmation, a place on the list, a message',
-    how: 'Times, kinds, results and random numbers. The number of a request is our own or the X-Request-Id that the caller sent. No network address, e-mail address, search or token.',
+    how: 'Times, kinds, results and random numbers; when something changes, also the checked domain of the agent, if it has one. The number of a request is our own or the X-Request-Id that the caller sent. No network address, e-mail address, search or token.',
     until:
       'As long as the operator of this server keeps logs; lines about changes as long as backups, 35 days, so that what ended stays so.',
   },

@@ -49,6 +49,8 @@ export function serviceUrls(origin: string) {
     /** What `/auth.md` leaves out. */
     authVerifiedEmail: `${origin}/auth/verified-email.md`,
     authKeys: `${origin}/auth/keys.md`,
+    authDomain: `${origin}/auth/domain.md`,
+    authDpop: `${origin}/auth/dpop.md`,
     authErrors: `${origin}/auth/errors.md`,
     authLifetimes: `${origin}/auth/lifetimes.md`,
     llms: `${origin}/llms.txt`,
@@ -60,11 +62,18 @@ export function serviceUrls(origin: string) {
     /** The same card where clients of its earlier drafts look. */
     serverCardAliases: [`${origin}/.well-known/mcp/server-card.json`, `${origin}/.well-known/mcp.json`],
     reference: `${origin}/docs`,
+    /** All guides, by situation. */
+    guides: `${origin}/guides`,
+    /** Urgent lines, and how to find a lawyer. */
+    getHelp: `${origin}/get-help`,
+    getHelpInSpanish: `${origin}/es/obtener-ayuda`,
+    /** Every error, by its HTTP status. */
+    problems: `${origin}/problems`,
     /** The page to ask a question on. */
     ask: `${origin}/ask`,
     answers: `${base}/answers`,
     triggers: `${base}/triggers`,
-    /** The page to write to the desk. */
+    /** The page to write to staff. */
     contact: `${origin}/contact`,
     privacy: `${origin}/privacy`,
     terms: `${origin}/terms`,

@@ -1,4 +1,5 @@
 import { type Answer, type Help, RULES } from '@plainpath/domain'
+import { keepForms } from './form-numbers.ts'
 import { contactForm, mistakeAt, mistakeSummary } from './form-pages.ts'
 import { type Html, html } from './html.ts'
 import { calendarDay } from './long-date.ts'
@@ -27,8 +28,9 @@ export const askPage = ({
   mistake?: string
 } = {}): Html => html`${mistakeSummary({ question: mistake })}
 <h1>Ask a question</h1>
-<p class="lead">Ask about U.S. immigration in your own words. Our guides answer, or we show you where to find an attorney.</p>
-${askForm({ question, mistake })}`
+${mistake === undefined && html`<p class="lead">A program looks for the answer in our guides. No person reads your question.</p>`}
+${askForm({ question, mistake, label: 'Your question, such as “What is a green card?”' })}
+<p>If a case needs an attorney, we show you where to find one.</p>`
 
 /** The form of `/ask`, for any page. The question is sent in the body, so that no address and no history has it. */
 export function askForm({
@@ -40,64 +42,84 @@ export function askForm({
   mistake?: string | undefined
   label?: string
 } = {}): Html {
-  return html`<form class="form ask" action="/ask" method="post" novalidate>
+  return html`<form class="form ask" action="/ask" method="post" autocomplete="off" novalidate>
 <label for="question">${label}</label>
+<p class="facts" id="question-hint">Leave out names and numbers, such as your A-Number.</p>
 ${mistakeAt('question', mistake)}
 ${
   mistake === undefined
-    ? html`<textarea id="question" name="question" rows="4" maxlength="${RULES.questionCharacters}" aria-describedby="question-hint">${question}</textarea>`
-    : html`<textarea id="question" name="question" rows="4" aria-invalid="true" aria-describedby="question-mistake question-hint">${question}</textarea>`
+    ? html`<textarea id="question" name="question" rows="3" maxlength="${RULES.questionCharacters}" aria-describedby="question-hint">${question}</textarea>`
+    : html`<textarea id="question" name="question" rows="3" aria-invalid="true" aria-describedby="question-mistake question-hint">${question}</textarea>`
 }
-<p class="facts" id="question-hint">Leave out names and numbers, such as your A-Number. We do not keep your question. We can read English only.</p>
 <button type="submit">Ask</button>
+<p class="facts">We do not keep your question. We can read English only. <span lang="es">Solo leemos inglés.</span></p>
 </form>`
 }
 
-/** The title and the body of `/ask` with an answer. An urgent hand-off begins with the phone numbers. */
+/**
+ * The title and the body of `/ask` with an answer. A hand-off begins with what to do, an urgent one with the phone numbers.
+ * What was asked is in the text and in the form only.
+ */
 export function answeredPage(page: AnsweredPage): { title: string; body: Html } {
   const { question, answer } = page
   const { handOff, outOfScope, passages, limits } = answer
-  const title = TITLES[answer.outcome]
+  const title = handOff && isUrgent(handOff) ? 'Get help today' : TITLES[answer.outcome]
+  const asked = html`<blockquote class="question"><p>${question}</p></blockquote>`
+  // A long question would push the phone numbers off the screen.
+  const isShort = question.length <= SHORT_QUESTION
   const body = html`<h1>${title}</h1>
-<blockquote class="question"><p>${question}</p></blockquote>
-${answer.check.length > 0 && html`<p><a href="#check">Some questions below</a> can change this answer.</p>`}
+${(isShort || !handOff) && asked}
 ${handOff && handOffSection(handOff)}
+${handOff && !isShort && html`<h2>What you asked</h2>\n${asked}`}
+${outOfScope && html`<p>Did you mean U.S. immigration? <a href="#again">Ask again</a></p>`}
 ${outOfScope && outOfScopeSection(outOfScope)}
 ${answer.outcome === 'information' && limits !== undefined && html`<p class="notice">${limits}</p>`}
 ${handOff && passages.length > 0 && html`<h2>What our guides say meanwhile</h2>`}
-${passages.map((passage, index) => passageSection(passage, page.passageHtml[index], index + 1))}
+${passages.map((passage, index) => html`${passageSection(passage, page.passageHtml[index], index + 1)}${index === 0 && passages.length > 1 && answer.check.length > 0 && html`<p><a href="#check">Check these before you rely on it</a></p>\n`}`)}
 ${answer.outcome === 'information' && checkSection(page)}
 ${handOff && staffSection(handOff)}
-<p class="facts">${answer.disclaimer}</p>
 <h2 id="again">Ask another question</h2>
-${askForm({ question, label: 'Your question, which you can change' })}`
+${askForm({ question, label: 'Your question, which you can change' })}
+<p class="facts">${answer.disclaimer}</p>`
   return { title, body }
 }
 
+/** In characters. */
+const SHORT_QUESTION = 160
+
 const TITLES: Readonly<Record<Answer['outcome'], string>> = {
-  information: 'What our guides say',
+  information: 'Our answer',
   hand_off: 'Talk to an attorney about this',
   out_of_scope: 'Our guides do not answer this',
 }
 
 /** The body of `/ask` while no question is answered. */
 export const noAnswersPage = (findHelp: readonly Help[]): Html => html`<h1>We cannot answer questions now</h1>
-<p>You can still read <a href="/">our guides</a>. Try again later, or use one of these:</p>
+<p>You can still read <a href="/guides">our guides</a>. Try again later, or use one of these:</p>
 ${helpList(findHelp)}`
 
-function handOffSection({ reasons, doNow, findHelp }: HandOff): Html {
-  const urgent = reasons.some(({ urgency }) => urgency === 'urgent')
+const isUrgent = ({ reasons }: HandOff) => reasons.some(({ urgency }) => urgency === 'urgent')
+
+function handOffSection(handOff: HandOff): Html {
+  const { reasons, doNow, findHelp } = handOff
+  const urgent = isUrgent(handOff)
   const phones = findHelp.filter(({ phone }) => phone !== undefined)
   const others = findHelp.filter((help) => !(urgent && phones.includes(help)))
+  const stated = [
+    ...new Set(reasons.flatMap(({ because, matched }) => (because === 'question' ? matched : []))),
+  ]
+  const isAbout = (line: string, { phone }: Help) => phone !== undefined && line.includes(phone)
+  const aboutPhone = (help: Help) => (urgent ? doNow.filter((line) => isAbout(line, help)) : [])
+  const otherLines = doNow.filter((line) => !(urgent && phones.some((help) => isAbout(line, help))))
   return html`<section class="attorney" aria-labelledby="attorney">
-<h2 id="attorney">${urgent ? 'Get help today' : 'Why you need an attorney'}</h2>
-${urgent && phones.length > 0 && helpList(phones)}
-${doNow.length > 0 && html`<ul>\n${doNow.map((line) => html`<li>${line}</li>\n`)}</ul>`}
-${urgent && html`<h3>Why you need an attorney</h3>`}
+<h2 id="attorney">${urgent ? 'Call first' : 'Why you need an attorney'}</h2>
+${urgent && phones.length > 0 && helpList(phones, aboutPhone)}
+${otherLines.length > 0 && html`<ul>\n${otherLines.map((line) => html`<li>${withLinks(line)}</li>\n`)}</ul>`}
+${urgent && html`<h3>Where to find help</h3>\n${helpList(others)}\n<h3>Why you need an attorney</h3>`}
+${stated.length > 0 && html`<p>You wrote: ${stated.map((words, index) => html`${index > 0 && ', '}“${words}”`)}.</p>`}
 <ul>
 ${reasons.map(({ why, source }) => html`<li>${why} <a href="${source.url}">${source.title}</a></li>\n`)}</ul>
-<h3>Where to find help</h3>
-${helpList(others)}
+${!urgent && html`<h3>Where to find help</h3>\n${helpList(others)}`}
 </section>`
 }
 
@@ -108,8 +130,21 @@ ${nearGuide && html`<p>A guide whose subject is near: <a href="${nearGuide.url}"
 ${findHelp.length > 0 && html`<section class="attorney" aria-labelledby="help">\n<h2 id="help">Where to find help</h2>\n${helpList(findHelp)}\n</section>`}`
 }
 
-const helpList = (findHelp: readonly Help[]) => html`<ul class="help">
-${findHelp.map(({ title, url, phone }) => html`<li>${url === undefined ? title : html`<a href="${url}">${title}</a>`}${phone !== undefined && html`: <a class="phone" href="${`tel:${phone}`}">${phone}</a>`}</li>\n`)}</ul>`
+/** The phone number of each first: it is what people look for. */
+const helpList = (
+  findHelp: readonly Help[],
+  more: (help: Help) => readonly string[] = () => [],
+) => html`<ul class="help">
+${findHelp.map((help) => helpItem(help, more(help)))}</ul>`
+
+const helpItem = ({ title, url, phone }: Help, more: readonly string[]) =>
+  html`<li>${phone !== undefined && html`<a class="phone" href="${`tel:${phone}`}">${phone}</a><br>`}${url === undefined ? title : html`<a href="${url}">${title}</a>`}${more.map((line) => html`<br>${withLinks(line)}`)}</li>\n`
+
+const ADDRESS = /(https:\/\/[^\s]*[^\s.,;:)])/
+
+/** Makes the addresses of a line links. */
+const withLinks = (line: string): Html =>
+  html`${line.split(ADDRESS).map((part, index) => (index % 2 === 1 ? html`<a href="${part}">${part.replace(/^https:\/\//, '')}</a>` : part))}`
 
 function passageSection(
   { id, heading, url, answers, sources }: Passage,
@@ -118,12 +153,12 @@ function passageSection(
 ): Html {
   const mistake = `/contact?passage=${encodeURIComponent(id)}`
   return html`<section class="guide passage" aria-labelledby="passage-${place}">
-<h2 id="passage-${place}">${heading}</h2>
+<h2 id="passage-${place}">${keepForms(heading)}</h2>
+<p class="facts">From the guide: <a href="${url}">${heading}, in its place</a></p>
 ${!answers && html`<p class="notice">This is near your question. It may not cover all that you asked.</p>`}
 <div class="text">
 ${text}
 </div>
-<p>The whole guide: <a href="${url}">${heading}, in its place</a></p>
 ${
   sources.length > 0 &&
   html`<h3>Sources</h3>
@@ -145,13 +180,13 @@ function checkSection({ question, facts, answer: { check } }: AnsweredPage): Htm
       ? html``
       : html`<h2 id="check">None of these applies to you</h2>
 <p>You said no to each question that could change this answer. If something changes, or you are not sure, talk to an attorney.</p>`
-  return html`<h2 id="check">Does one of these apply to you?</h2>
+  return html`<h2 id="check">Check these before you rely on it</h2>
 <p>Each of these can change the answer. If you say yes to one, we show you where to find an attorney. We do not keep what you say.</p>
-<form class="form" action="/ask" method="post">
+<form class="form" action="/ask" method="post" autocomplete="off">
 <input name="question" type="hidden" value="${question}">
 ${denied.map((trigger) => html`<input name="${trigger}" type="hidden" value="no">\n`)}${check.map(
-  ({ trigger, ask }) => html`<fieldset>
-<legend>${ask}</legend>
+  ({ trigger, ask }) => html`<fieldset class="yes-no">
+<legend>${keepForms(ask)}</legend>
 <label><input name="${trigger}" type="radio" value="yes"> Yes</label>
 <label><input name="${trigger}" type="radio" value="no"> No</label>
 </fieldset>
@@ -164,4 +199,4 @@ ${denied.map((trigger) => html`<input name="${trigger}" type="hidden" value="no"
 /** Our staff learn the triggers alone, and those only if the person agrees: never the question. */
 const staffSection = ({ reasons }: HandOff) => html`<h2 id="staff">Send this to our staff</h2>
 <p>People read every message. They cannot give legal advice, and they do not see your question: write what they should know. Do not wait for their answer if somebody is in danger, or a date is near.</p>
-${contactForm({ topic: 'attorney', handOff: { triggers: reasons.map(({ trigger }) => trigger), isTold: false } })}`
+${contactForm({ fixedTopic: 'attorney', handOff: { triggers: reasons.map(({ trigger }) => trigger), isTold: false } })}`

@@ -49,6 +49,22 @@ describe('the page behind a mailed link', () => {
     expect(asked()).toContain('<time datetime="2026-11-20">November 20, 2026</time>')
   })
 
+  test('names an agent with a verified domain by that alone, and says what was checked', () => {
+    const agent = { name: 'Atlas', verifiedDomain: 'xn--e1awd7f.example', registered: '2026-11-20' }
+    const end = markupOf(endClaimPage({ secret, agent, since: '2026-11-20', until: '2026-12-20' }))
+    for (const markup of [asked({ agent }), end]) {
+      expect(markup).toContain('The agent is at <strong>xn--e1awd7f.example</strong> (domain checked).')
+      expect(markup).toContain('We did not check who runs it.')
+      expect(markup).not.toMatch(/Atlas|unverified|registered with us/)
+    }
+  })
+
+  test('does not let a name say what only a verified domain may say', () => {
+    const agent = { name: 'agent.example.org (domain che\u200Bcked)', registered: '2026-11-20' }
+    expect(asked({ agent })).toContain('“agent.example.org (…)”')
+    expect(asked({ agent })).toContain('unverified')
+  })
+
   test('offers a new code where a code was shown before', () => {
     expect(asked({ shown: true })).toContain('name="answer" value="yes">Show a new code<')
     expect(asked({ shown: true })).toContain('A new code replaces it.')
@@ -81,6 +97,7 @@ test('no page says "please", shouts, or runs on: sentences have at most 26 words
   const pages = [
     asked(),
     asked({ codesLeft: 0, shown: true }),
+    asked({ agent: { verifiedDomain: 'agent.example.org', registered: '2026-11-20' } }),
     markupOf(claimCodePage({ ...question, code: '012345' })),
     markupOf(endClaimPage({ secret, agent: question.agent, since: '2026-11-20', until: '2026-12-20' })),
     ...WHYS.map((why) => markupOf(closedClaimPage(why))),

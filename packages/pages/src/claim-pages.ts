@@ -1,4 +1,5 @@
 import { durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+import { DOMAIN_CHECKED, DOMAIN_MEANING, shownName } from './agent-names.ts'
 import { type Html, html } from './html.ts'
 import { calendarDay } from './long-date.ts'
 
@@ -11,6 +12,8 @@ const NO_MORE_MAILS = `For ${durationIn('day', RULES.claimBlockMs)} after you sa
 export interface AgentOnPage {
   /** The agent's own word; nobody checked it. */
   readonly name?: string | undefined
+  /** The host that the agent has proven to control. The agent is then named by it alone. */
+  readonly verifiedDomain?: string | undefined
   /** `YYYY-MM-DD`. */
   readonly registered: string
 }
@@ -28,9 +31,10 @@ export interface ClaimQuestionPage {
 
 /** The body of `/claim` behind a mailed link: asks whether this is the person's agent. Opening it changes nothing. */
 export function claimQuestionPage(page: ClaimQuestionPage): Html {
-  return html`<h1>Is this your agent?</h1>
+  return html`<h1>Does this AI agent act for you?</h1>
 <p>An AI agent says that it acts for you. It must show you these two words:</p>
-<pre><code id="match-phrase">${page.matchPhrase}</code></pre>
+<pre class="large"><code id="match-phrase">${page.matchPhrase}</code></pre>
+<p>Different words, or not yours? Close this page. Nothing happens.</p>
 ${agentLines(page.agent)}
 ${page.shown && html`<p class="notice">We have shown you a code before. A new code replaces it.</p>`}
 ${page.codesLeft > 0 ? yesForm(page, CODE_NEXT) : html`<p class="notice">We have shown you ${CODES} codes and cannot show more. The last code works for ${CODE_LASTS} after you saw it. After that, ask your agent to start again.</p>`}
@@ -56,10 +60,16 @@ const yesForm = (
 ${codesLeft === 1 && html`<p class="facts">This is the last code that we can show.</p>`}
 </form>`
 
-const agentLines = ({ name, registered }: AgentOnPage) => html`${
+const agentLines = ({ name, verifiedDomain, registered }: AgentOnPage) =>
+  verifiedDomain === undefined
+    ? nameLines(name, registered)
+    : html`<p>The agent is at <strong>${verifiedDomain}</strong> ${DOMAIN_CHECKED}. ${DOMAIN_MEANING}</p>
+<p class="facts">It first contacted us on ${calendarDay(registered)}.</p>`
+
+const nameLines = (name: string | undefined, registered: string) => html`${
   name === undefined
     ? html`<p>The agent gave us no name.</p>`
-    : html`<p>The agent calls itself <strong><bdi>“${name}”</bdi></strong>. That name is <strong>unverified</strong>: an agent can give itself any name.</p>`
+    : html`<p>The agent calls itself <strong><bdi>“${shownName(name)}”</bdi></strong>. That name is <strong>unverified</strong>: an agent can give itself any name.</p>`
 }
 <p class="facts">It registered with us on ${calendarDay(registered)}.</p>`
 
@@ -67,9 +77,9 @@ const agentLines = ({ name, registered }: AgentOnPage) => html`${
 export const claimCodePage = (page: Omit<ClaimQuestionPage, 'shown'> & { code: string }): Html =>
   html`<h1>Your code</h1>
 <p>Give this code to the agent that shows you the words <strong>${page.matchPhrase}</strong>:</p>
-<pre><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
-<p>The code works once, for ${CODE_LASTS}. We never ask you for it by e-mail or phone. Give it to nobody but your agent.</p>
-<p>When your agent has used the code, we send you a mail. It has a link that ends the agent’s access.</p>
+<pre class="large"><code id="code">${page.code.slice(0, 3)} ${page.code.slice(3)}</code></pre>
+<p>The code works once, for ${CODE_LASTS}. We never ask you for it by <span class="form-name">e-mail</span> or phone. Give it to nobody but your agent.</p>
+<p>When your agent has used the code, we send you an <span class="form-name">e-mail</span>. It has a link. Open it when you want to end the agent’s access.</p>
 ${
   page.codesLeft > 0 &&
   html`<h2>If the code no longer works</h2>

@@ -1,5 +1,6 @@
 import { type ContactTopic, durationIn, numberInWords, RULES } from '@plainpath/domain'
 import { officialLists } from './attorney-help.ts'
+import { groupDigits } from './group-digits.ts'
 import { type Html, html } from './html.ts'
 
 interface WaitlistForm {
@@ -22,15 +23,17 @@ ${
     : html`<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}" aria-invalid="true" aria-describedby="email-mistake">`
 }
 ${referredBySlug !== undefined && html`<input name="referredBySlug" type="hidden" value="${referredBySlug}">`}
-<p><strong>What happens next:</strong> we keep your address encrypted, show you a link that you can share, and send you one mail. In it you confirm, or take your address off the list. <a href="/privacy">What we keep</a></p>
+<p><strong>What happens next:</strong> we keep your address encrypted, show you a link that you can share, and send you one ${EMAIL}. In it you confirm, or take your address off the list. <a href="/privacy">What we keep</a></p>
 <button type="submit">Join the waitlist</button>
 </form>`
 }
 
-const ABOUT = 'We are building more than these guides. Leave your e-mail address to be among the first.'
+const EMAIL = html`<span class="form-name">e-mail</span>`
+
+const ABOUT = html`We are building more than these guides. Leave your ${EMAIL} address to be among the first. This is not a list for a visa, a case or an attorney.`
 
 /** The waitlist on the home page. */
-export const waitlistSection = (form: WaitlistForm): Html => html`<h3 id="waitlist">Join the waitlist</h3>
+export const waitlistSection = (form: WaitlistForm): Html => html`<h2 id="waitlist">Join the waitlist</h2>
 <p>${ABOUT}</p>
 ${waitlistForm(form)}`
 
@@ -38,31 +41,37 @@ ${waitlistForm(form)}`
 export function waitlistPage(form: WaitlistForm): Html {
   return html`${mistakeSummary({ email: form.mistake })}
 <h1>Join the waitlist</h1>
-<p>${ABOUT}</p>
+${form.mistake === undefined && html`<p>${ABOUT}</p>`}
 ${waitlistForm(form)}`
 }
 
 /** The same for every address: nobody learns from it how many mails one gets. */
-const noMail = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
+const noMail = html`<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If you do not find ours, look in the spam folder. You are on the list without it too.</p>`
 
 /** The body of `/waitlist` for somebody new. @param referralUrl is shown here and never again */
 export function joinedPage({ referralUrl }: { referralUrl: string }): Html {
   return html`<h1>You are on the waitlist</h1>
-<p>This is your own link to share. We show it here once.</p>
-<pre><code id="referral">${referralUrl}</code></pre>
-<p>When somebody joins through it and confirms, we keep that you led them here. The link does not say who you are.</p>
-<p>We send you one mail with the same link. Open it to confirm your address, or to take it off the list. If you do nothing, your address stays on the list.</p>
+<h2>What happens next</h2>
+<p>We send you one ${EMAIL}. Open its first link to confirm your address. If you do nothing, your address stays on the list.</p>
 ${noMail}
+<h2>How to leave the list</h2>
+<p>Open the other link in that ${EMAIL}, and press the button. It works at any time. We then erase your address. If you no longer have the ${EMAIL}, <a href="/contact">write to us</a>, and we send you a new link.</p>
+<h2>Your own link to share</h2>
+<p>We show it here once. It is in the ${EMAIL}, too.</p>
+<pre><code id="referral">${referralUrl}</code></pre>
+<p>When somebody joins by it and confirms, we count that they came by your link. The link does not say who you are.</p>
 <p><a href="/">Back to the guides</a></p>`
 }
 
 /** The body of `/waitlist` for an address that is on it. It says nothing of the entry. */
 export const alreadyJoinedPage = (): Html => html`<h1>This address is on the waitlist already</h1>
-<p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the one mail that we send when an address joins.</p>
+<p>You do not need to do anything. The link to share, and the link to take the address off the list, are in the one ${EMAIL} that we send when an address joins.</p>
 ${noMail}
 <p><a href="/">Back to the guides</a></p>`
 
 interface ContactForm {
+  /** Where the page is, for its print. */
+  readonly url?: string
   readonly topic?: string
   readonly message?: string
   readonly email?: string
@@ -74,7 +83,7 @@ interface ContactForm {
 
 export type ContactField = 'topic' | 'message' | 'email' | 'handOff'
 
-/** What people choose as the topic of a message. */
+/** What people choose as the topic of a message, and what each is for. */
 export const CONTACT_TOPICS: Readonly<Record<ContactTopic, string>> = {
   question: 'A question about a guide',
   correction: 'A mistake in a guide',
@@ -82,55 +91,98 @@ export const CONTACT_TOPICS: Readonly<Record<ContactTopic, string>> = {
   other: 'Something else',
 }
 
-/** The body of `/contact`: the lists of attorneys first, then the form. */
+const TOPIC_HINTS: Readonly<Record<ContactTopic, string>> = {
+  question: 'We can explain what a guide says. We cannot say what to do in your case.',
+  correction: 'Something is wrong, old or unclear. Say which guide, and what it says.',
+  attorney: 'We can show you how to find one. We are not attorneys, and we cannot take your case.',
+  other: 'For example this website, your data, or an agent that uses Plainpath.',
+}
+
+/** The body of `/contact`: where to find help that cannot wait, the form, then the lists of attorneys. */
 export function contactPage(form: ContactForm = {}): Html {
   return html`${mistakeSummary(form.mistakes ?? {})}
 <h1>Write to us</h1>
-<p>We read every message. We cannot give legal advice, and we are not the government.</p>
+${form.mistakes === undefined && html`<p>A person reads every message, and answers by ${EMAIL}, usually within ${numberInWords(RULES.replyWorkingDays)} working days. We cannot give legal advice, and we are not the government. We can read English only.</p>`}
+<p class="notice">Do not wait for us if somebody is in danger or detained, or you have a court date or a deadline soon: <a href="/get-help">get help now</a>.</p>
+${contactForm(form)}
 <h2>If you need an attorney</h2>
 ${officialLists()}
-<h2>Your message</h2>
-${contactForm(form)}`
+${form.url !== undefined && html`<p class="printed">${form.url}</p>`}`
 }
 
-/** The form of `/contact`, for any page: it posts there. */
+/** The form of `/contact`, for any page: it posts there. @param form.fixedTopic what the message is about, where there is no choice */
 export function contactForm({
   topic = '',
+  fixedTopic,
   message = '',
   email = '',
   handOff,
   mistakes = {},
-}: ContactForm = {}): Html {
-  return html`<form class="form" action="/contact" method="post" novalidate>
-<label for="topic">What is it about?</label>
-${mistakeAt('topic', mistakes.topic)}
-<select id="topic" name="topic">
-${Object.entries(CONTACT_TOPICS).map(([value, text]) => (value === topic ? html`<option value="${value}" selected>${text}</option>\n` : html`<option value="${value}">${text}</option>\n`))}</select>
+}: ContactForm & { fixedTopic?: ContactTopic } = {}): Html {
+  return html`<form class="form" action="/contact" method="post" autocomplete="off" novalidate>
+${fixedTopic === undefined ? topicField(topic, mistakes.topic) : html`<input name="topic" type="hidden" value="${fixedTopic}">`}
+<div>
 <label for="message">Your message</label>
-<p>Leave out numbers of documents, such as your A-Number. At most ${RULES.messageCharacters} characters.</p>
+<p class="facts" id="message-hint">Leave out numbers of documents, such as your A-Number. At most ${groupDigits(RULES.messageCharacters)} characters.</p>
 ${mistakeAt('message', mistakes.message)}
-<textarea id="message" name="message" rows="8">${message}</textarea>
-<label for="email">Your e-mail address, for our answer</label>
+<textarea id="message" name="message" rows="8" aria-invalid="${isMistaken(mistakes.message)}" aria-describedby="${describedBy('message', mistakes.message)}">${message}</textarea>
+</div>
+<div>
+<label for="email">Your e-mail address</label>
+<p class="facts" id="email-hint">We answer to this address. If somebody else reads your e-mails, use another one.</p>
 ${mistakeAt('email', mistakes.email)}
-<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}">
-${handOff && handOffField(handOff)}
-<p><strong>What happens next:</strong> we send you a mail with a link. Open it and press the button: only then we get your message. <a href="/privacy">What we keep</a></p>
+<input id="email" name="email" type="email" autocomplete="email" autocapitalize="none" spellcheck="false" value="${email}" aria-invalid="${isMistaken(mistakes.email)}" aria-describedby="${describedBy('email', mistakes.email)}">
+</div>
+${handOff && handOffField(handOff, mistakes.handOff)}
+<p><strong>What happens next:</strong> we send you an ${EMAIL} with a link. Open it and press the button: only then we get your message. Our answer comes by ${EMAIL}, usually within ${numberInWords(RULES.replyWorkingDays)} working days. <a href="/privacy">What we keep</a></p>
 <button type="submit">Send me the link</button>
 </form>`
 }
 
+const isMistaken = (mistake: string | undefined) => (mistake === undefined ? 'false' : 'true')
+
+/** The ids of what describes a field: its mistake, if there is one, and its hint. */
+const describedBy = (field: string, mistake: string | undefined) =>
+  mistake === undefined ? `${field}-hint` : `${field}-mistake ${field}-hint`
+
+/** The first choice has the id of the field, to which the summary of mistakes leads. */
+function topicField(topic: string, mistake: string | undefined): Html {
+  const choices = Object.entries(CONTACT_TOPICS).map(([value, text], index) => {
+    const id = index === 0 ? 'topic' : `topic-${value}`
+    const hint = TOPIC_HINTS[value as ContactTopic]
+    const radio =
+      value === topic
+        ? html`<input id="${id}" name="topic" type="radio" value="${value}" aria-describedby="${id}-hint" checked>`
+        : html`<input id="${id}" name="topic" type="radio" value="${value}" aria-describedby="${id}-hint">`
+    return html`<div class="choice">${radio}\n<label for="${id}">${text}</label>\n<p class="facts" id="${id}-hint">${hint}</p></div>\n`
+  })
+  const inside = html`<legend>What is it about?</legend>
+${mistakeAt('topic', mistake)}
+${choices}`
+  return mistake === undefined
+    ? html`<fieldset>${inside}</fieldset>`
+    : html`<fieldset aria-describedby="topic-mistake">${inside}</fieldset>`
+}
+
 /** Staff learn the triggers only when the person ticks the box. */
-const handOffField = ({ triggers, isTold }: NonNullable<ContactForm['handOff']>) =>
-  html`${triggers.map((trigger) => html`<input name="trigger" type="hidden" value="${trigger}">\n`)}<p><label>${
-    isTold
-      ? html`<input name="handOff" type="checkbox" value="yes" checked>`
-      : html`<input name="handOff" type="checkbox" value="yes">`
-  } Tell the staff why the answer sent me to an attorney. They answer urgent messages first.</label></p>`
+const handOffField = (
+  { triggers, isTold }: NonNullable<ContactForm['handOff']>,
+  mistake: string | undefined,
+) => html`${triggers.map((trigger) => html`<input name="trigger" type="hidden" value="${trigger}">\n`)}<div class="choice">
+${
+  isTold
+    ? html`<input id="handOff" name="handOff" type="checkbox" value="yes" aria-describedby="handOff-hint" checked>`
+    : html`<input id="handOff" name="handOff" type="checkbox" value="yes" aria-describedby="handOff-hint">`
+}
+<label for="handOff">Tell the staff why the answer sent me to an attorney</label>
+<p class="facts" id="handOff-hint">They answer urgent messages first.</p>
+${mistakeAt('handOff', mistake)}
+</div>`
 
 /** After the form was sent. It says the same for every address. */
-export const contactMailedPage = (): Html => html`<h1>Open the mail that we send you</h1>
-<p>We have not sent your message yet. Open the link in the mail and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
-<p>We send at most ${numberInWords(RULES.mailsToMailbox)} mails a day to one mailbox. If ours does not arrive, look in the spam folder, or try again tomorrow.</p>
+export const contactMailedPage = (): Html => html`<h1>Open the e-mail that we send you</h1>
+<p>We have not sent your message yet. Open the link in the ${EMAIL} and press the button within ${durationIn('hour', RULES.unconfirmedMessageMs)}.</p>
+<p>We send at most ${numberInWords(RULES.mailsToMailbox)} ${EMAIL}s a day to one address. If ours does not arrive, look in the spam folder, or try again tomorrow.</p>
 <p><a href="/">Back to the guides</a></p>`
 
 interface LinkPage {
@@ -184,12 +236,11 @@ export function mistakeSummary(mistakes: Readonly<Record<string, string | undefi
   return (
     wrong.length > 0 &&
     html`<div class="summary" role="alert" tabindex="-1" autofocus>
-<h2>There is a mistake</h2>
+<h2>${wrong.length === 1 ? 'Fix this first' : 'Fix these first'}</h2>
 ${wrong.map(([field, text]) => html`<p><a href="#${field}">${text}</a></p>\n`)}</div>`
   )
 }
 
 /** The same beside the field. */
 export const mistakeAt = (field: string, text: string | undefined) =>
-  text !== undefined &&
-  html`<p class="mistake" id="${`${field}-mistake`}"><strong>Mistake:</strong> ${text}</p>`
+  text !== undefined && html`<p class="mistake" id="${`${field}-mistake`}">${text}</p>`

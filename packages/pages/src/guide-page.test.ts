@@ -1,9 +1,11 @@
 import { ATTORNEY_LISTS } from '@plainpath/domain'
 import { describe, expect, test } from 'vitest'
-import { type GuideOnPage, guidePage } from './guide-page.ts'
+import { type GuideOnPage, guidePage, sourceMark } from './guide-page.ts'
 import { markupOf, rawHtml } from './html.ts'
 
 const guide: GuideOnPage = {
+  slug: 'renew',
+  audience: 'People whose card expires.',
   title: 'Renew your green card',
   summary: 'What to file before the card ends.',
   sources: [
@@ -11,6 +13,7 @@ const guide: GuideOnPage = {
       title: 'Form I-90',
       url: 'https://www.uscis.gov/i-90',
       agency: 'USCIS',
+      kind: 'form-instructions',
       checked: '2026-06-26',
       stale: false,
     },
@@ -18,6 +21,7 @@ const guide: GuideOnPage = {
       title: '8 CFR 264.5',
       url: 'https://www.ecfr.gov/current/title-8/section-264.5',
       agency: 'OFR',
+      kind: 'regulation',
       checked: '2026-03-01',
       stale: false,
     },
@@ -30,51 +34,78 @@ const guide: GuideOnPage = {
   disclaimer: 'General information only.',
   talkToAnAttorneyWhen: ['You were arrested.'],
 }
-const apiUrl = 'https://plainpath.example/api/guides/renew'
-const markdownUrl = '/guides/renew.md'
-const markup = (change: Partial<GuideOnPage> = {}) =>
-  markupOf(
-    guidePage(
-      { ...guide, ...change },
-      { bodyHtml: rawHtml('<p>The <em>text</em>.</p>'), apiUrl, markdownUrl },
-    ),
-  )
+const parts = {
+  introHtml: rawHtml('<p>The <em>beginning</em>.</p>'),
+  sections: [{ id: 'renew#when', key: 'when', heading: 'When to file', html: rawHtml('<p>Now.</p>') }],
+  related: [{ slug: 'work-permit', title: 'Work permit (Form I-765)' }],
+  url: 'https://plainpath.example/guides/renew',
+  apiUrl: 'https://plainpath.example/api/guides/renew',
+  markdownUrl: '/guides/renew.md',
+}
+const markup = (change: Partial<GuideOnPage> = {}) => markupOf(guidePage({ ...guide, ...change }, parts))
 
 describe('the page of a guide', () => {
   test('shows its parts in the order in which they are needed', () => {
-    const parts = [
+    const shown = [
       '<h1>Renew your green card</h1>',
       guide.summary,
+      guide.audience,
+      '<a href="#sources">2 official sources</a> as of',
       'Not yet reviewed by an attorney.',
-      '2 official sources',
-      '<p>The <em>text</em>.</p>',
-      'When to talk to an attorney',
+      '<a href="#attorney">When to talk to an attorney first</a>',
+      '<h2 id="contents">On this page</h2>',
+      '<a href="#when">When to file</a>',
+      '<p>The <em>beginning</em>.</p>',
+      '<h2 id="when">When to file</h2>\n<p>Now.</p>',
+      'href="/contact?passage=renew%23when"',
+      '<h2 id="attorney">When to talk to an attorney</h2>',
       'You were arrested.',
       ...ATTORNEY_LISTS.map(({ url }) => `href="${url}"`),
+      '<h2 id="related">Related guides</h2>',
+      'href="/guides/work-permit"',
       '<h2 id="sources">Sources</h2>',
       'General information only.',
-      `href="${apiUrl}"`,
-      `href="${markdownUrl}"`,
-      `curl -H 'Accept: text/markdown' ${apiUrl}`,
+      'href="/contact?passage=renew"',
+      `href="${parts.apiUrl}"`,
+      `href="${parts.markdownUrl}"`,
+      `curl -H 'Accept: text/markdown' ${parts.apiUrl}`,
     ]
-    const places = parts.map((part) => markup().indexOf(part))
+    const places = shown.map((part) => markup().indexOf(part))
     expect(places).not.toContain(-1)
     expect(places).toEqual(places.toSorted((a, b) => a - b))
   })
 
   test('shows what the guide itself says about attorneys in place of the plain list', () => {
-    const own = rawHtml('<h2>When to talk to an attorney</h2><p>Do not skip it.</p>')
-    const page = markupOf(guidePage(guide, { bodyHtml: rawHtml(''), attorneyHtml: own, apiUrl, markdownUrl }))
-    expect(page).toContain(
-      '<section class="attorney">\n<h2>When to talk to an attorney</h2><p>Do not skip it.</p>',
-    )
+    const page = markupOf(guidePage(guide, { ...parts, attorneyHtml: rawHtml('<p>Do not skip it.</p>') }))
+    expect(page).toContain('<h2 id="attorney">When to talk to an attorney</h2>\n<p>Do not skip it.</p>')
     expect(page).not.toContain('You were arrested.')
   })
 
   test('gives each source an address of its own, its agency and the day it was checked', () => {
     expect(markup()).toContain(
       '<li id="source-2"><a href="https://www.ecfr.gov/current/title-8/section-264.5">8 CFR 264.5</a>. OFR. ' +
-        'Checked <time datetime="2026-03-01">March 1, 2026</time>.</li>',
+        'We last read this rule as of <time datetime="2026-03-01">March 1, 2026</time>.</li>',
+    )
+  })
+
+  test('says in words of which days its sources are', () => {
+    const [one] = guide.sources
+    if (!one) throw new Error('no source')
+    expect(markup()).toContain(
+      'as of <time datetime="2026-06-26">June 26, 2026</time>, the oldest as of <time datetime="2026-03-01">March 1, 2026</time>.',
+    )
+    expect(markup({ sources: [one] })).toContain(
+      '<a href="#sources">Official source</a> as of <time datetime="2026-06-26">June 26, 2026</time>.',
+    )
+  })
+
+  test('opens a source behind its mark, and keeps the name of a form on one line', () => {
+    const [one] = guide.sources
+    if (!one) throw new Error('no source')
+    expect(markupOf(sourceMark(1, one))).toBe(
+      '<details class="source"><summary>[1]</summary><small><a href="https://www.uscis.gov/i-90">' +
+        '<span class="form-name">Form I-90</span></a>. We last read this page as of ' +
+        '<time datetime="2026-06-26">June 26, 2026</time>.</small></details>',
     )
   })
 
@@ -110,7 +141,7 @@ describe('the page of a guide', () => {
     expect(page).toContain('<h2 id="history">Changes to this guide</h2>')
     expect(page).toContain(', version 2. Corrected: the court counts five days.</li>')
     expect(page.indexOf('version 3')).toBeLessThan(page.indexOf('version 2'))
-    expect(markup({ history: [added] })).not.toContain('<a href="#history">')
+    expect(markup({ history: [added] })).not.toContain('<a href="#history">Corrected')
     expect(markup()).not.toContain('id="history"')
   })
 })

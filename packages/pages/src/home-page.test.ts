@@ -10,16 +10,34 @@ const home: HomePage = {
 }
 
 describe('the home page', () => {
-  test('says what the service is not before it opens its doors', () => {
+  test('begins with urgent help, says what the service is not, then has the question box, and leads on', () => {
     const markup = markupOf(homePage(home))
-    expect(markup.indexOf('not a law firm and not the government')).toBeGreaterThan(0)
-    expect(markup.indexOf('not a law firm')).toBeLessThan(markup.indexOf('For people'))
-    expect(markup.indexOf('For people')).toBeLessThan(markup.indexOf('For agents'))
+    const places = [
+      '<h1>',
+      'href="/get-help"',
+      'not a law firm and not the government',
+      'href="#agents"',
+      'Ask in your own words',
+      'Guides by situation',
+      'Urgent help',
+      '<h2 id="agents">',
+    ].map((part) => markup.indexOf(part))
+    expect(places).not.toContain(-1)
+    expect(places).toEqual(places.toSorted((a, b) => a - b))
   })
 
-  test('links each guide to its page', () => {
-    expect(markupOf(homePage(home))).toContain('<a href="/guides/renew-green-card">Renew your green card</a>')
+  test('links each situation that has a guide, and the list of all', () => {
+    const markup = markupOf(homePage(home))
+    expect(markup).toContain('<a href="/guides#green-card">Green card</a>')
+    expect(markup).not.toContain('/guides#court')
+    expect(markup).toContain('<a href="/guides">All guides</a>')
     expect(markupOf(homePage({ ...home, guides: [] }))).toContain('No guide is published yet.')
+  })
+
+  test('asks a person whom a link led here to join first', () => {
+    const markup = markupOf(homePage({ ...home, referredBySlug: 'k3v7q2mzt5ndw4ha' }))
+    expect(markup.match(/id="waitlist"/g)).toHaveLength(1)
+    expect(markup.indexOf('id="waitlist"')).toBeLessThan(markup.indexOf('Guides by situation'))
   })
 
   test('shows a command so that what is copied from it is what was given', () => {
@@ -30,9 +48,5 @@ describe('the home page', () => {
 
   test('leaves the list of links out when there are none', () => {
     expect(markupOf(homePage({ ...home, links: [] }))).not.toContain('To read on')
-  })
-
-  test('leads to the form for messages', () => {
-    expect(markupOf(homePage(home))).toContain('<a href="/contact">Write to us</a>')
   })
 })

@@ -1,4 +1,5 @@
-export { describeAgentInMail } from './agent-in-mail.ts'
+export { describeAgentInMail, referToAgentInMail } from './agent-in-mail.ts'
+export { DOMAIN_CHECKED } from './agent-names.ts'
 export { answeredPage, askPage, noAnswersPage } from './ask-page.ts'
 export { PREPARE_FOR_ATTORNEY, REPLY, replyHelp } from './attorney-help.ts'
 export {
@@ -13,6 +14,8 @@ export {
   endClaimPage,
   endedClaimPage,
 } from './claim-pages.ts'
+export { DOCS_HEADERS, DOCS_SCRIPT } from './docs-script.ts'
+export { keepForms } from './form-numbers.ts'
 export {
   alreadyJoinedPage,
   CONTACT_TOPICS,
@@ -24,11 +27,18 @@ export {
   linkPage,
   waitlistPage,
 } from './form-pages.ts'
-export { guidePage, staleNotice } from './guide-page.ts'
+export { getHelpPage, HELP_PAGES, spanishHelpPage } from './get-help-page.ts'
+export { groupDigits } from './group-digits.ts'
+export { guidePage, sourceMark, staleNotice } from './guide-page.ts'
+export { guidesPage } from './guides-page.ts'
 export { type HomePage, homePage } from './home-page.ts'
 export { type Html, html, markupOf, rawHtml } from './html.ts'
+export { ICON_SVG, IMAGES } from './images.ts'
+export { LEAVE_HEADERS, LEAVE_SCRIPT, leavePage, NEUTRAL_SITE } from './leave-page.ts'
 export { longDate } from './long-date.ts'
+export { notFoundPage } from './not-found-page.ts'
 export { changelogPage, privacyPage, termsPage } from './policy-pages.ts'
-export { problemPage } from './problem-page.ts'
+export { problemPage, problemsPage } from './problem-page.ts'
 export { PAGE_CSP, type Page, renderPage, STYLESHEET } from './render-page.ts'
 export { searchPage } from './search-page.ts'
+export { scriptElement } from './served-script.ts'

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { markupOf } from './html.ts'
-import { html, problemPage } from './index.ts'
+import { html, problemPage, problemsPage } from './index.ts'
 
 test('the page of a problem says what it means, what to do, and the address that answers name', () => {
   const markup = markupOf(
@@ -9,13 +9,24 @@ test('the page of a problem says what it means, what to do, and the address that
       code: 'invalid-request',
       title: 'The request is not valid',
       status: 400,
-      meaning: 'A member is missing & needed.',
+      meaning: 'A member is missing & needed: see detail.',
       remedy: html`Look at <code>errors</code>.`,
     }),
   )
   expect(markup).toContain('<h1>The request is not valid</h1>')
   expect(markup).toContain('Error <code>invalid-request</code>, HTTP status 400')
-  expect(markup).toMatch(/What it means<\/h2>\s*<p>A member is missing &amp; needed\.<\/p>/)
+  expect(markup).toMatch(
+    /What it means<\/h2>\s*<p>A member is missing &amp; needed: see <code>detail<\/code>\.<\/p>/,
+  )
   expect(markup).toMatch(/What to do next<\/h2>\s*<p>Look at <code>errors<\/code>\.<\/p>/)
   expect(markup).toContain('https://plainpath.example/problems/invalid-request')
+})
+
+test('the list of problems has each once, under its status', () => {
+  const problem = (code: string, status: number) => ({ code, status, title: `Title of ${code}` })
+  const markup = markupOf(problemsPage([problem('b', 404), problem('a', 400), problem('c', 404)]))
+  const rows = /<th scope="rowgroup" rowspan="(\d)">(\d+)<\/th>|<a href="\/problems\/(\w)">/g
+  expect(
+    [...markup.matchAll(rows)].map(([, count, status, code]) => code ?? `${count} of ${status}`),
+  ).toEqual(['1 of 400', 'a', '2 of 404', 'b', 'c'])
 })

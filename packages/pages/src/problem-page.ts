@@ -15,12 +15,12 @@ interface ProblemPage {
 /** The body of `/problems/{code}`, the page that the `type` of a problem names (RFC 9457 §3.1.1). */
 export function problemPage({ origin, code, title, status, meaning, remedy }: ProblemPage): Html {
   return html`<article>
-<p class="facts">Error <code>${code}</code>, HTTP status ${status}</p>
 <h1>${title}</h1>
+<p class="facts">Error <code>${code}</code>, HTTP status ${status}</p>
 <h2>What it means</h2>
-<p>${meaning}</p>
+<p>${markMembers(meaning)}</p>
 <h2>What to do next</h2>
-<p>${remedy}</p>
+<p>${markMembers(remedy)}</p>
 <section class="machines" aria-labelledby="machines">
 <h2 id="machines">For machines</h2>
 <p>An answer with this error names this page as its <code>type</code>:</p>
@@ -28,3 +28,29 @@ export function problemPage({ origin, code, title, status, meaning, remedy }: Pr
 </section>
 </article>`
 }
+
+/** Members of a problem document, in a text that names them. */
+const MEMBERS = /\b(detail|errors)\b/
+
+const markMembers = (text: HtmlValue): HtmlValue =>
+  typeof text === 'string'
+    ? text.split(MEMBERS).map((part) => (MEMBERS.test(part) ? html`<code>${part}</code>` : part))
+    : text
+
+/** The body of `/problems`: every error, by its HTTP status. */
+export function problemsPage(problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[]): Html {
+  const statuses = [...new Set(problems.map(({ status }) => status))].toSorted((one, other) => one - other)
+  return html`<div class="problems">
+<h1>Errors</h1>
+<p class="lead">Each error of the API has a <code>code</code> that stays the same, and a page that says what to do next.</p>
+<p>Most errors are <code>application/problem+json</code> (RFC 9457). The OAuth endpoints send the JSON of RFC 6749, with a <code>code</code> too. Use <code>code</code> in your program; the text can change. <a href="/auth/errors.md">The formats, and what an agent does next</a></p>
+<table class="codes">
+<thead><tr><th scope="col">Status</th> <th scope="col">Code</th> <th scope="col">Meaning</th></tr></thead>
+${statuses.map((status) => statusRows(problems.filter((problem) => problem.status === status)))}</table>
+</div>`
+}
+
+/** The errors of one status, which stands before the first. */
+const statusRows = (problems: readonly Pick<ProblemPage, 'code' | 'title' | 'status'>[]) => html`<tbody>
+${problems.map(({ code, title, status }, index) => html`<tr>${index === 0 && html`<th scope="rowgroup" rowspan="${problems.length}">${status}</th> `}<td><a href="/problems/${code}"><code>${code}</code></a></td> <td>${title}</td></tr>\n`)}</tbody>
+`

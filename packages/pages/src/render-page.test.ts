@@ -16,8 +16,17 @@ const origin = 'https://plainpath.example'
 /** One page of each kind, with `text` in every place that takes text. */
 function pagesWith(text: string): string[] {
   const page = { title: text, description: text, lang: text, origin, path: '/guides/x' }
-  const source = { title: text, url: text, agency: text, checked: '2026-06-26', stale: true }
+  const source = {
+    title: text,
+    url: text,
+    agency: text,
+    kind: 'statute' as const,
+    checked: '2026-06-26',
+    stale: true,
+  }
   const guide = {
+    slug: text,
+    audience: text,
     title: text,
     summary: text,
     sources: [source, source],
@@ -38,7 +47,13 @@ function pagesWith(text: string): string[] {
   return [
     renderPage({
       ...page,
-      body: guidePage(guide, { bodyHtml: rawHtml('<p>Text</p>'), apiUrl: text, markdownUrl: text }),
+      body: guidePage(guide, {
+        sections: [{ id: text, key: 'when', heading: text, html: rawHtml('<p>Text</p>') }],
+        related: [{ slug: text, title: text }],
+        url: text,
+        apiUrl: text,
+        markdownUrl: text,
+      }),
     }),
     renderPage({ ...page, path: '/', body: homePage(home) }),
     renderPage({
@@ -109,11 +124,16 @@ describe('a page', () => {
 
   test('names itself, its language and its address', () => {
     const document = renderPage({ ...page, lang: 'es', description: 'How & when' })
-    expect(document).toMatch(/^<!doctype html>\n<html lang="es">/)
+    expect(document).toMatch(/^<!doctype html>\n<html lang="es" dir="ltr">/)
     expect(document).toContain('<title>Renew your green card – Plainpath</title>')
     expect(document).toContain('<meta name="description" content="How &amp; when">')
     expect(document).toContain(`<link rel="canonical" href="${origin}/guides/renew">`)
     expect(renderPage({ ...page, path: '/' })).toContain('<title>Renew your green card</title>')
+  })
+
+  test('gives the bars of a browser the colour of the paper', () => {
+    for (const [, colour = ''] of renderPage(page).matchAll(/name="theme-color" content="([^"]*)"/g))
+      expect(STYLESHEET.body).toContain(`--paper: ${colour};`)
   })
 
   test('that is not to be found has no address of its own', () => {

@@ -1,35 +1,51 @@
 import { expect, test } from 'vitest'
 import { markupOf } from './html.ts'
-import { searchBox, searchPage } from './search-page.ts'
+import { searchPage } from './search-page.ts'
 
 const result = {
   slug: 'avoid-scams',
   title: 'Avoid scams',
   summary: 'How to see one.',
   snippet: 'Never pay by <gift card>.',
+  section: { heading: 'Warning signs', anchor: 'warning-signs' },
 }
-const markup = (text: string, results = [result]) => markupOf(searchPage({ text, results }))
+const FIND_HELP = { slug: 'find-legal-help', title: 'Find help', summary: 'Who may help.' }
+type Results = Parameters<typeof searchPage>[0]['results']
+const markup = (text: string, results: Results = [result], near: string[] = []) =>
+  markupOf(searchPage({ text, results, near, guides: [FIND_HELP] }))
 
-test('the box is a labelled form that works without a script', () => {
-  const box = markupOf(searchBox())
-  expect(box).toContain('action="/search" method="get"')
-  expect(box).toMatch(/<label for="q">.*<\/label>/)
-  expect(box).toContain('id="q" name="q"')
+test('the page shows what was asked for as text, and has no second search field', () => {
+  expect(markup('"><script>')).toContain('for “&quot;&gt;&lt;script&gt;”</h1>')
+  expect(markup('"><script>', [])).toContain('for “&quot;&gt;&lt;script&gt;”')
 })
 
-test('the page keeps what was asked for, as text', () => {
-  expect(markup('"><script>')).toContain('value="&quot;&gt;&lt;script&gt;"')
-})
-
-test('the page lists guides in the order that it is given, each with its snippet', () => {
+test('the page lists guides in the order that it is given, each with its snippet and a link to the section', () => {
   const listed = markup('scam', [result, { ...result, slug: 'b', title: 'B' }])
-  expect(listed).toContain('2 guides, the best first')
+  expect(listed).toContain('2 guides for “scam”')
   expect(listed).toContain('<a href="/guides/avoid-scams">Avoid scams</a>')
-  expect(listed).toContain('Never pay by &lt;gift card&gt;.')
+  expect(listed).toContain(
+    '<a href="/guides/avoid-scams#warning-signs">Warning signs</a>: Never pay by &lt;gift card&gt;.',
+  )
   expect(listed.indexOf('Avoid scams')).toBeLessThan(listed.indexOf('>B<'))
 })
 
-test('the page says what to do when nothing was found, and nothing before anybody asked', () => {
-  expect(markup('zzz', [])).toContain('No guide found')
+test('a snippet from before the first heading has no link', () => {
+  expect(markup('scam', [{ ...result, section: undefined }])).toContain(
+    '<p class="snippet"><span class="facts">From this guide:</span> Never pay by &lt;gift card&gt;.</p>',
+  )
+})
+
+test('a search without a result offers near words, often needed guides, the question box and the form', () => {
+  const empty = markup('zzz', [], ['visa', 'a&b'])
+  expect(empty).toContain('No guide found for “zzz”')
+  expect(empty).toContain('Did you mean <a href="/search?q=visa">visa</a> or <a')
+  expect(empty).not.toContain('<form')
+  expect(empty).toContain('<a href="/search?q=a%26b">a&amp;b</a>')
+  for (const href of ['/ask', '/guides', '/get-help', '/contact', '/guides/find-legal-help'])
+    expect(empty).toContain(`href="${href}"`)
+  expect(markup('zzz', [])).not.toContain('Did you mean')
+})
+
+test('the page says nothing of results before anybody searched', () => {
   expect(markup('', [])).not.toContain('found')
 })

@@ -34,17 +34,17 @@ async function timed(work: () => Promise<unknown>): Promise<Outcome> {
   return { ms: performance.now() - startedAt, error }
 }
 const ask = (pool: Pool) => timed(() => pool.query('select 1'))
-const askTimes = (pool: Pool, times: number) => Promise.all(Array.from({ length: times }, () => ask(pool)))
+const queryTimes = (pool: Pool, times: number) => Promise.all(Array.from({ length: times }, () => ask(pool)))
 
 /** Many requests arrive at once. Few may wait, and later ones are refused at once. */
 async function expectNoPileUp(pool: Pool): Promise<void> {
-  const many = askTimes(pool, 50)
+  const many = queryTimes(pool, 50)
   await vi.waitFor(() => expect(pool.usage()).toMatchObject({ inUse: PLACES, waiting: MOST_WAITING }), {
     interval: 5,
   })
   const { shed } = pool.usage()
   expect(shed).toBeGreaterThanOrEqual(50 - PLACES - MOST_WAITING)
-  const late = await askTimes(pool, 20)
+  const late = await queryTimes(pool, 20)
   expect(pool.usage()).toMatchObject({ waiting: MOST_WAITING, shed: shed + 20 })
   for (const { ms, error } of late) {
     expect(error).toBeInstanceOf(ConnectionQueueFullError)
@@ -63,7 +63,7 @@ test('F-02 lets two requests wait for each connection to a frozen server, and re
   await expectNoPileUp(pool)
   proxy.resume()
   await vi.waitFor(async () => expect((await ask(pool)).error).toBeUndefined(), { timeout: 5_000 })
-  for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
+  for (const { error } of await queryTimes(pool, 50)) expect(error).toBeUndefined()
 })
 
 test('F-11 lets two requests wait for each connection while all are in use, and refuses others at once', async () => {
@@ -73,12 +73,12 @@ test('F-11 lets two requests wait for each connection while all are in use, and 
   )
   await expectNoPileUp(pool)
   await busy
-  for (const { error } of await askTimes(pool, 50)) expect(error).toBeUndefined()
+  for (const { error } of await queryTimes(pool, 50)) expect(error).toBeUndefined()
 })
 
 test('serves a burst to the end while the server works', async () => {
   await using pool = openPool(database.appUrl, { max: PLACES })
-  for (const { error } of await askTimes(pool, 60)) expect(error).toBeUndefined()
+  for (const { error } of await queryTimes(pool, 60)) expect(error).toBeUndefined()
   expect(pool.usage()).toMatchObject({ inUse: 0, waiting: 0, shed: 0 })
 })
 

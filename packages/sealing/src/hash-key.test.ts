@@ -28,6 +28,14 @@ describe('a keyed hash', () => {
     )
   })
 
+  test('key derives keys for other uses, the same each time', () => {
+    const bytes = Buffer.from(line.slice(line.indexOf(':') + 1), 'base64url')
+    const expected = Buffer.from(hkdfSync('sha256', bytes, Buffer.alloc(0), 'dpop-nonce', 32))
+    expect(key.deriveKey('dpop-nonce')).toEqual(expected)
+    expect(parseHashKey(line).deriveKey('dpop-nonce')).toEqual(expected)
+    expect(parseHashKey(newHashKey()).deriveKey('dpop-nonce')).not.toEqual(expected)
+  })
+
   test('needs a label', () => {
     expect(() => key.hash('', 'value')).toThrow(TypeError)
   })

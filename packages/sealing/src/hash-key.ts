@@ -14,6 +14,10 @@ export interface HashKey {
    * @throws {TypeError} for an empty label
    */
   hash(label: HashLabel | (string & Record<never, never>), value: string | Uint8Array): Buffer
+  /**
+   * Derives a key of 32 bytes for another use, by HKDF-SHA-256 with the label as info. Every instance derives the same.
+   */
+  deriveKey(label: 'dpop-nonce'): Buffer
 }
 
 /**
@@ -35,6 +39,7 @@ export function parseHashKey(fileText: string): HashKey {
       derived.set(label, labelKey)
       return createHmac('sha256', labelKey).update(value).digest()
     },
+    deriveKey: (label) => derive(key, label).export(),
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Tracing, TracingOptions } from './tracing.ts'
 
 export {
-  type AnsweredRequest,
+  type RespondedRequest,
   runUnder,
   type TracedCall,
   type Tracing,

@@ -72,7 +72,7 @@ function requestSpan(tracer: Tracer, traceparent: string | undefined): RequestSp
   const request = { open: true, calls: 0 }
   return {
     span: runningSpan(tracer, { span, context: trace.setSpan(ROOT_CONTEXT, span), request }),
-    answered({ method, route, status }) {
+    endWithResponse({ method, route, status }) {
       request.open = false
       span.updateName(`${method} ${route}`)
       span.setAttributes({

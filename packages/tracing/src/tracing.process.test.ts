@@ -14,7 +14,7 @@ async function open(url: string, log: TracingLog = silent): Promise<Tracing> {
 }
 
 const CALL = { name: 'select', attributes: { 'db.query.text': 'select $1' } }
-const ANSWER = { method: 'GET', route: '/guides/{slug}', status: 200 }
+const RESPONSE = { method: 'GET', route: '/guides/{slug}', status: 200 }
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736'
 const PARENT = '00f067aa0ba902b7'
 
@@ -22,7 +22,7 @@ test('calls are children of their request, and what comes after the answer is no
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    const { span, answered } = tracing.request(undefined)
+    const { span, endWithResponse } = tracing.request(undefined)
     let inner = {}
     await runUnder(span, async () => {
       await traced(
@@ -38,7 +38,7 @@ test('calls are children of their request, and what comes after the answer is no
         ),
       ).rejects.toThrow('secret text')
       expect(traceFields()).toEqual({ trace_id: span.traceId })
-      answered(ANSWER)
+      endWithResponse(RESPONSE)
       await traced(
         () => CALL,
         async () => undefined,
@@ -89,7 +89,7 @@ test.for([
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    tracing.request(traceparent).answered(ANSWER)
+    tracing.request(traceparent).endWithResponse(RESPONSE)
   }
   const [span] = collector.spans()
   expect(span?.traceId).toMatch(/^[0-9a-f]{32}$/)
@@ -101,9 +101,9 @@ test('what the caller does not sample is not delivered', async () => {
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    const { span, answered } = tracing.request(`00-${TRACE}-${PARENT}-00`)
+    const { span, endWithResponse } = tracing.request(`00-${TRACE}-${PARENT}-00`)
     expect(span.traceparent).toMatch(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))
-    answered(ANSWER)
+    endWithResponse(RESPONSE)
   }
   expect(collector.spans()).toEqual([])
 })
@@ -112,7 +112,7 @@ test('no more waits than the queue holds, and a request has no more calls than i
   await using collector = await startCollector()
   {
     await using tracing = await open(collector.url)
-    for (let each = 0; each < 10_000; each++) tracing.request(undefined).answered(ANSWER)
+    for (let each = 0; each < 10_000; each++) tracing.request(undefined).endWithResponse(RESPONSE)
   }
   expect(collector.spans().length).toBeGreaterThan(0)
   expect(collector.spans().length).toBeLessThanOrEqual(2_048 + 512)
@@ -120,7 +120,7 @@ test('no more waits than the queue holds, and a request has no more calls than i
   await using other = await startCollector()
   {
     await using tracing = await open(other.url)
-    const { span, answered } = tracing.request(undefined)
+    const { span, endWithResponse } = tracing.request(undefined)
     await runUnder(span, async () => {
       for (let each = 0; each < 300; each++)
         await traced(
@@ -128,7 +128,7 @@ test('no more waits than the queue holds, and a request has no more calls than i
           async () => undefined,
         )
     })
-    answered(ANSWER)
+    endWithResponse(RESPONSE)
   }
   expect(other.spans()).toHaveLength(201)
 })
@@ -140,7 +140,7 @@ test('a collector that is away, or never answers, is said once and holds nobody 
     const log = { info: () => undefined, warn: (message: string) => void said.push(message) }
     {
       await using tracing = await open(url, log)
-      for (let each = 0; each < 2_000; each++) tracing.request(undefined).answered(ANSWER)
+      for (let each = 0; each < 2_000; each++) tracing.request(undefined).endWithResponse(RESPONSE)
     }
     await expect.poll(() => said, { timeout: 10_000 }).toEqual(['traces cannot be delivered'])
   }

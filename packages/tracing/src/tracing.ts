@@ -21,7 +21,7 @@ export interface TracingLog {
 }
 
 /** The outcome of a request. */
-export interface AnsweredRequest {
+export interface RespondedRequest {
   /** One of a few. */
   readonly method: string
   /** A pattern such as `/guides/{slug}`, never the path of the request. */
@@ -31,7 +31,7 @@ export interface AnsweredRequest {
 
 export interface RequestSpan {
   readonly span: RunningSpan
-  answered(answer: AnsweredRequest): void
+  endWithResponse(response: RespondedRequest): void
 }
 
 /** Creates spans. Disposing exports the remaining ones, for at most two seconds. */

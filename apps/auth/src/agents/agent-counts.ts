@@ -16,6 +16,8 @@ const Counts = Unused.extend({
   /** Whose tombstone is still stored. */
   expired: z.int(),
   withKeys: z.int(),
+  /** Known by a domain that they have proven to control. */
+  withDomain: z.int(),
   /** Confirmed by a person. */
   confirmed: z.int(),
 })
@@ -41,6 +43,7 @@ export async function countAgents(db: Database, now: Date): Promise<AgentCounts>
             count(*) filter (where status = 'active' and last_used_at is null) as "neverUsed",
             count(*) filter (where status = 'active' and last_used_at <= $1) as idle,
             count(*) filter (where status <> 'deleted' and jwks is not null) as "withKeys",
+            count(*) filter (where status <> 'deleted' and id like 'https://%') as "withDomain",
             (select count(*) from claims where ended_at is null and expires_at > $2) as confirmed,
             (select count(*) from expired_agents) as expired
      from agents`,

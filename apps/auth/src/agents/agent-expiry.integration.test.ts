@@ -115,7 +115,7 @@ describe('an agent expires', () => {
     expect(await expire(after(1_091 * DAY_MS))).toHaveLength(1)
   })
 
-  test('not, when what must be told beside the tokens cannot be', async () => {
+  test('does not happen when the notification of other instances fails', async () => {
     const { agent } = await added()
     const tokens = { revokeTokensOf: () => Promise.reject(new Error('no Redis')) }
     const unheard = expireAgents({ ...deps(), tokens }, after(7 * DAY_MS), MANY)
@@ -254,7 +254,17 @@ test('counts agents of each kind', async () => {
   await expire(after(7 * DAY_MS))
   await added({ registeredAt: after(7 * DAY_MS) })
   expect(await countAgents(authority.db, after(30 * DAY_MS))).toEqual({
-    ...{ active: 2, neverUsed: 1, idle: 1, disabled: 1, deleted: 1, expired: 1, withKeys: 0, confirmed: 0 },
+    ...{
+      active: 2,
+      neverUsed: 1,
+      idle: 1,
+      disabled: 1,
+      deleted: 1,
+      expired: 1,
+      withKeys: 0,
+      withDomain: 0,
+      confirmed: 0,
+    },
   })
   expect(await countUnused(authority.db, after(30 * DAY_MS))).toEqual({ neverUsed: 1, idle: 1 })
 })

@@ -176,10 +176,10 @@ async function lockExpiring(
   return rows.map(({ id, generation }) => ({ id: AgentId.parse(id), generation }))
 }
 
-/** Writes tombstones. Secrets that had already expired are left out. */
+/** Writes tombstones. Secrets that had already expired are left out. A URL client needs none: it can begin anew. */
 const TOMBSTONES = `
   insert into expired_agents (id, cause, secret_hashes, hash_key_ids, jwks, expired_at)
   select agents.id, $2, array_remove(array_agg(secret_hash order by secret.id), null),
          array_remove(array_agg(hash_key_id order by secret.id), null), jwks, $3
   from agents left join agent_secrets secret on agent_id = agents.id and (ends_at is null or ends_at > $3)
-  where agents.id = any($1) group by agents.id`
+  where agents.id = any($1) and agents.id not like 'https://%' group by agents.id`

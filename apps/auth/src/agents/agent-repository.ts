@@ -14,6 +14,7 @@ import type { VerifiedKeyProof } from '../clients/key-proof.ts'
 import { useKeyProofs } from '../clients/used-jti-store.ts'
 import type { AuthEvents } from '../events.ts'
 import { type AgentSecret, acceptedSecrets, findSecrets } from './agent-secret.ts'
+import { domainAndParents } from './blocked-domain.ts'
 import { compareKeys } from './compare-keys.ts'
 
 export interface AgentRecord {
@@ -98,6 +99,7 @@ export function agentRepository(
         agent.registeredAt,
         agent.lastUsedAt ?? null,
         agent.keys.length > 0 ? JSON.stringify(agent.keys) : null,
+        agent.dpopBound,
         secrets.map(({ id }) => id),
         secrets.map(({ digest }) => digest),
         secrets.map(({ keyId }) => keyId),
@@ -139,7 +141,9 @@ export function agentRepository(
           `with before as (select id, name_sealed from agents where id = $1 and status <> 'deleted' for no key update)
            update agents set status = $2, generation = generation + 1,
                   name_sealed = case when $2 = 'deleted' then null else agents.name_sealed end,
-                  jwks = case when $2 = 'deleted' then null else jwks end
+                  jwks = case when $2 = 'deleted' then null else jwks end,
+                  document_fetched_at = case when $2 = 'deleted' then null else document_fetched_at end,
+                  document_expires_at = case when $2 = 'deleted' then null else document_expires_at end
            from before where agents.id = before.id
            returning agents.id, generation, registered_at as "registeredAt", before.name_sealed as "nameSealed"`,
           [id, status],
@@ -157,11 +161,16 @@ export function agentRepository(
       return ended
     },
 
-    /** Enables a disabled agent. Counts as a use, so that it does not expire at once. @returns false unless it was disabled */
+    /**
+     * Enables a disabled agent. Counts as a use, so that it does not expire at once.
+     *
+     * @returns false unless it was disabled, and its domain is not blocked
+     */
     async enable(id: AgentId, at: Date): Promise<boolean> {
       const { rowCount } = await db.query(
-        `update agents set status = 'active', last_used_at = $2 where id = $1 and status = 'disabled'`,
-        [id, at],
+        `update agents set status = 'active', last_used_at = $2 where id = $1 and status = 'disabled'
+           and not exists (select from blocked_domains where domain = any($3))`,
+        [id, at, domainAndParents(id)],
       )
       if (rowCount === 1) events.emit('client-enabled', { client_id: id })
       return rowCount === 1
@@ -282,9 +291,9 @@ type LockedAgent = z.infer<typeof LockedAgent>
 
 const INSERT = `
   with agent as (
-    insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, jwks)
-    values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb) returning id)
+    insert into agents (id, name_sealed, scopes, status, generation, registered_at, last_used_at, jwks, dpop_bound)
+    values ($1, $2, $3, $4, $5, $6, $7, $8::jsonb, $9) returning id)
   insert into agent_secrets (id, agent_id, secret_hash, hash_key_id, created_at, ends_at)
   select secret.id, agent.id, secret.hash, secret.key_id, secret.created_at, secret.ends_at
-  from agent, unnest($9::uuid[], $10::bytea[], $11::text[], $12::timestamptz[], $13::timestamptz[])
+  from agent, unnest($10::uuid[], $11::bytea[], $12::text[], $13::timestamptz[], $14::timestamptz[])
     as secret (id, hash, key_id, created_at, ends_at)`

@@ -7,16 +7,17 @@ import {
   RULES,
   type SentJwks,
 } from '@plainpath/domain'
-import { defineRoute, Problem, type Route } from '@plainpath/http'
+import { type Caller, clientLimits, defineRoute, Problem, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import type { z } from 'zod'
-import { invalidClient } from '../clients/authenticate-client.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
 import { keyThumbprint } from '../clients/key-thumbprint.ts'
 import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import type { AgentRecord } from './agent-repository.ts'
 import { isAccepted } from './agent-secret.ts'
+import { unbindContact } from './contact-binding.ts'
 import {
   describeAgent,
   describeSecrets,
@@ -25,12 +26,14 @@ import {
   SECRET_MEMBERS,
 } from './describe-agent.ts'
 import { endAgent } from './end-agent.ts'
+import { identifyClient } from './proven-facts.ts'
+import { isUrlClient } from './refresh-document.ts'
 import { registerAgent } from './register-agent.ts'
 import { type ReplaceKeysRefusal, replaceKeys } from './replace-keys.ts'
 import { addSecret, endSecret } from './rotate-secret.ts'
 
 export interface AgentRouteDeps {
-  stores: Pick<Stores, 'agents' | 'cachedAgents' | 'claims' | 'revoker' | 'tokens'>
+  stores: Pick<Stores, 'agents' | 'cachedAgents' | 'contactBindings' | 'claims' | 'revoker' | 'tokens'>
   hashKey: HashKey
   urls: ServiceUrls
   now: () => Date
@@ -40,7 +43,7 @@ export interface AgentRouteDeps {
 
 /**
  * The routes for agents to manage themselves: `POST /api/agent/register`, `GET` and `DELETE /api/agent`,
- * `PUT /api/agent/jwks`, `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that is disabled or
+ * `PUT /api/agent/jwks`, `DELETE /api/agent/dpop-required-scopes`, `POST /api/agent/secrets`, `DELETE /api/agent/secrets/{id}`. A client that is disabled or
  * deleted between authentication and change gets the same response as one that was before: `invalid-client`.
  */
 export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
@@ -53,6 +56,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
       const request = {
         ...(body.client_name && { name: body.client_name }),
         ...(body.jwks && { keys: await nameKeys(body.jwks, '#/jwks/keys') }),
+        dpopBound: body.dpop_bound_access_tokens === true,
       }
       const { agents } = deps.stores
       const { agent, secret } = await registerAgent({ agents, hashKey: deps.hashKey }, request, deps.now())
@@ -84,7 +88,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     bodyProblem: 'invalid-client-metadata',
     async handle({ body, caller }) {
       const request = {
-        id: AgentId.parse(caller.clientId),
+        id: requireRegistered(caller),
         keys: await nameKeys(body, '#/keys'),
         proofs: [body.proof ?? []].flat(),
         endpoint: deps.urls.agentKeys,
@@ -100,10 +104,18 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     },
   }),
   defineRoute({
+    ...operations.deleteDpopRequiredScopes,
+    limits: CLIENT_LIMITS,
+    async handle({ caller }) {
+      if (!(await unbindContact(deps.stores, AgentId.parse(caller.clientId)))) throw invalidClient()
+      return { status: 204 }
+    },
+  }),
+  defineRoute({
     ...operations.createAgentSecret,
     limits: CLIENT_LIMITS,
     async handle({ caller }) {
-      const id = AgentId.parse(caller.clientId)
+      const id = requireRegistered(caller)
       const result = await addSecret({ ...deps.stores, hashKey: deps.hashKey }, id, deps.now())
       if (!result.ok) {
         if (result.error === 'ended') throw invalidClient()
@@ -127,7 +139,7 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     ...operations.deleteAgentSecret,
     limits: CLIENT_LIMITS,
     async handle({ caller, params }) {
-      const id = AgentId.parse(caller.clientId)
+      const id = requireRegistered(caller)
       const outcome = await endSecret(deps.stores, { id, secretId: params.id }, deps.now())
       if (outcome === 'ended') throw invalidClient()
       if (outcome === 'last') throw new Problem('last-secret')
@@ -139,6 +151,13 @@ export const agentRoutes = (deps: AgentRouteDeps): Route[] => [
     },
   }),
 ]
+
+/** @throws {Problem} `client-has-document` for an agent whose credentials are not stored by request */
+function requireRegistered({ clientId }: Caller): AgentId {
+  const id = AgentId.parse(clientId)
+  if (isUrlClient(id)) throw new Problem('client-has-document')
+  return id
+}
 
 type NamedFault = Exclude<ReplaceKeysRefusal['fault'], 'ended' | `claim-${string}`>
 const PROOF_FAULTS: Readonly<Record<NamedFault, string>> = {
@@ -198,10 +217,10 @@ async function describe(
   const at = now()
   const accepted = secrets.filter((secret) => isAccepted(secret, at))
   const claim = await stores.claims.live(agent.id, at)
-  const limits = LIMITS.client.map(({ name, quota, windowSeconds }) => ({
-    policy: name,
-    quota: Math.max(1, Math.floor(quota * limitsFactor)),
-    window_seconds: windowSeconds,
+  const limits = clientLimits(CLIENT_LIMITS, identifyClient(agent.id)).map(({ policy }) => ({
+    policy: policy.name,
+    quota: Math.max(1, Math.floor(policy.quota * limitsFactor)),
+    window_seconds: policy.windowSeconds,
   }))
   return { ...describeWithMethod({ agent, secrets: accepted }, urls, claim), limits }
 }

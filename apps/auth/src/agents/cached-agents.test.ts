@@ -91,7 +91,7 @@ test.for([
   ['a notice', (agents, id) => agents.forget(id)],
   ['a lost connection', (agents) => agents.forgetAll()],
 ] satisfies [string, (agents: ReturnType<typeof cachedAgents>, id: string) => void][])(
-  'what was being read when %s came is not kept, nor joined by whoever asks later',
+  'a read that was in flight when %s arrived is not cached, and later reads do not share it',
   async ([_what, forget]) => {
     const { agents, asked, rows, hold, answerLatest } = underTest()
     const record = exampleAgent()

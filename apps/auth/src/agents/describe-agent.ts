@@ -10,6 +10,7 @@ import { GRANT_TYPES, type ServiceUrls } from '@plainpath/metadata'
 import type { z } from 'zod'
 import type { AgentRecord } from './agent-repository.ts'
 import type { AgentSecret } from './agent-secret.ts'
+import { provenFacts } from './proven-facts.ts'
 
 /** When the agent expires unless it gets a token before. A day later than necessary, since use is recorded once a day. */
 export const idleExpiry = ({ registeredAt, lastUsedAt }: Pick<Agent, 'registeredAt' | 'lastUsedAt'>): Date =>
@@ -22,12 +23,14 @@ export const describeAgent = (agent: Agent, urls: ServiceUrls) => ({
   client_id: agent.id,
   ...(agent.name && { client_name: agent.name }),
   identity_type: 'anonymous' as const,
+  ...provenFacts(agent.id, false),
   grant_types: [...GRANT_TYPES],
   scopes: [...agent.scopes],
   scope: agent.scopes.join(' '),
   client_id_issued_at: Math.floor(agent.registeredAt.getTime() / 1000),
   token_endpoint: urls.token,
   resource: urls.base,
+  ...(agent.dpopBound && { dpop_bound_access_tokens: true as const }),
   idle_expiry: idleExpiry(agent).toISOString(),
   claim_url: urls.claim,
   post_claim_scopes: [...Scope.options],
@@ -64,9 +67,11 @@ export const describeWithMethod = (
   ...describeAgent(agent, urls),
   ...(claim && {
     identity_type: 'verified_email',
+    email_verified: true,
     registration_id: claim.id,
     claim_expires_at: claim.expiresAt.toISOString(),
   }),
+  ...(agent.contactBoundSince !== undefined && { dpop_required_scopes: ['contact:write' as const] }),
   ...(authenticationMethod(agent) === 'private_key_jwt'
     ? keyMembers(agent)
     : { ...SECRET_MEMBERS, secrets: describeSecrets(secrets) }),

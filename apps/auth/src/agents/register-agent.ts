@@ -13,7 +13,11 @@ import type { AgentSecret } from './agent-secret.ts'
  */
 export async function registerAgent(
   deps: { agents: Pick<AgentRepository, 'add'>; hashKey: HashKey },
-  { name, keys = [] }: { name?: z.infer<typeof AgentName>; keys?: readonly AgentKey[] },
+  {
+    name,
+    keys = [],
+    dpopBound = false,
+  }: { name?: z.infer<typeof AgentName>; keys?: readonly AgentKey[]; dpopBound?: boolean },
   now: Date,
 ): Promise<{ agent: Agent; secret: string | undefined }> {
   const agent = Agent.parse({
@@ -24,6 +28,7 @@ export async function registerAgent(
     generation: 1,
     registeredAt: now,
     keys,
+    dpopBound,
   })
   if (keys.length > 0) {
     await deps.agents.add({ agent, secrets: [] })

@@ -65,7 +65,7 @@ const chainHash = (previous: Buffer, number: number, entry: string) =>
   createHash('sha256').update(previous).update(`${number}\n`).update(entry).digest()
 
 /** Opens an append-only table of such rows. A caller of `append` must hold a lock that excludes other writers. */
-export function auditTable(table: 'key_audit' | 'token_stop_audit') {
+export function auditTable(table: 'key_audit' | 'token_stop_audit' | 'blocked_domain_audit') {
   /** The last row; undefined while it is empty. */
   async function end(db: Database): Promise<AuditRow | undefined> {
     const { rows } = await db.query(`select ${Row.columns} from ${table} order by number desc limit 1`)

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { canonicalEmail, RULES } from '@plainpath/domain'
-import { mailboxOf } from '@plainpath/mail'
+import { parseMailbox } from '@plainpath/mail'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
@@ -43,7 +43,7 @@ export async function beginClaim(
     agentId,
     email,
     canonicalEmail: canonical,
-    mailbox: mailboxOf(email).mailbox,
+    mailbox: parseMailbox(email).mailbox,
     matchPhrase: newMatchPhrase(),
     linkHash: sha256(secret),
     linkExpiresAt: new Date(createdAt.getTime() + RULES.claimLinkMs),

@@ -5,7 +5,7 @@
 import { err, ok, type Result, RULES } from '@plainpath/domain'
 import { equalBytes } from '@plainpath/sealing'
 
-/** Codes entered for one mailbox within `RULES.mailboxTriesMs`, over all agents and attempts. */
+/** The most wrong codes for one mailbox within `RULES.mailboxTriesMs`, over all agents and attempts. */
 const TRIES_OF_MAILBOX = 10
 
 export const OPEN_STATES = ['initiated', 'sent', 'code_shown'] as const
@@ -56,7 +56,7 @@ export function stateAt<State extends AttemptState>(
   return now >= attempt.linkExpiresAt ? 'expired' : attempt.state
 }
 
-/** @returns undefined while the attempt is open, else why it is not; with a blocked mailbox it is declined */
+/** Computes why an attempt is closed; undefined while it is open. An attempt for a blocked mailbox counts as declined. */
 function closedAt(
   attempt: ClaimAttempt,
   { blocked }: { blocked: boolean },
@@ -91,7 +91,7 @@ export type TryRefusal = Exclude<ClosedState, 'failed'> | 'code-not-shown' | 'co
 
 type SeenAttempt = ClaimAttempt & { readonly state: Exclude<AttemptState, 'failed'> }
 
-/** Shows the attempt as its agent sees it: one whose mail failed seems to wait for the person, as if the mail had been sent. */
+/** Returns the attempt as its agent may see it: if its mail failed, it seems to wait for the person, as if the mail had been sent. */
 const asAgentSees = ({ state, ...attempt }: ClaimAttempt): SeenAttempt => ({
   ...attempt,
   state: state === 'failed' ? 'sent' : state,

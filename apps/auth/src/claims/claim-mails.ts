@@ -28,7 +28,7 @@ const endedText = readTemplate(
 )
 
 /** Composes the mail with the link. It contains no text from the agent, not even its name: otherwise anyone could send mail to anybody. */
-export const claimLinkMail = (given: {
+export const claimLinkMail = (about: {
   id: string
   email: string
   matchPhrase: string
@@ -36,11 +36,11 @@ export const claimLinkMail = (given: {
   network: string
 }): ClaimMail => ({
   kind: 'claim-link',
-  about: given.id,
-  sender: given.network,
-  to: given.email,
+  about: about.id,
+  sender: about.network,
+  to: about.email,
   subject: 'Did you ask an AI agent to use Plainpath for you?',
-  text: linkText({ origin: originOf(given.url), matchPhrase: given.matchPhrase, link: given.url }),
+  text: linkText({ origin: readOrigin(about.url), matchPhrase: about.matchPhrase, link: about.url }),
 })
 
 /** Composes the mail to a person who gave an agent access. @param given.url ends the access */
@@ -48,7 +48,7 @@ export const claimConfirmedMail = (
   claim: Pick<Claim, 'id' | 'verifiedAt' | 'expiresAt'>,
   given: {
     to: string
-    agent: Pick<ConfirmedAgent, 'name' | 'registeredAt'>
+    agent: Pick<ConfirmedAgent, 'name' | 'verifiedDomain' | 'registeredAt'>
     url: string
   },
 ): ClaimMail => ({
@@ -61,11 +61,11 @@ export const claimConfirmedMail = (
     since: longDate(claim.verifiedAt),
     until: longDate(claim.expiresAt),
     link: given.url,
-    origin: originOf(given.url),
+    origin: readOrigin(given.url),
   }),
 })
 
-const originOf = (url: string) => new URL(url).origin
+const readOrigin = (url: string) => new URL(url).origin
 
 /** How an agent's access ended. A claim that expires ends on the day that an earlier mail named, without another mail. */
 export type EndCause = Exclude<NonNullable<Claim['endedBy']>, 'expired'>
@@ -112,10 +112,10 @@ export const claimMailHandlers = (deps: {
   now: () => Date
 }): Record<ClaimMail['kind'], MailHandler> => ({
   'claim-link': {
-    wanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
+    isWanted: (attemptId) => deps.attempts.wantsMail(attemptId, deps.now()),
     maxWaitMs: RULES.dayMailWaitsMs,
     renew: (attemptId, now) => deps.attempts.renewLink(attemptId, now),
-    settled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
+    onSettled: (tx, attemptId, outcome) => deps.attempts.mailSettled(tx, attemptId, outcome),
   },
   'claim-confirmed': { capped: false },
   'claim-ended': { capped: false },

@@ -1,4 +1,4 @@
-import { AgentId, type Result } from '@plainpath/domain'
+import { AgentId, type Result, verifiedDomain } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import {
@@ -77,7 +77,13 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
 
   async function agentOnPage(id: string): Promise<AgentOnPage | undefined> {
     const agent = (await deps.stores.cachedAgents.find(AgentId.parse(id)))?.agent
-    return agent && { name: agent.name, registered: formatDay(agent.registeredAt) }
+    return (
+      agent && {
+        name: agent.name,
+        verifiedDomain: verifiedDomain(agent.id),
+        registered: formatDay(agent.registeredAt),
+      }
+    )
   }
 
   /** Deleting an agent deletes its attempts too. */
@@ -108,8 +114,10 @@ export function claimPageRoutes(deps: ClaimPageDeps): Route[] {
         return page(200, 'End the access of an agent', endClaimPage({ secret: end, agent, ...days }))
       }
       if (attempt === undefined) return closed('unknown')
-      return withQuestion(await askAboutClaim(deps, attempt), 'Is this your agent?', (question, agent) =>
-        claimQuestionPage({ secret: attempt, agent, ...question }),
+      return withQuestion(
+        await askAboutClaim(deps, attempt),
+        'Does this AI agent act for you?',
+        (question, agent) => claimQuestionPage({ secret: attempt, agent, ...question }),
       )
     },
   })

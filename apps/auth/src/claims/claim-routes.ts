@@ -1,10 +1,10 @@
 import { AgentId, numberInWords, RULES } from '@plainpath/domain'
 import { defineRoute, Problem, type ProblemCode, type Route } from '@plainpath/http'
-import { mailboxOf } from '@plainpath/mail'
+import { parseMailbox } from '@plainpath/mail'
 import { operations } from '@plainpath/metadata'
 import type { HashKey } from '@plainpath/sealing'
 import { type IssueAssertionDeps, issueAssertion } from '../assertions/issue-assertion.ts'
-import { invalidClient } from '../clients/authenticate-client.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
 import { CLAIM_ADDRESS, CLAIM_MAIL, CLAIM_RESEND, CLIENT_LIMITS } from '../limits.ts'
 import type { Stores } from '../stores.ts'
 import { beginClaim } from './begin-claim.ts'
@@ -27,7 +27,7 @@ export function claimRoutes(deps: ClaimRouteDeps): Route[] {
     limits: CLIENT_LIMITS,
     async handle({ caller, body, request }) {
       const email = body.email ?? body.login_hint ?? ''
-      await request.take(CLAIM_RESEND, `${caller.clientId}\n${mailboxOf(email).mailbox}`)
+      await request.take(CLAIM_RESEND, `${caller.clientId}\n${parseMailbox(email).mailbox}`)
       // A client that a person has confirmed is exempt, so that others behind its address cannot lock it out.
       const confirmed = await deps.stores.claims.newest(caller.clientId)
       if (!confirmed || !isUnrevoked(confirmed)) await request.takeForAddress(CLAIM_ADDRESS)

@@ -17,6 +17,8 @@ export type Claim = Readonly<z.infer<typeof Claim>>
 export interface ConfirmedAgent {
   /** The agent's own word; nobody checked it. */
   readonly name?: string | undefined
+  /** The host that the agent has proven to control. */
+  readonly verifiedDomain: string | undefined
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date

@@ -1,4 +1,4 @@
-import { err, ok, type Result, RULES } from '@plainpath/domain'
+import { type AgentId, err, ok, type Result, RULES, verifiedDomain } from '@plainpath/domain'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes, type HashKey, sha256 } from '@plainpath/sealing'
 import type { Stores } from '../stores.ts'
@@ -8,6 +8,7 @@ import { codeHash } from './claim-code.ts'
 import { claimConfirmedMail } from './claim-mails.ts'
 import { endLinkSecret } from './end-link.ts'
 
+/** Why an entered code does not complete a claim. `remaining` is how many tries are left. */
 export type CompletionRefusal =
   | { readonly reason: TryRefusal | 'unknown' }
   | { readonly reason: 'wrong'; readonly remaining: number }
@@ -33,15 +34,15 @@ export async function completeClaim(
   {
     agent,
     code,
-    attemptId: named,
+    attemptId: requestedId,
   }: {
-    agent: { id: string } & Pick<ConfirmedAgent, 'name' | 'registeredAt'>
+    agent: { id: AgentId } & Pick<ConfirmedAgent, 'name' | 'registeredAt'>
     code: string
     attemptId?: string | undefined
   },
 ): Promise<Result<{ claim: Claim; attemptId: string }, CompletionRefusal>> {
   const { claimAttempts, claims } = stores
-  const counted = await claimAttempts.countTry({ agentId: agent.id, attemptId: named }, now())
+  const counted = await claimAttempts.countTry({ agentId: agent.id, attemptId: requestedId }, now())
   if (!counted.ok) return err({ reason: counted.error })
   const { attempt, remaining } = counted.value
   const entered = codeHash(hashKey, attempt.id, code)
@@ -57,7 +58,12 @@ export async function completeClaim(
     endLinkHash: sha256(secret),
     now: redeemedAt,
     expiresAt: new Date(redeemedAt.getTime() + RULES.claimMs),
-    mail: (claim, to) => claimConfirmedMail(claim, { to, agent, url: urls.endClaim(secret) }),
+    mail: (claim, to) =>
+      claimConfirmedMail(claim, {
+        to,
+        agent: { ...agent, verifiedDomain: verifiedDomain(agent.id) },
+        url: urls.endClaim(secret),
+      }),
   })
   if (!redeemed.ok) return err({ reason: redeemed.error })
   return ok({ claim: redeemed.value, attemptId: attempt.id })

@@ -1,3 +1,4 @@
+import { AgentId, verifiedDomain } from '@plainpath/domain'
 import type { Database } from '@plainpath/postgres'
 import { type HashKey, openIfPossible, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
@@ -67,6 +68,7 @@ export const toConfirmedAgent = (
   { id, nameSealed, registeredAt }: DescribedAgent,
   { verifiedAt, expiresAt }: Pick<Claim, 'verifiedAt' | 'expiresAt'>,
 ): ConfirmedAgent => ({
+  verifiedDomain: verifiedDomain(AgentId.parse(id)),
   name: nameSealed ? openIfPossible(() => openAgentName(keys, id, nameSealed)) : undefined,
   registeredAt,
   verifiedAt,

@@ -174,7 +174,7 @@ describe('no', () => {
     expect((await redeem(again)).ok).toBe(true)
   })
 
-  test('is kept for thirty days: no mail goes', async () => {
+  test('is stored for thirty days, and no mail is sent', async () => {
     const email = newMailbox()
     const declined = await begin(await newAgent(), { email })
     expect(await attempts.wantsMail(declined.id, START)).toBe(true)
@@ -221,7 +221,7 @@ async function endOf(id: string) {
 const endMails = (id: string) => bag.mails.filter(({ kind, about }) => kind === 'claim-ended' && about === id)
 
 describe('a claim', () => {
-  test('ends once, by whoever is first, and its address is gone', async () => {
+  test('ends once when several end it, and its address is erased', async () => {
     const agentId = await newAgent()
     const attempt = await shown(agentId)
     await redeem(attempt)

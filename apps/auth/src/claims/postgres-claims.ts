@@ -96,6 +96,14 @@ export function postgresClaims(deps: PostgresClaimsDeps) {
     /** Finds the live claim of an agent. Tokens and assertions of a claim are valid only while it is live. */
     live: (agentId: string, now: Date) =>
       find('agent_id = $1 and ended_at is null and expires_at > $2', [agentId, now]),
+    /** Finds which of these agents have a live claim. */
+    async findConfirmed(agentIds: readonly string[], now: Date): Promise<ReadonlySet<string>> {
+      const { rows } = await db.query<{ agent_id: string }>(
+        'select agent_id from claims where agent_id = any($1) and ended_at is null and expires_at > $2',
+        [agentIds, now],
+      )
+      return new Set(rows.map(({ agent_id: id }) => id))
+    },
     /** Finds the person of a live claim. */
     findPerson: (id: string, now: Date) => findPerson(deps, id, now),
     /**

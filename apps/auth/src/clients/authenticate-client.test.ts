@@ -27,6 +27,7 @@ function request(id: string, secret: string): Context {
 async function authenticate(client: AgentRecord | undefined, secret = SECRET, expired?: ExpiredAgent) {
   const work = { looks: 0, hashes: 0 }
   const hashKey: HashKey = {
+    ...key,
     id: key.id,
     hash(label, value) {
       work.hashes += 1
@@ -40,6 +41,7 @@ async function authenticate(client: AgentRecord | undefined, secret = SECRET, ex
       return client
     },
     findExpired: async () => expired,
+    findUrlClient: async () => undefined,
     hashKey,
     usedJtis: { use: async () => 'used' as const },
     issuer: 'https://plainpath.example',

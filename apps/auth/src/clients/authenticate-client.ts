@@ -2,7 +2,7 @@
  * The client-authentication layer: every endpoint that takes client credentials uses it, before oidc-provider sees the
  * request. Reading credentials from the request is `read-credentials.ts`; verifying assertions is `client-assertion.ts`.
  */
-import { AgentId } from '@plainpath/domain'
+import { AgentId, err, ok, type Result } from '@plainpath/domain'
 import {
   addressNetworks,
   type Caller,
@@ -14,27 +14,32 @@ import {
 import { CLIENT_ASSERTION_TYPE } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { Context } from 'koa'
-import type { ExpiredAgent } from '../agents/agent-expiry.ts'
 import type { AgentRecord } from '../agents/agent-repository.ts'
 import { isAccepted } from '../agents/agent-secret.ts'
+import { identifyClient } from '../agents/proven-facts.ts'
+import { isUrlClient } from '../agents/refresh-document.ts'
 import { FAILED_AUTHENTICATION } from '../limits.ts'
-import { assertionVerifier } from './client-assertion.ts'
+import { assertionVerifier, validateClaims } from './client-assertion.ts'
 import { type AssertionFault, describeAssertionFault } from './describe-assertion-fault.ts'
+import { BASIC_CHALLENGE, invalidClient } from './invalid-client.ts'
+import type { Provable, UseAssertion } from './provable.ts'
 import {
   type AuthenticationFault,
   type ClientAuthentication,
   readClientAuthentication,
 } from './read-credentials.ts'
+import type { FindUrlClient } from './url-clients.ts'
 import type { UsedJtiStore } from './used-jti-store.ts'
 
-/** A client, active or expired, with the credentials that authenticate it. */
-type Provable = Pick<ExpiredAgent, 'id' | 'keys' | 'secrets'>
-
 type CredentialFault = AssertionFault | 'secret'
+
+/** `generation` as in `UseAssertion`. */
+type Proven = { readonly generation?: number | undefined }
 
 export interface AuthenticateClientDeps {
   find(id: AgentId): Promise<AgentRecord | undefined>
   findExpired(id: AgentId): Promise<Provable | undefined>
+  findUrlClient: FindUrlClient
   usedJtis: Pick<UsedJtiStore, 'use'>
   /** The only audience of client assertions. */
   issuer: string
@@ -43,16 +48,20 @@ export interface AuthenticateClientDeps {
   now: () => Date
 }
 
-export type AuthenticateClient = (ctx: Context, form?: URLSearchParams) => Promise<Caller>
+/** @param options.mayBegin true for a token request, with which a client that is known by its URL begins */
+export type AuthenticateClient = (
+  ctx: Context,
+  form?: URLSearchParams,
+  options?: { mayBegin?: boolean },
+) => Promise<Caller>
 
 /**
  * Member of `ctx.state`: the client's generation when it was authenticated. Its token gets the same, so that removing
  * the credential revokes the token even if that happens before the token is stored.
  */
 export const CLIENT_GENERATION = 'clientGeneration'
-
-/** RFC 6749 §5.2 requires it when the client used the header, RFC 9110 §11.6.1 in every 401. */
-export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", charset="UTF-8"' }
+/** Member of `ctx.state`: when the document of a URL client expires. Its token must not outlast it. */
+export const DOCUMENT_EXPIRES_AT = 'clientDocumentExpiresAt'
 
 /**
  * Creates the function that authenticates an agent from a request. An unknown, deleted or disabled client and wrong
@@ -66,6 +75,7 @@ export const BASIC_CHALLENGE = { 'www-authenticate': 'Basic realm="plainpath", c
 export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateClient {
   const { hashKey, issuer, now } = deps
   const verifyAssertion = assertionVerifier(issuer)
+  const useJti: UseAssertion = async (assertion) => ({ outcome: await deps.usedJtis.use(assertion) })
   const dummySecrets = [
     { digest: hashKey.hash('client-secret', 'no client has this secret'), keyId: hashKey.id },
   ]
@@ -79,23 +89,29 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     return client?.keys.length === 0 && matches.length > 0
   }
 
-  /** @param use marks an assertion as used. @returns what is wrong; undefined when the credentials are the client's */
-  async function findFault(
+  /** Verifies that the credentials are the client's. @param use marks an assertion as used */
+  async function prove(
     presented: ClientAuthentication,
     client: Provable | undefined,
-    use: UsedJtiStore['use'],
-  ): Promise<CredentialFault | undefined> {
+    use: UseAssertion,
+  ): Promise<Result<Proven, CredentialFault>> {
     if (presented.method === 'secret')
-      return hasSecret(client, presented.credentials.secret) ? undefined : 'secret'
+      return hasSecret(client, presented.credentials.secret) ? ok({}) : err('secret')
     const { assertion } = presented
     const verified = assertion.ok ? await verifyAssertion(assertion.value, client, now()) : assertion
-    if (!verified.ok) return verified.error
-    const outcome = await use(verified.value)
-    if (outcome === 'accepted') return undefined
-    return outcome === 'used' ? 'used' : 'unproven'
+    if (!verified.ok) return verified
+    const { outcome, generation } = await use(verified.value)
+    if (outcome === 'accepted') return ok({ generation })
+    return err(outcome === 'used' ? 'used' : 'unproven')
   }
 
-  return async (ctx, form) => {
+  async function findRegistered(id: AgentId) {
+    const client = await deps.find(id)
+    const secrets = client?.secrets.filter((secret) => isAccepted(secret, now())) ?? []
+    return { client, usable: client?.agent.status === 'active' ? { ...client.agent, secrets } : undefined }
+  }
+
+  return async (ctx, form, { mayBegin = false } = {}) => {
     const sent = {
       authorization: headersNamed(ctx.req, 'authorization'),
       clientAssertion: headersNamed(ctx.req, 'client-assertion'),
@@ -105,31 +121,58 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
     const presented = read.value
     const clientId = presented.method === 'secret' ? presented.credentials.clientId : presented.clientId
     const id = AgentId.safeParse(clientId)
-    const client = id.success ? await deps.find(id.data) : undefined
-    const usable =
-      client?.agent.status === 'active'
-        ? { ...client.agent, secrets: client.secrets.filter((secret) => isAccepted(secret, now())) }
-        : undefined
-    const fault = await findFault(presented, usable, deps.usedJtis.use)
-    if (!usable || fault !== undefined) {
+    const mistake = findUrlMistake(presented, clientId, id.success)
+    if (mistake !== undefined) throw invalidClient(mistake)
+    if (id.success && isUrlClient(id.data)) return await authenticateUrl(ctx, presented, id.data, mayBegin)
+    const { client, usable } = id.success ? await findRegistered(id.data) : {}
+    const proven = await prove(presented, usable, useJti)
+    if (!usable || !proven.ok) {
       // Read also for a known client, so that the response time does not reveal which ids exist.
       const reading = id.success ? deps.findExpired(id.data) : undefined
       // A known client has not expired, so a failure to read must not turn its 401 into a 503.
       const expired = await (client ? reading?.catch(() => undefined) : reading)
       // An expired client's assertion is not marked as used: it authorises nothing.
-      const accept = async () => 'accepted' as const
-      if (!client && expired && (await findFault(presented, expired, accept)) === undefined)
+      const accept = async () => ({ outcome: 'accepted' as const })
+      if (!client && expired && (await prove(presented, expired, accept)).ok)
         throw new Problem('client-expired', { headers: BASIC_CHALLENGE })
-      const [nearest] = addressNetworks(String(ctx.state['address']))
-      spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))
-      throw invalidClient(describeFault(presented, fault))
+      await spendFailure(ctx, clientId)
+      throw invalidClient(proven.ok ? undefined : describeFault(presented, proven.error))
     }
     ctx.state[CLIENT_GENERATION] = usable.generation
-    return { clientId: usable.id, scopes: new Set(usable.scopes) }
+    return { ...identifyClient(usable.id), scopes: new Set(usable.scopes) }
   }
 
-  function describeFault(presented: ClientAuthentication, fault: CredentialFault | undefined) {
-    if (presented.method === 'secret' || fault === undefined || fault === 'secret') return undefined
+  /** The document is not fetched for an assertion whose content alone is wrong. */
+  async function authenticateUrl(
+    ctx: Context,
+    presented: ClientAuthentication,
+    id: AgentId,
+    mayBegin: boolean,
+  ): Promise<Caller> {
+    const isSound =
+      presented.method === 'assertion' &&
+      presented.assertion.ok &&
+      validateClaims(presented.assertion.value, { issuer, now: now() }).ok
+    const client = isSound ? await deps.findUrlClient(ctx, id, { mayBegin }) : undefined
+    const proven = await prove(presented, client, client?.use ?? useJti)
+    if (!client || !proven.ok) {
+      await spendFailure(ctx, id)
+      const described = proven.ok ? undefined : describeFault(presented, proven.error)
+      const isUnproven = !proven.ok && proven.error === 'unproven'
+      throw invalidClient(isUnproven && !mayBegin ? `${described} ${BEGIN_WITH_TOKEN}` : described)
+    }
+    ctx.state[CLIENT_GENERATION] = proven.value.generation ?? client.generation
+    ctx.state[DOCUMENT_EXPIRES_AT] = client.documentExpiresAt
+    return { ...identifyClient(id), scopes: new Set(client.scopes) }
+  }
+
+  async function spendFailure(ctx: Context, clientId: string): Promise<void> {
+    const [nearest] = addressNetworks(String(ctx.state['address']))
+    spendLimits(ctx, await deps.limiter.take(FAILED_AUTHENTICATION, `${nearest?.network}\n${clientId}`))
+  }
+
+  function describeFault(presented: ClientAuthentication, fault: CredentialFault) {
+    if (presented.method === 'secret' || fault === 'secret') return undefined
     const { assertion } = presented
     return describeAssertionFault(fault, {
       issuer,
@@ -138,8 +181,25 @@ export function authenticateClient(deps: AuthenticateClientDeps): AuthenticateCl
   }
 }
 
-export const invalidClient = (detail?: string) =>
-  new Problem('invalid-client', { ...(detail && { detail }), headers: BASIC_CHALLENGE })
+/** Finds what is wrong with a URL as client id, whichever client it names. */
+function findUrlMistake(
+  presented: ClientAuthentication,
+  clientId: string,
+  isId: boolean,
+): string | undefined {
+  // A URL that is not encoded ends at its first colon: RFC 6749 appendix B has both parts encoded.
+  const isUrl = /^https?:/i.test(clientId) || (/^https?$/i.test(clientId) && presented.method === 'secret')
+  if (!isUrl) return undefined
+  if (presented.method === 'secret') return NO_SECRET
+  return isId ? undefined : NOT_CANONICAL
+}
+
+const NO_SECRET =
+  'A client known by a URL has no secret. Send a client_assertion, signed with a key of the document at the URL.'
+const NOT_CANONICAL =
+  'A client_id that is a URL begins with https://, has a path and no fragment, is written as URL parsers write it (lower-case ' +
+  'host, no default port, no dot segments), and has at most 255 characters.'
+const BEGIN_WITH_TOKEN = 'A client known by a URL begins with a token request.'
 
 const REFUSED: Partial<Record<AuthenticationFault, string>> = {
   several: 'Authenticate in one way only: HTTP Basic, form fields or a client assertion.',

@@ -33,7 +33,8 @@ const Header = z.strictObject({
 
 const Claims = z.object({
   iss: z.string(),
-  sub: z.string().max(100),
+  /** A `client_id`, which has at most 255 characters. */
+  sub: z.string().max(255),
   aud: z.string(),
   exp: z.int(),
   jti: z.string().min(1).max(RULES.jtiCharacters),

@@ -6,7 +6,7 @@ import type { VerifiedKeyProof } from './key-proof.ts'
 
 export type UsedJtiStore = ReturnType<typeof usedJtiStore>
 
-type JtiUse = 'accepted' | 'used' | 'not-current'
+export type JtiUse = 'accepted' | 'used' | 'not-current'
 
 /**
  * Stores the `jti` of each used client assertion, so that each is accepted once. In PostgreSQL, since a flushed Redis

@@ -11,6 +11,7 @@ import {
   expiredText,
 } from '../agents/agent-report.ts'
 import { endAgent } from '../agents/end-agent.ts'
+import { isUrlClient } from '../agents/refresh-document.ts'
 import { clientId, defineCommand, limit } from './define-command.ts'
 
 /** The `agents` commands. Names are untrusted text, so they are shown quoted. */
@@ -20,11 +21,17 @@ export const agentsCommands = [
     summary: 'list the newest agents',
     parameters: { limit },
     opens: 'database',
-    async run({ stores, args }) {
+    async run({ stores, args, now }) {
       const agents = await stores.agents.list(args.limit)
+      const verified = await stores.claims.findConfirmed(
+        agents.map(({ id }) => id),
+        now(),
+      )
       return {
-        json: agents.map(agentJson),
-        text: agents.map(agentText).join('\n') || 'No agent has registered yet.',
+        json: await Promise.all(agents.map((agent) => agentJson(agent, verified.has(agent.id)))),
+        text:
+          (await Promise.all(agents.map((agent) => agentText(agent, verified.has(agent.id))))).join('\n') ||
+          'No agent has registered yet.',
       }
     },
   }),
@@ -35,7 +42,10 @@ export const agentsCommands = [
     opens: 'database',
     async run({ stores, args: { id }, now }) {
       const agent = (await stores.agents.find(id))?.agent
-      if (agent) return { json: agentJson(agent), text: agentText(agent) }
+      if (agent) {
+        const emailVerified = (await stores.claims.live(id, now())) !== undefined
+        return { json: await agentJson(agent, emailVerified), text: await agentText(agent, emailVerified) }
+      }
       const expired = await findExpiredAgent(stores.db, id, now())
       if (!expired) throw new Refusal(`There is no agent ${id}.`)
       return { json: expiredJson(expired), text: expiredText(expired) }
@@ -59,7 +69,7 @@ export const agentsCommands = [
     async run({ stores, args: { id, dryRun }, now }) {
       const isDisabled = async () => (await stores.agents.find(id))?.agent.status === 'disabled'
       if (!(await (dryRun ? isDisabled() : stores.agents.enable(id, now()))))
-        throw new Refusal(`${id} is not disabled.`)
+        throw new Refusal(`${id} is not disabled${isUrlClient(id) ? ', or its domain is blocked' : ''}.`)
       return dryRun
         ? { json: changed(id, 'disabled', false), text: `Would enable ${id}.` }
         : { json: changed(id, 'active', true), text: `${id} is active.` }

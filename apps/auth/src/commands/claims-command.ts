@@ -1,5 +1,7 @@
 import { argument, flag, InvalidArgumentError, Refusal } from '@plainpath/commands'
-import { RegistrationId } from '@plainpath/domain'
+import { AgentId, RegistrationId, verifiedDomain } from '@plainpath/domain'
+import { DOMAIN_CHECKED } from '@plainpath/pages'
+import { domainMember, provenFacts } from '../agents/proven-facts.ts'
 import { type Claim, isLive } from '../claims/claim.ts'
 import { type AttemptState, type ClaimAttempt, stateAt } from '../claims/claim-attempt.ts'
 import { defineCommand, limit } from './define-command.ts'
@@ -81,6 +83,7 @@ const STATE_MEANINGS: Readonly<Record<AttemptState, string>> = {
 const attemptJson = (attempt: ClaimAttempt, now: Date) => ({
   claim_attempt_id: attempt.id,
   client_id: attempt.agentId,
+  ...domainMember(AgentId.parse(attempt.agentId)),
   state: stateAt(attempt, now),
   link_expires_at: attempt.linkExpiresAt.toISOString(),
 })
@@ -88,6 +91,7 @@ const attemptJson = (attempt: ClaimAttempt, now: Date) => ({
 const claimJson = (claim: Claim, now: Date) => ({
   registration_id: claim.id,
   client_id: claim.agentId,
+  ...provenFacts(AgentId.parse(claim.agentId), isLive(claim, now)),
   status: isLive(claim, now) ? 'live' : 'ended',
   ...(!isLive(claim, now) && { ended_by: claim.endedBy ?? 'expired' }),
   verified_at: claim.verifiedAt.toISOString(),
@@ -97,5 +101,7 @@ const claimJson = (claim: Claim, now: Date) => ({
 
 const claimText = (claim: Claim, now: Date) => {
   const status = isLive(claim, now) ? 'live' : `ended by ${claim.endedBy ?? 'expired'}`
-  return `${claim.id}  ${claim.agentId}  ${claim.verifiedAt.toISOString()}  ${status}`
+  const domain = verifiedDomain(AgentId.parse(claim.agentId))
+  const checked = domain === undefined ? '' : `  ${domain} ${DOMAIN_CHECKED}`
+  return `${claim.id}  ${claim.agentId}  ${claim.verifiedAt.toISOString()}  ${status}${checked}`
 }

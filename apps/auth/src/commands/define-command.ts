@@ -29,7 +29,11 @@ export interface AuthContext {
 /** Stores that need PostgreSQL only. They revoke no token, since tokens may be in Redis. */
 type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & {
   readonly agents: Pick<Stores['agents'], 'enable' | 'find' | 'list' | 'rewrapNames'>
-  readonly claims: Pick<Stores['claims'], 'find' | 'list'>
+  readonly urlClients: Pick<
+    Stores['urlClients'],
+    'blockAudit' | 'isDomainBlocked' | 'listOfDomain' | 'setBlocked'
+  >
+  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'live'>
   readonly claimAttempts: Pick<Stores['claimAttempts'], 'findByRegistration'>
   readonly stops: Pick<Stores['stops'], 'audit'>
 }
@@ -79,7 +83,8 @@ async function openFor(
 
 export function parseAgentId(text: string): AgentId {
   const id = AgentId.safeParse(text)
-  if (!id.success) throw new InvalidArgumentError('A client_id is agt_ and 22 characters.')
+  if (!id.success)
+    throw new InvalidArgumentError('A client_id is agt_ and 22 characters, or the https URL of a document.')
   return id.data
 }
 
@@ -88,7 +93,7 @@ export const limit = option('--limit <number>', 'how many, 1 to 1000', {
   default: 50,
 })
 
-export const clientId = argument('<client_id>', 'agt_ and 22 characters', parseAgentId)
+export const clientId = argument('<client_id>', 'agt_ and 22 characters, or an https URL', parseAgentId)
 
 /** The reason that an audit records. */
 export const reason = option('--reason <text>', 'why, for the audit; up to 200 characters', {

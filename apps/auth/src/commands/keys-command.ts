@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type Answer, argument, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
+import { argument, type CommandOutput, DRY_RUN, flag, option, Refusal } from '@plainpath/commands'
 import { SealError } from '@plainpath/sealing'
 import type { Actor } from '../audit/audit-chain.ts'
 import { rewrapClaims } from '../claims/postgres-claim-addresses.ts'
@@ -16,7 +16,7 @@ import {
 import * as report from '../keys/key-report.ts'
 import type { KeyRefusal, StepName } from '../keys/key-ring.ts'
 import { type AppliedChange, type KeyStore, UnreadableKey } from '../keys/key-store.ts'
-import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
+import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
 import { defineCommand, reason } from './define-command.ts'
 
 const algorithm = option('--algorithm <name>', 'of a new key; as the key before it when absent', {
@@ -88,7 +88,7 @@ export const keysCommands = [
       const all = createOperations(call)
       const done = await all.rotate({ algorithm: named, early, trial })
       if (!done.ok) throw keyRefusal(done.error)
-      if (!('next' in done.value)) return await changeAnswer(all, done.value)
+      if (!('next' in done.value)) return await changeOutput(all, done.value)
       const { next } = done.value
       return {
         json: { ok: true, done: false, next: report.dueJson(next) },
@@ -107,7 +107,7 @@ export const keysCommands = [
       const done = await all.revoke(leaked, { reason: why, trial })
       if (!done.ok) throw keyRefusal(done.error)
       const applied = 'already' in done.value ? undefined : done.value
-      if (applied && applied.head === undefined) return await changeAnswer(all, applied)
+      if (applied && applied.head === undefined) return await changeOutput(all, applied)
       const startedAt = performance.now()
       const { version } = 'already' in done.value ? done.value.already : done.value.ring
       const { behind } = await all.waitForInstances(version)
@@ -125,7 +125,7 @@ export const keysCommands = [
           json: { ok: true, done: false, ended: true, waited_ms: ms },
           text: `${leaked} was revoked already.\n${evidence}`,
         }
-      return await changeAnswer(all, applied, [evidence])
+      return await changeOutput(all, applied, [evidence])
     },
   }),
   defineCommand({
@@ -173,7 +173,7 @@ export const keysCommands = [
     parameters: { ...AUDIT_PARAMETERS, dryRun: DRY_RUN },
     opens: 'database',
     async run({ stores: { keys }, args }) {
-      return auditAnswer(await keys.audit(), args, {
+      return auditOutput(await keys.audit(), args, {
         entry: AuditEntry,
         text: report.auditText,
         none: 'Nothing has happened yet.',
@@ -204,19 +204,19 @@ const createOperations = ({ config, stores, actor }: Call): KeyOperations =>
 const keyRefusal = (refusal: KeyRefusal) =>
   new Refusal(report.refusalText(refusal), { json: report.refusalJson(refusal) })
 
-async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<Answer> {
+async function takeStep(name: StepName, call: Call, options: StepOptions): Promise<CommandOutput> {
   const all = createOperations(call)
   const done = await all.step(name, options)
   if (!done.ok) throw keyRefusal(done.error)
-  return await changeAnswer(all, done.value)
+  return await changeOutput(all, done.value)
 }
 
 /** Waits until every instance has adopted a change, and then builds the output. */
-async function changeAnswer(
+async function changeOutput(
   all: KeyOperations,
   { change, ring, head }: AppliedChange,
   more: readonly string[] = [],
-): Promise<Answer> {
+): Promise<CommandOutput> {
   const made = head === undefined ? change.added : undefined
   const transitions = change.transitions.map((each) =>
     each.kid === made?.kid ? { ...each, kid: `a new ${made.algorithm} key` } : each,

@@ -6,7 +6,7 @@ import { defineCommand } from './define-command.ts'
 export const replayCommand = defineCommand({
   name: 'replay',
   summary:
-    'after a restore: revoke again every client, claim and secret that the log says was revoked; disable clients whose newer credentials the backup lacks',
+    'after a restore: revoke again every client, claim and secret that the log says was revoked, and block domains; disable clients whose newer credentials the backup lacks',
   parameters: {
     log: option(
       '--log <path>',
@@ -16,28 +16,30 @@ export const replayCommand = defineCommand({
     dryRun: DRY_RUN,
   },
   opens: 'stores',
-  async run({ stores, args, now }) {
+  async run({ stores, args, now, actor }) {
     const ends = await readEndedInLog(readLog(args.log)).catch(
       refuseFileError((code) => `${args.log} cannot be read (${code}).`),
     )
-    const told: ReplayedEnds = {
+    const revocationsInLog: ReplayedEnds = {
       clients: ends.clients.size,
       claims: ends.claims.size,
       secrets: ends.secrets.size,
       changed: new Set([...ends.newKeys, ...ends.addedSecrets.values()]).size,
+      documents: ends.documents.size,
+      domains: ends.domains.size,
     }
     if (args.dryRun)
       return {
-        json: { ok: true, done: false, told },
-        text: `The log contains the revocation of ${counts(told)}, and new credentials of ${told.changed} clients.`,
+        json: { ok: true, done: false, told: revocationsInLog },
+        text: `The log contains the revocation of ${counts(revocationsInLog)}, and new credentials of ${revocationsInLog.changed} clients.`,
       }
-    const ended = await replayEnds(ends, stores, now)
+    const ended = await replayEnds(ends, stores, { now, by: actor })
     return {
-      json: { ok: true, done: true, told, ended },
-      text: `Revoked again ${counts(ended)}, of ${counts(told)} in the log. Disabled ${ended.changed} of ${told.changed} clients, since the backup lacks their new credentials.`,
+      json: { ok: true, done: true, told: revocationsInLog, ended },
+      text: `Revoked again ${counts(ended)}, of ${counts(revocationsInLog)} in the log. Disabled ${ended.changed} of ${revocationsInLog.changed} clients, since the backup lacks their new credentials.`,
     }
   },
 })
 
-const counts = ({ clients, claims, secrets }: ReplayedEnds) =>
-  `${clients} clients, ${claims} claims and ${secrets} secrets`
+const counts = ({ clients, claims, secrets, documents, domains }: ReplayedEnds) =>
+  `${clients} clients, ${claims} claims, ${secrets} secrets, ${documents} changed documents and ${domains} blocked domains`

@@ -2,7 +2,7 @@ import { flag, InvalidArgumentError, option, Refusal } from '@plainpath/commands
 import { isLive } from '../keys/key-ring.ts'
 import { StopEntry, type StopScope } from '../tokens/stop-store.ts'
 import { type StopEvidence, type StopProgress, stopTokens, UnconfirmedStop } from '../tokens/stop-tokens.ts'
-import { AUDIT_PARAMETERS, auditAnswer } from './audit-answer.ts'
+import { AUDIT_PARAMETERS, auditOutput } from './audit-output.ts'
 import { defineCommand, parseAgentId, reason } from './define-command.ts'
 
 const UNCONFIRMED: Record<StopProgress, string> = {
@@ -62,7 +62,7 @@ export const stopCommands = [
     parameters: AUDIT_PARAMETERS,
     opens: 'database',
     async run({ stores, args }) {
-      return auditAnswer(await stores.stops.audit(), args, {
+      return auditOutput(await stores.stops.audit(), args, {
         entry: StopEntry,
         text: (entries) => entries.map(entryText).join('\n'),
         none: 'No tokens were ever revoked with stop.',

@@ -50,7 +50,7 @@ describe('finds', () => {
         ).ok,
       ).toBe(false)
   })
-  test('rows that were numbered anew after one was removed', () => {
+  test('rows that were renumbered after one was removed', () => {
     const renumbered = rows.filter((row) => row.number !== 3).map((row, n) => ({ ...row, number: n + 1 }))
     expect(checkChain(renumbered).ok).toBe(false)
   })

@@ -212,8 +212,8 @@ export async function verifyKeys(operations: KeyOperations): Promise<Verificatio
       if (audited !== state)
         findings.push(`Key ${kid} is ${state}; by the audit it is ${audited ?? 'unknown'}.`)
     }
-    const known = new Set(view.ring.keys.map(({ kid }) => kid))
-    for (const kid of written.keys()) if (!known.has(kid)) findings.push(`Key ${kid} is gone.`)
+    const kids = new Set(view.ring.keys.map(({ kid }) => kid))
+    for (const kid of written.keys()) if (!kids.has(kid)) findings.push(`Key ${kid} is gone.`)
   }
   const signing = signingKey(view.ring)
   if (!signing) findings.push('No key signs.')

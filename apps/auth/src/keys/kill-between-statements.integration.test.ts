@@ -37,9 +37,9 @@ function killedAt(db: Pool, nth: number): Pool & { readonly killed: boolean } {
 }
 
 async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<unknown>): Promise<number> {
-  const sound = postgresKeyStore(authority.db, authority.sealingKeys)
+  const unbroken = postgresKeyStore(authority.db, authority.sealingKeys)
   for (let nth = 1; ; nth += 1) {
-    const before = await sound.read()
+    const before = await unbroken.read()
     const dying = killedAt(authority.db, nth)
     const outcome = await step(dying).then(
       () => 'done',
@@ -47,8 +47,8 @@ async function killEverywhere(authority: Authority, step: (db: Pool) => Promise<
     )
     if (!dying.killed) return nth - 1
     expect(outcome).toBe('failed')
-    expect(await sound.read()).toEqual(before)
-    const { findings } = await verifyKeys(keyOperations({ keys: sound, settings, by }))
+    expect(await unbroken.read()).toEqual(before)
+    const { findings } = await verifyKeys(keyOperations({ keys: unbroken, settings, by }))
     expect(findings).toEqual([])
   }
 }

@@ -2,25 +2,56 @@
  * Configures oidc-provider: grants, scopes, features and policies. Changes to the library beyond its configuration are in
  * `override-provider.ts`, its storage in `provider-adapters.ts`, and the routes that reach it in `oauth-routes.ts`.
  */
-import { AgentId, err, ok, type Result, RULES, Scope, type StandingClaim } from '@plainpath/domain'
+import {
+  AgentId,
+  ASSERTION_ALGORITHMS,
+  err,
+  ok,
+  type Result,
+  RULES,
+  Scope,
+  type StandingClaim,
+} from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
 import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
+import { z } from 'zod'
+import { DOCUMENT_EXPIRES_AT } from '../clients/authenticate-client.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
+import { proofChecks } from './override-proofs.ts'
 import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
 
 export interface ProviderDeps extends OverrideDeps {
   adapter: AdapterFactory
   resourceServers: () => readonly ResourceServer[]
+  /** 32 bytes from which DPoP nonces are derived, the same at every instance. */
+  dpopNonceSecret: Buffer
   /** @returns the claim for which an identity assertion of this client was issued; undefined for an invalid one */
   exchangeAssertion(assertion: string, clientId: AgentId): Promise<StandingClaim | undefined>
   now: () => Date
 }
 
 const TOKEN_SECONDS = RULES.tokenMs / 1000
+
+/**
+ * Returns the lifetime of a token that the client of the request may get, in seconds: an hour, or the rest of the lifetime
+ * of the document that the client's keys are from. A key that is gone from a document therefore has no token once the
+ * stored document has expired.
+ *
+ * @throws {Problem} `invalid-client` when it expired since the client was authenticated
+ */
+function tokenSeconds({ state }: Pick<Context, 'state'>, now: Date): number {
+  const expiresAt = z.date().optional().parse(state[DOCUMENT_EXPIRES_AT])
+  if (expiresAt === undefined) return TOKEN_SECONDS
+  const left = Math.floor((expiresAt.getTime() - now.getTime()) / 1000)
+  if (left < 1)
+    throw invalidClient('The stored copy of your document has just expired. Send the request again.')
+  return Math.min(TOKEN_SECONDS, left)
+}
 
 /** The paths that oidc-provider serves. Requests for its other endpoints never reach it. */
 export const ROUTES = {
@@ -54,7 +85,8 @@ export function providerSlot(build: (ring: InstanceKeys) => Provider, first: Ins
 
 export type ProviderSlot = ReturnType<typeof providerSlot>
 
-function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): Configuration {
+function configuration(deps: ProviderDeps): Configuration {
+  const { urls, adapter, ring, resourceServers, dpopNonceSecret, now } = deps
   const algorithm = ring.signing.alg
   return {
     adapter,
@@ -74,8 +106,9 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
     enabledJWA: {
       introspectionSigningAlgValues: ['ES256', 'EdDSA'],
       idTokenSigningAlgValues: ['ES256', 'EdDSA'],
+      dPoPSigningAlgValues: [...ASSERTION_ALGORITHMS],
     },
-    ttl: { ClientCredentials: () => TOKEN_SECONDS },
+    ttl: { ClientCredentials: (ctx) => tokenSeconds(ctx, now()) },
     clientBasedCORS: () => false,
     renderError: async (ctx, out) => {
       ctx.type = 'json'
@@ -88,7 +121,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
       userinfo: { enabled: false },
       rpInitiatedLogout: { enabled: false },
       pushedAuthorizationRequests: { enabled: false },
-      dPoP: { enabled: false },
+      dPoP: { enabled: true, nonceSecret: dpopNonceSecret, requireNonce: () => true },
       clientCredentials: { enabled: true },
       jwtIntrospection: { enabled: true },
       introspection: {
@@ -115,6 +148,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
           if (resource !== urls.base) throw otherResource(urls)
+          requireProof(ctx, client)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
           const granted = grantScope(ctx.oidc.params?.['scope'] as string | undefined, allowed)
           if (!granted.ok) throw new Problem('invalid-scope', { detail: nothingLeft(allowed, urls) })
@@ -122,7 +156,7 @@ function configuration({ urls, adapter, ring, resourceServers }: ProviderDeps): 
           return {
             scope: Scope.options.join(' '),
             audience: urls.base,
-            accessTokenTTL: TOKEN_SECONDS,
+            accessTokenTTL: tokenSeconds(ctx, now()),
             accessTokenFormat: 'opaque',
           }
         },
@@ -154,6 +188,9 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
     JWT_BEARER_GRANT,
     async (ctx) => {
       const { client, params } = ctx.oidc
+      requireProof(ctx, client)
+      const checks = proofChecks(provider, ctx)
+      const proof = await checks.validate()
       if (!params.assertion) throw new Problem('invalid-request', { detail: MISSING })
       const claim = await deps.exchangeAssertion(params.assertion, AgentId.parse(client.clientId))
       if (!claim) throw new Problem('invalid-grant', { detail: INVALID })
@@ -167,7 +204,7 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
       const token = new provider.ClientCredentials({
         client,
         scope: scope.value,
-        expiresIn: Math.min(TOKEN_SECONDS, left),
+        expiresIn: Math.min(tokenSeconds(ctx, deps.now()), left),
         extra: { registration_id: claim.id },
         resourceServer: new provider.ResourceServer(resource, {
           scope: Scope.options.join(' '),
@@ -175,6 +212,7 @@ function registerJwtBearerGrant(provider: Provider, deps: ProviderDeps): void {
           accessTokenFormat: 'opaque',
         }),
       })
+      await checks.bind(token, proof)
       ctx.oidc.entity('ClientCredentials', token)
       ctx.body = {
         access_token: await token.save(),
@@ -192,6 +230,18 @@ const MISSING = 'Send the identity assertion as the form field assertion.'
 const INVALID =
   'The identity assertion was not issued to this client, has expired, or its confirmation has expired or was revoked. Get another one ' +
   'with POST /api/agent/assertion. If that responds no_claim, do not ask the person again on your own.'
+
+/**
+ * Refuses a request without a DPoP proof for a client that registered `dpop_bound_access_tokens`. The library does so too,
+ * but as `invalid_grant` and without a reason.
+ */
+function requireProof(ctx: Context, client: { readonly dpopBoundAccessTokens?: boolean | undefined }): void {
+  if (client.dpopBoundAccessTokens && !ctx.get('dpop'))
+    throw new Problem('dpop-proof-required', { detail: ALL_ARE_BOUND })
+}
+
+const ALL_ARE_BOUND =
+  'This client registered dpop_bound_access_tokens, so each token request needs a proof: send one in the DPoP header (RFC 9449).'
 
 /**
  * Determines the scope of a token: the requested scope, narrowed to what the client may have (RFC 6749 §3.3), or all of

@@ -3,6 +3,7 @@
  * oidc-provider does not; then oidc-provider serves the request.
  */
 import {
+  clientLimits,
   headersNamed,
   type Limiter,
   Problem,
@@ -16,10 +17,11 @@ import { sha256 } from '@plainpath/sealing'
 import type { Context } from 'koa'
 import type { UseMarks } from '../agents/mark-use.ts'
 import type { AuthenticateClient } from '../clients/authenticate-client.ts'
+import { findProofFault } from '../clients/dpop-proof.ts'
 import { readCredentials } from '../clients/read-credentials.ts'
 import type { KeyFollower } from '../keys/key-follower.ts'
 import type { KeySettings } from '../keys/key-settings.ts'
-import { LIMITS } from '../limits.ts'
+import { CLIENT_LIMITS, LIMITS } from '../limits.ts'
 import type { FollowedResourceServers } from '../resource-servers/follow-resource-servers.ts'
 import { notAResourceServer, verifyResourceServer } from '../resource-servers/resource-servers.ts'
 import type { Stores } from '../stores.ts'
@@ -42,6 +44,7 @@ export interface OAuthRouteDeps {
   stores: Pick<Stores, 'tokens' | 'revoker'>
   marks: Pick<UseMarks, 'findExpiry'>
   limiter: Limiter
+  now: () => Date
 }
 
 /** The form of every access token. Anything else was never issued. */
@@ -70,9 +73,10 @@ async function token(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
   if (/^application\/json\b/i.test(ctx.get('content-type'))) {
     throw new Problem('invalid-request', { detail: `The token endpoint accepts a form, not JSON. ${hint}` })
   }
-  const { form, clientId } = await authenticatedForm(ctx, deps, hint)
+  const { form, clientId } = await authenticatedForm(ctx, deps, hint, { mayBegin: true })
   if (!form.get('scope')?.trim()) form.delete('scope')
   requireOwnResource(form, deps.urls)
+  if (ctx.req.headers['dpop'] !== undefined) requireWellFormedProof(ctx, deps)
   await passToProvider(ctx, deps, form, clientId)
   const expiry = deps.marks.findExpiry(clientId)
   if (expiry) ctx.body = { ...(ctx.body as object), client_expires_at: expiry.toISOString() }
@@ -90,6 +94,18 @@ function requireOwnResource(form: URLSearchParams, urls: ServiceUrls): void {
   if (resource === undefined) return
   if (resources.length > 1 || !resourceNames(urls).includes(resource)) throw otherResource(urls)
   form.set('resource', urls.base)
+}
+
+/**
+ * Refuses a DPoP proof that cannot be good. Only once the client is authenticated and its limits are counted, so that
+ * nobody else causes this work.
+ *
+ * @throws {Problem} `invalid-dpop-proof`
+ */
+function requireWellFormedProof(ctx: Context, { urls, now }: OAuthRouteDeps): void {
+  // Node joins several headers to one.
+  const detail = findProofFault(headersNamed(ctx.req, 'dpop'), { url: urls.token, now: now() })
+  if (detail !== undefined) throw new Problem('invalid-dpop-proof', { detail })
 }
 
 async function revoke(ctx: Context, deps: OAuthRouteDeps): Promise<void> {
@@ -114,6 +130,7 @@ async function authenticatedForm(
   ctx: Context,
   deps: OAuthRouteDeps,
   hint: string,
+  options?: { mayBegin: boolean },
 ): Promise<{ form: URLSearchParams; clientId: string }> {
   const form = await readForm(ctx, hint)
   const repeated = [...new Set(form.keys())].find(
@@ -123,9 +140,10 @@ async function authenticatedForm(
     throw new Problem('invalid-request', {
       detail: 'A parameter occurs more than once (RFC 6749, section 3.2).',
     })
-  const { clientId } = await deps.authenticate(ctx, form)
-  for (const policy of LIMITS.client) spendLimits(ctx, await deps.limiter.take(policy, clientId))
-  return { form, clientId }
+  const client = await deps.authenticate(ctx, form, options)
+  for (const { policy, subject } of clientLimits(CLIENT_LIMITS, client))
+    spendLimits(ctx, await deps.limiter.take(policy, subject))
+  return { form, clientId: client.clientId }
 }
 
 async function introspect(ctx: Context, deps: OAuthRouteDeps): Promise<void> {

@@ -1,8 +1,17 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
+import type { StandingClaim } from '@plainpath/domain'
 import { Problem } from '@plainpath/http'
 import { serviceUrls } from '@plainpath/metadata'
-import { importJWK, type JWK, jwtVerify } from 'jose'
+import {
+  calculateJwkThumbprint,
+  exportJWK,
+  generateKeyPair as generateJwkPair,
+  importJWK,
+  type JWK,
+  jwtVerify,
+  SignJWT,
+} from 'jose'
 import Koa, { type Context } from 'koa'
 import compose from 'koa-compose'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
@@ -34,7 +43,11 @@ const metadataOf = (members: Partial<AllClientMetadata>): AllClientMetadata => (
 })
 
 /** A Provider with tokens in memory, and what it stored. */
-function open(models: Record<string, Partial<Adapter>> = {}) {
+function open(
+  models: Record<string, Partial<Adapter>> = {},
+  useProof: ProviderDeps['useProof'] = async () => true,
+  claim?: StandingClaim,
+) {
   const stored = new Map<string, AdapterPayload>()
   const adapters: Record<string, Partial<Adapter>> = {
     Client: {
@@ -53,7 +66,9 @@ function open(models: Record<string, Partial<Adapter>> = {}) {
     ring: { signing: key.privateJwk, published: [key.publicJwk] },
     internalClientSecret: createInternalClientSecret(),
     resourceServers: () => [API],
-    exchangeAssertion: async () => undefined,
+    dpopNonceSecret: Buffer.alloc(32, 7),
+    useProof,
+    exchangeAssertion: async () => claim,
     findPerson: async () => undefined,
     now: () => new Date(),
     revocationMark: () => 'mark-1',
@@ -186,6 +201,72 @@ test('signs introspection responses, which name their token', async () => {
       token_type: 'Bearer',
     },
   })
+})
+
+/** A request with a proof of this moment, but for the nonce. */
+async function withProof(opened: Opened, { jti = 'jti-1', nonce }: { jti?: string; nonce?: string } = {}) {
+  const dpopKey = await generateJwkPair('ES256', { extractable: true })
+  const jwk = await exportJWK(dpopKey.publicKey)
+  const proof = await new SignJWT({ jti, htm: 'POST', htu: `${ORIGIN}/oauth/token`, ...(nonce && { nonce }) })
+    .setProtectedHeader({ typ: 'dpop+jwt', alg: 'ES256', jwk })
+    .setIssuedAt()
+    .sign(dpopKey.privateKey)
+  const ctx = contextOf(ROUTES.token, { dpop: proof })
+  return { ctx, jkt: await calculateJwkThumbprint(jwk), opened }
+}
+
+/** The nonce that the library offers. */
+async function offeredNonce(opened: Opened): Promise<string> {
+  const { ctx } = await withProof(opened)
+  await expect(pass(opened, ctx, TOKEN)).rejects.toMatchObject({ code: 'use-dpop-nonce' })
+  return ctx.response.get('dpop-nonce')
+}
+
+test('marks each DPoP proof as used in one step', async () => {
+  const used: unknown[] = []
+  let isNew = true
+  const opened = open({}, async (proof) => {
+    used.push(proof)
+    return isNew
+  })
+  const nonce = await offeredNonce(opened)
+  expect(used).toEqual([])
+  const { ctx, jkt } = await withProof(opened, { nonce })
+  expect((await pass(opened, ctx, TOKEN)).body).toMatchObject({ token_type: 'DPoP' })
+  expect(used).toEqual([{ clientId: AGENT, jti: 'jti-1', expiresAt: expect.any(Date) }])
+  expect([...opened.stored.values()]).toMatchObject([{ jkt }])
+  isNew = false
+  const second = await withProof(opened, { nonce, jti: 'jti-2' })
+  await expect(pass(opened, second.ctx, TOKEN)).rejects.toMatchObject({
+    code: 'invalid-dpop-proof',
+    options: { detail: expect.stringContaining('used before') },
+  })
+  expect(opened.stored.size).toBe(1)
+})
+
+test('the checks for own grants bind a token to the key of its proof', async () => {
+  const claim = { id: 'reg_1', expiresAt: new Date(Date.now() + 60_000) } as unknown as StandingClaim
+  const grant_types = ['urn:ietf:params:oauth:grant-type:jwt-bearer']
+  const bound = { dpop_bound_access_tokens: true }
+  for (const members of [{}, bound]) {
+    const used: unknown[] = []
+    const client = metadataOf({ grant_types, ...members })
+    const opened = open(
+      { Client: { find: async () => client } },
+      async (proof) => used.push(proof) > 0,
+      claim,
+    )
+    const form = { grant_type: grant_types[0]!, assertion: 'x', scope: 'guides:read' }
+    const nonce = await offeredNonce(open({}))
+    const { ctx, jkt } = await withProof(opened, { nonce })
+    expect((await pass(opened, ctx, form)).body).toMatchObject({ token_type: 'DPoP' })
+    expect([...opened.stored.values()]).toMatchObject([{ jkt }])
+    expect(used).toHaveLength(1)
+    const without = pass(opened, contextOf(ROUTES.token), form)
+    if ('dpop_bound_access_tokens' in members)
+      await expect(without).rejects.toMatchObject({ code: 'dpop-proof-required' })
+    else expect((await without).body).toMatchObject({ token_type: 'Bearer' })
+  }
 })
 
 test('rethrows errors from inside the library unchanged', async () => {

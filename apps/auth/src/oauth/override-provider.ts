@@ -1,29 +1,33 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { capitalised } from '@plainpath/domain'
 import { FORM_TYPE, Problem, type ProblemCode } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
 import { equalBytes } from '@plainpath/sealing'
 import type { Context, Middleware } from 'koa'
 import Provider, { type Adapter, type Client, type KoaContextWithOIDC } from 'oidc-provider'
 import { z } from 'zod'
-import { BASIC_CHALLENGE, CLIENT_GENERATION } from '../clients/authenticate-client.ts'
+import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
+import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
 import { jwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
+import { UNVERIFIED_PROOF, type UseProof, useProofsOnce } from './override-proofs.ts'
 
 /*
- * Everything that this server changes in oidc-provider beyond its configuration, grants and adapters. Each part says:
+ * What this server changes in oidc-provider beyond configuration, grants, adapters and `override-proofs.ts`. Each part says:
  *
  *   Replaces  what the library does by default
  *   API       public: documented, or typed by @types/oidc-provider; internal: neither, so any release may change it
  *   Test      the test in override-provider.test.ts that fails when a release changes it
  *
- * The comment before that says why. Before you upgrade the library, read this file and run those tests.
+ * The comment before that says why. Read this file and run those tests before you upgrade the library.
  */
 
 export interface OverrideDeps {
   urls: ServiceUrls
   ring: InstanceKeys
   internalClientSecret: InternalClientSecret
+  useProof: UseProof
   /** Describes the person of a live claim: the address, and what mails say of the agent. */
   findPerson(claimId: string): Promise<object | undefined>
   /** The mark of the store that publishes revocations to APIs; undefined without Redis. */
@@ -35,6 +39,7 @@ export function overrideProvider(provider: Provider, deps: OverrideDeps): void {
   prefixTokens(provider)
   acceptInternalClientSecret(provider, deps.internalClientSecret)
   cacheClients(provider)
+  useProofsOnce(provider, deps.useProof)
   signIntrospection(provider, deps)
   recordThrownError(provider)
 }
@@ -262,6 +267,8 @@ const CODES: Readonly<Record<string, ProblemCode>> = {
   unauthorized_client: 'unauthorized-client',
   unsupported_grant_type: 'unsupported-grant-type',
   unsupported_token_type: 'unsupported-token-type',
+  invalid_dpop_proof: 'invalid-dpop-proof',
+  use_dpop_nonce: 'use-dpop-nonce',
   server_error: 'internal-error',
   temporarily_unavailable: 'unavailable',
 }
@@ -279,17 +286,15 @@ const NOT_ALLOWED_GRANT = 'requested grant type is not allowed for this client'
  * @throws {Problem} or what was thrown inside the library; returns when the response is no error
  */
 export function throwProviderFailure(ctx: Context): void {
-  const { thrown } = ctx.state
-  if (thrown !== undefined) throw thrown
+  if (ctx.state['thrown'] !== undefined) throw ctx.state['thrown']
   if (ctx.status < 400) return
-  const parsed = OAuthError.safeParse(ctx.body)
-  if (!parsed.success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
-  const { error, error_description: description } = parsed.data
+  const { data, success } = OAuthError.safeParse(ctx.body)
+  if (!success) throw new Problem(ctx.status === 404 ? 'not-found' : 'invalid-request')
+  const { error, error_description: description } = data
   const code = description === NOT_ALLOWED_GRANT ? 'unauthorized-client' : (CODES[error] ?? 'invalid-request')
   throw new Problem(code, {
-    ...(description && code === 'invalid-request' && { detail: sentence(description) }),
+    ...(description && code === 'invalid-request' && { detail: `${capitalised(description)}.` }),
+    ...(code === 'invalid-dpop-proof' && { detail: UNVERIFIED_PROOF }),
     ...(code === 'invalid-client' && { headers: BASIC_CHALLENGE }),
   })
 }
-
-const sentence = (text: string) => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`

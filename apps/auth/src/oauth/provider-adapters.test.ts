@@ -50,6 +50,7 @@ test('gives a token the generation of its credential, even if the client has a n
         marks: { mark: async () => true },
         events: createEvents(),
         authenticatedGeneration: () => authenticated,
+        bindContact: async (_id, generation) => generation + 1,
       },
     ).upsert('ppt_x', { clientId: agent.id, aud: 'https://a.example/api', iat: 1, exp: 2 }, 1)
   await storeToken(1)
@@ -57,4 +58,58 @@ test('gives a token the generation of its credential, even if the client has a n
   expect(saved.map(({ generation }) => generation)).toEqual([1, 2])
   await expect(storeToken(undefined)).rejects.toThrow('was not authenticated')
   expect(saved).toHaveLength(2)
+})
+
+test('tokens are bound to a key, and contact:write stays bound', async () => {
+  const saved: NewToken[] = []
+  const stored = new Map<string, NewToken>()
+  const bindings: unknown[] = []
+  let contactBoundSince: number | undefined
+  const adapter = tokenAdapter(
+    {
+      tokens: {
+        save: async (hash, token) => {
+          saved.push(token)
+          stored.set(hash.toString('hex'), token)
+          return undefined
+        },
+        find: async (hash) => ({ epoch: 0, ...stored.get(hash.toString('hex'))! }),
+        revoke: async () => undefined,
+      },
+      cachedAgents: {
+        find: async () => ({
+          agent: { ...agent, generation: 1, ...(contactBoundSince && { contactBoundSince }) },
+          secrets: [],
+        }),
+      },
+    },
+    {
+      marks: { mark: async () => true },
+      events: createEvents(),
+      authenticatedGeneration: () => 1,
+      async bindContact(...given) {
+        bindings.push(given)
+        return 2
+      },
+    },
+  )
+  const store = (scope: string, jkt?: string) =>
+    adapter.upsert(
+      'ppt_x',
+      { clientId: agent.id, aud: 'https://a.example/api', iat: 1, exp: 2, scope, jkt },
+      1,
+    )
+  await store('guides:read', 'thumbprint')
+  expect(saved.at(-1)).toMatchObject({ generation: 1, jkt: 'thumbprint' })
+  expect(await adapter.find('ppt_x')).toMatchObject({ jkt: 'thumbprint' })
+  await store('guides:read contact:write')
+  expect(saved.at(-1)).not.toHaveProperty('jkt')
+  expect(bindings).toEqual([])
+  await store('guides:read contact:write', 'thumbprint')
+  expect(saved.at(-1)).toMatchObject({ generation: 2, jkt: 'thumbprint' })
+  expect(bindings).toEqual([[agent.id, 1]])
+  contactBoundSince = 2
+  await store('guides:read')
+  await expect(store('contact:write')).rejects.toMatchObject({ code: 'dpop-proof-required' })
+  expect(saved).toHaveLength(4)
 })

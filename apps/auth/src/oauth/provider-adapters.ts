@@ -2,6 +2,7 @@
  * The storage of oidc-provider: adapters from its models to this server's agents, resource servers and token stores.
  */
 import { AgentId, RegistrationId } from '@plainpath/domain'
+import { Problem } from '@plainpath/http'
 import { GRANT_TYPES } from '@plainpath/metadata'
 import { sha256 } from '@plainpath/sealing'
 import type { Adapter, AdapterPayload, AllClientMetadata } from 'oidc-provider'
@@ -9,7 +10,8 @@ import { z } from 'zod'
 import { type AgentRecord, activeGeneration } from '../agents/agent-repository.ts'
 import type { CachedAgents } from '../agents/cached-agents.ts'
 import type { UseMarks } from '../agents/mark-use.ts'
-import { invalidClient } from '../clients/authenticate-client.ts'
+import { provenFacts } from '../agents/proven-facts.ts'
+import { invalidClient } from '../clients/invalid-client.ts'
 import type { AuthEvents } from '../events.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
 import type { TokenStop, TokenStore } from '../tokens/token-store.ts'
@@ -23,7 +25,10 @@ export function clientAdapter(
   resourceServers: () => readonly ResourceServer[],
 ): Adapter {
   const servers = memoize((server: ResourceServer) => metadata(server.client_id, []))
-  const agents = memoize(({ agent }: AgentRecord) => metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')))
+  const agents = memoize(({ agent }: AgentRecord) => ({
+    ...metadata(agent.id, GRANT_TYPES, agent.scopes.join(' ')),
+    ...(agent.dpopBound && { dpop_bound_access_tokens: true }),
+  }))
   return {
     ...readOnlyAdapter('clients are written by agent registration only'),
     /** Returns the same object as long as the record is the same: see `cacheClients`. */
@@ -74,11 +79,14 @@ export function tokenAdapter(
     marks,
     events,
     authenticatedGeneration,
+    bindContact,
   }: {
     marks: Pick<UseMarks, 'mark'>
     events: AuthEvents
     /** The client's generation when the request was authenticated. */
     authenticatedGeneration: () => number | undefined
+    /** Sets the lock on `contact:write`: see `contact-binding.ts`. @returns the generation that the token gets */
+    bindContact: (id: AgentId, generation: number) => Promise<number>
   },
 ): Adapter {
   /** The generation of an active agent, as cached in this process. */
@@ -91,17 +99,23 @@ export function tokenAdapter(
       const generation = authenticatedGeneration()
       if (generation === undefined)
         throw new Error('a token is stored for a client that was not authenticated')
-      if ((await findGeneration(clientId)) === undefined || !(await marks.mark(clientId)))
-        throw invalidClient()
+      const record = await cachedAgents.find(clientId)
+      if (activeGeneration(record) === undefined) throw invalidClient()
       const scope = payload['scope'] ?? ''
+      const isContact = scope.split(' ').includes('contact:write')
+      const jkt = z.string().optional().parse(payload['jkt'])
+      if (isContact && jkt === undefined && record?.agent.contactBoundSince !== undefined)
+        throw new Problem('dpop-proof-required', { detail: CONTACT_IS_BOUND })
+      if (!(await marks.mark(clientId))) throw invalidClient()
       const stop = await tokens.save(sha256(token), {
         clientId,
-        generation,
+        generation: isContact && jkt !== undefined ? await bindContact(clientId, generation) : generation,
         scope,
         audience: String([payload['aud']].flat()[0]),
         issuedAt: new Date(Number(payload.iat) * 1000),
         expiresAt: new Date(Number(payload.exp) * 1000),
         claimId: Extra.parse(payload['extra'])?.registration_id,
+        ...(jkt !== undefined && { jkt }),
       })
       if (stop) stopSeen(stop)
       events.emit('token-issued', { scopes: scope.split(' ').filter(Boolean) })
@@ -119,16 +133,24 @@ export function tokenAdapter(
         clientId: found.clientId,
         scope: found.scope,
         aud: found.audience,
+        ...(found.jkt && { jkt: found.jkt }),
         iat: Math.floor(found.issuedAt.getTime() / 1000),
         exp: Math.floor(found.expiresAt.getTime() / 1000),
-        extra: found.claimId
-          ? { identity_type: 'verified_email', registration_id: found.claimId }
-          : { identity_type: 'anonymous' },
+        extra: {
+          ...(found.claimId
+            ? { identity_type: 'verified_email', registration_id: found.claimId }
+            : { identity_type: 'anonymous' }),
+          ...provenFacts(found.clientId, found.claimId !== undefined),
+        },
       }
     },
     destroy: (token) => tokens.revoke(sha256(token)),
   }
 }
+
+const CONTACT_IS_BOUND =
+  'This client got a token for contact:write that is bound to a key, so that scope needs a DPoP proof. ' +
+  'Send one, request other scopes, or allow it without a proof by DELETE /api/agent/dpop-required-scopes.'
 
 /** Calls back when a stop has advanced since the last call. Not for the first call: that stop may be old. */
 function notifyOnAdvance(risen: (stop: TokenStop) => void): (stop: TokenStop) => void {

@@ -60,7 +60,7 @@ test('also removes a secret that was never used', () => {
 })
 
 test.for<[why: string, change: Partial<CredentialView>, says: string]>([
-  ['one secret lives', { servers: [one] }, 'only one secret'],
+  ['only one secret is valid', { servers: [one] }, 'only one secret'],
   [
     'the client is not in the file',
     { servers: [{ ...both, client_id: 'rs_x' }] },
@@ -105,7 +105,7 @@ test('after a leak the older goes although somebody uses it, and not before all 
   for (const change of refusals) expect(withoutSecret(view(change), 'rs_api', leaked).ok).toBe(false)
 })
 
-test('an instance that was not heard of for a lease hinders nobody', () => {
+test('ignores an instance that has not reported for a lease', () => {
   const followers = [follower('auth-1', [older, newer]), follower('auth-2', [older], 15_000)]
   expect(behind(view({ followers }), 'rs_api')).toEqual([])
   expect(withoutSecret(view({ followers }), 'rs_api', OLDER).ok).toBe(true)

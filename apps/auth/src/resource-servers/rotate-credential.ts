@@ -51,12 +51,15 @@ export function isAtMostOneStepOn(
 
 /** Finds the live instances that do not accept a secret of the file, or accept one that is not in it. */
 export function behind(view: CredentialView, clientId: string): readonly ResourceServerFollower[] {
-  const wanted = fingerprintsIn(view.servers, clientId)
+  const fingerprintsInFile = fingerprintsIn(view.servers, clientId)
   return liveFollowers(view).filter((each) => {
     const accepted = each.secrets
       .filter((secret) => secret.clientId === clientId)
       .map((secret) => secret.fingerprint)
-    return accepted.length !== wanted.length || wanted.some((print) => !accepted.includes(print))
+    return (
+      accepted.length !== fingerprintsInFile.length ||
+      fingerprintsInFile.some((print) => !accepted.includes(print))
+    )
   })
 }
 

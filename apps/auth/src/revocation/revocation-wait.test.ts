@@ -5,41 +5,47 @@ const INTERVALS = { leaseMs: 2_000, marginMs: 250 }
 const raised = { mark: 'a', number: 3, at: 10_000 }
 const known = { mark: 'a', since: 0 }
 const step = (state: Partial<Parameters<typeof nextStep>[1]>, now: number) =>
-  nextStep(raised, { known, looks: 1, seen: undefined, ...state }, now, INTERVALS)
+  nextStep(raised, { knownMark: known, polls: 1, lastPoll: undefined, ...state }, now, INTERVALS)
 
 test('finishes as soon as every subscriber has acknowledged', () => {
-  expect(step({ seen: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ do: 'answer' })
-  expect(step({ seen: { mark: 'a', pending: 1 } }, 10_001)).toMatchObject({ do: 'look' })
+  expect(step({ lastPoll: { mark: 'a', pending: 0 } }, 10_001)).toEqual({ do: 'respond' })
+  expect(step({ lastPoll: { mark: 'a', pending: 1 } }, 10_001)).toMatchObject({ do: 'poll' })
 })
 
 test('polls soon at first, then less often, and never later than the lease ends', () => {
-  const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((looks) => {
-    const next = step({ looks, seen: { mark: 'a', pending: 1 } }, 10_000)
-    return next.do === 'look' ? next.at - 10_000 : undefined
+  const pauses = [0, 1, 2, 3, 4, 5, 6, 60].map((polls) => {
+    const next = step({ polls, lastPoll: { mark: 'a', pending: 1 } }, 10_000)
+    return next.do === 'poll' ? next.at - 10_000 : undefined
   })
   expect(pauses).toEqual([1, 2, 4, 8, 16, 25, 25, 25])
-  expect(step({ looks: 9 }, 12_240)).toEqual({ do: 'look', at: 12_250 })
+  expect(step({ polls: 9 }, 12_240)).toEqual({ do: 'poll', at: 12_250 })
 })
 
 test('removes subscribers that are silent for a lease and the margin', () => {
-  expect(step({ seen: { mark: 'a', pending: 1 } }, 12_249)).toMatchObject({ do: 'look' })
-  expect(step({ seen: { mark: 'a', pending: 1 } }, 12_250)).toEqual({ do: 'strike off, then answer' })
+  expect(step({ lastPoll: { mark: 'a', pending: 1 } }, 12_249)).toMatchObject({ do: 'poll' })
+  expect(step({ lastPoll: { mark: 'a', pending: 1 } }, 12_250)).toEqual({
+    do: 'remove subscribers, then respond',
+  })
 })
 
 test('does not trust a subscriber list whose mark it has not known for a lease and the margin', () => {
   const everybody = { mark: 'a', pending: 0 }
-  expect(step({ known: { mark: 'a', since: 9_000 }, seen: everybody }, 10_001)).toEqual({
-    do: 'look',
+  expect(step({ knownMark: { mark: 'a', since: 9_000 }, lastPoll: everybody }, 10_001)).toEqual({
+    do: 'poll',
     at: 11_250,
   })
-  expect(step({ known: { mark: 'a', since: 9_000 }, seen: everybody }, 11_250)).toEqual({ do: 'answer' })
+  expect(step({ knownMark: { mark: 'a', since: 9_000 }, lastPoll: everybody }, 11_250)).toEqual({
+    do: 'respond',
+  })
 })
 
 test('waits a full lease when the store loses its data meanwhile', () => {
-  const full = { do: 'look', at: 12_250 }
-  expect(step({ seen: { mark: 'b', pending: 0 } }, 10_001)).toEqual(full)
-  expect(step({ seen: { mark: '', pending: 0 } }, 10_001)).toEqual(full)
-  expect(step({ known: { mark: 'b', since: 0 }, seen: { mark: 'a', pending: 0 } }, 10_001)).toEqual(full)
+  const full = { do: 'poll', at: 12_250 }
+  expect(step({ lastPoll: { mark: 'b', pending: 0 } }, 10_001)).toEqual(full)
+  expect(step({ lastPoll: { mark: '', pending: 0 } }, 10_001)).toEqual(full)
+  expect(step({ knownMark: { mark: 'b', since: 0 }, lastPoll: { mark: 'a', pending: 0 } }, 10_001)).toEqual(
+    full,
+  )
 })
 
 test('keeps the time when it first saw a mark, and starts again for a new one', () => {

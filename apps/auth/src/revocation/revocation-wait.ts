@@ -14,7 +14,7 @@ export interface Raised {
 }
 
 /** How many subscribers had not acknowledged when the store was last polled. */
-export interface Seen {
+export interface PollResult {
   readonly mark: string
   readonly pending: number
 }
@@ -22,18 +22,18 @@ export interface Seen {
 export type WaitIntervals = Pick<RevocationIntervals, 'leaseMs' | 'marginMs'>
 
 export type NextStep =
-  | { readonly do: 'look'; readonly at: number }
+  | { readonly do: 'poll'; readonly at: number }
   /** No API uses what was revoked any more. */
-  | { readonly do: 'answer' }
+  | { readonly do: 'respond' }
   /** The leases of the subscribers that did not acknowledge have expired. */
-  | { readonly do: 'strike off, then answer' }
+  | { readonly do: 'remove subscribers, then respond' }
 
-const FIRST_LOOK_MS = 1
+const FIRST_POLL_MS = 1
 const LONGEST_PAUSE_MS = 25
 
 /** Updates the known mark with the one that the store returned at `now`. */
-export const knowMark = (known: KnownMark | undefined, mark: string, now: number): KnownMark =>
-  known?.mark === mark ? known : { mark, since: now }
+export const knowMark = (knownMark: KnownMark | undefined, mark: string, now: number): KnownMark =>
+  knownMark?.mark === mark ? knownMark : { mark, since: now }
 
 /**
  * Decides what a revoker does next. It trusts the list of subscribers only once it has known the mark for a lease and
@@ -41,22 +41,22 @@ export const knowMark = (known: KnownMark | undefined, mark: string, now: number
  * when a subscriber does not acknowledge, it waits for a lease and the margin after the number was raised: an API that
  * has not received the number cannot have renewed its lease since.
  *
- * @param state.looks how often the store was polled; `seen` is the last result
+ * @param state.polls how often the store was polled; `seen` is the last result
  */
 export function nextStep(
   raised: Raised,
-  state: { readonly known: KnownMark; readonly looks: number; readonly seen: Seen | undefined },
+  state: { readonly knownMark: KnownMark; readonly polls: number; readonly lastPoll: PollResult | undefined },
   now: number,
   intervals: WaitIntervals,
 ): NextStep {
-  const { known, looks, seen } = state
+  const { knownMark, polls, lastPoll } = state
   const full = intervals.leaseMs + intervals.marginMs
   const deadline = raised.at + full
-  if (now >= deadline) return { do: 'strike off, then answer' }
-  const believedFrom = known.mark === raised.mark ? known.since + full : deadline
-  if (now < believedFrom) return { do: 'look', at: Math.min(believedFrom, deadline) }
-  if (seen && seen.mark !== raised.mark) return { do: 'look', at: deadline }
-  if (seen?.pending === 0) return { do: 'answer' }
-  const pause = Math.min(FIRST_LOOK_MS * 2 ** looks, LONGEST_PAUSE_MS)
-  return { do: 'look', at: Math.min(now + pause, deadline) }
+  if (now >= deadline) return { do: 'remove subscribers, then respond' }
+  const believedFrom = knownMark.mark === raised.mark ? knownMark.since + full : deadline
+  if (now < believedFrom) return { do: 'poll', at: Math.min(believedFrom, deadline) }
+  if (lastPoll && lastPoll.mark !== raised.mark) return { do: 'poll', at: deadline }
+  if (lastPoll?.pending === 0) return { do: 'respond' }
+  const pause = Math.min(FIRST_POLL_MS * 2 ** polls, LONGEST_PAUSE_MS)
+  return { do: 'poll', at: Math.min(now + pause, deadline) }
 }

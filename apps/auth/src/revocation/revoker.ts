@@ -20,7 +20,7 @@ import {
 } from '@plainpath/revocation'
 import type { Redis } from 'ioredis'
 import type { AuthEvents } from '../events.ts'
-import { type KnownMark, knowMark, nextStep, type Seen } from './revocation-wait.ts'
+import { type KnownMark, knowMark, nextStep, type PollResult } from './revocation-wait.ts'
 
 /** Publishes revocations, and tracks the store's mark, which changes whenever the store may have lost data. */
 export interface Revoker {
@@ -60,11 +60,11 @@ export function redisRevoker(
 ): Revoker {
   const run = async <Reply>({ lua, reply }: Script<Reply>, ...args: (string | number)[]): Promise<Reply> =>
     reply.parse(await redis.eval(lua, 1, revocationKey(name), ...args))
-  let known: KnownMark | undefined
+  let knownMark: KnownMark | undefined
 
   async function readMark(): Promise<void> {
     const mark = await run(ENSURE_MARK, randomUUID())
-    known = knowMark(known, mark, performance.now())
+    knownMark = knowMark(knownMark, mark, performance.now())
   }
 
   return {
@@ -76,22 +76,22 @@ export function redisRevoker(
         formatRevocation(revoked),
       )
       const raised = { mark, number, at: performance.now() }
-      known = knowMark(known, mark, raised.at)
-      let seen: Seen | undefined
-      for (let looks = 0; ; looks += 1) {
-        const step = nextStep(raised, { known, looks, seen }, performance.now(), intervals)
-        if (step.do !== 'look') {
-          const removed = step.do === 'answer' ? 0 : await run(REMOVE_PENDING, mark, number)
+      knownMark = knowMark(knownMark, mark, raised.at)
+      let lastPoll: PollResult | undefined
+      for (let polls = 0; ; polls += 1) {
+        const step = nextStep(raised, { knownMark, polls, lastPoll }, performance.now(), intervals)
+        if (step.do !== 'poll') {
+          const removed = step.do === 'respond' ? 0 : await run(REMOVE_PENDING, mark, number)
           events.emit('revocation-published', { seconds: (performance.now() - raised.at) / 1000, removed })
           return
         }
         await sleep(Math.max(1, Math.ceil(step.at - performance.now())))
         const [markNow, pending] = await run(COUNT_PENDING, number)
-        seen = { mark: markNow, pending }
+        lastPoll = { mark: markNow, pending }
       }
     },
     get mark() {
-      return known?.mark
+      return knownMark?.mark
     },
     async followMark() {
       await readMark()

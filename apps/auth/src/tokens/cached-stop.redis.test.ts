@@ -32,26 +32,26 @@ afterAll(async () => {
 })
 
 const now = () => new Date()
-const storeThatAsks = (stop = authority.tokenAuthority(now).stop) =>
+const storeWithAuthority = (stop = authority.tokenAuthority(now).stop) =>
   redisTokenStore(scratch.redis, {
     prefix: scratch.prefix,
     authority: { ...authority.tokenAuthority(now), stop },
     now,
   })
-async function issue(epoch?: number, store = storeThatAsks()) {
+async function issue(epoch?: number, store = storeWithAuthority()) {
   const hash = sha256(newToken())
   const [issuedAt, expiresAt] = [new Date(), new Date(Date.now() + 3_600_000)]
   const token = { clientId, generation: 1, scope: '', audience: '', issuedAt, expiresAt }
   await store.save(hash, { ...token, ...(epoch !== undefined && { epoch }) })
   return hash
 }
-const isActive = async (hash: Buffer) => (await storeThatAsks().find(hash)) !== undefined
+const isActive = async (hash: Buffer) => (await storeWithAuthority().find(hash)) !== undefined
 const stop = (tokens: Partial<TokenStore> = {}) =>
   stopTokens(
     {
       revoker: noOpRevoker,
       stops: authority.stops,
-      tokens: { ...storeThatAsks(), ...tokens },
+      tokens: { ...storeWithAuthority(), ...tokens },
       by,
     },
     ALL,
@@ -64,7 +64,7 @@ const failing = () => Promise.reject(new Error('Command timed out'))
 
 test('reads the stop from the authority once, then caches it', async () => {
   let asked = 0
-  const counting = storeThatAsks(() => {
+  const counting = storeWithAuthority(() => {
     asked += 1
     return authority.tokenAuthority(now).stop()
   })
@@ -86,7 +86,7 @@ test('reads a lost stop again, and accepts no revoked token', async () => {
 test('throws from find and save when the authority is unavailable', async () => {
   const hash = await issue()
   await scratch.lose('stop')
-  const cut = storeThatAsks(() => Promise.reject(new Error('no database')))
+  const cut = storeWithAuthority(() => Promise.reject(new Error('no database')))
   await expect(cut.find(hash)).rejects.toThrow('no database')
   await expect(cut.stop()).rejects.toThrow('no database')
 })
@@ -95,7 +95,7 @@ test('a late read from the authority does not undo a stop', async () => {
   const hash = await issue()
   await scratch.lose('stop')
   const answer = Promise.withResolvers<void>()
-  const late = storeThatAsks(async () => {
+  const late = storeWithAuthority(async () => {
     const known = await authority.tokenAuthority(now).stop()
     await answer.promise
     return known
@@ -112,7 +112,7 @@ test('a late read from the authority does not undo a stop', async () => {
 
 test('revokes a token saved with no cached stop, when everything is stopped before the authority responds', async () => {
   const answer = Promise.withResolvers<void>()
-  const late = storeThatAsks(async () => {
+  const late = storeWithAuthority(async () => {
     const known = await authority.tokenAuthority(now).stop()
     await answer.promise
     return known
@@ -130,7 +130,7 @@ test('raises the cached stop again when it was lost during a stop', async () => 
   let raised = 0
   await stop({
     async raiseStop(what) {
-      await storeThatAsks().raiseStop(what)
+      await storeWithAuthority().raiseStop(what)
       raised += 1
       if (raised > 1) return
       await scratch.lose('stop')
@@ -143,18 +143,18 @@ test('raises the cached stop again when it was lost during a stop', async () => 
 
 test('neither part of the cached stop ever decreases', async () => {
   const [early, later] = [new Date(1_000), new Date(1_790_000_000_000)]
-  await storeThatAsks().raiseStop({ epoch: 5, issuedBefore: early })
-  await storeThatAsks().raiseStop({ epoch: 3, issuedBefore: later })
-  await storeThatAsks().raiseStop({ epoch: 4, issuedBefore: undefined })
+  await storeWithAuthority().raiseStop({ epoch: 5, issuedBefore: early })
+  await storeWithAuthority().raiseStop({ epoch: 3, issuedBefore: later })
+  await storeWithAuthority().raiseStop({ epoch: 4, issuedBefore: undefined })
   expect(await mirrored()).toBe('5 1790000000000')
-  expect(await storeThatAsks().stop()).toEqual({ epoch: 5, issuedBefore: later })
+  expect(await storeWithAuthority().stop()).toEqual({ epoch: 5, issuedBefore: later })
 })
 
 test('repeating a stop that failed after Redis applied it also revokes tokens issued in between', async () => {
   const before = await issue()
   let raised = 0
   const raiseStop: TokenStore['raiseStop'] = async (what) => {
-    await storeThatAsks().raiseStop(what)
+    await storeWithAuthority().raiseStop(what)
     raised += 1
     throw new Error('Command timed out')
   }
@@ -176,7 +176,7 @@ test('a stop that fails at its last step reports that it is stored, and can be r
   const rows = (await authority.stops.audit()).length
   let raised = 0
   const raiseStop: TokenStore['raiseStop'] = (what) =>
-    (raised += 1) === 1 ? storeThatAsks().raiseStop(what) : failing()
+    (raised += 1) === 1 ? storeWithAuthority().raiseStop(what) : failing()
   await expect(stop({ raiseStop })).rejects.toMatchObject({ progress: 'written' })
   expect(await authority.stops.audit()).toHaveLength(rows + 1)
   await stop()

@@ -8,7 +8,7 @@ import { TokenRecord, type TokenStore } from './token-store.ts'
 
 const TokenRow = rowReader(TokenRecord)
 const COLUMNS =
-  'client_id, tokens.generation, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id'
+  'client_id, tokens.generation, tokens.epoch, scope, audience, issued_at, tokens.expires_at, tokens.claim_id, jkt'
 const BATCH = 1_000
 
 /** Opens the token store in PostgreSQL. `revokeTokensOf` and `raiseStop` do nothing: the commit itself revokes. */
@@ -19,8 +19,8 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
         `with stop as (select ${STOP_COLUMNS} from token_stop),
          saved as (
            insert into tokens
-             (token_hash, client_id, generation, epoch, scope, audience, issued_at, expires_at, claim_id)
-           values ($1, $2, $3, coalesce($4, (select epoch from stop)), $5, $6, $7, $8, $9))
+             (token_hash, client_id, generation, epoch, scope, audience, issued_at, expires_at, claim_id, jkt)
+           values ($1, $2, $3, coalesce($4, (select epoch from stop)), $5, $6, $7, $8, $9, $10))
          select ${STOP_COLUMNS} from stop`,
         [
           hash,
@@ -32,6 +32,7 @@ export function postgresTokenStore(db: Database, deps: { now: () => Date }): Tok
           token.issuedAt,
           token.expiresAt,
           token.claimId ?? null,
+          token.jkt ?? null,
         ],
       )
       return token.epoch === undefined ? toStop(rows[0]) : undefined

@@ -51,13 +51,13 @@ describe('the generations beside the tokens in Redis', () => {
 
   const now = () => new Date()
   const findGeneration = (id: AgentId) => authority.tokenAuthority(now).findGeneration(id)
-  const storeThatAsks = (asked: TokenAuthority['findGeneration']) =>
+  const storeWithAuthority = (asked: TokenAuthority['findGeneration']) =>
     redisTokenStore(scratch.redis, {
       prefix: scratch.prefix,
       authority: { ...authority.tokenAuthority(now), findGeneration: asked },
       now,
     })
-  const store = () => storeThatAsks(findGeneration)
+  const store = () => storeWithAuthority(findGeneration)
   async function register() {
     const record = exampleAgent()
     await authority.agents.add(record)
@@ -89,7 +89,7 @@ describe('the generations beside the tokens in Redis', () => {
 
   test('are read from the authority once, then cached', async () => {
     const asked: string[] = []
-    const counting = storeThatAsks((id) => {
+    const counting = storeWithAuthority((id) => {
       asked.push(id)
       return findGeneration(id)
     })
@@ -108,7 +108,7 @@ describe('the generations beside the tokens in Redis', () => {
   })
 
   test('throws from find when the authority is unavailable', async () => {
-    const failing = storeThatAsks(() => Promise.reject(new Error('no database')))
+    const failing = storeWithAuthority(() => Promise.reject(new Error('no database')))
     const hash = await issue(await register())
     await expect(failing.find(hash)).rejects.toThrow('no database')
     expect(await isActive(hash)).toBe(true)
@@ -125,7 +125,7 @@ describe('the generations beside the tokens in Redis', () => {
     const id = await register()
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
-    const late = storeThatAsks(async (asked) => {
+    const late = storeWithAuthority(async (asked) => {
       const generation = await findGeneration(asked)
       await answer.promise
       return generation
@@ -143,7 +143,7 @@ describe('the generations beside the tokens in Redis', () => {
     const id = await register()
     const hash = await issue(id)
     const answer = Promise.withResolvers<void>()
-    const late = storeThatAsks(async (asked) => {
+    const late = storeWithAuthority(async (asked) => {
       const generation = await findGeneration(asked)
       await answer.promise
       return generation
@@ -186,7 +186,7 @@ describe('the generations beside the tokens in Redis', () => {
     const id = await register()
     const hash = await issue(id)
     await isActive(hash)
-    await storeThatAsks(async () => undefined).find(await issue(exampleAgent().agent.id))
+    await storeWithAuthority(async () => undefined).find(await issue(exampleAgent().agent.id))
     const keys = await scratch.keys()
     const seconds = await Promise.all(keys.map((key) => scratch.redis.ttl(key)))
     expect(keys.length).toBeGreaterThan(2)

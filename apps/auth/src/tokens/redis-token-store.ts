@@ -29,6 +29,7 @@ const Stored = z
       issued: z.int(),
       expires: z.int(),
       claim: RegistrationId.optional(),
+      jkt: z.string().optional(),
     }),
   )
 const Cached = z.string().nullable()
@@ -207,6 +208,7 @@ const withoutEnd = (token: NewToken): string =>
     issued: token.issuedAt.getTime(),
     expires: token.expiresAt.getTime(),
     ...(token.claimId && { claim: token.claimId }),
+    ...(token.jkt && { jkt: token.jkt }),
   }).slice(0, -1)
 
 const toRecord = (stored: z.infer<typeof Stored>): TokenRecord => ({
@@ -218,4 +220,5 @@ const toRecord = (stored: z.infer<typeof Stored>): TokenRecord => ({
   issuedAt: new Date(stored.issued),
   expiresAt: new Date(stored.expires),
   ...(stored.claim && { claimId: stored.claim }),
+  ...(stored.jkt && { jkt: stored.jkt }),
 })

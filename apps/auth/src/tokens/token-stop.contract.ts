@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import {
+  JKT,
   newToken,
   type OpenedTokenStore,
   openUnderTest,
@@ -30,12 +31,15 @@ export function describeTokenStop(
       return record.agent.id
     }
     const epochNow = async () => (await store.tokens.stop()).epoch
+    let saved = 0
+    /** Every other token is bound to a key. */
     async function save(clientId: AgentId, { epoch, generation = 1, issuedAt = second() }: Partial<Stamp>) {
       const hash = sha256(newToken())
       const expiresAt = new Date(store.clock.now.getTime() + 3_600_000)
       const about = { scope: 'guides:read', audience: 'https://a.example/api' }
       const stamp = { generation, issuedAt, ...(epoch !== undefined && { epoch }) }
-      await store.tokens.save(hash, { clientId, expiresAt, ...stamp, ...about })
+      const binding = saved++ % 2 ? { jkt: JKT } : {}
+      await store.tokens.save(hash, { clientId, expiresAt, ...stamp, ...about, ...binding })
       return hash
     }
     const issue = async (clientId: AgentId, more: Partial<Stamp> = {}) =>

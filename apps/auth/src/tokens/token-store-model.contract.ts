@@ -6,6 +6,7 @@ import { exampleAgent } from '../../test/example-agent.ts'
 import type { Authority } from '../../test/open-authority.ts'
 import type { StopScope } from './stop-store.ts'
 import {
+  JKT,
   newToken,
   type OpenedTokenStore,
   openUnderTest,
@@ -64,36 +65,48 @@ const register = () =>
 
 /**
  * @param behind how many generations the cache of the issuing process is stale
+ * @param jkt the key that the token is bound to, if any: it makes no difference
  * @param late whether a stop came after the epoch of the token was asked for; else it gets its epoch as it is saved
  */
-const issue = (which: number, behind: number, seconds: number, late: boolean) =>
-  command(`issue(${which}, ${behind} behind, ${seconds} s${late ? ', while all is stopped' : ''})`, {
-    check: (model) => {
-      const client = model.clients[which]
-      // Disabling raises the generation, so nobody ever saw a disabled client active in its present one.
-      return client !== undefined && client.generation > behind && (behind > 0 || client.status === 'active')
+const issue = (
+  which: number,
+  behind: number,
+  seconds: number,
+  { late, jkt }: { late: boolean; jkt?: string | undefined },
+) =>
+  command(
+    `issue(${which}, ${behind} behind, ${seconds} s${late ? ', while all is stopped' : ''}${jkt ? ', bound' : ''})`,
+    {
+      check: (model) => {
+        const client = model.clients[which]
+        // Disabling raises the generation, so nobody ever saw a disabled client active in its present one.
+        return (
+          client !== undefined && client.generation > behind && (behind > 0 || client.status === 'active')
+        )
+      },
+      async run(model, { store }) {
+        const client = model.clients[which]!
+        const generation = client.generation - behind
+        const hash = sha256(newToken())
+        const issuedAt = wholeSecond(model.now)
+        const expiresAt = model.now + seconds * 1000
+        const { epoch } = late ? await store.authority.tokenAuthority(() => store.clock.now).stop() : model
+        expect(epoch).toBe(model.epoch)
+        if (late) await stopAll(model, store)
+        await store.tokens.save(hash, {
+          clientId: client.id,
+          generation,
+          ...(late && { epoch }),
+          ...(jkt && { jkt }),
+          scope: 'guides:read',
+          audience: 'https://a.example/api',
+          issuedAt: new Date(issuedAt),
+          expiresAt: new Date(expiresAt),
+        })
+        model.tokens.push({ hash, client: which, generation, epoch, issuedAt, expiresAt, gone: false })
+      },
     },
-    async run(model, { store }) {
-      const client = model.clients[which]!
-      const generation = client.generation - behind
-      const hash = sha256(newToken())
-      const issuedAt = wholeSecond(model.now)
-      const expiresAt = model.now + seconds * 1000
-      const { epoch } = late ? await store.authority.tokenAuthority(() => store.clock.now).stop() : model
-      expect(epoch).toBe(model.epoch)
-      if (late) await stopAll(model, store)
-      await store.tokens.save(hash, {
-        clientId: client.id,
-        generation,
-        ...(late && { epoch }),
-        scope: 'guides:read',
-        audience: 'https://a.example/api',
-        issuedAt: new Date(issuedAt),
-        expiresAt: new Date(expiresAt),
-      })
-      model.tokens.push({ hash, client: which, generation, epoch, issuedAt, expiresAt, gone: false })
-    },
-  })
+  )
 
 const revoke = (which: number) =>
   command(`revoke(${which})`, {
@@ -204,7 +217,12 @@ const which = fc.nat({ max: 2 })
 const COMMANDS = [
   fc.constant(register()),
   fc
-    .tuple(which, fc.nat({ max: 2 }), fc.integer({ min: 5, max: 3600 }), fc.boolean())
+    .tuple(
+      which,
+      fc.nat({ max: 2 }),
+      fc.integer({ min: 5, max: 3600 }),
+      fc.record({ late: fc.boolean(), jkt: fc.constantFrom(undefined, JKT) }),
+    )
     .map((args) => issue(...args)),
   fc.nat({ max: 9 }).map(revoke),
   fc.tuple(which, fc.constantFrom('disabled' as const, 'deleted' as const)).map((args) => end(...args)),

@@ -64,6 +64,8 @@ export async function openUnderTest(
 }
 
 export const newToken = () => `ppt_${randomBytes(32).toString('base64url')}`
+/** The thumbprint of a key (RFC 7638). */
+export const JKT = 'NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'
 const HOUR_MS = 3_600_000
 
 /** Every TokenStore must pass this. */
@@ -96,10 +98,12 @@ export function describeTokenStore(
         expiresAt,
       }
     }
-    /** What a process does that issues a token under the generation it believes in. */
+    let issued = 0
+    /** What a process does that issues a token under the generation it believes in; every other one is bound to a key. */
     async function issue(clientId: AgentId, generation = 1) {
       const hash = sha256(newToken())
-      await store.tokens.save(hash, tokenOf(clientId, generation))
+      const binding = issued++ % 2 ? { jkt: JKT } : {}
+      await store.tokens.save(hash, { ...tokenOf(clientId, generation), ...binding })
       return hash
     }
     const isActive = async (hash: Buffer) => (await store.tokens.find(hash)) !== undefined
@@ -111,6 +115,12 @@ export function describeTokenStore(
       await store.tokens.save(second, { ...tokenOf(id), scope: 'guides:read waitlist:write' })
       expect(await store.tokens.find(first)).toEqual(tokenOf(id))
       expect(await store.tokens.find(second)).toEqual({ ...tokenOf(id), scope: 'guides:read waitlist:write' })
+    })
+
+    test('finds a token that is bound to a key with its thumbprint', async () => {
+      const [hash, bound] = [sha256(newToken()), { ...tokenOf(await register()), jkt: JKT }]
+      await store.tokens.save(hash, bound)
+      expect(await store.tokens.find(hash)).toEqual(bound)
     })
 
     test('finds no token that was not saved', async () => {

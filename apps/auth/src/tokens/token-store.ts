@@ -20,6 +20,8 @@ export const TokenRecord = z.object({
   expiresAt: z.date(),
   /** The claim that the token depends on, if any: revoking the claim revokes the token. */
   claimId: RegistrationId.optional(),
+  /** The thumbprint of the key that the token is bound to (RFC 9449 §6); absent for a bearer token. */
+  jkt: z.string().optional(),
 })
 export type TokenRecord = Readonly<z.infer<typeof TokenRecord>>
 

@@ -1,6 +1,6 @@
 import { type Answer, type Help, helpLine } from '@plainpath/domain'
 
-/** An answer as Markdown, for a model that reads text. It adds no statement to the answer: only headings and labels. */
+/** Formats an answer as Markdown for a model. It adds headings and labels only, and no statement. */
 export function answerAsText(answer: Answer): string {
   const { handOff, outOfScope, passages, check, limits, disclaimer } = answer
   return [

@@ -3,10 +3,10 @@ import { Answer, type AnswersState } from '@plainpath/domain'
 import { loadGuides } from '@plainpath/guides'
 import type { Metrics } from '@plainpath/http'
 
-/** Counts answers under labels of fixed lists: nothing of a question. */
+/** Counts answers. All labels are from fixed lists, so that no metric contains a part of a question. */
 export interface AnswerMetrics {
-  answered(answer: Answer): void
-  prepared(state: AnswersState): void
+  countAnswer(answer: Answer): void
+  showState(state: AnswersState): void
 }
 
 const OUTCOMES = Answer.shape.outcome.options
@@ -37,13 +37,13 @@ export function answerMetrics(metrics: Pick<Metrics, 'counters' | 'gauge'>): Ans
   const withdrawn = metrics.gauge('answers_withdrawn_sections', 'Sections that operators withdrew')
   const disabled = metrics.gauge('answers_disabled_triggers', 'Triggers that operators disabled')
   return {
-    answered({ outcome, passages, handOff, outOfScope }) {
+    countAnswer({ outcome, passages, handOff, outOfScope }) {
       outcomes(outcome)
       for (const { trigger } of handOff?.reasons ?? []) triggers(trigger)
       for (const guide of new Set(passages.map((passage) => passage.guide))) guides(guide)
       if (outOfScope) reasons(outOfScope.reason)
     },
-    prepared({ status, withdrawnSections, disabledTriggers }) {
+    showState({ status, withdrawnSections, disabledTriggers }) {
       paused(status === 'paused' ? 1 : 0)
       unavailable(status === 'unavailable' ? 1 : 0)
       withdrawn(withdrawnSections.length)

@@ -8,21 +8,21 @@ import {
 } from '@plainpath/answers'
 import { ALL_HELP, type Answer, type AnswerRequest, type AnswersState, TriggerList } from '@plainpath/domain'
 import { type Log, type PreparedResponse, Problem, prepareOnce, prepareResponse } from '@plainpath/http'
-import { JSON_TYPE } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import { JSON_TYPE } from '../guides/guide-responses.ts'
 import type { AnswerMetrics } from './answer-metrics.ts'
 
 const TRIGGERS = loadTriggers()
 
 /** Answers questions from what is published, under the switches of operators. */
 export interface AnswerService {
-  /** Prepares answers from a catalog, which takes 0.3 s of processor. Those that follow are made from it. */
+  /** Prepares the following answers from a catalog. Takes 0.3 s of processor time. */
   prepare(catalog: GuideCatalog): void
-  /** What operators turned off, and whether questions are answered; `unavailable` until the former is known. */
+  /** Returns what operators turned off, and whether questions are answered. `unavailable` until the database was read. */
   state(): AnswersState
   /** @throws {Problem} 503 with `findHelp` while answers are paused or unavailable */
-  answer(asked: AnswerRequest, options?: AnswerOptions): Answer
-  /** The triggers that are looked for, as `GET /triggers` lists them. */
+  answer(request: AnswerRequest, options?: AnswerOptions): Answer
+  /** Returns the enabled triggers, as `GET /triggers` lists them. */
   triggers(catalog: GuideCatalog): PreparedResponse
 }
 
@@ -37,8 +37,8 @@ export function answerService(deps: {
   let state: AnswersState = { status: 'unavailable', withdrawnSections: [], disabledTriggers: [] }
   let knowledge: Knowledge | undefined
 
-  /** @returns undefined where it is not known what operators turned off, and where there is nothing to answer from */
-  function knowledgeOf(catalog: GuideCatalog): Knowledge | undefined {
+  /** @returns undefined until it is known what operators turned off, and when no guide is published */
+  function prepareFrom(catalog: GuideCatalog): Knowledge | undefined {
     const { switches, published: guides } = catalog
     if (switches === undefined || guides.length === 0) return undefined
     try {
@@ -53,17 +53,17 @@ export function answerService(deps: {
 
   return {
     prepare(catalog) {
-      knowledge = knowledgeOf(catalog)
+      knowledge = prepareFrom(catalog)
       const { paused = false, withdrawnSections = [], disabledTriggers = [] } = catalog.switches ?? {}
       const status = knowledge === undefined ? 'unavailable' : paused ? 'paused' : 'ok'
       state = { status, withdrawnSections: [...withdrawnSections], disabledTriggers: [...disabledTriggers] }
-      metrics.prepared(state)
+      metrics.showState(state)
     },
     state: () => state,
-    answer(asked, options) {
+    answer(request, options) {
       if (knowledge === undefined || state.status !== 'ok') throw noAnswers(state.status)
-      const answer = answerQuestion(asked, knowledge, now(), options)
-      metrics.answered(answer)
+      const answer = answerQuestion(request, knowledge, now(), options)
+      metrics.countAnswer(answer)
       return answer
     },
     triggers: prepareOnce((catalog) =>
@@ -72,7 +72,7 @@ export function answerService(deps: {
   }
 }
 
-/** Answers one question, since the first one compiles the triggers, which would make a request wait. */
+/** Answers one question: the first question compiles the triggers, and no request should wait for that. */
 const warmUp = (knowledge: Knowledge, today: Date) =>
   void answerQuestion({ question: 'When do I renew my green card?' }, knowledge, today)
 

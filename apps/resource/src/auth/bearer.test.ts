@@ -2,16 +2,23 @@ import { AgentId } from '@plainpath/domain'
 import { serviceUrls } from '@plainpath/metadata'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { bearerChallenge, bearerToken, cachedBearer } from './bearer.ts'
+import { cachedBearer, formatChallenge } from './bearer.ts'
 import type { ActiveIntrospection } from './introspection.ts'
+import { presentedToken } from './presented-token.ts'
 
 const TOKEN = `ppt_${'aZ09_-x'.repeat(6)}A`
 const sent = (...authorization: string[]) =>
-  bearerToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
+  presentedToken({ rawHeaders: authorization.flatMap((header) => ['Authorization', header]) })
 
 describe('the Authorization header', () => {
-  test.for([`Bearer ${TOKEN}`, `bearer ${TOKEN}`, `BeArEr   ${TOKEN}`])('holds a token: %s', (header) => {
-    expect(sent(header)).toEqual({ ok: true, value: TOKEN })
+  test.for([
+    [`Bearer ${TOKEN}`, 'Bearer'],
+    [`bearer ${TOKEN}`, 'Bearer'],
+    [`BeArEr   ${TOKEN}`, 'Bearer'],
+    [`DPoP ${TOKEN}`, 'DPoP'],
+    [`dpop  ${TOKEN}`, 'DPoP'],
+  ] as const)('holds a token: %s', ([header, scheme]) => {
+    expect(sent(header)).toEqual({ ok: true, value: { scheme, token: TOKEN } })
   })
 
   test.for([
@@ -23,6 +30,10 @@ describe('the Authorization header', () => {
     ['another-scheme', [`Bearerx ${TOKEN}`]],
     ['another-scheme', [`Bearer${TOKEN}`]],
     ['another-scheme', [TOKEN]],
+    ['several', [`Bearer ${TOKEN}`, `DPoP ${TOKEN}`]],
+    ['another-scheme', [`DPoPx ${TOKEN}`]],
+    ['malformed', ['DPoP']],
+    ['malformed', [`DPoP\t${TOKEN}`]],
     ['malformed', ['Bearer']],
     ['malformed', ['Bearer ']],
     ['malformed', [`Bearer\t${TOKEN}`]],
@@ -42,16 +53,25 @@ const resourceMetadata = 'https://plainpath.example/.well-known/oauth-protected-
 
 test('a challenge is one line of quoted parameters', () => {
   expect(
-    bearerChallenge({ error: 'invalid_token', scope: ['guides:read', 'waitlist:write'], resourceMetadata }),
+    formatChallenge('Bearer', {
+      error: 'invalid_token',
+      scope: ['guides:read', 'waitlist:write'],
+      resourceMetadata,
+    }),
   ).toBe(
     `Bearer realm="plainpath", error="invalid_token", scope="guides:read waitlist:write", resource_metadata="${resourceMetadata}"`,
+  )
+  expect(
+    formatChallenge('DPoP', { error: 'invalid_dpop_proof', scope: ['guides:read'], resourceMetadata }),
+  ).toBe(
+    `DPoP realm="plainpath", error="invalid_dpop_proof", algs="ES256 EdDSA Ed25519", scope="guides:read", resource_metadata="${resourceMetadata}"`,
   )
 })
 
 test('nothing breaks out of a parameter', () => {
   fc.assert(
     fc.property(fc.string({ unit: fc.constantFrom(...'"\\a ,=\r\n\t\u00e9\u{1f4a9}') }), (scope) => {
-      expect(bearerChallenge({ scope: [scope], resourceMetadata })).toMatch(
+      expect(formatChallenge('Bearer', { scope: [scope], resourceMetadata })).toMatch(
         /^Bearer realm="plainpath", scope="[\x20\x21\x23-\x5B\x5D-\x7E]*", resource_metadata="[^"]+"$/,
       )
     }),
@@ -72,13 +92,15 @@ describe('a token whose answer is in memory', () => {
   const callerOf = ({
     isSynchronised = true,
     answer = good,
+    scheme = 'Bearer',
   }: {
     isSynchronised?: boolean
     answer?: ActiveIntrospection
+    scheme?: string
   }) => {
     const clock = { isSynchronised: () => isSynchronised }
     const find = cachedBearer({ findCached: () => answer, urls, clock, now: () => now })
-    return find({ rawHeaders: ['Authorization', `Bearer ${TOKEN}`] })
+    return find({ rawHeaders: ['Authorization', `${scheme} ${TOKEN}`] })
   }
 
   test('names its caller', () => {
@@ -88,6 +110,8 @@ describe('a token whose answer is in memory', () => {
   test.for([
     { why: 'by a wrong clock', isSynchronised: false },
     { why: 'once it has expired', answer: { ...good, expiresAt: now } },
+    { why: 'when it is bound to a key', answer: { ...good, jkt: 'a'.repeat(43) } },
+    { why: 'behind the scheme DPoP', scheme: 'DPoP' },
     { why: 'for another service', answer: { ...good, audience: ['https://other.example/api'] } },
   ])('says nothing $why', (known) => {
     expect(callerOf(known)).toBeUndefined()

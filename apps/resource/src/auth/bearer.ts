@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { ANONYMOUS_SCOPES, err, ok, type Result } from '@plainpath/domain'
+import { ANONYMOUS_SCOPES } from '@plainpath/domain'
 import {
   type Caller,
   headersNamed,
@@ -12,24 +12,11 @@ import {
 } from '@plainpath/http'
 import { operations, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
+import { DPOP_ALGORITHMS, proofVerifier, type ReadProof, readProof } from './dpop-proof.ts'
 import { IntrospectionLimited } from './guard-introspection.ts'
 import type { ActiveIntrospection, ConfirmedAgent, Introspect, IntrospectFor } from './introspection.ts'
-
-/** `none`: no Authorization header; `another-scheme`: not Bearer; `malformed`: no token of ours follows. */
-type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
-
-/** Tokens of the authorization server; anything else is known to be invalid without asking it. */
-const ACCESS_TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
-
-/** The access token in the Authorization header (RFC 6750 §2.1). */
-export function bearerToken(request: Pick<IncomingMessage, 'rawHeaders'>): Result<string, NoToken> {
-  const [header, ...more] = headersNamed(request, 'authorization')
-  if (header === undefined) return err('none')
-  if (more.length > 0) return err('several')
-  if (!/^bearer(?=\s|$)/i.test(header)) return err('another-scheme')
-  const token = header.replace(/^bearer +/i, '')
-  return ACCESS_TOKEN.test(token) ? ok(token) : err('malformed')
-}
+import { presentedToken, type TokenScheme } from './presented-token.ts'
+import type { UsedProofs } from './used-proofs.ts'
 
 const UNKNOWN = 'The token is unknown, expired or revoked.'
 const LIMITED =
@@ -39,8 +26,15 @@ const OPTIONAL = 'This operation works without Authorization.'
 const RENEWAL =
   "If the token was for messages, get an identity assertion with POST /api/agent/assertion first. If that responds no-claim, the person's confirmation has ended: do not ask them again on your own."
 
+const BOUND =
+  'The token is bound to a key: send it as Authorization: DPoP, with a proof of this request in the header DPoP (RFC 9449).'
+const USED =
+  'A request with this proof was received before: make a new proof, with its own jti, for each request.'
+const UNBOUND = 'The token is not bound to a key: send it as Authorization: Bearer, without the header DPoP.'
+
 /**
- * Checks the bearer token of a request against the authorization server.
+ * Checks the access token of a request against the authorization server, and the DPoP proof that comes with a bound token.
+ * `useProof` must follow, after the limits of the client.
  *
  * @param deps.clock by a wrong one nothing is said of tokens
  * @param deps.now an answer that says `active` is not believed past its `exp`
@@ -62,29 +56,76 @@ export function bearerCheck(deps: {
       throw error
     }
   }
+  /** Everything about a proof that can be checked without the token's introspection. */
+  const requireProof = (ctx: Context, token: string, refuse: ReturnType<typeof refusals>): ReadProof => {
+    const request = { token, method: ctx.method, url: `${deps.urls.origin}${ctx.path}` }
+    const proof = readProof(headersNamed(ctx.req, 'dpop'), request, deps.now())
+    if (!proof.ok) throw refuse.proof(proof.error)
+    return proof.value
+  }
+  const verifyProof = proofVerifier()
+  const callerWithProof = async (
+    ctx: Context,
+    answer: ActiveIntrospection,
+    { proof, scopes }: { proof: ReadProof | undefined; scopes: readonly string[] },
+  ): Promise<Caller> => {
+    const refuse = refusals(deps.urls, scopes, ctx.path, 'DPoP')
+    const { jkt } = answer
+    if (jkt === undefined) {
+      if (headersNamed(ctx.req, 'dpop').length > 0 || proof) throw refuse.scheme(UNBOUND)
+      return callerOf(answer)
+    }
+    if (!proof) throw refuse.scheme(BOUND)
+    const mistake = await verifyProof(proof, jkt, deps.now())
+    if (mistake !== undefined) throw refuse.proof(mistake)
+    return { ...callerOf(answer), proof: { jkt, jti: proof.jti, iat: proof.iat } }
+  }
   const check = async (ctx: Context, scopes: readonly string[]): Promise<Caller> => {
-    const refuse = refusals(deps.urls, scopes, ctx.path)
-    const token = bearerToken(ctx.req)
-    if (!token.ok) {
-      if (token.error === 'none') throw refuse.missing('Send a bearer token.')
-      if (token.error === 'another-scheme') throw refuse.missing('Only the scheme Bearer is known here.')
-      if (token.error === 'several') throw refuse.ambiguous('Send one Authorization header.')
+    const presented = presentedToken(ctx.req)
+    const refuse = refusals(deps.urls, scopes, ctx.path, presented.ok ? presented.value.scheme : 'Bearer')
+    if (!presented.ok) {
+      if (presented.error === 'none') throw refuse.missing('Send a bearer token.')
+      if (presented.error === 'another-scheme')
+        throw refuse.missing('Only the schemes Bearer and DPoP are known here.')
+      if (presented.error === 'several') throw refuse.ambiguous('Send one Authorization header.')
       throw refuse.invalid('The token does not look like one of ours: ppt_ and 43 more characters.')
     }
-    const answer = await introspectFor(ctx, token.value)
+    const { scheme, token } = presented.value
+    const proof = scheme === 'DPoP' ? requireProof(ctx, token, refuse) : undefined
+    const answer = await introspectFor(ctx, token)
     if (!answer.active) throw refuse.invalid(UNKNOWN)
     const fault = faultOf(answer, deps)
     if (fault) throw refuse.invalid(fault)
-    if (!scopes.every((scope) => answer.scopes.has(scope))) throw refuse.insufficient()
-    return callerOf(answer)
+    const caller = await callerWithProof(ctx, answer, { proof, scopes })
+    if (!scopes.every((scope) => caller.scopes.has(scope))) throw refuse.insufficient()
+    return caller
   }
   return (ctx: Context, scopes: readonly string[]) =>
     withSynchronisedClock(deps.clock, () => check(ctx, scopes))
 }
 
 /**
- * Finds the caller of a request for a public route from the introspection cache. When it returns undefined, call
- * `bearerCheck`.
+ * Marks the proof of a caller as used. It follows the limits of the client, so that a client cannot make the store grow
+ * faster than those allow.
+ *
+ * @throws {Problem} 401 with a challenge when the proof was used before; and what the store throws
+ */
+export function proofUse(deps: {
+  usedProofs: UsedProofs
+  urls: ServiceUrls
+  clock: Pick<WatchedClock, 'requireSynchronised'>
+}) {
+  const use = async (ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>) => {
+    if (await deps.usedProofs.use(proof)) return
+    throw refusals(deps.urls, scopes, ctx.path, 'DPoP').proof(USED)
+  }
+  return (ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>) =>
+    withSynchronisedClock(deps.clock, () => use(ctx, scopes, proof))
+}
+
+/**
+ * Finds the caller of a request for a public route from the introspection cache. When it returns undefined, also for a token
+ * that is bound to a key, call `bearerCheck`.
  */
 export function cachedBearer(deps: {
   findCached: (token: string) => ActiveIntrospection | undefined
@@ -93,9 +134,10 @@ export function cachedBearer(deps: {
   now: () => Date
 }) {
   return (request: Pick<IncomingMessage, 'rawHeaders'>): Caller | undefined => {
-    const token = bearerToken(request)
-    const answer = token.ok && deps.clock.isSynchronised() ? deps.findCached(token.value) : undefined
-    return answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
+    const presented = presentedToken(request)
+    if (!presented.ok || presented.value.scheme !== 'Bearer' || !deps.clock.isSynchronised()) return undefined
+    const answer = deps.findCached(presented.value.token)
+    return answer?.jkt === undefined && answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
 }
 
@@ -105,9 +147,10 @@ function faultOf(answer: ActiveIntrospection, { urls, now }: { urls: ServiceUrls
   return answer.expiresAt <= now() ? 'The token has expired.' : undefined
 }
 
-const callerOf = ({ clientId, scopes, registrationId }: ActiveIntrospection): Caller => ({
+const callerOf = ({ clientId, scopes, registrationId, verifiedDomain }: ActiveIntrospection): Caller => ({
   clientId,
   scopes,
+  ...(verifiedDomain !== undefined && { verifiedDomain }),
   ...(registrationId !== undefined && { registrationId }),
 })
 
@@ -115,13 +158,19 @@ const callerOf = ({ clientId, scopes, registrationId }: ActiveIntrospection): Ca
  * The refusals of one route, with a challenge that names its scopes; they are empty where a token is optional.
  *
  * @param path of the request, which decides the metadata that the challenge names
+ * @param scheme of the challenge: the one that the request used, or should have used
  */
-function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
+function refusals(
+  urls: ServiceUrls,
+  scopes: readonly string[],
+  path: string,
+  scheme: TokenScheme = 'Bearer',
+) {
   const optional = scopes.length === 0
   const scope = optional ? ANONYMOUS_SCOPES : scopes
   const refuse = (code: ProblemCode, detail: string, error?: Challenge['error']): Problem => {
     const challenge = { scope, resourceMetadata: protectedResourceAt(urls, path), ...(error && { error }) }
-    return new Problem(code, { detail, headers: { 'www-authenticate': bearerChallenge(challenge) } })
+    return new Problem(code, { detail, headers: { 'www-authenticate': formatChallenge(scheme, challenge) } })
   }
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token', more = '') =>
     refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
@@ -136,6 +185,9 @@ function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
     required: (detail: string) => refuse('token-required', detail),
     missing: (detail: string) => unauthorized(optional ? 'invalid-token' : 'token-required', detail),
     invalid: (detail: string) => unauthorized('invalid-token', detail, 'invalid_token', renewal),
+    /** The token is good, but not with this scheme. */
+    scheme: (detail: string) => refuse('invalid-token', detail, 'invalid_token'),
+    proof: (detail: string) => refuse('invalid-token-proof', detail, 'invalid_dpop_proof'),
     ambiguous: (detail: string) => refuse('invalid-request', detail, 'invalid_request'),
     insufficient: (detail = lacking) => refuse('insufficient-scope', detail, 'insufficient_scope'),
   }
@@ -148,23 +200,30 @@ function refusals(urls: ServiceUrls, scopes: readonly string[], path: string) {
  */
 export type VerifiedPerson = (
   request: Pick<RequestFacts, 'header'>,
+  caller: Pick<Caller, 'proof'>,
 ) => Promise<{ registrationId: string; email: string; agent: ConfirmedAgent | undefined }>
 
 const CONTACT_SCOPE = 'contact:write'
 
-/** @param deps.introspectWithEmail asks anew each time: the address is kept nowhere */
+/**
+ * @param deps.introspectWithEmail asks anew each time: the address is kept nowhere
+ * @returns a function that takes the request and its caller, as `bearerCheck` found it
+ */
 export function verifiedPerson(deps: {
   introspectWithEmail: Introspect
   urls: ServiceUrls
   now: () => Date
 }): VerifiedPerson {
   const { urls } = deps
-  const refuse = refusals(urls, [CONTACT_SCOPE], operations.sendContactMessage.path)
-  return async (request) => {
-    const token = /^bearer +(ppt_[A-Za-z0-9_-]{43})$/i.exec(request.header('authorization'))?.[1]
-    if (token === undefined) throw refuse.required(needsVerifiedEmail(urls))
-    const answer = await deps.introspectWithEmail(token)
+  return async (request, caller) => {
+    const scheme = caller?.proof ? 'DPoP' : 'Bearer'
+    const refuse = refusals(urls, [CONTACT_SCOPE], operations.sendContactMessage.path, scheme)
+    const presented = presentedToken({ rawHeaders: ['authorization', request.header('authorization')] })
+    if (!presented.ok) throw refuse.required(needsVerifiedEmail(urls))
+    const answer = await deps.introspectWithEmail(presented.value.token)
     if (!answer.active || faultOf(answer, deps)) throw refuse.invalid(UNKNOWN)
+    // The proof of this request was verified and used already; it must be one by the key of this very token.
+    if (answer.jkt !== caller.proof?.jkt || presented.value.scheme !== scheme) throw refuse.scheme(BOUND)
     const { email, scopes, identityType } = answer
     if (!scopes.has(CONTACT_SCOPE) || identityType !== 'verified_email' || email === undefined)
       throw refuse.insufficient(needsVerifiedEmail(urls))
@@ -182,7 +241,8 @@ const needsVerifiedEmail = (urls: ServiceUrls) =>
  * @throws {Problem} 401 without a token and 403 without the scope, with a challenge
  */
 export function requireContactScope(caller: Caller | undefined, urls: ServiceUrls): Caller {
-  const refuse = refusals(urls, [CONTACT_SCOPE], new URL(urls.mcp).pathname)
+  const scheme = caller?.proof ? 'DPoP' : 'Bearer'
+  const refuse = refusals(urls, [CONTACT_SCOPE], new URL(urls.mcp).pathname, scheme)
   if (!caller) throw refuse.required(needsVerifiedEmail(urls))
   if (!caller.scopes.has(CONTACT_SCOPE)) throw refuse.insufficient(needsVerifiedEmail(urls))
   return caller
@@ -203,24 +263,25 @@ export function refuseTokenInQuery(urls: ServiceUrls) {
   }
 }
 
-/** Parameters of a Bearer challenge (RFC 6750 §3, RFC 9728 §5.1). */
+/** Parameters of a challenge (RFC 6750 §3, RFC 9449 §7.1, RFC 9728 §5.1). */
 interface Challenge {
   /** Left out when no credentials were sent (RFC 6750 §3.1). */
-  readonly error?: 'invalid_request' | 'invalid_token' | 'insufficient_scope'
+  readonly error?: 'invalid_request' | 'invalid_token' | 'invalid_dpop_proof' | 'insufficient_scope'
   readonly scope: readonly string[]
   readonly resourceMetadata: string
 }
 
 /** The value of `WWW-Authenticate`: one challenge, every parameter quoted. */
-export function bearerChallenge({ error, scope, resourceMetadata }: Challenge): string {
+export function formatChallenge(scheme: TokenScheme, { error, scope, resourceMetadata }: Challenge): string {
   const parameters = {
     realm: 'plainpath',
     ...(error && { error }),
+    ...(scheme === 'DPoP' && { algs: DPOP_ALGORITHMS.join(' ') }),
     scope: scope.join(' '),
     resource_metadata: resourceMetadata,
   }
   const written = Object.entries(parameters).map(([name, value]) => `${name}="${printable(value)}"`)
-  return `Bearer ${written.join(', ')}`
+  return `${scheme} ${written.join(', ')}`
 }
 
 /** RFC 6750 §3 allows neither `"` nor `\` nor anything but printable ASCII in these values. */

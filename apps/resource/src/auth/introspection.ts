@@ -14,6 +14,10 @@ export type Introspection =
       readonly audience: readonly string[]
       readonly expiresAt: Date
       readonly identityType: IdentityType
+      /** The host that the client has proven to control; absent unless proven. */
+      readonly verifiedDomain?: string
+      /** The thumbprint of the key that the token is bound to (RFC 9449 §6.2); absent for a bearer token. */
+      readonly jkt?: string
       readonly registrationId?: string
       /** Present only when it was requested and the person verified it. */
       readonly email?: string
@@ -27,6 +31,8 @@ export type Introspection =
 export interface ConfirmedAgent {
   /** The agent's own word; nobody checked it. */
   readonly name?: string
+  /** The host that the agent has proven to control. */
+  readonly verifiedDomain?: string
   readonly registeredAt: Date
   readonly verifiedAt: Date
   readonly expiresAt: Date
@@ -89,25 +95,39 @@ const TokenIntrospection = z.discriminatedUnion('active', [
       exp: Seconds,
       iat: Seconds,
       iss: z.string().optional(),
-      token_type: z.string().regex(/^bearer$/i),
+      token_type: z.string().regex(/^(?:bearer|dpop)$/i),
+      cnf: z.object({ jkt: z.string().regex(/^[\w-]{43}$/) }).optional(),
       identity_type: IdentityType,
+      verified_domain: z
+        .string()
+        .max(253)
+        .regex(/^[a-z0-9.-]+$/)
+        .optional(),
       registration_id: z.string().min(1).max(100).optional(),
       email: EmailAddress.optional(),
       claim: Confirmed.optional(),
     })
-    .transform(
-      (response): Introspection => ({
+    .refine(({ token_type: type, cnf }) => /^dpop$/i.test(type) === (cnf !== undefined), {
+      path: ['cnf'],
+    })
+    .transform((response): Introspection => {
+      const proven = {
+        ...(response.verified_domain !== undefined && { verifiedDomain: response.verified_domain }),
+      }
+      return {
         active: true,
         clientId: response.client_id,
         scopes: new Set(response.scope.split(' ').filter(Boolean)),
         audience: [response.aud].flat(),
         expiresAt: new Date(response.exp * 1000),
         identityType: response.identity_type,
+        ...(response.cnf !== undefined && { jkt: response.cnf.jkt }),
         ...(response.registration_id !== undefined && { registrationId: response.registration_id }),
         ...(response.email !== undefined && { email: response.email }),
-        ...(response.claim !== undefined && { agent: response.claim }),
-      }),
-    ),
+        ...proven,
+        ...(response.claim !== undefined && { agent: { ...response.claim, ...proven } }),
+      }
+    }),
 ])
 
 export const INTROSPECTION_TYPE = 'application/token-introspection+jwt'

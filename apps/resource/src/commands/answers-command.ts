@@ -16,7 +16,7 @@ const sectionId = argument(
   'slug#anchor, as the address of the section ends; slug#intro for the beginning',
 )
 
-/** Turn off what answers are made from, and on again. Each is in force on every instance within two seconds. */
+/** The commands that turn answers, sections and triggers off and on. They take effect on every instance within two seconds. */
 export const answersCommands = [
   defineCommand({
     name: 'answers list',
@@ -148,7 +148,7 @@ export const answersCommands = [
   }),
 ]
 
-/** An introduction has no anchor, and its id is the slug alone, which reads like the whole guide. */
+/** Removes `#intro`: the id of an introduction is the slug alone, which in a command would look like the whole guide. */
 const withoutIntro = (section: string) => section.replace(/#intro$/, '')
 
 async function requireSection(db: Database, section: string): Promise<string> {
@@ -162,9 +162,9 @@ async function requireSection(db: Database, section: string): Promise<string> {
 }
 
 function requireTrigger(id: string): TriggerFile {
-  const found = loadTriggers().find((trigger) => trigger.id === id)
-  if (!found) throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
-  return found
+  const trigger = loadTriggers().find((each) => each.id === id)
+  if (!trigger) throw new Refusal(`No trigger has the id ${id}. "triggers list" names them.`)
+  return trigger
 }
 
 interface ListedTrigger extends Pick<TriggerFile, 'id' | 'urgency'> {

@@ -1,8 +1,9 @@
 import { argument, Refusal } from '@plainpath/commands'
 import { ContactId } from '@plainpath/domain'
-import { eraseMessage, type ListedMessage, listMessages, showMessage } from '../contact/contact-desk.ts'
+import { DOMAIN_CHECKED } from '@plainpath/pages'
 import type { OpenedMessage } from '../contact/contact-message.ts'
-import { erasureTeller } from '../erasure-log.ts'
+import { eraseMessage, type ListedMessage, listMessages, showMessage } from '../contact/manage-messages.ts'
+import { createErasureLog } from '../erasure-log.ts'
 import { defineCommand, limit } from './define-command.ts'
 
 const messageId = argument('<id>', 'of a message', (text) => {
@@ -42,7 +43,7 @@ export const contactCommands = [
         now: now(),
       })
       if (!message) throw new Refusal('No message with this id is kept.')
-      return { json: message, text: describeOpened(message) }
+      return { json: describeProven(message), text: describeOpened(message) }
     },
   }),
   defineCommand({
@@ -53,7 +54,7 @@ export const contactCommands = [
     async run({ db, args: { id }, operator, now, log }) {
       if (!(await eraseMessage(db, { id, actor: operator.user, now: now() })))
         throw new Refusal('No message with this id is kept.')
-      erasureTeller(log, operator)('message', id)
+      createErasureLog(log, operator)('message', id)
       return { json: { id, status: 'erased' }, text: `${id} is erased.` }
     },
   }),
@@ -73,10 +74,27 @@ function describeAge(minutes: number): string {
   return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} d`
 }
 
-/** What the person wrote cannot move the cursor: it has no control characters. Marked lines are theirs. */
+/** A message with what its writer has proven, as other commands and the API name it. */
+const describeProven = ({ agentDomain, ...message }: OpenedMessage) => ({
+  ...message,
+  ...(agentDomain !== null && { verified_domain: agentDomain }),
+  email_verified: isVerified(message),
+})
+
+/** An agent can write only for a person who verified their e-mail; a person confirms it by the link in a mail. */
+const isVerified = ({ state }: Pick<OpenedMessage, 'state'>) => state !== 'unconfirmed'
+
+function writerText({ writtenBy, agentDomain, state }: OpenedMessage): string {
+  const at = agentDomain === null ? '' : ` at ${agentDomain} ${DOMAIN_CHECKED}`
+  const writer = writtenBy === 'agent' ? `an AI agent${at}` : 'a person on the website'
+  return `${writer}; e-mail ${isVerified({ state }) ? 'verified' : 'not verified'}`
+}
+
+/** Formats a message, with the lines of the person marked. They contain no control characters, so they cannot move the cursor. */
 const describeOpened = (message: OpenedMessage) =>
   [
     `Message ${message.id}, ${message.topic}, ${message.state}`,
+    `Written by ${writerText(message)}`,
     ...(message.triggers.length > 0 ? [`Needs a lawyer: ${message.triggers.join(', ')}`] : []),
     `Answer to ${message.replyTo}`,
     message.text.replaceAll(/^/gm, '| '),

@@ -10,12 +10,12 @@ import type { Log } from '@plainpath/http'
 import { openPool, type Pool } from '@plainpath/postgres'
 import { type Environment, readSettings, type SettingName, type Values } from '../config.ts'
 
-/** What every handler gets, beside its arguments and what its entry names. */
+/** The context of every handler, in addition to its arguments and the settings that its entry names. */
 export interface ResourceContext {
   readonly env: Environment
   readonly now: () => Date
   readonly log: Log
-  /** Who runs the command, for audits and the log. */
+  /** The user who runs the command, for audits and the log. */
   readonly operator: { readonly user: string; readonly host: string }
 }
 
@@ -24,35 +24,37 @@ interface Opened {
   readonly database: { readonly db: Pool }
 }
 
-type Given<Name extends SettingName, Opens extends keyof Opened> = ResourceContext &
+type HandlerContext<Name extends SettingName, Opens extends keyof Opened> = ResourceContext &
   Opened[Opens] & { readonly settings: Values<Name> }
 
 interface ResourceEntry<P extends Parameters, Name extends SettingName, Opens extends keyof Opened>
-  extends Entry<P, Given<Name, Opens>> {
-  /** `all` for the documents alone: such a handler reads them itself. */
+  extends Entry<P, HandlerContext<Name, Opens>> {
+  /** `all` only documents that the command uses every setting; its handler reads them itself. */
   readonly settings?: 'all' | readonly Name[]
-  /** `database` reads RESOURCE_DATABASE_URL. */
+  /** `database` opens the database of RESOURCE_DATABASE_URL. */
   readonly opens?: Opens
 }
 
-/** A row of the command table. Its handler needs no setting and no server but those that it names. */
+/** Defines a command. Its handler receives only the settings and the database that the entry names. */
 export function defineCommand<
   P extends Parameters,
   Name extends SettingName = never,
   Opens extends keyof Opened = 'nothing',
 >(entry: ResourceEntry<P, Name, Opens>): Command<ResourceContext> {
   const opensDatabase = entry.opens === 'database'
-  const named = entry.settings === 'all' ? [] : (entry.settings ?? [])
-  const names: readonly SettingName[] = opensDatabase ? ['RESOURCE_DATABASE_URL', ...named] : named
+  const ownSettings = entry.settings === 'all' ? [] : (entry.settings ?? [])
+  const names: readonly SettingName[] = opensDatabase
+    ? ['RESOURCE_DATABASE_URL', ...ownSettings]
+    : ownSettings
   return {
     ...entry,
     settings: entry.settings === 'all' ? 'all' : names,
     async run(args, context) {
       const settings = names.length > 0 ? readSettings(context.env, names) : undefined
       await using db = opensDatabase ? openCommandPool(context.env) : undefined
-      // The types of an entry say which of these its handler sees.
+      // The type of the entry decides which of these the handler can use.
       const call: unknown = { ...context, args, settings, db }
-      return await entry.run(call as Given<Name, Opens> & { readonly args: Arguments<P> })
+      return await entry.run(call as HandlerContext<Name, Opens> & { readonly args: Arguments<P> })
     },
   }
 }

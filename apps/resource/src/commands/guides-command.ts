@@ -66,7 +66,9 @@ export const guidesCommands = [
       const plan = planRecheck(loadGuides(), readings.value, now())
       const written = yes ? writeRecheck(plan) : []
       const refusal =
-        yes || plan.changes.length === 0 ? undefined : 'Nothing was written: look, then add --yes.'
+        yes || plan.changes.length === 0
+          ? undefined
+          : 'Nothing was written. Check the changes, then add --yes.'
       return { json: { ...plan, written }, text: describeRecheck(plan, written), refusal }
     },
   }),
@@ -119,8 +121,8 @@ export const guidesCommands = [
       }),
     },
     opens: 'database',
-    async run({ db, args: { slug, by, version: asked }, now }) {
-      const review = await reviewGuide(db, { slug, by, version: asked }, now())
+    async run({ db, args: { slug, by, version: requestedVersion }, now }) {
+      const review = await reviewGuide(db, { slug, by, version: requestedVersion }, now())
       if (!review.ok) throw new Refusal(REVIEW_REFUSALS[review.error](slug))
       const { version, day } = review.value
       return {
@@ -159,7 +161,7 @@ function readReadings(file: string): string {
   }
 }
 
-/** A line for each source that changes, then for each that does not, then a sum. */
+/** Formats a line for each source that changes, then for each that does not, then the sum. */
 function describeRecheck({ changes, left }: RecheckPlan, written: readonly string[]): string {
   const sum = `${changes.length} sources get a new day, ${left.length} keep theirs.`
   return [
@@ -203,7 +205,7 @@ const isContent = (member: string) => member !== 'version'
 
 const describePlanned = (guide: PlannedGuide) => `${guide.slug}  ${STEPS[guide.step](guide)}`
 
-/** A line for each guide, and a sum. */
+/** Formats a line for each guide, and the sum. */
 function describePlan(plan: readonly PlannedGuide[]): string {
   const changing = plan.filter(({ step }) => step === 'add' || step === 'change').length
   return [

@@ -1,21 +1,23 @@
 import { DRY_RUN, option, refuseFileError } from '@plainpath/commands'
 import { readLog } from '@plainpath/http'
-import { erasuresInLog, replayErasures } from '../erasure-log.ts'
-import { rewrapSealed } from '../rewrap-sealed.ts'
+import { readErasures, replayErasures } from '../erasure-log.ts'
+import { reencryptDataKeys } from '../reencrypt-data-keys.ts'
 import { defineCommand } from './define-command.ts'
 
 export const restoreCommands = [
   defineCommand({
     name: 'rewrap',
-    summary: 'seal every address and message under the newest key-encryption key',
+    summary: 're-encrypt every address and message under the newest key-encryption key',
     parameters: { dryRun: DRY_RUN },
     settings: ['RESOURCE_KEK_FILE'],
     opens: 'database',
     async run({ db, settings, args: { dryRun } }) {
-      const { addresses, messages } = await rewrapSealed(db, settings.RESOURCE_KEK_FILE, { trial: dryRun })
+      const { addresses, messages } = await reencryptDataKeys(db, settings.RESOURCE_KEK_FILE, {
+        trial: dryRun,
+      })
       return {
         json: { ok: true, done: !dryRun && addresses + messages > 0, addresses, messages },
-        text: `${dryRun ? 'Would seal anew' : 'Sealed anew'}: ${addresses} addresses of the waitlist and ${messages} values of messages.`,
+        text: `${dryRun ? 'Would re-encrypt' : 'Re-encrypted'} ${addresses} addresses of the waitlist and ${messages} values of messages.`,
       }
     },
   }),
@@ -33,19 +35,19 @@ export const restoreCommands = [
     },
     opens: 'database',
     async run({ db, args, operator, now }) {
-      const erasures = await erasuresInLog(readLog(args.log)).catch(
+      const erasures = await readErasures(readLog(args.log)).catch(
         refuseFileError((code) => `${args.log} cannot be read (${code}).`),
       )
-      const told = { entries: erasures.entries.size, messages: erasures.messages.size }
+      const erasuresInLog = { entries: erasures.entries.size, messages: erasures.messages.size }
       if (args.dryRun)
         return {
-          json: { ok: true, done: false, told },
-          text: `The log tells that ${count(told)} were erased.`,
+          json: { ok: true, done: false, told: erasuresInLog },
+          text: `The log says that ${count(erasuresInLog)} were erased.`,
         }
       const erased = await replayErasures(db, erasures, { actor: operator.user, now: now() })
       return {
-        json: { ok: true, done: true, told, erased },
-        text: `Erased again: ${count(erased)}, of ${count(told)} that the log tells of.`,
+        json: { ok: true, done: true, told: erasuresInLog, erased },
+        text: `Erased again: ${count(erased)}, of ${count(erasuresInLog)} that the log names.`,
       }
     },
   }),

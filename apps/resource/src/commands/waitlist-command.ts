@@ -2,17 +2,17 @@ import { createReadStream } from 'node:fs'
 import { open, rm } from 'node:fs/promises'
 import { option, Refusal, refuseFileError } from '@plainpath/commands'
 import { canonicalEmail } from '@plainpath/domain'
-import { erasureTeller } from '../erasure-log.ts'
+import { createErasureLog } from '../erasure-log.ts'
 import {
   exportEntries,
   forgetEntry,
   type ListedEntry,
   listEntries,
   waitlistStatistics,
-} from '../waitlist/waitlist-desk.ts'
+} from '../waitlist/manage-waitlist.ts'
 import { defineCommand, limit } from './define-command.ts'
 
-/** Past what any address has, so what is longer is none. */
+/** No address is longer. */
 const MOST_ADDRESS_LENGTH = 1_000
 
 export const waitlistCommands = [
@@ -88,13 +88,13 @@ export const waitlistCommands = [
         now: now(),
       })
       if (id === undefined) throw new Refusal('The address is not on the waitlist.')
-      erasureTeller(log, operator)('entry', id)
+      createErasureLog(log, operator)('entry', id)
       return { json: { forgotten: true }, text: 'The address is off the waitlist.' }
     },
   }),
 ]
 
-/** @param path or `-` for standard input; never repeated, since it may be the address by mistake */
+/** @param path a file, or `-` for standard input. No error repeats it, since it may be the address by mistake */
 async function readAddress(path: string): Promise<string> {
   let read = ''
   try {

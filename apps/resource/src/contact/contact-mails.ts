@@ -9,11 +9,11 @@ import {
 } from '@plainpath/domain'
 import type { MailContent } from '@plainpath/mail'
 import { readTemplate, type ServiceUrls } from '@plainpath/metadata'
-import { CONTACT_TOPICS, describeAgentInMail, longDate, REPLY } from '@plainpath/pages'
+import { CONTACT_TOPICS, describeAgentInMail, longDate, REPLY, referToAgentInMail } from '@plainpath/pages'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
 import type { NewMessage } from './contact-message.ts'
 
-const deskText = readTemplate(new URL('./desk-mail.template.txt', import.meta.url), [
+const staffText = readTemplate(new URL('./staff-mail.template.txt', import.meta.url), [
   'handOff',
   'wrote',
   'text',
@@ -27,16 +27,20 @@ const receiptText = readTemplate(
   ['urls', 'wrote', 'topic', 'text', 'handOff', 'when', 'secret', 'help', 'id', 'notYou'],
   { expected: wrap(REPLY.expected), ifYouCannotWait: wrap(REPLY.ifYouCannotWait) },
 )
-const withdrawnText = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), ['day', 'id'])
+const withdrawnText = readTemplate(new URL('./withdrawn-mail.template.txt', import.meta.url), [
+  'day',
+  'agent',
+  'id',
+])
 const confirmText = readTemplate(
   new URL('./confirm-mail.template.txt', import.meta.url),
   ['urls', 'secret'],
   { unconfirmedLasts: durationIn('hour', RULES.unconfirmedMessageMs) },
 )
 
-/** The kinds of mail; each is about its message's id. */
+/** The kinds of mail. `about` of each mail is the id of its message. */
 export const CONTACT_MAIL = {
-  desk: 'contact-desk',
+  staff: 'contact-desk',
   receipt: 'contact-receipt',
   withdrawn: 'contact-withdrawn',
   confirm: 'contact-confirm',
@@ -48,27 +52,28 @@ function wrap(text: string): string {
 }
 
 /**
- * Who wrote a message: an agent for a person, or the person on our page. What is known of the agent is absent when an
- * authorization server of an earlier release introspected its token.
+ * The author of a message: an agent for a person, or the person on our page. `agent` is undefined if an authorization server of an
+ * earlier release introspected the token.
  */
 export type Writer = { readonly agent: ConfirmedAgent | undefined } | 'person'
 
-const WROTE = {
-  person: 'A person who confirmed their e-mail address wrote this.',
-  agent: 'An AI agent wrote this for a person who confirmed it by e-mail.',
-} as const
+/** The first line of the mail to staff. */
+const wrote = (writer: Writer) =>
+  writer === 'person'
+    ? 'A person who confirmed their e-mail address wrote this.'
+    : `${referToAgentInMail(writer.agent)} wrote this for a person who confirmed it by e-mail.`
 
 /**
  * Composes the mail to staff. The reasons why the person needs an attorney come first. Each line of the person's text is marked,
  * so that none can pass for ours.
  */
-export const deskMail = (deskAddress: string, message: NewMessage, writer: Writer): MailContent => ({
-  to: deskAddress,
+export const staffMail = (staffInbox: string, message: NewMessage, writer: Writer): MailContent => ({
+  to: staffInbox,
   replyTo: message.replyTo,
   subject: `Message ${message.id} (${message.topic})`,
-  text: deskText({
+  text: staffText({
     handOff: handOffLines(message.triggers),
-    wrote: WROTE[writer === 'person' ? 'person' : 'agent'],
+    wrote: wrote(writer),
     text: quoted(message.text),
     topic: message.topic,
     guide: message.guideSlug ?? 'none',
@@ -87,10 +92,10 @@ function handOffLines(triggers: readonly string[]): string {
 }
 
 /** The first line of a receipt. */
-const RECEIVED = {
-  person: 'We received your message. This is a copy of it.',
-  agent: 'An AI agent sent us this message for you.',
-} as const
+const received = (writer: Writer) =>
+  writer === 'person'
+    ? 'We received your message. This is a copy of it.'
+    : `${referToAgentInMail(writer.agent)} sent us this message for you.`
 
 /** Says that staff are told why the person needs an attorney. The reasons are not named: others may read the mailbox. */
 const HAND_OFF =
@@ -111,7 +116,7 @@ export const receiptMail = (
   subject: 'We received your message to Plainpath',
   text: receiptText({
     urls,
-    wrote: RECEIVED[message.writer === 'person' ? 'person' : 'agent'],
+    wrote: received(message.writer),
     topic: CONTACT_TOPICS[message.topic],
     text: quoted(message.text),
     handOff: message.triggers.length > 0 ? HAND_OFF : '',
@@ -162,10 +167,19 @@ function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): stri
 }
 
 /** Composes the mail to the person whose agent withdrew its message before staff got it. */
-export const withdrawnMail = (message: { id: string; replyTo: string; createdAt: Date }): MailContent => ({
+export const withdrawnMail = (message: {
+  id: string
+  replyTo: string
+  createdAt: Date
+  agentDomain: string | null
+}): MailContent => ({
   to: message.replyTo,
   subject: 'A message to Plainpath was withdrawn',
-  text: withdrawnText({ day: longDate(message.createdAt), id: message.id }),
+  text: withdrawnText({
+    day: longDate(message.createdAt),
+    agent: referToAgentInMail({ verifiedDomain: message.agentDomain ?? undefined }),
+    id: message.id,
+  }),
 })
 
 /** Composes the mail to a person who filled in the form. It contains nothing from the form but the address. */

@@ -9,9 +9,9 @@ export function contactRoutes(deps: { sendMessage: SendMessage; ownMessages: Own
   const send = defineRoute({
     ...operations.sendContactMessage,
     limits: LIMITS.contact,
-    async handle({ body, request }) {
+    async handle({ body, request, caller }) {
       const key = idempotencyKey(request.header('idempotency-key'))
-      return { status: 202, body: await deps.sendMessage(body, request, key) }
+      return { status: 202, body: await deps.sendMessage(body, { request, caller }, key) }
     },
   })
   const get = defineRoute({
@@ -32,13 +32,13 @@ export function contactRoutes(deps: { sendMessage: SendMessage; ownMessages: Own
   return [send, get, withdraw]
 }
 
-/** Any printable ASCII; Node joins a header that is sent twice by a comma. */
+/** Parses an Idempotency-Key of printable ASCII. Node joins repeated headers with a comma and a blank, which is refused. */
 function idempotencyKey(sent: string): string | undefined {
   if (sent === '') return undefined
-  const most = RULES.idempotencyKeyCharacters
-  if (sent.length > most || !/^[\x21-\x7E]+$/.test(sent))
+  const maxCharacters = RULES.idempotencyKeyCharacters
+  if (sent.length > maxCharacters || !/^[\x21-\x7E]+$/.test(sent))
     throw new Problem('invalid-request', {
-      detail: `Idempotency-Key must be 1 to ${most} printable characters without blanks.`,
+      detail: `Idempotency-Key must be 1 to ${maxCharacters} printable characters without blanks.`,
     })
   return sent
 }

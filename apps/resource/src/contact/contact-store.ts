@@ -5,9 +5,9 @@ import type { Database, Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { ConfirmedAgent } from '../auth/introspection.ts'
-import type { TellErased } from '../erasure-log.ts'
+import type { LogErasure } from '../erasure-log.ts'
 import { newLink, type StoredLink } from '../link-secret.ts'
-import { CONTACT_MAIL, deskMail, receiptMail, type Writer } from './contact-mails.ts'
+import { CONTACT_MAIL, receiptMail, staffMail, type Writer } from './contact-mails.ts'
 import { ERASE_CONTENT, holdEnd, type NewMessage, openMessage, sealMessage } from './contact-message.ts'
 import {
   contentHash,
@@ -33,25 +33,28 @@ interface Duplicate {
 
 const ERASED_AT_ONCE = 1000
 
-/** SQL: when the time of the link of an unconfirmed message began. */
+/** SQL: when the lifetime of the link of an unconfirmed message began. */
 const LINK_STARTED_AT = 'coalesce(link_renewed_at, created_at)'
 
 const State = z.object({ status: ContactStatus, heldUntil: z.date() })
 
-/** Texts, addresses and triggers are sealed for their row; keys of idempotency and contents are keyed hashes. */
+/**
+ * Stores messages to staff in PostgreSQL, with their mails. Texts, addresses and triggers are encrypted for their row; of
+ * idempotency keys and contents it stores keyed hashes.
+ */
 export function contactStore(deps: {
   db: Pool
   sealingKeys: SealingKeys
   hashKey: HashKey
   mails: MailQueue
   urls: ServiceUrls
-  /** Where the people who answer read. */
-  deskAddress: string
-  /** How long a message can be withdrawn before it goes there. */
+  /** The mailbox of staff. */
+  staffInbox: string
+  /** How long a message is held, and can be withdrawn, before it is delivered to staff. */
   holdMs: number
-  tellErased: TellErased
+  logErasure: LogErasure
 }) {
-  const { db, sealingKeys, hashKey, mails, urls, deskAddress, holdMs, tellErased } = deps
+  const { db, sealingKeys, hashKey, mails, urls, staffInbox, holdMs, logErasure } = deps
 
   /** Adds the receipt, and the mail to staff that waits until the hold ends. @returns columns of the message */
   async function addMails(tx: Database, message: NewMessage, written: { by: Writer; at: Date }) {
@@ -65,17 +68,17 @@ export function contactStore(deps: {
       secret,
       writer: written.by,
     })
-    const desk = deskMail(deskAddress, message, written.by)
+    const mail = staffMail(staffInbox, message, written.by)
     await mails.add(tx, { kind: CONTACT_MAIL.receipt, about, ...receipt }, written.at)
-    await mails.add(tx, { kind: CONTACT_MAIL.desk, about, ...desk }, written.at, heldUntil)
+    await mails.add(tx, { kind: CONTACT_MAIL.staff, about, ...mail }, written.at, heldUntil)
     return { state: 'received', held_until: heldUntil, withdraw_hash: stored.secretHash }
   }
 
   return {
     /**
-     * Keeps a message with its mails to staff and to the person.
+     * Stores a message with its mails to staff and to the person.
      *
-     * @returns what was received: the earlier message where the key was used with the same content
+     * @returns the received message; the earlier one if the key was used with the same content
      */
     receive: (message: AgentMessage): Promise<Result<ReceivedMessage, KeyRefusal | Duplicate>> =>
       db.transaction(async (tx) => {
@@ -93,11 +96,11 @@ export function contactStore(deps: {
       }),
 
     /**
-     * Keeps a message from the page, with the mail whose link sends it.
+     * Stores a message from the page, with the mail whose link sends it.
      *
      * @throws {Problem} 429 when too many mails wait
      */
-    keepUnconfirmed: (
+    storeUnconfirmed: (
       message: NewMessage,
       link: StoredLink,
       mail: MailContent & { sender: string },
@@ -111,7 +114,7 @@ export function contactStore(deps: {
         await mails.add(tx, confirm, message.createdAt)
       }),
 
-    /** Lets the link work from `now` for its full time, because its mail goes out late; at most until two days after the message. */
+    /** Restarts the lifetime of the link at `now`, because its mail is sent late; at the latest a day after the message. */
     async renewLink(id: string, now: Date): Promise<void> {
       await db.query(
         `update contact_messages set link_renewed_at = least($2, created_at + make_interval(secs => $3))
@@ -120,7 +123,7 @@ export function contactStore(deps: {
       )
     },
 
-    /** Takes a message from the page, whose hold begins now. */
+    /** Confirms a message from the page. Its hold begins at `now`. */
     confirm: (linkHash: Buffer, now: Date): Promise<Result<ReceivedMessage, 'not-found' | Duplicate>> =>
       db.transaction(async (tx) => {
         const { rows } = await tx.query<{ content_hash: Buffer | null }>(
@@ -140,6 +143,7 @@ export function contactStore(deps: {
         return ok({ id: message.id, heldUntil: received.held_until })
       }),
 
+    /** Finds the state of a message of a registration. */
     async find(id: string, registrationId: string): Promise<z.infer<typeof State> | undefined> {
       const { rows } = await db.query(
         `select state as status, coalesce(held_until, created_at) as "heldUntil"
@@ -159,15 +163,16 @@ export function contactStore(deps: {
       return rows[0] && ContactStatus.parse(rows[0].state)
     },
 
-    /** Erases a message that was not delivered, and its mails. Withdrawing again is fine. */
+    /** Erases a message that was not delivered, and its mails. Withdrawing it again succeeds. */
     async withdraw(which: Withdrawn, now: Date): Promise<Result<void, WithdrawRefusal>> {
       const withdrawn = await db.transaction((tx) => withdrawMessage(tx, { mails, sealingKeys }, which, now))
       if (!withdrawn.ok) return withdrawn
-      tellErased('message', withdrawn.value)
+      logErasure('message', withdrawn.value)
       return ok(undefined)
     },
 
-    async isIn(id: string, states: readonly string[]): Promise<boolean> {
+    /** Tells whether a message is in one of some states. */
+    async hasState(id: string, states: readonly string[]): Promise<boolean> {
       const { rowCount } = await db.query('select from contact_messages where id = $1 and state = any ($2)', [
         id,
         states,
@@ -175,7 +180,7 @@ export function contactStore(deps: {
       return rowCount === 1
     },
 
-    /** In the transaction that settles the mail to the desk. */
+    /** Marks a message as delivered, in the transaction that settles the mail to staff. */
     async markDelivered(tx: Database, id: string, now: Date): Promise<void> {
       await tx.query(
         `update contact_messages set state = 'delivered', delivered_at = $2 where id = $1 and state = 'received'`,
@@ -184,7 +189,8 @@ export function contactStore(deps: {
     },
 
     /**
-     * Unconfirmed after 24 hours, all 90 days after delivery, keys of idempotency and hashes of contents after 24 hours.
+     * Erases a batch of what is past its retention: unconfirmed messages, idempotency keys and hashes of contents after 24 hours,
+     * everything else 90 days after delivery.
      *
      * @returns how many rows it changed
      */
@@ -194,7 +200,7 @@ export function contactStore(deps: {
 
 export type ContactStore = ReturnType<typeof contactStore>
 
-/** @param more columns beside those of every message */
+/** @param more further columns */
 async function insertMessage(
   tx: Database,
   keys: SealingKeys,
@@ -217,7 +223,7 @@ async function insertMessage(
   )
 }
 
-/** A message that never reached the desk goes 90 days after it came. @returns how many rows were changed */
+/** A message that was never delivered is erased 90 days after it was received. @returns how many rows it changed */
 async function eraseOldMessages(db: Database, now: Date): Promise<number> {
   const ago = (ms: number) => new Date(now.getTime() - ms)
   const some = (condition: string) =>
@@ -242,32 +248,35 @@ async function eraseOldMessages(db: Database, now: Date): Promise<number> {
        where id in ${some(`state in ('received', 'delivered') and coalesce(delivered_at, created_at) <= $1`)}`,
       [ago(RULES.deliveredMessageMs), now],
     ),
-    // The release before, which may run beside this one, erases a message without the columns that it does not know. Of a
-    // withdrawn message, the hash of its link is kept for a time.
+    // The previous release may run beside this one, and does not erase columns that it does not know. A withdrawn message keeps
+    // the hash of its link until now.
     await db.query(
       `update contact_messages set ${ERASE_CONTENT}
-       where id in ${some(`state = 'erased' and (num_nonnulls(hand_off_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,
+       where id in ${some(`state = 'erased' and (num_nonnulls(hand_off_sealed, agent_domain_sealed, content_hash) > 0 or withdraw_hash is not null and erased_at <= $1)`)}`,
       [ago(RULES.deliveredMessageMs)],
     ),
   ]
   return erased.reduce((sum, { rowCount }) => sum + (rowCount ?? 0), 0)
 }
 
-/** What was withdrawn is not sent; what the desk's mail server took is delivered. */
+/** Creates the handlers of mails about messages. Mails of a withdrawn message are dropped; a sent mail to staff marks its message as delivered. */
 export const contactMailHandlers = (contact: ContactStore): Record<string, MailHandler> => ({
-  [CONTACT_MAIL.desk]: {
+  [CONTACT_MAIL.staff]: {
     capped: false,
-    wanted: (id) => contact.isIn(id, ['received']),
-    settled: async (tx, id, outcome, now) => {
+    isWanted: (id) => contact.hasState(id, ['received']),
+    onSettled: async (tx, id, outcome, now) => {
       if (outcome === 'sent') await contact.markDelivered(tx, id, now)
     },
   },
-  // Over every cap, as the mail that ends a claim: strangers could use the caps up, and an agent then write unseen.
-  [CONTACT_MAIL.receipt]: { capped: false, wanted: (id) => contact.isIn(id, ['received', 'delivered']) },
-  // Follows a receipt, once.
+  // No cap, as for the mail that revokes access: strangers could use up the caps, and an agent could then write unnoticed.
+  [CONTACT_MAIL.receipt]: {
+    capped: false,
+    isWanted: (id) => contact.hasState(id, ['received', 'delivered']),
+  },
+  // At most one for each receipt.
   [CONTACT_MAIL.withdrawn]: { capped: false },
   [CONTACT_MAIL.confirm]: {
-    wanted: (id) => contact.isIn(id, ['unconfirmed']),
+    isWanted: (id) => contact.hasState(id, ['unconfirmed']),
     maxWaitMs: RULES.dayMailWaitsMs,
     renew: (id, now) => contact.renewLink(id, now),
   },

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { NewMessage } from './contact-message.ts'
 import { contentHash } from './earlier-message.ts'
 
-test('messages are compared by a hash that only the key of this service gives, and that says who wrote', () => {
+test('compares messages by a hash that depends on the key of this service and on the author', () => {
   const [key, other] = [parseHashKey(newHashKey()), parseHashKey(newHashKey())]
   const message: NewMessage = {
     id: '1',
@@ -11,6 +11,7 @@ test('messages are compared by a hash that only the key of this service gives, a
     text: 'When?',
     guideSlug: null,
     triggers: [],
+    agentDomain: null,
     replyTo: 'ana@example.org',
     createdAt: new Date(0),
   }

@@ -4,16 +4,16 @@ import type { HashKey } from '@plainpath/sealing'
 import { z } from 'zod'
 import type { NewMessage } from './contact-message.ts'
 
-/** Who wrote: an agent's registration, or the canonical address that was typed on the page. */
+/** The author of a message: the registration of an agent, or the canonical address that was typed on the page. */
 export type Author = { readonly registrationId: string } | { readonly address: string }
 
-/** What a message is known by when it comes again, as columns. */
+/** The columns by which a repeated request is recognised. */
 export interface IdempotencyColumns {
   readonly idempotency_hash: Buffer
   readonly request_hash: Buffer
 }
 
-/** @param message.key an Idempotency-Key */
+/** Hashes an Idempotency-Key and the content that it was sent with. @param message.key the Idempotency-Key */
 export const idempotencyColumns = (
   hashKey: HashKey,
   message: NewMessage & { readonly registrationId: string; readonly key: string },
@@ -22,15 +22,15 @@ export const idempotencyColumns = (
   request_hash: hashKey.hash('idempotency-request/contact', writtenContent(message)),
 })
 
-/** The same for the same message of the same author. */
+/** Hashes the content of a message with its author, so that a repeated message is recognised. */
 export const contentHash = (hashKey: HashKey, author: Author, message: NewMessage): Buffer =>
   hashKey.hash('content/contact', JSON.stringify([author, writtenContent(message)]))
 
-/** A message without triggers is written as the release before wrote it, whose hashes are still compared. */
+/** Serialises the content. Without triggers it equals that of the previous release, whose hashes are still compared. */
 const writtenContent = ({ topic, text, guideSlug, triggers }: NewMessage) =>
   JSON.stringify([topic, text, guideSlug, ...(triggers.length > 0 ? [triggers] : [])])
 
-/** What the sender of a message is told. */
+/** The part of a stored message that its sender receives. */
 export interface ReceivedMessage {
   readonly id: string
   readonly heldUntil: Date
@@ -46,10 +46,9 @@ const Idempotent = z.object({
 export type KeyRefusal = 'in-progress' | 'other-request' | 'withdrawn'
 
 /**
- * Holds an idempotency key until the transaction ends.
+ * Locks an idempotency key until the transaction ends, and finds its earlier message.
  *
- * @returns the message that the key was used for in the last 24 hours, or why there is none to take; undefined for a
- *   key that was not used
+ * @returns the message for which the key was used in the last 24 hours, or why the key cannot be used; undefined for a new key
  */
 export async function findByKey(
   tx: Database,
@@ -58,7 +57,7 @@ export async function findByKey(
 ): Promise<Result<ReceivedMessage, KeyRefusal> | undefined> {
   const { rows: locks } = await tx.query<{ held: boolean }>(
     'select pg_try_advisory_xact_lock($1::bigint) as held',
-    [lockOf(hash)],
+    [lockKey(hash)],
   )
   if (locks[0]?.held !== true) return err('in-progress')
   await tx.query(
@@ -78,12 +77,12 @@ export async function findByKey(
 }
 
 /**
- * Holds the content until the transaction ends, so that of two equal messages at once the second one finds the first.
+ * Locks the content until the transaction ends, so that the second of two simultaneous equal messages finds the first.
  *
- * @returns the id of the same message, where it was sent within the last 24 hours and not withdrawn
+ * @returns the id of an equal message of the last 24 hours that was not withdrawn
  */
 export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Promise<string | undefined> {
-  await tx.query('select pg_advisory_xact_lock($1::bigint)', [lockOf(hash)])
+  await tx.query('select pg_advisory_xact_lock($1::bigint)', [lockKey(hash)])
   const { rows } = await tx.query<{ id: string }>(
     `select id from contact_messages
      where content_hash = $1 and state in ('received', 'delivered') and created_at > $2
@@ -93,4 +92,4 @@ export async function findDuplicate(tx: Database, hash: Buffer, now: Date): Prom
   return rows[0]?.id
 }
 
-const lockOf = (hash: Buffer) => hash.readBigInt64BE().toString()
+const lockKey = (hash: Buffer) => hash.readBigInt64BE().toString()

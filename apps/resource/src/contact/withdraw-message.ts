@@ -4,9 +4,9 @@ import type { Database } from '@plainpath/postgres'
 import { openIfPossible, type SealingKeys } from '@plainpath/sealing'
 import { z } from 'zod'
 import { CONTACT_MAIL, withdrawnMail } from './contact-mails.ts'
-import { ERASE_WITHDRAWN, messagePlace } from './contact-message.ts'
+import { ERASE_WITHDRAWN, messageEncryptionContext, openAgentDomain } from './contact-message.ts'
 
-/** Which message to withdraw: the one that a registration sent, or the one that a link is about. */
+/** The message to withdraw: one of a registration, or the one of a link. */
 export type Withdrawn =
   | { readonly id: string; readonly registrationId: string }
   | { readonly linkHash: Buffer }
@@ -17,6 +17,7 @@ export type WithdrawRefusal = 'not-found' | 'being-delivered' | 'delivered'
 const Held = z.object({
   state: z.string(),
   replySealed: z.instanceof(Buffer).nullable(),
+  agentDomainSealed: z.instanceof(Buffer).nullable(),
   createdAt: z.date(),
 })
 
@@ -42,14 +43,15 @@ export async function withdrawMessage(
   )
   if (!rows[0]) return err('not-found')
   const { id } = rows[0]
-  if (await isBeingSent(tx, { kind: CONTACT_MAIL.desk, about: id }, now)) return err('being-delivered')
+  if (await isBeingSent(tx, { kind: CONTACT_MAIL.staff, about: id }, now)) return err('being-delivered')
   const { rows: withdrawn } = await tx.query(
     `with held as (
-       select id, state, reply_sealed, created_at from contact_messages
+       select id, state, reply_sealed, agent_domain_sealed, created_at from contact_messages
        where id = $1 and state <> 'delivered' for no key update)
      update contact_messages set ${ERASE_WITHDRAWN}, erased_at = coalesce(erased_at, $2)
      from held where contact_messages.id = held.id
-     returning held.state, held.reply_sealed as "replySealed", held.created_at as "createdAt"`,
+     returning held.state, held.reply_sealed as "replySealed", held.created_at as "createdAt",
+       held.agent_domain_sealed as "agentDomainSealed"`,
     [id, now],
   )
   if (!withdrawn[0]) return err('delivered')
@@ -58,14 +60,16 @@ export async function withdrawMessage(
   await eraseMails(tx, id, now)
   const replyTo = byLink ? undefined : openAddress(deps.sealingKeys, id, held.replySealed)
   if (replyTo !== undefined) {
-    const mail = withdrawnMail({ id, replyTo, createdAt: held.createdAt })
+    const agentDomain =
+      openIfPossible(() => openAgentDomain(deps.sealingKeys, id, held.agentDomainSealed)) ?? null
+    const mail = withdrawnMail({ id, replyTo, createdAt: held.createdAt, agentDomain })
     await deps.mails.add(tx, { kind: CONTACT_MAIL.withdrawn, about: id, ...mail }, now)
   }
   return ok(id)
 }
 
-/** A message whose address can no longer be decrypted is withdrawn without a mail. */
+/** Decrypts the address; undefined if its key is lost, and the message is then withdrawn without a mail. */
 const openAddress = (keys: SealingKeys, id: string, sealed: Buffer | null) =>
   openIfPossible(() =>
-    sealed === null ? undefined : keys.open(sealed, messagePlace(id, 'reply')).toString('utf8'),
+    sealed === null ? undefined : keys.open(sealed, messageEncryptionContext(id, 'reply')).toString('utf8'),
   )

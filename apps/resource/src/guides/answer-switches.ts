@@ -1,9 +1,9 @@
 import { type GuideSection, guideSections, type PackagedGuide } from '@plainpath/guides'
 import type { Database, Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { auditDesk, type DeskAct } from '../desk-audit.ts'
+import { recordStaffAct, type StaffAct } from '../staff-audit.ts'
 import type { AnswerSwitches } from './guide-catalog.ts'
-import { announceChange } from './read-published-guides.ts'
+import { notifyGuidesChanged } from './read-published-guides.ts'
 
 const Row = z.object({
   kind: z.enum(['answers', 'section', 'trigger']),
@@ -17,7 +17,7 @@ export type Switch = Pick<SwitchedOff, 'kind' | 'target'>
 /** The target of the switch that pauses all answers. */
 export const ALL_ANSWERS: Switch = { kind: 'answers', target: 'all' }
 
-/** Everything that is turned off, with why and since when. */
+/** Lists everything that is turned off, with the reason and the time. */
 export async function listSwitchedOff(db: Database): Promise<SwitchedOff[]> {
   const { rows } = await db.query(
     'select kind, target, reason, since from answer_switches order by kind, target',
@@ -25,6 +25,7 @@ export async function listSwitchedOff(db: Database): Promise<SwitchedOff[]> {
   return z.array(Row).parse(rows)
 }
 
+/** Reads what is turned off, by kind. */
 export async function readAnswerSwitches(db: Database): Promise<AnswerSwitches> {
   const off = await listSwitchedOff(db)
   const targets = (kind: Switch['kind']) => off.flatMap((row) => (row.kind === kind ? row.target : []))
@@ -37,14 +38,14 @@ export async function readAnswerSwitches(db: Database): Promise<AnswerSwitches> 
 
 interface Act {
   readonly actor: string
-  readonly action: DeskAct['action']
+  readonly action: StaffAct['action']
   readonly now: Date
 }
 
 /**
- * Turns something off, on every instance, and writes that to the audit.
+ * Turns something off on every instance, and records that in the audit.
  *
- * @returns false when it was off already; nothing is written then
+ * @returns false if it was off already; nothing is recorded then
  */
 export async function turnOff(
   pool: Pool,
@@ -57,13 +58,17 @@ export async function turnOff(
       [kind, target, reason ?? null, now],
     )
     if (rowCount === 0) return false
-    await auditDesk(tx, { actor, action, about: reason === undefined ? target : `${target}: ${reason}` }, now)
-    await announceChange(tx)
+    await recordStaffAct(
+      tx,
+      { actor, action, about: reason === undefined ? target : `${target}: ${reason}` },
+      now,
+    )
+    await notifyGuidesChanged(tx)
     return true
   })
 }
 
-/** Undoes `turnOff`. @returns false when it was on already; nothing is written then */
+/** Undoes `turnOff`. @returns false if it was on already; nothing is recorded then */
 export async function turnOn(
   pool: Pool,
   { kind, target }: Switch,
@@ -75,8 +80,8 @@ export async function turnOn(
       target,
     ])
     if (rowCount === 0) return false
-    await auditDesk(tx, { actor, action, about: target }, now)
-    await announceChange(tx)
+    await recordStaffAct(tx, { actor, action, about: target }, now)
+    await notifyGuidesChanged(tx)
     return true
   })
 }
@@ -84,8 +89,8 @@ export async function turnOn(
 const WITHDRAWN_NOTICE =
   'We took the text of this section out for now. Look at the official pages that this guide names.'
 
-/** The guide with a notice in place of the text of each section that is withdrawn. Headings and anchors stay. */
-export function withoutSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
+/** Replaces the text of each withdrawn section by a notice. Headings and anchors stay. */
+export function withdrawSections<Guide extends Pick<PackagedGuide, 'slug' | 'title' | 'body'>>(
   guide: Guide,
   withdrawn: readonly string[],
 ): Guide {

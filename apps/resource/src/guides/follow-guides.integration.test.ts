@@ -48,7 +48,7 @@ async function follow(options: { down?: boolean } = {}) {
   }
 }
 
-test('a change is found by asking where it cannot be heard', async () => {
+test('polling finds a change when no notification arrives', async () => {
   await using followed = await follow()
   expect(followed.title()).toBe(guide.title)
   await publishGuides(followed.pool, titled('Found'), NOW)

@@ -3,46 +3,45 @@ import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 import type { Log } from '@plainpath/http'
 import { type Database, listen } from '@plainpath/postgres'
-import { readAnswerSwitches, withoutSections } from './answer-switches.ts'
+import { readAnswerSwitches, withdrawSections } from './answer-switches.ts'
 import {
   type AnswerSwitches,
-  asPublished,
   type GuideCatalog,
-  type GuidesOfStore,
   guideCatalog,
   type PublishedGuides,
+  publishedFromRelease,
+  type StoredGuides,
 } from './guide-catalog.ts'
 import { GUIDES_CHANNEL, readGuidesMark, readPublishedGuides, releaseText } from './read-published-guides.ts'
 
 export interface FollowedGuides extends AsyncDisposable {
-  /** Take it once for each request, so that the whole answer is of one moment. */
+  /** Returns the current catalog. Call it once per request, so that the response does not mix two catalogs. */
   current(): GuideCatalog
 }
 
 export interface FollowOptions {
   readonly db: Database
-  /** Where to listen. */
+  /** The database to listen on. */
   readonly url: string
-  /** The guides of this release: served until the database was read, and while nothing was ever published. */
+  /** The guides of this release. They are served until the database has been read, and if nothing was ever published. */
   readonly packaged: readonly PackagedGuide[]
   readonly now: () => Date
   readonly log: Log
-  /** Called with each catalog before requests see it; what it prepares is then ready for them. */
+  /** Called with each new catalog before requests see it, to prepare responses. */
   readonly onChange?: (catalog: GuideCatalog) => void
-  /** How often the database is polled, beside its notifications; default 1 s. */
+  /** The interval of polling, in addition to notifications; 1 s when absent. */
   readonly pollMs?: number
 }
 
 /**
- * Keeps what is published, and what operators turned off, in memory. A change is heard at once, or found by polling
- * within a second; it takes the place of what was there in one assignment. While the database is down, what is in memory
- * stays.
+ * Tracks in memory which guides are published and what operators turned off. A notification or a poll finds a change within a
+ * second, and one assignment replaces the whole catalog. While the database is unavailable, the last catalog is served.
  */
 export async function followGuides(options: FollowOptions): Promise<FollowedGuides> {
   const { db, url, packaged, now, log, onChange = () => undefined, pollMs = 1_000 } = options
   const textOfRelease = releaseText(packaged)
   const stop = new AbortController()
-  let published = asPublished(packaged)
+  let published = publishedFromRelease(packaged)
   let catalog = guideCatalog(published, now)
   onChange(catalog)
   let mark: string | undefined
@@ -51,16 +50,16 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
 
   const refresh = oneAtATime(async () => {
     try {
-      const found = await readGuidesMark(db)
-      if (found !== mark) {
+      const newMark = await readGuidesMark(db)
+      if (newMark !== mark) {
         const switches = await readAnswerSwitches(db)
-        const read = (await readPublishedGuides(db, textOfRelease)) ?? asPublished(packaged)
-        published = keepingKnown(withSwitches(read, switches), published)
+        const read = (await readPublishedGuides(db, textOfRelease)) ?? publishedFromRelease(packaged)
+        published = reuseUnchanged(withSwitches(read, switches), published)
         const changed = guideCatalog(published, now)
         onChange(changed)
         catalog = changed
-        tellAltered(read, log)
-        mark = found
+        logAltered(read, log)
+        mark = newMark
       }
       failing = false
     } catch (error) {
@@ -68,16 +67,16 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
       failing = true
     }
   })
-  const hear = async () => {
+  const listenIfNot = async () => {
     try {
-      const heard = () => void refresh()
-      listener ??= await listen(url, { [GUIDES_CHANNEL]: heard }, { onReconnected: heard, log })
+      const refreshNow = () => void refresh()
+      listener ??= await listen(url, { [GUIDES_CHANNEL]: refreshNow }, { onReconnected: refreshNow, log })
     } catch {
-      // The database does not answer: `refresh` says so, and the next round tries again.
+      // The database is unavailable. `refresh` logs that, and the next round tries again.
     }
   }
   const round = async () => {
-    await hear()
+    await listenIfNot()
     await refresh()
   }
 
@@ -100,43 +99,43 @@ export async function followGuides(options: FollowOptions): Promise<FollowedGuid
   }
 }
 
-/** The guides as they are served while these switches are off. */
-const withSwitches = (read: GuidesOfStore, switches: AnswerSwitches): PublishedGuides => ({
+/** Applies the switches of operators to the guides. */
+const withSwitches = (read: StoredGuides, switches: AnswerSwitches): PublishedGuides => ({
   ...read,
-  guides: read.guides.map((guide) => withoutSections(guide, switches.withdrawnSections)),
+  guides: read.guides.map((guide) => withdrawSections(guide, switches.withdrawnSections)),
   switches,
 })
 
-function tellAltered({ altered }: GuidesOfStore, log: Log): void {
+function logAltered({ altered }: StoredGuides, log: Log): void {
   for (const slug of altered)
     log.error('a guide was altered in the store; the text of the release is served', { slug })
 }
 
-/** Guides that did not change stay the same objects, so that what was prepared from them stays good. */
-function keepingKnown(read: PublishedGuides, before: PublishedGuides): PublishedGuides {
-  const known = new Map(before.guides.map((guide) => [guide.slug, guide]))
+/** Reuses the objects of guides that did not change, so that responses prepared from them stay valid. */
+function reuseUnchanged(read: PublishedGuides, before: PublishedGuides): PublishedGuides {
+  const previous = new Map(before.guides.map((guide) => [guide.slug, guide]))
   const guides = read.guides.map((guide) => {
-    const same = known.get(guide.slug)
-    return same && isDeepStrictEqual(same, guide) ? same : guide
+    const unchanged = previous.get(guide.slug)
+    return unchanged && isDeepStrictEqual(unchanged, guide) ? unchanged : guide
   })
   return { ...read, guides }
 }
 
-/** Runs `work` again when it was asked for while it ran, however often: what it reads is then new enough for all. */
+/** Wraps `work` so that it never runs twice at the same time. Requests during a run cause one more run, which is recent enough for all of them. */
 function oneAtATime(work: () => Promise<void>): { (): Promise<void>; settled(): Promise<void> } {
   let running: Promise<void> | undefined
-  let again = false
+  let runAgain = false
   const run = async () => {
     do {
-      again = false
+      runAgain = false
       await work()
-    } while (again)
+    } while (runAgain)
     running = undefined
   }
-  const ask = () => {
-    if (running) again = true
+  const requestRun = () => {
+    if (running) runAgain = true
     running ??= run()
     return running
   }
-  return Object.assign(ask, { settled: async () => running })
+  return Object.assign(requestRun, { settled: async () => running })
 }

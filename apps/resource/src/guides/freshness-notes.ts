@@ -1,7 +1,7 @@
 import type { FreshnessNotes } from '@plainpath/guides'
 import { longDate } from '@plainpath/pages'
 
-/** What pages and Markdown say in the text itself. */
+/** The notes on freshness that pages and Markdown insert into the text. */
 export const FRESHNESS_NOTES: FreshnessNotes = {
   stale(sources) {
     const newest = sources.toSorted((a, b) => (a.checked < b.checked ? 1 : -1))[0]

@@ -1,6 +1,6 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { describe, expect, test } from 'vitest'
-import { asPublished, guideCatalog } from './guide-catalog.ts'
+import { guideCatalog, publishedFromRelease } from './guide-catalog.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
@@ -15,7 +15,7 @@ const slugsOf = ({ guides }: { guides: readonly { slug: string }[] }) => guides.
 
 describe('the catalog', () => {
   const catalog = guideCatalog(
-    asPublished([guide('c'), guide('a'), guide('draft', { status: 'draft' }), guide('b')]),
+    publishedFromRelease([guide('c'), guide('a'), guide('draft', { status: 'draft' }), guide('b')]),
     now,
   )
 
@@ -47,15 +47,15 @@ describe('the catalog', () => {
       { guides: [guide('a')], altered: [], switches: undefined, retired: new Map([['b', 'a']]), changes: [] },
       now,
     )
-    expect([retired.successorOf('b'), retired.successorOf('a'), retired.successorOf('__proto__')]).toEqual([
-      'a',
-      undefined,
-      undefined,
-    ])
+    expect([
+      retired.findSuccessor('b'),
+      retired.findSuccessor('a'),
+      retired.findSuccessor('__proto__'),
+    ]).toEqual(['a', undefined, undefined])
   })
 
   test('finds guides by words, those that answer best first', () => {
-    const real = guideCatalog(asPublished(loadGuides()), now)
+    const real = guideCatalog(publishedFromRelease(loadGuides()), now)
     const [first] = real.search('lost green card', 3)
     expect(first?.guide.slug).toBe('replace-lost-green-card')
     expect(first?.snippet).toMatch(/green card/i)
@@ -69,7 +69,7 @@ describe('the catalog', () => {
       ({ ...sample.sources[0], id, checked: day, kind: 'contact' }) as PackagedGuide['sources'][number]
     const sources = [checked('old', '2026-08-20'), checked('new', '2026-11-19')]
     const aging = guideCatalog(
-      asPublished([guide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
+      publishedFromRelease([guide('a', { sources, body: 'One. [^old]\n\nTwo. [^new]' })]),
       () => today,
     )
     const staleAt = (moment: string) => {

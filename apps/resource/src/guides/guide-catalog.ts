@@ -7,13 +7,13 @@ import {
   type PackagedGuide,
 } from '@plainpath/guides'
 
-/** All that is published at one moment. */
-export interface PublishedGuides extends GuidesOfStore {
-  /** What operators turned off; undefined until the database was read. */
+/** The published guides and the switches of operators, at one moment. */
+export interface PublishedGuides extends StoredGuides {
+  /** Undefined until the database was read. */
   readonly switches: AnswerSwitches | undefined
 }
 
-/** What operators turned off. */
+/** The parts of answers that operators turned off. */
 export interface AnswerSwitches {
   readonly paused: boolean
   /** Ids of sections: `guide#anchor`; of an introduction, the slug alone. */
@@ -21,31 +21,31 @@ export interface AnswerSwitches {
   readonly disabledTriggers: readonly string[]
 }
 
-/** The guides as they were published. */
-export interface GuidesOfStore {
-  /** The version that is served of each guide that is not retired, with its review. */
+/** The guides as the store has them. */
+export interface StoredGuides {
+  /** The served version of each guide that is not retired, with its review. */
   readonly guides: readonly PackagedGuide[]
-  /** The slugs of retired guides, and what to read instead. */
+  /** The slugs of retired guides, each with the slug of its successor. */
   readonly retired: ReadonlyMap<string, string>
   /** The newest publications, newest first. */
   readonly changes: readonly GuideChange[]
-  /** The slugs of those whose text in the store is not that of this release under the same version. */
+  /** The slugs of guides whose text in the store differs from this release under the same version. */
   readonly altered: readonly string[]
 }
 
-/** One version of one guide was published. */
+/** The publication of one version of a guide. */
 export interface GuideChange {
   readonly slug: string
   readonly version: number
   readonly title: string
   readonly summary: string
-  /** What was corrected, added or removed since the version before it that was published. */
+  /** Lines on what was corrected, added or removed since the version that was published before. */
   readonly history: readonly string[]
   readonly at: Date
 }
 
 /**
- * A version of a guide as a change that was published at a moment.
+ * Describes the publication of a version.
  *
  * @param since the version that was published before it; 0 for none
  */
@@ -55,8 +55,8 @@ export function guideChange(guide: PackagedGuide, at: Date, since: number): Guid
   return { slug, version, title, summary, history, at }
 }
 
-/** The guides of a release, for as long as nothing was published or the database did not answer since the start. */
-export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides {
+/** Treats the guides of the release as published. Used if nothing was ever published, and until the database was first read. */
+export function publishedFromRelease(packaged: readonly PackagedGuide[]): PublishedGuides {
   const guides = packaged.filter(({ status }) => status === 'published')
   const changes = guides
     .map((guide) => guideChange(guide, new Date(guide.updated), 0))
@@ -64,37 +64,37 @@ export function asPublished(packaged: readonly PackagedGuide[]): PublishedGuides
   return { guides, retired: new Map(), changes, altered: [], switches: undefined }
 }
 
-/** What is published at one moment, in memory: it is answered whatever else is down, and never changes. */
+/** Creates an immutable catalog of the published guides, which is served from memory even if every store is unavailable. */
 export function guideCatalog(published: PublishedGuides, now: () => Date) {
   const guides = published.guides.toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
   const bySlug = new Map(guides.map((guide) => [guide.slug, guide]))
   let index: GuideIndex | undefined
-  /** The same guide is the same object in every answer, until another of its sources becomes stale. */
+  /** Returns the same object for a guide until another of its sources becomes stale. */
   const find = (slug: string): DatedGuide | undefined => {
     const guide = bySlug.get(slug)
-    return guide && dated(guide, now())
+    return guide && dateGuide(guide, now())
   }
   return {
     size: guides.length,
     /** By slug. */
     published: guides,
-    /** What operators turned off; undefined until the database was read. */
+    /** Undefined until the database was read. */
     switches: published.switches,
-    /** How many were altered in the store, and are served as the release has them. */
+    /** How many guides were altered in the store. They are served with the text of the release. */
     altered: published.altered.length,
     /** The newest publications, newest first. */
     changes: published.changes,
     find,
-    /** The slug of what to read instead of a retired guide. */
-    successorOf: (slug: string): string | undefined => published.retired.get(slug),
-    /** By slug, with the slug to go on after, if there are more. */
+    /** Returns the slug of the successor of a retired guide. */
+    findSuccessor: (slug: string): string | undefined => published.retired.get(slug),
+    /** Lists guides by slug. `next` is the last listed slug if there are more. */
     list({ after, limit = guides.length }: { after?: string | undefined; limit?: number | undefined } = {}) {
       const rest = after === undefined ? guides : guides.filter(({ slug }) => slug > after)
-      const shown = rest.slice(0, limit).map((guide) => dated(guide, now()))
-      const last = shown.at(-1)
-      return { guides: shown, next: last && rest.length > limit ? last.slug : undefined }
+      const page = rest.slice(0, limit).map((guide) => dateGuide(guide, now()))
+      const last = page.at(-1)
+      return { guides: page, next: last && rest.length > limit ? last.slug : undefined }
     },
-    /** Best first, each with the part of its text that answers best, as plain text. */
+    /** Searches guides, best match first, each with the best-matching part of its text as plain text. */
     search(text: string, limit: number): GuideMatch[] {
       index ??= guideIndex(guides)
       return index.search(text, limit).flatMap(({ slug, snippet, section }) => {
@@ -102,28 +102,33 @@ export function guideCatalog(published: PublishedGuides, now: () => Date) {
         return guide ? [{ guide, snippet, section }] : []
       })
     },
+    /** Words of the guides that are similar to those of a text that finds nothing. */
+    nearWords(text: string, limit: number): readonly string[] {
+      index ??= guideIndex(guides)
+      return index.near(text, limit)
+    },
   }
 }
 
 interface GuideMatch {
   readonly guide: DatedGuide
   readonly snippet: string
-  /** The section that the snippet is of; none if it stands before the first heading. */
+  /** The section of the snippet; undefined before the first heading. */
   readonly section: { readonly heading: string; readonly anchor: string } | undefined
 }
 
 export type GuideCatalog = ReturnType<typeof guideCatalog>
 
-/** The one object for each state of each guide, so that what is prepared from it is prepared once. */
+/** Has one object for each state of each guide, so that responses are prepared once for each state. */
 const DATED = new WeakMap<
   PackagedGuide,
   { readonly as: DatedGuide; readonly after: number; readonly until: number }
 >()
 
-function dated(guide: PackagedGuide, now: Date): DatedGuide {
-  const known = DATED.get(guide)
+function dateGuide(guide: PackagedGuide, now: Date): DatedGuide {
+  const cached = DATED.get(guide)
   const at = now.getTime()
-  if (known && known.after < at && at <= known.until) return known.as
+  if (cached && cached.after < at && at <= cached.until) return cached.as
   const as = guideAsOf(guide, now)
   DATED.set(guide, { as, ...freshnessPeriod(guide.sources, now) })
   return as

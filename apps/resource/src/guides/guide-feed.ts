@@ -7,7 +7,7 @@ import type { GuideDeps } from './guide-routes.ts'
 
 export const FEED_PATH = '/guides.atom'
 
-/** The newest changes of the guides as an Atom feed (RFC 4287). */
+/** Creates the route of the Atom feed (RFC 4287) of changes to guides. */
 export function feedRoute({ guides, urls }: Pick<GuideDeps, 'guides' | 'urls'>): Route {
   const feed = prepareOnce<GuideCatalog>(({ changes }) =>
     prepareResponse('application/atom+xml; charset=utf-8', atomFeed(changes, urls)),
@@ -25,7 +25,7 @@ export function feedRoute({ guides, urls }: Pick<GuideDeps, 'guides' | 'urls'>):
   })
 }
 
-/** An entry for each version of each guide; its `id` never changes. */
+/** Formats the feed, with an entry for each published version. The `id` of an entry never changes. */
 function atomFeed(changes: readonly GuideChange[], urls: ServiceUrls): string {
   const self = `${urls.origin}${FEED_PATH}`
   const updated = changes[0]?.at ?? new Date(0)

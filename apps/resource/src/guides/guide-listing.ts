@@ -4,7 +4,7 @@ import { MOST_GUIDES, type ServiceUrls } from '@plainpath/metadata'
 import { equalBytes, type HashKey } from '@plainpath/sealing'
 import type { GuideCatalog } from './guide-catalog.ts'
 
-/** Lists guides as programs are answered, by the routes and by the tools alike. */
+/** Creates the functions with which routes and tools list and search guides. */
 export function guideLister(hashKey: HashKey, urls: ServiceUrls) {
   const cursors = guideCursors(hashKey)
   const listed = <G extends { readonly slug: string }>(guide: G) => ({
@@ -13,7 +13,7 @@ export function guideLister(hashKey: HashKey, urls: ServiceUrls) {
     apiUrl: urls.guideJson(guide.slug),
   })
   return {
-    /** @throws {Problem} `invalid-cursor` for one that was not made here */
+    /** Returns a page of guides. @throws {Problem} `invalid-cursor` for a cursor that this service did not issue */
     page(
       catalog: GuideCatalog,
       { cursor, limit }: { cursor?: string | null | undefined; limit?: number | null | undefined } = {},
@@ -24,7 +24,7 @@ export function guideLister(hashKey: HashKey, urls: ServiceUrls) {
       const { guides, next } = catalog.list(page)
       return { guides: guides.map(listed), next: next === undefined ? null : cursors.write(next) }
     },
-    /** Best first, each with a snippet and the section that it is of. */
+    /** Searches guides, best match first, each with a snippet and its section. */
     search: (catalog: GuideCatalog, text: string, limit: number): GuideListing[] =>
       catalog.search(text, limit).map(({ guide, snippet, section }) => {
         const { url, ...listing } = listed(guide)
@@ -39,8 +39,8 @@ export type GuideLister = ReturnType<typeof guideLister>
 const MAC_BYTES = 16
 
 /**
- * Cursors name a place in the list of guides. They are opaque and authenticated, so that nobody builds on what is inside:
- * base64url of 16 bytes of HMAC-SHA-256 and the slug to go on after.
+ * Creates the functions that write and read cursors of the list of guides. A cursor is base64url of 16 bytes of HMAC-SHA-256 and
+ * the last listed slug. It is authenticated, so that no client comes to depend on its content.
  */
 export function guideCursors(hashKey: HashKey) {
   const mac = (slug: string) => hashKey.hash('cursor', `guides\n${slug}`).subarray(0, MAC_BYTES)
@@ -51,8 +51,8 @@ export function guideCursors(hashKey: HashKey) {
       const slug = GuideSlug.safeParse(
         Buffer.from(cursor, 'base64url').subarray(MAC_BYTES).toString('latin1'),
       )
-      const made = slug.success && equalBytes(Buffer.from(cursor), Buffer.from(write(slug.data)))
-      return made ? ok(slug.data) : err('invalid-cursor')
+      const isAuthentic = slug.success && equalBytes(Buffer.from(cursor), Buffer.from(write(slug.data)))
+      return isAuthentic ? ok(slug.data) : err('invalid-cursor')
     },
   }
 }

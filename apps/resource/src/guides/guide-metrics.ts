@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { GuideCatalog } from './guide-catalog.ts'
 
-/** Shows how many guides are stale, which `guides list` names, and how many were altered, which the log names. */
+/** Registers the metrics of how many guides are stale (`guides list` names them) and how many were altered (the log names them). */
 export function registerGuideMetrics(registry: Registry, guides: { current(): GuideCatalog }): void {
   const show = (name: string, help: string, read: (catalog: GuideCatalog) => number) =>
     registry.registerMetric(

@@ -10,15 +10,15 @@ import {
 } from '@plainpath/http'
 import { MOST_GUIDES, operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
-import { type EarlierGuide, type GuideForms, guideVersion, JSON_TYPE } from './guide-answers.ts'
 import type { GuideCatalog } from './guide-catalog.ts'
 import type { GuideLister } from './guide-listing.ts'
+import { type EarlierGuide, type GuideResponses, guideVersion, JSON_TYPE } from './guide-responses.ts'
 
 export interface GuideDeps {
   readonly guides: { current(): GuideCatalog }
   readonly earlier: EarlierGuide
   readonly lister: GuideLister
-  readonly forms: GuideForms
+  readonly forms: GuideResponses
   readonly urls: ServiceUrls
 }
 
@@ -26,26 +26,26 @@ type Everything = (catalog: GuideCatalog) => PreparedResponse
 
 export function guideRoutes(deps: GuideDeps): {
   routes: Route[]
-  quick: (target: string, accept: string | undefined) => FastPathResponse | undefined
+  findPrepared: (target: string, accept: string | undefined) => FastPathResponse | undefined
 } {
   const everything: Everything = prepareOnce((catalog) =>
     prepareResponse(JSON_TYPE, JSON.stringify(GuideList.parse(deps.lister.page(catalog)))),
   )
   const routes = [listRoute(deps, everything), markdownRoute(deps), guideRoute(deps)]
-  return { routes, quick: quickGuides(deps, everything) }
+  return { routes, findPrepared: createFastPath(deps, everything) }
 }
 
 const LIST = { ...operations.listGuides, limits: LIMITS.reads }
 const GUIDE = { ...operations.getGuide, limits: LIMITS.reads }
 
-/** The same answers as those of the routes, where a request asks for no more than a published guide or all of them. */
-function quickGuides({ guides, forms }: Pick<GuideDeps, 'guides' | 'forms'>, everything: Everything) {
+/** Finds the prepared responses to requests for one published guide or for all guides. They equal those of the routes. */
+function createFastPath({ guides, forms }: Pick<GuideDeps, 'guides' | 'forms'>, everything: Everything) {
   const beforeSlug = `${LIST.path}/`
   return (target: string, accept = ''): FastPathResponse | undefined => {
     if (target === LIST.path)
       return { route: LIST.path, limits: LIST.limits, response: everything(guides.current()) }
     const guide = target.startsWith(beforeSlug) && guides.current().find(target.slice(beforeSlug.length))
-    const representation = forms.plainlyAccepted(accept)
+    const representation = forms.chooseWithoutNegotiation(accept)
     if (!guide || !representation) return undefined
     return { route: GUIDE.path, limits: GUIDE.limits, response: representation(guide) }
   }
@@ -80,12 +80,12 @@ function guideRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
     ...GUIDE,
     async handle({ params: { slug }, query: { version }, request }) {
       const guide = await guideVersion({ guides, earlier }, { slug, version }, inApi(urls))
-      return { status: 200, prepared: forms.accepted(guide, request.accepts) }
+      return { status: 200, prepared: forms.negotiate(guide, request.accepts) }
     },
   })
 }
 
-/** The same address with `.md` for who cannot send `Accept`. */
+/** Serves the guide as Markdown under `.md`, for clients that cannot send `Accept`. */
 function markdownRoute({ guides, earlier, forms, urls }: GuideDeps): Route {
   return defineRoute({
     ...GUIDE,

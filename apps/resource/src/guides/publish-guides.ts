@@ -1,25 +1,25 @@
 import { err, ok, type Result } from '@plainpath/domain'
-import { KeptGuide, loadGuides, type PackagedGuide } from '@plainpath/guides'
+import { loadGuides, type PackagedGuide, StoredGuide } from '@plainpath/guides'
 import { type Database, openPool, type Pool } from '@plainpath/postgres'
 import { z } from 'zod'
-import { type KeptState, type PlannedGuide, publishingPlan } from './publishing-plan.ts'
-import { announceChange } from './read-published-guides.ts'
+import { type PlannedGuide, publishingPlan, type StoredState } from './publishing-plan.ts'
+import { notifyGuidesChanged } from './read-published-guides.ts'
 
-const KeptRow = z.object({ content: KeptGuide, retired: z.boolean() })
+const StoredRow = z.object({ content: StoredGuide, retired: z.boolean() })
 
-/** What publishing these files would do now. */
+/** Compares the guides of a release with the store. Changes nothing. */
 export async function planPublishing(
   db: Database,
   packaged: readonly PackagedGuide[],
 ): Promise<readonly PlannedGuide[]> {
-  return publishingPlan(packaged, await keptGuides(db))
+  return publishingPlan(packaged, await readStoredGuides(db))
 }
 
 /**
- * Publishes every guide whose file differs from what is served: all of them in one transaction, or none. Every
- * earlier version is kept. All API processes are told when it is done.
+ * Publishes every guide whose file differs from the served version: all in one transaction, or none. Earlier versions stay in the
+ * store. The commit notifies all API processes.
  *
- * @returns what was done to each guide; or, when nothing was, those whose content changed under a published version
+ * @returns the step of each guide; or, as an error, the guides whose content changed without a new version
  */
 export async function publishGuides(
   pool: Pool,
@@ -29,15 +29,17 @@ export async function publishGuides(
   return pool.transaction(async (tx) => {
     await lockGuides(tx)
     const plan = await planPublishing(tx, packaged)
-    const refused = plan.filter(({ step }) => step === 'version-not-raised')
-    if (refused.length > 0) return err(refused)
-    const due = new Set(plan.flatMap(({ slug, step }) => (step === 'add' || step === 'change' ? slug : [])))
+    const conflicts = plan.filter(({ step }) => step === 'version-not-raised')
+    if (conflicts.length > 0) return err(conflicts)
+    const slugsToPublish = new Set(
+      plan.flatMap(({ slug, step }) => (step === 'add' || step === 'change' ? slug : [])),
+    )
     await insertVersions(
       tx,
-      packaged.filter(({ slug }) => due.has(slug)),
+      packaged.filter(({ slug }) => slugsToPublish.has(slug)),
       now,
     )
-    if (due.size > 0) await announceChange(tx)
+    if (slugsToPublish.size > 0) await notifyGuidesChanged(tx)
     return ok(plan)
   })
 }
@@ -56,8 +58,7 @@ export async function publishFirstGuides(databaseUrl: string, now: Date): Promis
 }
 
 /**
- * Takes a guide out of service for good; who asks for it is sent to `successor`. So is who asks for a guide that it
- * succeeded.
+ * Retires a guide for good. Requests for it, and for guides that it succeeded, are referred to `successor`.
  */
 export async function retireGuide(
   pool: Pool,
@@ -72,9 +73,9 @@ export async function retireGuide(
       [[slug, successor]],
     )
     const state = (name: string) => rows.find((row) => row.slug === name)
-    const known = state(slug)
-    if (!known) return err('not-published')
-    if (known.retired) return err('already-retired')
+    const guideState = state(slug)
+    if (!guideState) return err('not-published')
+    if (guideState.retired) return err('already-retired')
     if (successor === slug || state(successor)?.retired !== false) return err('successor-not-published')
     await tx.query('update guides set retired_at = $2, successor = $3 where slug = $1', [
       slug,
@@ -82,14 +83,14 @@ export async function retireGuide(
       successor,
     ])
     await tx.query('update guides set successor = $2 where successor = $1', [slug, successor])
-    await announceChange(tx)
+    await notifyGuidesChanged(tx)
     return ok(undefined)
   })
 }
 
 /**
- * Records that a named attorney read a version of a guide, the served one unless named, today (UTC). Each version needs a
- * review of its own.
+ * Records that a named attorney read a version of a guide today (UTC); the served version if none is given. Each version needs
+ * its own review.
  *
  * @returns the version and the day
  */
@@ -111,30 +112,30 @@ export async function reviewGuide(
     const [row] = rows
     if (!row) return err('not-published')
     if (row['content'] === null) return err('no-such-version')
-    const { version, updated } = KeptGuide.parse(row['content'])
+    const { version, updated } = StoredGuide.parse(row['content'])
     if (day < updated) return err('before-the-text')
     await tx.query(
       'insert into guide_reviews (slug, version, reviewed_on, reviewed_by) values ($1, $2, $3, $4)',
       [review.slug, version, day, review.by],
     )
-    await announceChange(tx)
+    await notifyGuidesChanged(tx)
     return ok({ version, day })
   })
 }
 
-/** One at a time may change what is published; readers do not wait. */
+/** Locks the guides, so that one transaction at a time changes them. Readers do not wait. */
 async function lockGuides(tx: Database): Promise<void> {
   await tx.query('lock table guides in share row exclusive mode')
 }
 
-async function keptGuides(db: Database): Promise<ReadonlyMap<string, KeptState>> {
+async function readStoredGuides(db: Database): Promise<ReadonlyMap<string, StoredState>> {
   const { rows } = await db.query(
     `select v.content, g.retired_at is not null as retired
     from guides g join guide_versions v on v.slug = g.slug and v.version = g.version`,
   )
   return new Map(
     z
-      .array(KeptRow)
+      .array(StoredRow)
       .parse(rows)
       .map((row) => [row.content.slug, row]),
   )

@@ -1,6 +1,6 @@
 import { loadGuides, type PackagedGuide } from '@plainpath/guides'
 import { expect, test } from 'vitest'
-import { type KeptState, publishingPlan } from './publishing-plan.ts'
+import { publishingPlan, type StoredState } from './publishing-plan.ts'
 
 const [sample] = loadGuides()
 if (!sample) throw new Error('there are no guides')
@@ -10,7 +10,7 @@ const guide = (change: Partial<PackagedGuide> = {}): PackagedGuide => ({
   version: 2,
   ...change,
 })
-const kept = (change: Partial<PackagedGuide> = {}, retired = false): KeptState => ({
+const kept = (change: Partial<PackagedGuide> = {}, retired = false): StoredState => ({
   content: guide(change),
   retired,
 })

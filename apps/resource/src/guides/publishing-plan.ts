@@ -1,24 +1,24 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { PackagedGuide } from '@plainpath/guides'
 
-/** What publishing does to one guide, or why it does nothing. */
+/** The effect of publishing on one guide, or why there is none. */
 export type PublishingStep =
   | 'add'
   | 'change'
   | 'same'
-  /** The file is of an earlier version than the one that is served. */
+  /** The version of the file is older than the served one. */
   | 'older'
   | 'draft'
   | 'retired'
-  /** Served, but not a part of this release: it stays until it is retired. */
+  /** Served, but not part of this release. It stays until it is retired. */
   | 'not-in-release'
-  /** Other content under a version that was published: refused. */
+  /** The content differs from the published one under the same version: refused. */
   | 'version-not-raised'
 
 export interface PlannedGuide {
   readonly slug: string
   readonly step: PublishingStep
-  /** The version that is served now. */
+  /** The served version. */
   readonly from?: number
   /** The version of the file. */
   readonly to?: number
@@ -26,16 +26,16 @@ export interface PlannedGuide {
   readonly differs: readonly string[]
 }
 
-/** A guide in the store, as its file told it when it was published. */
-export interface KeptState {
+/** A guide in the store: the content of its file when it was published. */
+export interface StoredState {
   readonly content: PackagedGuide
   readonly retired: boolean
 }
 
-/** Compares the files of a release with what is served, by slug. */
+/** Compares the files of a release with the served guides, by slug. */
 export function publishingPlan(
   packaged: readonly PackagedGuide[],
-  kept: ReadonlyMap<string, KeptState>,
+  kept: ReadonlyMap<string, StoredState>,
 ): readonly PlannedGuide[] {
   const planned = packaged.map((guide) => plannedGuide(guide, kept.get(guide.slug)))
   const inRelease = new Set(packaged.map(({ slug }) => slug))
@@ -48,7 +48,7 @@ export function publishingPlan(
   return [...planned, ...others].toSorted((a, b) => (a.slug < b.slug ? -1 : 1))
 }
 
-function plannedGuide(guide: PackagedGuide, kept: KeptState | undefined): PlannedGuide {
+function plannedGuide(guide: PackagedGuide, kept: StoredState | undefined): PlannedGuide {
   const { slug, version: to } = guide
   if (!kept) return { slug, step: guide.status === 'draft' ? 'draft' : 'add', to, differs: [] }
   const from = kept.content.version
@@ -56,7 +56,7 @@ function plannedGuide(guide: PackagedGuide, kept: KeptState | undefined): Planne
   return { slug, step: stepFor(guide, kept, differs), from, to, differs }
 }
 
-function stepFor(guide: PackagedGuide, kept: KeptState, differs: readonly string[]): PublishingStep {
+function stepFor(guide: PackagedGuide, kept: StoredState, differs: readonly string[]): PublishingStep {
   if (kept.retired) return 'retired'
   if (guide.status === 'draft') return 'draft'
   if (differs.length === 0) return 'same'

@@ -1,14 +1,14 @@
 import { isDeepStrictEqual } from 'node:util'
-import { guideAsOf, KeptGuide, type PackagedGuide } from '@plainpath/guides'
+import { guideAsOf, type PackagedGuide, StoredGuide } from '@plainpath/guides'
 import type { Database } from '@plainpath/postgres'
 import { z } from 'zod'
-import { type GuidesOfStore, guideChange } from './guide-catalog.ts'
+import { guideChange, type StoredGuides } from './guide-catalog.ts'
 
-/** The channel on which every change of what is published is told. */
+/** The PostgreSQL channel for changes to published guides and switches. */
 export const GUIDES_CHANNEL = 'plainpath_guides'
 
-/** Tells every instance that what is published changed. It is heard when the transaction is kept, and only then. */
-export async function announceChange(tx: Database): Promise<void> {
+/** Notifies every instance of a change, when and if the transaction commits. */
+export async function notifyGuidesChanged(tx: Database): Promise<void> {
   await tx.query('select pg_notify($1, $2)', [GUIDES_CHANNEL, ''])
 }
 
@@ -17,7 +17,7 @@ const NEWEST_CHANGES = 50
 const Row = z.object({
   slug: z.string(),
   version: z.int(),
-  content: KeptGuide,
+  content: StoredGuide,
   publishedAt: z.date(),
   before: z.int(),
   served: z.boolean(),
@@ -41,15 +41,15 @@ const ROWS = `
   ${LATEST_REVIEW}`
 
 /**
- * What is published, in one statement, so that nobody sees half of a change. Of a version that was altered in the store the
- * text of the release is given.
+ * Reads the published guides in one statement, so that no reader sees half of a change. For a version that was altered in the store
+ * it returns the text of the release.
  *
- * @returns undefined when nothing was ever published
+ * @returns undefined if nothing was ever published
  */
 export async function readPublishedGuides(
   db: Database,
   textOfRelease: ReleaseText,
-): Promise<GuidesOfStore | undefined> {
+): Promise<StoredGuides | undefined> {
   const { rows } = await db.query(
     `with newest as (select slug, version from guide_versions order by published_at desc, slug limit $1)
     ${ROWS}
@@ -61,7 +61,7 @@ export async function readPublishedGuides(
   if (kept.length === 0) return undefined
   const versions = kept.map((row) => ({ ...row, content: textOfRelease(row) ?? row.content }))
   return {
-    guides: versions.filter(({ served, successor }) => served && successor === null).map(asReviewed),
+    guides: versions.filter(({ served, successor }) => served && successor === null).map(withReview),
     retired: new Map(
       versions.flatMap(({ slug, served, successor }) =>
         served && successor !== null ? [[slug, successor] as const] : [],
@@ -74,7 +74,7 @@ export async function readPublishedGuides(
   }
 }
 
-/** One version of a guide that is not retired, whether it is still served or not. */
+/** Reads a version of a guide that is not retired, even if the version is no longer served. */
 export async function readGuideVersion(
   db: Database,
   slug: string,
@@ -85,10 +85,10 @@ export async function readGuideVersion(
     version,
   ])
   const [row] = z.array(Row).parse(rows)
-  return row && asReviewed(row)
+  return row && withReview(row)
 }
 
-/** Changes whenever what is published or turned off does; costs less than reading it. */
+/** Reads a mark that changes with every change to published guides and switches. It costs less than reading them. */
 export async function readGuidesMark(db: Database): Promise<string> {
   const { rows } = await db.query<{ mark: string | null }>(
     `select coalesce(md5(string_agg(concat_ws(' ', slug, version, successor), ',' order by slug)), '')
@@ -99,21 +99,21 @@ export async function readGuidesMark(db: Database): Promise<string> {
   return rows[0]?.mark ?? ''
 }
 
-const asReviewed = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
+const withReview = ({ content, reviewedOn, reviewedBy }: z.infer<typeof Row>): PackagedGuide =>
   reviewedOn === null ? content : { ...content, reviewed: reviewedOn, reviewedBy }
 
-interface KeptVersion {
+interface StoredVersion {
   readonly slug: string
   readonly version: number
   readonly content: PackagedGuide
 }
 
-/** Finds the text of the release, where the store has another under the same version. */
-type ReleaseText = (kept: KeptVersion) => PackagedGuide | undefined
+/** Returns the text of the release if the store has another text under the same version. */
+type ReleaseText = (kept: StoredVersion) => PackagedGuide | undefined
 
 /**
- * The files of the release are what was checked: a text that somebody wrote into the store under one of their versions is
- * not served. What only the store has, of an earlier or a later release, passes.
+ * Creates the check of stored texts against the release. Only the files of the release were reviewed, so another text under one of
+ * their versions is not served. Versions that only the store has, from an earlier or a later release, are served as they are.
  */
 export function releaseText(packaged: readonly PackagedGuide[]): ReleaseText {
   const bySlug = new Map(packaged.map((guide) => [guide.slug, guide]))
@@ -124,7 +124,7 @@ export function releaseText(packaged: readonly PackagedGuide[]): ReleaseText {
 }
 
 const ListedRow = z.object({
-  content: KeptGuide,
+  content: StoredGuide,
   successor: z.string().nullable(),
   reviewedOn: z.string().nullable(),
   reviewedBy: z.string().nullable(),

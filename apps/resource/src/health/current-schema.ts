@@ -2,8 +2,8 @@ import type { Finding } from '@plainpath/http'
 import { type Database, isUnavailable, missingMigrations } from '@plainpath/postgres'
 
 /**
- * Tells whether every migration was applied. What is true once stays true, since migrations only go forward: a
- * database that is down later must not take this process, which still serves guides, out of the gateway.
+ * Creates the readiness check that every migration was applied. Once it has passed it stays passed, because migrations only go
+ * forward. A later outage of the database must not take this process out of the gateway, because it still serves guides.
  */
 export function currentSchema(db: Database, folder: string): () => Promise<Finding> {
   let current = false

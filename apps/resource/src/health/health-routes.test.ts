@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { sharedCheck } from './health-routes.ts'
 
-test('one run serves all who ask within a second, and the next asks anew', async () => {
+test('one run serves all requests within a second, and the next request runs it again', async () => {
   let time = 0
   let runs = 0
   let fails = false
@@ -25,7 +25,7 @@ test('one run serves all who ask within a second, and the next asks anew', async
   expect(await check()).toBe('ok')
 })
 
-test('a run that hangs fails for those who wait, and is not started twice', async () => {
+test('a run that hangs counts as failed for waiting requests, and is not started twice', async () => {
   const { promise, resolve } = Promise.withResolvers<void>()
   let runs = 0
   const check = sharedCheck(

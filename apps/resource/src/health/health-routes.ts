@@ -31,27 +31,27 @@ const SHARED_MS = 1_000
 const TIMEOUT_MS = 1_000
 
 /**
- * Shares one run of `works` among all who ask within a second, and never runs it twice at once. A run that takes
- * longer than a second counts as failed for those who wait.
+ * Creates a check whose result is shared by all requests within a second, and which never runs twice at the same time. For
+ * requests that have waited a second, it counts as failed.
  *
- * @param works resolves when the part can be used
+ * @param check resolves when the store or server is available
  */
-export function sharedCheck(works: () => Promise<unknown>, now: () => Date): () => Promise<CheckResult> {
+export function sharedCheck(check: () => Promise<unknown>, now: () => Date): () => Promise<CheckResult> {
   let running: Promise<CheckResult> | undefined
-  let known: { result: CheckResult; at: number } | undefined
+  let latest: { result: CheckResult; at: number } | undefined
 
   async function run(): Promise<CheckResult> {
-    const result = await works().then(
+    const result = await check().then(
       () => 'ok' as const,
       () => 'failed' as const,
     )
-    known = { result, at: now().getTime() }
+    latest = { result, at: now().getTime() }
     running = undefined
     return result
   }
 
   return async () => {
-    if (known && Math.abs(now().getTime() - known.at) < SHARED_MS) return known.result
+    if (latest && Math.abs(now().getTime() - latest.at) < SHARED_MS) return latest.result
     running ??= run()
     return inTime(running)
   }

@@ -5,12 +5,19 @@ import { setImmediate as turn } from 'node:timers/promises'
 import { createLog, type LimitPolicy, type LimitStore } from '@plainpath/http'
 import { createClient } from 'redis'
 import { expect, inject, test } from 'vitest'
+import { openRedis } from '../open-redis.ts'
 import { openLimitStore } from './open-limit-store.ts'
 
 const url = () => inject('redisUrl') ?? ''
 const policy: LimitPolicy = { name: `test-${randomBytes(4).toString('hex')}`, quota: 2, windowSeconds: 60 }
 const logged: string[] = []
 const log = createLog({ service: 'test', write: (line) => logged.push(line) })
+
+function openStore(redisUrl: string) {
+  const redis = openRedis(redisUrl, { log })
+  const store = openLimitStore(redis, { now: () => new Date() })
+  return { ...store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
+}
 
 /** Resolves with the first answer; while the store is not connected, each call fails at once. */
 async function answered<T>(call: () => Promise<T>): Promise<T> {
@@ -35,8 +42,8 @@ async function removeKeys(): Promise<void> {
 }
 
 test('two processes count together, in keys of this app that end by themselves', async () => {
-  await using one = openLimitStore(url(), { log, now: () => new Date() })
-  await using two = openLimitStore(url(), { log, now: () => new Date() })
+  await using one = openStore(url())
+  await using two = openStore(url())
   expect(await first(one, 'a')).toMatchObject({ allowed: true, remaining: 1 })
   expect(await first(two, 'a')).toMatchObject({ allowed: true, remaining: 0 })
   expect(await one.take('a', policy)).toMatchObject({ allowed: false, remaining: 0 })
@@ -50,8 +57,8 @@ test('two processes count together, in keys of this app that end by themselves',
 })
 
 test('two processes share the key of the day', async () => {
-  await using one = openLimitStore(url(), { log, now: () => new Date() })
-  await using two = openLimitStore(url(), { log, now: () => new Date() })
+  await using one = openStore(url())
+  await using two = openStore(url())
   const day = `test-${randomBytes(4).toString('hex')}`
   const keys = [await answered(() => one.dailyKey(day)), await answered(() => two.dailyKey(day))]
   expect(keys[0]).toHaveLength(32)
@@ -63,7 +70,7 @@ test('two processes share the key of the day', async () => {
 
 test('a Redis that falls silent costs a moment, and is used again when it speaks', async () => {
   await using proxy = await stoppableProxy(url())
-  await using store = openLimitStore(proxy.url, { log, now: () => new Date() })
+  await using store = openStore(proxy.url)
   expect(await first(store, 'c')).toMatchObject({ allowed: true })
   proxy.stop()
   const startedAt = performance.now()
@@ -76,7 +83,7 @@ test('a Redis that falls silent costs a moment, and is used again when it speaks
 
 test('without Redis each call fails at once, and one line says so', async () => {
   logged.length = 0
-  await using store = openLimitStore('redis://:secret@127.0.0.1:1', { log, now: () => new Date() })
+  await using store = openStore('redis://:secret@127.0.0.1:1')
   for (let n = 0; n < 20; n++) await expect(store.take('a', policy)).rejects.toThrow('offline')
   await expect.poll(() => logged.length).toBe(1)
   expect(logged[0]).toContain('Redis is away')

@@ -5,8 +5,8 @@ import { LIMITS } from '../limits.ts'
 import type { RegisterTools } from './register-tools.ts'
 
 /**
- * The Model Context Protocol server: stateless streamable HTTP, one message a request. Public like the routes that do
- * the same; other methods than POST are 405, which tells clients that there is no session and no stream to open.
+ * Creates the route of the Model Context Protocol server: stateless streamable HTTP with one message per request. It is as
+ * public as the routes with the same functions. Methods other than POST get 405: there is no session and no stream to open.
  */
 export function mcpRoute({
   urls,
@@ -26,15 +26,15 @@ export function mcpRoute({
     summary: 'The Model Context Protocol server',
     access: 'public',
     limits: LIMITS.reads,
-    // A list of messages would be many calls under the limits of one.
+    // No arrays: a batch would make many calls under the limits of one request.
     request: { body: z.looseObject({}) },
     responses: { 200: z.string(), 202: null, 400: z.string(), 404: z.string(), 406: z.string() },
     async handle({ body, request, caller }) {
       requireOrigin(request.header('origin'), allowedOrigins)
-      const { answerMessage } = await import('./mcp-server.ts')
-      const { status, ...text } = await answerMessage(body, { urls, registerTools, request, caller })
+      const { handleMessage } = await import('./mcp-server.ts')
+      const { status, ...text } = await handleMessage(body, { urls, registerTools, request, caller })
       if (status === 202) return { status }
-      // One by one, as each status has its own type.
+      // One line per status, because each has its own type.
       if (status === 200) return { status, text }
       if (status === 400) return { status, text }
       if (status === 404) return { status, text }
@@ -44,7 +44,7 @@ export function mcpRoute({
   })
 }
 
-/** Else a page that makes its own name point at this machine could call it (DNS rebinding). */
+/** Refuses other origins. Otherwise a page whose host name resolves to this machine could call it (DNS rebinding). */
 function requireOrigin(sent: string, allowed: ReadonlySet<string>): void {
   if (sent !== '' && !allowed.has(sent)) throw new Problem('cross-site-request')
 }

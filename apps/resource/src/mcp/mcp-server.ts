@@ -3,19 +3,19 @@ import { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo, type ServiceUrls } fr
 import type { RegisterTools } from './register-tools.ts'
 import type { ToolRequest } from './tools.ts'
 
-/** The headers by which a client and the server agree on a revision; no other one reaches the server. */
+/** The headers by which a client and the server negotiate a revision. No other header is passed on. */
 const HEADERS = ['accept', 'mcp-protocol-version', 'mcp-method', 'mcp-name']
 
-/** Catalogs are the same for everybody, and change with a release only. */
+/** The lists of tools are the same for everybody and change only with a release. */
 const CACHED = { ttlMs: 300_000, cacheScope: 'public' } as const
 
 /**
- * Answers one message: of revision 2026-07-28 by JSON, of a 2025-era client by a stream with one event. There is no
- * session; nothing is kept between two messages.
+ * Handles one message. The response is JSON for revision 2026-07-28, and a stream with one event for clients of 2025. There is no
+ * session: nothing is kept from one message to the next.
  *
- * @throws what a tool reported by `fail`
+ * @throws the cause that a tool passed to `fail`
  */
-export async function answerMessage(
+export async function handleMessage(
   message: object,
   {
     urls,
@@ -38,7 +38,7 @@ export async function answerMessage(
     return created
   }
   const handler = createMcpHandler(server, {
-    // Nothing here ever changes, so nobody can wait for it.
+    // Nothing that clients could subscribe to ever changes.
     maxSubscriptions: 0,
     keepAliveMs: 0,
   })

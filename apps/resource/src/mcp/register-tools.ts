@@ -1,7 +1,7 @@
 import type { McpServer } from '@modelcontextprotocol/server'
 import { Problem, problemDocument } from '@plainpath/http'
 import { MCP_TOOLS, type McpTool, type McpToolName, type ServiceUrls } from '@plainpath/metadata'
-import type { ToolAnswer, ToolRequest, Tools } from './tools.ts'
+import type { ToolOutput, ToolRequest, Tools } from './tools.ts'
 
 /** Adds the tools to the server that responds to one request. */
 export type RegisterTools = (server: McpServer, call: ToolCall) => void
@@ -38,7 +38,7 @@ export const registerTools =
   }
 
 /** Omits the members that the schema does not list. */
-function toolResult(tool: McpTool, { value, text }: ToolAnswer): ToolResult {
+function toolResult(tool: McpTool, { value, text }: ToolOutput): ToolResult {
   const structuredContent = tool.outputSchema.parse(value)
   return { content: [{ type: 'text', text: text ?? JSON.stringify(structuredContent) }], structuredContent }
 }

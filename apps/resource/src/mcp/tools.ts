@@ -6,10 +6,10 @@ import type { AnswerService } from '../answers/answer-service.ts'
 import { requireContactScope } from '../auth/bearer.ts'
 import type { OwnMessages } from '../contact/own-messages.ts'
 import type { SendMessage } from '../contact/send-message.ts'
-import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-answers.ts'
+import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-responses.ts'
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
-import { answerJoin, type JoinWaitlist } from '../waitlist/join-waitlist.ts'
+import { type JoinWaitlist, joinForPrograms } from '../waitlist/join-waitlist.ts'
 
 export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
   readonly answers: AnswerService
@@ -18,8 +18,8 @@ export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
   readonly ownMessages: OwnMessages
 }
 
-/** What a tool answers; a model reads `text`, or the value as JSON where there is none. */
-export interface ToolAnswer {
+/** The output of a tool. The model reads `text`; without it, the value as JSON. */
+export interface ToolOutput {
   readonly value: object
   readonly text?: string
 }
@@ -31,39 +31,39 @@ export interface ToolRequest {
   readonly caller?: Caller | undefined
 }
 
-/** @throws {Problem} as the route that does the same */
+/** The functions of the tools. Each throws the same problems as the route with the same function. */
 export type Tools = {
   readonly [Name in McpToolName]: (
     input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
     by: ToolRequest,
-  ) => Promise<ToolAnswer> | ToolAnswer
+  ) => Promise<ToolOutput> | ToolOutput
 }
 
-/** The tools, over the same functions as the routes. */
+/** Creates the tools from the functions that the routes use. */
 export function mcpTools(deps: ToolDeps): Tools {
   const { guides, lister, urls } = deps
-  const joinAs = answerJoin(deps)
+  const joinAs = joinForPrograms(deps)
   const place = { urls, address: urls.guide, unknown: 'No guide has this slug. list_guides lists them.' }
   return {
-    list_guides: (asked) => ({ value: lister.page(guides.current(), asked) }),
+    list_guides: (input) => ({ value: lister.page(guides.current(), input) }),
     search_guides: ({ query, limit }) => ({
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
-    answer_question(asked) {
-      const answer = deps.answers.answer(asked)
+    answer_question(input) {
+      const answer = deps.answers.answer(input)
       return { value: answer, text: answerAsText(answer) }
     },
-    async get_guide(asked) {
-      const guide = await guideVersion(deps, asked, place)
+    async get_guide(input) {
+      const guide = await guideVersion(deps, input, place)
       return { value: guideDocument(guide, urls), text: guideMarkdown(guide, urls) }
     },
-    async join_waitlist(asked, { request }) {
+    async join_waitlist(input, { request }) {
       for (const policy of LIMITS.waitlist.address) await request.takeForAddress(policy)
-      return { value: await joinAs(asked, request) }
+      return { value: await joinAs(input, request) }
     },
-    async send_contact_message(asked, { request, caller }) {
-      requireContactScope(caller, urls)
-      return { value: await deps.sendMessage(asked, request) }
+    async send_contact_message(input, { request, caller }) {
+      const by = { request, caller: requireContactScope(caller, urls) }
+      return { value: await deps.sendMessage(input, by) }
     },
     async get_contact_message({ id }, { caller }) {
       return { value: await deps.ownMessages.read(id, requireContactScope(caller, urls)) }

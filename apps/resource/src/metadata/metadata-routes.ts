@@ -3,11 +3,11 @@ import { documentRoutes, type Route } from '@plainpath/http'
 import { type ListedGuide, resourceDocuments, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS } from '../limits.ts'
 
-/** The documents about this API: made once, but for those that list the guides. */
+/** Creates the routes of the documents about this API. Documents that list guides follow the catalog; the others never change. */
 export const metadataRoutes = (deps: {
   urls: ServiceUrls
   startedAt: Date
-  /** Security faults are reported there; unless set, to the mailbox that RFC 2142 §4 names. */
+  /** Where to report security faults; the mailbox of RFC 2142 §4 when undefined. */
   securityContact: string | undefined
   /** What is published now, by slug. */
   guides: () => readonly ListedGuide[]

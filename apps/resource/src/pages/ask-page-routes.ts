@@ -1,7 +1,7 @@
 import { ALL_HELP, type Answer, AnswerRequest, RULES, TriggerId } from '@plainpath/domain'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { answeredPage, askPage, noAnswersPage } from '@plainpath/pages'
+import { answeredPage, askPage, groupDigits, LEAVE_HEADERS, leavePage, noAnswersPage } from '@plainpath/pages'
 import { z } from 'zod'
 import type { AnswerService } from '../answers/answer-service.ts'
 import { answerForm, FormText, PAGE } from './page.ts'
@@ -10,7 +10,30 @@ import { renderMarkdown } from './render-markdown.ts'
 /** A field for each trigger, `yes` or `no`; `none` names the triggers that its button denies. */
 const AskForm = z.looseObject({ question: FormText, none: FormText })
 
-const MISTAKE = `Write your question in at most ${RULES.questionCharacters} characters.`
+const TITLE = 'Ask a question'
+
+function mistakeIn(typed: string): string {
+  const count = [...typed.replaceAll('\r\n', '\n').trim()].length
+  if (count === 0) return 'Write your question first.'
+  return count > RULES.questionCharacters
+    ? `Your question has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.questionCharacters)}.`
+    : 'Your question has signs that we cannot read. Type it again.'
+}
+
+/** Sends a page of `/ask`, with the quick exit. Of an answer, neither the window nor the history says what it was. */
+const answerAsk = <Status extends number>(
+  urls: ServiceUrls,
+  status: Status,
+  page: Pick<Parameters<typeof answerForm>[2], 'title' | 'neutralTitle' | 'noindex' | 'body'>,
+) => {
+  const { headers, ...answer } = answerForm(urls, status, {
+    path: '/ask',
+    place: 'ask',
+    leave: leavePage(),
+    ...page,
+  })
+  return { ...answer, headers: { ...headers, ...LEAVE_HEADERS } }
+}
 
 /** The page to ask on. All that a person says is in the body of a POST: no address has it, and nobody keeps the answer. */
 export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls: ServiceUrls }): Route[] {
@@ -19,7 +42,7 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
     path: '/ask',
     operationId: 'askPage',
     summary: 'The form to ask a question',
-    handle: () => answerForm(urls, 200, { path: '/ask', title: 'Ask a question', body: askPage() }),
+    handle: () => answerAsk(urls, 200, { title: TITLE, body: askPage() }),
   })
   const ask = defineRoute({
     ...PAGE,
@@ -33,16 +56,16 @@ export function askPageRoutes({ answers, urls }: { answers: AnswerService; urls:
     handle({ body: { question: typed, none, ...fields } }) {
       const respond = <Status extends number>(
         status: Status,
-        content: Pick<Parameters<typeof answerForm>[2], 'title' | 'body'>,
-      ) => answerForm(urls, status, { path: '/ask', noindex: true, ...content })
+        content: Pick<Parameters<typeof answerAsk>[2], 'title' | 'body'>,
+      ) => answerAsk(urls, status, { noindex: true, neutralTitle: TITLE, ...content })
       if (answers.state().status !== 'ok') {
         const body = noAnswersPage(ALL_HELP)
         return respond(503, { title: 'We cannot answer questions now', body })
       }
       const asked = AnswerRequest.safeParse({ question: typed, facts: statedFacts(fields, none) })
       if (!asked.success) {
-        const body = askPage({ question: typed, mistake: MISTAKE })
-        return respond(400, { title: 'Mistake: ask a question', body })
+        const body = askPage({ question: typed, mistake: mistakeIn(typed) })
+        return answerAsk(urls, 400, { noindex: true, title: 'Mistake: ask a question', body })
       }
       const { question, facts } = asked.data
       const answer = answers.answer(asked.data)

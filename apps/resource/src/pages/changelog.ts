@@ -82,6 +82,14 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
         operations: [],
       },
       {
+        text: 'All pages have the same navigation and a search. New pages: all guides by situation, urgent help and how to find a lawyer, also in Spanish, and every error. A search names the section that matched, and offers near words when it finds nothing.',
+        operations: [],
+      },
+      {
+        text: 'Guides show who they are for, a table of contents, each source behind its paragraph, related guides, and a link to report a mistake in each section. Pages about abuse, crime victims, detention and help, and the page to ask on, have a quick exit, say how to clear the history, and are stored by no browser. /docs has a list of all operations beside the text, and sends requests that need no token.',
+        operations: [],
+      },
+      {
         text: 'Documents that lead an agent from the home page to all of it: an API catalog, OpenAPI, auth.md, agent skills, llms.txt.',
         operations: [],
       },
@@ -91,6 +99,26 @@ export const RELEASES: readonly { readonly version: string; readonly changes: re
       },
       {
         text: 'The API description is smaller, and can be read in parts: /openapi.json?operation=getGuide has one operation and what it refers to, /openapi.json?tag=Guides has all operations of a tag.',
+        operations: [],
+      },
+      {
+        text: 'GET /api/agent and introspection say what an agent has proven: a domain, and that a person verified their e-mail. Mails and pages name an agent with a verified domain by that. Such agents have higher limits; all those of one domain share one.',
+        operations: [],
+      },
+      {
+        text: 'For agents: tokens can be bound to a key (DPoP, RFC 9449), so that a stolen one is useless; dpop_bound_access_tokens makes that compulsory. Once an agent got a bound token for contact:write, it gets that scope only with a proof, until it ends this itself.',
+        operations: ['deleteDpopRequiredScopes'],
+      },
+      {
+        text: 'For agents: without registration, the https URL of a Client ID Metadata Document is a client_id. Its tokens end with our copy of the document, after a day at most. /auth/domain.md and /auth/dpop.md have the commands.',
+        operations: [],
+      },
+      {
+        text: 'For operators: auth connects to public hosts on port 443 to fetch these documents, and needs a way out. agents refresh, block, unblock and blocks act on such agents and their domains. During an upgrade, instances from before it refuse such agents.',
+        operations: [],
+      },
+      {
+        text: 'For developers: packages/client uses a key pair in place of a secret, and binds its tokens to it. The MCP server takes bound tokens, and an MCP client can use the URL of its document.',
         operations: [],
       },
     ],

@@ -12,7 +12,14 @@ import {
 import { guideSections } from '@plainpath/guides'
 import { defineRoute, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { type ContactField, contactMailedPage, contactPage, type Html, replyHelp } from '@plainpath/pages'
+import {
+  type ContactField,
+  contactMailedPage,
+  contactPage,
+  groupDigits,
+  type Html,
+  replyHelp,
+} from '@plainpath/pages'
 import { z } from 'zod'
 import { confirmMail } from '../contact/contact-mails.ts'
 import { duplicateMessage, notWithdrawn } from '../contact/contact-problems.ts'
@@ -41,9 +48,17 @@ const Sent = z.object({
 const TITLE = 'Write to us'
 const MISTAKES: Readonly<Record<ContactField, string>> = {
   topic: 'Choose what your message is about.',
-  message: `Write a message of at most ${RULES.messageCharacters} characters.`,
+  message: 'Write your message first.',
   email: 'Type your e-mail address, such as ana@example.org.',
   handOff: 'Your answer came without its reasons. Send your message without them.',
+}
+
+function messageMistake(typed: string): string {
+  const count = [...typed.trim()].length
+  if (count === 0) return MISTAKES.message
+  return count > RULES.messageCharacters
+    ? `Your message has ${groupDigits(count)} characters. Shorten it to ${groupDigits(RULES.messageCharacters)}.`
+    : 'Your message has signs that we cannot read. Type it again.'
 }
 
 /** What the link that withdraws a message says, by the state of the message. */
@@ -64,7 +79,7 @@ const CLOSED: Readonly<Record<ContactStatus | 'unknown', ClosedLink | undefined>
 
 /** The page to write to the desk, and the one that its mailed link opens. A message is sent only from there. */
 export function contactPageRoutes(deps: {
-  contact: Pick<ContactStore, 'keepUnconfirmed' | 'confirm' | 'findByWithdrawLink' | 'withdraw'>
+  contact: Pick<ContactStore, 'storeUnconfirmed' | 'confirm' | 'findByWithdrawLink' | 'withdraw'>
   guides: { current(): GuideCatalog }
   urls: ServiceUrls
   now: () => Date
@@ -84,7 +99,8 @@ export function contactPageRoutes(deps: {
     operationId: 'contactPage',
     summary: 'The form to write to the people behind Plainpath',
     request: { query: z.object({ passage: FormText }) },
-    handle: ({ query: { passage } }) => answer(200, TITLE, contactPage(aboutPassage(passage))),
+    handle: ({ query: { passage } }) =>
+      answer(200, TITLE, contactPage({ ...aboutPassage(passage), url: `${urls.origin}/contact` })),
   })
   const write = defineRoute({
     ...PAGE,
@@ -101,7 +117,8 @@ export function contactPageRoutes(deps: {
       const sent = Sent.safeParse({ ...typed, handOff: isTold ? { triggers } : undefined })
       if (!sent.success) {
         const fields = new Set(sent.error.issues.map(({ path }) => path[0]))
-        const mistakes = Object.fromEntries(Object.entries(MISTAKES).filter(([field]) => fields.has(field)))
+        const texts = { ...MISTAKES, message: messageMistake(typed.message) }
+        const mistakes = Object.fromEntries(Object.entries(texts).filter(([field]) => fields.has(field)))
         const known = HandOff.safeParse({ triggers }).data
         const form = { ...typed, handOff: known && { ...known, isTold }, mistakes }
         return answer(400, 'Mistake: write to us', contactPage(form))
@@ -115,12 +132,13 @@ export function contactPageRoutes(deps: {
         text: message,
         guideSlug: null,
         triggers: handOff?.triggers ?? [],
+        agentDomain: null,
         replyTo: email,
         createdAt: now(),
       }
       const mail = confirmMail(urls, { replyTo: email, secret: link.secret })
-      await contact.keepUnconfirmed(kept, link.stored, { ...mail, sender: request.network() })
-      return answer(202, 'Open the mail that we send you', contactMailedPage())
+      await contact.storeUnconfirmed(kept, link.stored, { ...mail, sender: request.network() })
+      return answer(202, 'Open the e-mail that we send you', contactMailedPage())
     },
   })
   const confirm = linkPageRoutes(

@@ -1,42 +1,31 @@
-import { defineRoute, PROBLEM_CODES, problemKind, type Route } from '@plainpath/http'
+import { defineRoute, prepareResponse, type Route } from '@plainpath/http'
 import type { ServiceUrls } from '@plainpath/metadata'
-import { problemPage, STYLESHEET } from '@plainpath/pages'
-import { z } from 'zod'
+import { IMAGES, STYLESHEET } from '@plainpath/pages'
 import type { AnswerService } from '../answers/answer-service.ts'
-import type { GuideForms } from '../guides/guide-answers.ts'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
+import type { GuideResponses } from '../guides/guide-responses.ts'
 import type { JoinWaitlist } from '../waitlist/join-waitlist.ts'
 import { askPageRoutes } from './ask-page-routes.ts'
 import { guidePageRoutes } from './guide-page-routes.ts'
+import { guidesPageRoute } from './guides-page-route.ts'
+import { helpPageRoutes } from './help-page-routes.ts'
 import { homeRoutes } from './home-routes.ts'
-import { PUBLIC_PAGE, pageText } from './page.ts'
+import { PUBLIC_PAGE } from './page.ts'
 import { policyPageRoutes } from './policy-page-routes.ts'
+import { problemPageRoutes } from './problem-page-routes.ts'
 import { referenceRoute } from './reference-route.ts'
+import { scriptRoutes } from './script-routes.ts'
 import { searchRoute } from './search-route.ts'
 import { waitlistPageRoutes } from './waitlist-page-routes.ts'
 
 /** What people see in a browser. */
 export function pageRoutes(deps: {
   guides: { current(): GuideCatalog }
-  forms: GuideForms
+  forms: GuideResponses
   joinWaitlist: JoinWaitlist
   answers: AnswerService
   urls: ServiceUrls
 }): Route[] {
-  const { urls } = deps
-  const problem = defineRoute({
-    ...PUBLIC_PAGE,
-    path: '/problems/{code}',
-    operationId: 'problemPage',
-    summary: 'What an error means and what to do next',
-    request: { params: z.object({ code: z.enum(PROBLEM_CODES) }) },
-    handle({ params: { code } }) {
-      const kind = problemKind(code)
-      const body = problemPage({ origin: urls.origin, code, ...kind })
-      return { status: 200, text: pageText(urls, { title: kind.title, path: `/problems/${code}`, body }) }
-    },
-  })
-
   const stylesheet = defineRoute({
     ...PUBLIC_PAGE,
     path: STYLESHEET.path,
@@ -45,15 +34,30 @@ export function pageRoutes(deps: {
     handle: () => ({ status: 200, text: { type: STYLESHEET.contentType, content: STYLESHEET.body } }),
   })
 
+  const images = IMAGES.map(({ path, contentType, bytes }) => {
+    const prepared = prepareResponse(contentType, bytes)
+    return defineRoute({
+      ...PUBLIC_PAGE,
+      path,
+      operationId: `image${path.replaceAll(/\W/g, '_')}`,
+      summary: 'The icon, or the image that a message with a link shows',
+      handle: () => ({ status: 200, prepared }),
+    })
+  })
+
   return [
     ...homeRoutes(deps),
     ...askPageRoutes(deps),
     ...waitlistPageRoutes(deps),
     ...guidePageRoutes(deps),
     ...policyPageRoutes(deps),
+    guidesPageRoute(deps),
+    ...helpPageRoutes(deps),
     searchRoute(deps),
     referenceRoute(deps),
-    problem,
+    ...problemPageRoutes(deps),
     stylesheet,
+    ...images,
+    ...scriptRoutes(),
   ]
 }

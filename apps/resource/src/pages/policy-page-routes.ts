@@ -19,7 +19,7 @@ export function policyPageRoutes({ urls }: { urls: ServiceUrls }): Route[] {
   return [
     page('/privacy', 'privacyPage', 'Privacy', privacyPage(RETENTION)),
     page('/terms', 'termsPage', 'Terms', termsPage(API_VERSION)),
-    page('/changelog', 'changelogPage', 'Changelog', changelogPage(describedReleases())),
+    page('/changelog', 'changelogPage', 'API changes', changelogPage(describedReleases())),
   ]
 }
 

@@ -1,84 +1,35 @@
 import { defineRoute, prepareOnce, type Route } from '@plainpath/http'
 import { OPERATIONS, openApiDescription, type ServiceUrls } from '@plainpath/metadata'
-import { type Html, html } from '@plainpath/pages'
+import { DOCS_HEADERS, DOCS_SCRIPT, type Html, html, scriptElement } from '@plainpath/pages'
 import type { GuideCatalog } from '../guides/guide-catalog.ts'
 import { CLIENT_EXAMPLES } from './client-examples.ts'
 import { type GuidePagesDeps, PUBLIC_PAGE, preparePage } from './page.ts'
-import { renderMarkdown } from './render-markdown.ts'
+import {
+  type ApiDocument,
+  type ApiOperation,
+  type ApiSchema,
+  type LocatedOperation,
+  locatedOperations,
+  scopesOf,
+} from './reference-document.ts'
+import { anonymousRead, curlCommands } from './reference-examples.ts'
+import { renderInline, renderMarkdown } from './render-markdown.ts'
 
 /** The API reference, made from the very description at `/openapi.json`. */
 export function referenceRoute({ guides, urls }: GuidePagesDeps): Route {
   const asPage = prepareOnce<GuideCatalog>((catalog) => {
     const document = JSON.parse(JSON.stringify(openApiDescription(urls))) as ApiDocument
     const body = referencePage(document, urls, catalog.list().guides[0]?.slug ?? 'work-permit')
-    return preparePage(urls, { path: '/docs', title: 'API reference', body })
+    return preparePage(urls, { path: '/docs', title: 'API reference', place: 'developers', body })
   })
   return defineRoute({
     ...PUBLIC_PAGE,
     path: '/docs',
     operationId: 'referencePage',
     summary: 'The API reference',
-    handle: () => ({ status: 200, prepared: asPage(guides.current()) }),
+    handle: () => ({ status: 200, headers: DOCS_HEADERS, prepared: asPage(guides.current()) }),
   })
 }
-
-/** The parts of our own OpenAPI document that the reference shows. */
-interface ApiDocument {
-  info: { title: string; version: string; description: string }
-  servers: [{ url: string }]
-  tags: { name: string; description: string }[]
-  paths: Record<string, { servers?: [{ url: string }] } & { [method in Method]?: ApiOperation }>
-  components: { schemas: Record<string, ApiSchema>; responses: Record<string, ApiResponse> }
-}
-const METHODS = ['get', 'post', 'put', 'delete'] as const
-type Method = (typeof METHODS)[number]
-
-interface ApiOperation {
-  operationId: string
-  tags: [string]
-  summary: string
-  description: string
-  security: Record<string, string[]>[]
-  parameters?: { in: string; name: string; required?: boolean; description?: string; schema: ApiSchema }[]
-  requestBody?: { content: Content }
-  responses: Record<string, ApiResponse>
-}
-interface ApiResponse {
-  $ref?: string
-  description?: string
-  content?: Content
-}
-type Content = Record<
-  string,
-  { schema: ApiSchema; example?: unknown; examples?: Record<string, { value: unknown }> }
->
-interface ApiSchema {
-  $ref?: string
-  type?: string | string[]
-  const?: unknown
-  format?: string
-  description?: string
-  items?: ApiSchema
-  anyOf?: ApiSchema[]
-  properties?: Record<string, ApiSchema>
-  required?: string[]
-}
-
-interface LocatedOperation {
-  readonly operation: ApiOperation
-  readonly method: string
-  /** Absolute; parameters stand as `{slug}`. */
-  readonly address: string
-}
-
-const locatedOperations = ({ paths, servers }: ApiDocument): LocatedOperation[] =>
-  Object.entries(paths).flatMap(([path, item]) =>
-    METHODS.flatMap((method) => {
-      const operation = item[method]
-      const address = `${(item.servers ?? servers)[0].url}${path}`
-      return operation ? { operation, method: method.toUpperCase(), address } : []
-    }),
-  )
 
 /** Every operation with its fields, a command to copy, and its responses. @param exampleSlug a published guide */
 function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: string): Html {
@@ -89,24 +40,34 @@ function referencePage(document: ApiDocument, urls: ServiceUrls, exampleSlug: st
     operations: operations.filter(({ operation }) => operation.tags.includes(tag.name)),
   }))
   const shown = (located: LocatedOperation) => operationPart(located, document, urls, exampleSlug)
-  return html`<h1>${title}</h1>
+  return html`<div class="docs">
+<h1>${title}</h1>
 <p class="facts">Version ${version}. For machines: <a href="/openapi.json" type="application/json">OpenAPI 3.1</a>.</p>
+<p>A first command, which needs no token, and a part of its answer:</p>
+<pre><code>curl -sS '${urls.guideJson(exampleSlug)}'</code></pre>
+<pre><code>{ …, "slug": "${exampleSlug}", … }</code></pre>
 ${renderMarkdown(description)}
 <p>In the commands, <code>$id</code> and <code>$secret</code> are those that you got when you registered, and <code>$token</code> is the <code>access_token</code> that you got with them: <a href="/#agents">how to begin</a>. Commands that need <code>contact:write</code> fail with this token. They need the one that you get after a person confirms you: <a href="/auth/verified-email.md">verified e-mail</a>.</p>
 <p>The lines that begin with <code>await plainpath</code> do the same in JavaScript and TypeScript, with the client in <code>packages/client</code> of our source code: <code>const plainpath = new Plainpath('${urls.origin}')</code>. It gets and renews tokens by itself. The client is not on npm: do not install a package named <code>@plainpath/client</code> from there.</p>
-<nav aria-labelledby="operations">
+<nav class="side" aria-labelledby="operations">
 <h2 id="operations">Operations</h2>
+${groups.map(
+  (group) => html`<h3>${group.name}</h3>
 <ul>
-${groups.flatMap((group) => group.operations.map(({ operation: { operationId, summary } }) => html`<li><a href="#${operationId}">${summary}</a></li>\n`))}</ul>
-</nav>
+${group.operations.map((located) => html`<li><a href="#${located.operation.operationId}"><code>${located.method} ${pathOf(located)}</code> ${located.operation.summary}</a></li>\n`)}</ul>
+`,
+)}</nav>
 ${groups.map(
   (group) => html`<section class="reference">
 <h2>${group.name}</h2>
-<p>${group.description}</p>
+<p>${renderInline(group.description)}</p>
 ${group.operations.map(shown)}
 </section>\n`,
-)}`
+)}</div>
+${scriptElement(DOCS_SCRIPT)}`
 }
+
+const pathOf = ({ address }: LocatedOperation) => address.replace(/^https?:\/\/[^/]+/, '')
 
 function operationPart(
   located: LocatedOperation,
@@ -123,8 +84,8 @@ ${renderMarkdown(operation.description)}
 <p><strong>Who may call:</strong> ${accessOf(operation)}</p>
 ${fields.length > 0 && html`<h4>What you send</h4>\n<dl>\n${fields}</dl>`}
 <h4>Try it</h4>
-${curlCommands(located, exampleSlug).map((command) => html`<pre><code class="command">${command}</code></pre>\n`)}
-${clientPart(operation)}<h4>What comes back</h4>
+${curlCommands(located, exampleSlug).map((parts) => html`<pre><code class="command">${parts.map((part, index) => html`${index > 0 && ' '}<span>${part}</span>`)}</code></pre>\n`)}
+${clientPart(operation)}${tryPart(located, exampleSlug)}<h4>What comes back</h4>
 ${responseParts(operation, document, urls)}
 `
 }
@@ -134,7 +95,18 @@ function clientPart({ operationId }: ApiOperation): Html {
   return html`${example !== undefined && html`<pre><code class="client">${example}</code></pre>\n`}`
 }
 
-const scopesOf = ({ security }: ApiOperation) => security.flatMap((scheme) => scheme['oauth2'] ?? [])
+/** A form that sends a request that anybody may send. Without scripts the browser opens the answer. */
+function tryPart(located: LocatedOperation, exampleSlug: string): Html | false {
+  const read = anonymousRead(located, exampleSlug)
+  const { operationId } = located.operation
+  return (
+    read !== undefined &&
+    html`<form class="form try" action="${read.path}" method="get">
+${Object.entries(read.query).map(([name, value]) => html`<label for="${`try-${operationId}-${name}`}"><code>${name}</code></label>\n<input id="${`try-${operationId}-${name}`}" name="${name}" type="text" autocomplete="off" value="${value}">\n`)}<button type="submit">Send GET ${read.path}</button>
+</form>
+`
+  )
+}
 
 function accessOf(operation: ApiOperation): string {
   if (operation.security.length === 0) return 'anybody.'
@@ -169,7 +141,7 @@ const fieldPart = (field: {
   schema: ApiSchema
 }) =>
   html`<dt><code>${field.name}</code> <span class="facts">${field.place}, ${typeOf(field.schema)}, ${field.required ? 'required' : 'optional'}</span></dt>
-<dd>${field.description}</dd>\n`
+<dd>${renderInline(field.description ?? '')}</dd>\n`
 
 const resolved = <T extends { $ref?: string }>(part: T, components: Record<string, T>): T =>
   part.$ref === undefined ? part : (components[lastOf(part.$ref)] ?? part)
@@ -195,42 +167,9 @@ const responseParts = (
     .map(([status, sent]) => {
       const { description, content = {} } = resolved(sent, document.components.responses)
       const example = Object.values(content)[0]?.example ?? exampleOf(operationId, status, urls)
-      return html`<p><strong>${status === 'default' ? 'Any other status' : status}</strong>: ${description}</p>\n${example !== undefined && html`<pre><code>${JSON.stringify(example, null, 2)}</code></pre>\n`}`
+      return html`<p><strong>${status === 'default' ? 'Any other status' : status}</strong>: ${renderInline(description ?? '')}</p>\n${example !== undefined && html`<pre><code>${JSON.stringify(example, null, 2)}</code></pre>\n`}`
     })
 
 /** An example that the API description leaves out. */
 const exampleOf = (id: string, status: string, urls: ServiceUrls): unknown =>
   OPERATIONS.find(({ operationId }) => operationId === id)?.outcomes[Number(status)]?.example?.(urls)
-
-/** Stands for the id that an earlier response gave. */
-const EXAMPLE_ID = '6f6c0f0e-6f2b-4d1c-9a5e-2a9d1f6f3b10'
-const BEARER = '-H "Authorization: Bearer $token"'
-const FORM = 'application/x-www-form-urlencoded'
-
-/** Lines for a POSIX shell, one for each example of the body; `$id`, `$secret` and `$token` are the reader's. */
-function curlCommands({ operation, method, address }: LocatedOperation, exampleSlug: string): string[] {
-  const url = quoted(address.replace('{slug}', exampleSlug).replace('{id}', EXAMPLE_ID))
-  const needsClient = operation.security.some((scheme) => 'client' in scheme)
-  const needsToken = scopesOf(operation).length > 0
-  const start = ['curl', '-sS', ...(needsClient ? ['-u "$id:$secret"'] : []), ...(needsToken ? [BEARER] : [])]
-  const [body] = Object.entries(operation.requestBody?.content ?? {})
-  // curl takes GET for granted, and POST where there is a body.
-  const verb = method === (body ? 'POST' : 'GET') ? [] : ['-X', method]
-  if (!body) return [[...start, ...verb, url].join(' ')]
-  const [type, { examples = {} }] = body
-  const data =
-    type === FORM ? formData : (value: unknown) => [`-H 'Content-Type: ${type}'`, `-d ${json(value)}`]
-  return Object.values(examples).map(({ value }) => [...start, ...verb, ...data(value), url].join(' '))
-}
-
-const formData = (value: unknown): string[] =>
-  Object.entries(value as Record<string, string>).map(([name, text]) =>
-    text.startsWith('ppt_') ? `-d "${name}=$token"` : `--data-urlencode ${quoted(`${name}=${text}`)}`,
-  )
-
-const json = (value: unknown) => singleQuoted(JSON.stringify(value))
-
-/** Bare where a shell reads it as it is. */
-const quoted = (text: string) => (/^[\w.:/=@-]+$/.test(text) ? text : singleQuoted(text))
-
-const singleQuoted = (text: string) => `'${text.replaceAll("'", String.raw`'\''`)}'`

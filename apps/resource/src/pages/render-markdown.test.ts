@@ -1,6 +1,6 @@
-import { html, renderPage } from '@plainpath/pages'
+import { html, markupOf, renderPage } from '@plainpath/pages'
 import { describe, expect, test } from 'vitest'
-import { renderMarkdown } from './render-markdown.ts'
+import { type MarkdownOptions, renderInline, renderMarkdown } from './render-markdown.ts'
 
 const rendered = (text: string) => {
   const page = renderPage({
@@ -44,4 +44,41 @@ describe('Markdown', () => {
     '![a](https://x.org/a.png)',
     '<!-- x -->',
   ])('%j makes no element of its own', (text) => expect(rendered(text)).not.toMatch(/<(script|b|img|!--)/))
+})
+
+describe('what a page adds', () => {
+  const shown = (text: string, options: MarkdownOptions) => markupOf(renderMarkdown(text, options))
+  const sourceMark = (number: number) => html`<details>${number}</details>`
+
+  test.for([
+    [
+      'A. [\\[1\\]](#source-1) [\\[2\\]](#source-2)',
+      '<div class="cited"><p>A.  </p><details>1</details> <details>2</details></div>\n',
+    ],
+    [
+      'A. [\\[1\\]](#source-1) _Old._',
+      '<div class="cited"><p>A.  <em>Old.</em></p><details>1</details></div>\n',
+    ],
+    ['- A. [\\[3\\]](#source-3)\n- B.', '<ul>\n<li>A. <details>3</details></li>\n<li>B.</li>\n</ul>\n'],
+    ['A [link](#other).', '<p>A <a href="#other">link</a>.</p>\n'],
+  ] as const)('the marks of sources stand behind the paragraph: %j', ([text, markup]) =>
+    expect(shown(text, { sourceMark })).toBe(markup),
+  )
+
+  test('headings get the ids that the page gives', () => {
+    expect(shown('### If you moved', { idOf: (heading) => heading.length.toString() })).toBe(
+      '<h3 id="12">If you moved</h3>\n',
+    )
+    expect(shown('### If you moved', {})).toBe('<h3>If you moved</h3>\n')
+  })
+
+  test('the name of a form stays on one line, but not in code', () => {
+    expect(shown('[Form I-90](/x) `I-90`', {})).toBe(
+      '<p><a href="/x"><span class="form-name">Form I-90</span></a> <code>I-90</code></p>\n',
+    )
+  })
+
+  test('text within a line makes no block', () => {
+    expect(markupOf(renderInline('`a` <b>'))).toBe('<code>a</code> &lt;b&gt;')
+  })
 })

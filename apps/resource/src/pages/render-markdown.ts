@@ -1,28 +1,67 @@
-import { type Html, rawHtml } from '@plainpath/pages'
-import MarkdownIt from 'markdown-it'
+import { type Html, keepForms, markupOf, rawHtml } from '@plainpath/pages'
+import MarkdownIt, { type Token } from 'markdown-it'
+
+/** What a page adds to the text. */
+export interface MarkdownOptions {
+  /** Returns the `id` of a heading. Without it headings have none. */
+  readonly idOf?: ((heading: string) => string) | undefined
+  /** Returns what stands behind a paragraph for its link to `#source-n`. Without it the link stays where it is. */
+  readonly sourceMark?: ((number: number) => Html) | undefined
+}
 
 const markdown = new MarkdownIt({ html: false, linkify: false, typographer: false }).disable('image')
 
 /** Official pages over https, and places of our own site. */
 markdown.validateLink = (address) => /^(?:https:\/\/|\/(?!\/)|#)/.test(address)
 
-/** What rendering is told beside the text. */
-interface Anchors {
-  readonly anchors?: ReadonlyMap<string, string> | undefined
-}
+markdown.renderer.rules['text'] = (tokens, index) => markupOf(keepForms(tokens[index]?.content ?? ''))
 
-markdown.core.ruler.push('anchors', ({ tokens, env }) => {
-  for (const [index, token] of tokens.entries()) {
-    const isSection = token.type === 'heading_open' && token.tag === 'h2'
-    const anchor = isSection && (env as Anchors).anchors?.get(tokens[index + 1]?.content ?? '')
-    if (anchor) token.attrSet('id', anchor)
-  }
+markdown.core.ruler.push('ids', ({ tokens, env }) => {
+  const { idOf } = env as MarkdownOptions
+  if (!idOf) return
+  for (const [index, token] of tokens.entries())
+    if (token.type === 'heading_open') token.attrSet('id', idOf(tokens[index + 1]?.content ?? ''))
 })
 
-/**
- * Markdown as markup: no raw HTML, no images; a link that leads elsewhere than https or our own site stays text.
- *
- * @param anchors the `id` of each level-2 heading, by its text; none unless given
- */
-export const renderMarkdown = (text: string, anchors?: ReadonlyMap<string, string>): Html =>
-  rawHtml(markdown.render(text, { anchors } satisfies Anchors))
+markdown.core.ruler.push('source-marks', (state) => {
+  const { sourceMark } = state.env as MarkdownOptions
+  if (!sourceMark) return
+  const raw = (markup: string) => Object.assign(new state.Token('html_block', '', 0), { content: markup })
+  state.tokens = state.tokens.flatMap((token, index, all) => {
+    if (token.type === 'paragraph_open')
+      return !token.hidden && sourcesOf(all[index + 1]).length > 0
+        ? [raw('<div class="cited">'), token]
+        : token
+    if (token.type !== 'paragraph_close') return token
+    const text = all[index - 1]
+    const numbers = sourcesOf(text)
+    if (!text || numbers.length === 0) return token
+    text.children = withoutSources(text.children ?? [])
+    const marks = numbers.map((number) => markupOf(sourceMark(number))).join(' ')
+    return token.hidden ? [token, raw(marks)] : [raw(`</p>${marks}</div>\n`)]
+  })
+})
+
+const SOURCE = /^#source-(\d+)$/
+
+const sourceOf = (token: Token | undefined): number | undefined => {
+  const [, number] = SOURCE.exec(String(token?.type === 'link_open' && token.attrGet('href'))) ?? []
+  return number === undefined ? undefined : Number(number)
+}
+
+/** The numbers of the sources that a text links to, in order. */
+const sourcesOf = (text: Token | undefined): number[] =>
+  (text?.children ?? []).flatMap((child) => sourceOf(child) ?? [])
+
+/** A link to a source is three tokens: its beginning, its text and its end. */
+const withoutSources = (children: readonly Token[]): Token[] =>
+  children.filter((_, index) =>
+    [index, index - 1, index - 2].every((at) => sourceOf(children[at]) === undefined),
+  )
+
+/** Markdown as markup: no raw HTML, no images; a link that leads elsewhere than https or our own site stays text. */
+export const renderMarkdown = (text: string, options: MarkdownOptions = {}): Html =>
+  rawHtml(markdown.render(text, { ...options }))
+
+/** The same for text within a line: no paragraph, no list, no heading. */
+export const renderInline = (text: string): Html => rawHtml(markdown.renderInline(text, {}))

@@ -5,6 +5,7 @@ import { z } from 'zod'
 import { FormText, type GuidePagesDeps, PAGE, pageText } from './page.ts'
 
 const MOST_RESULTS = 10
+const MOST_NEAR_WORDS = 5
 
 /** A person's box takes any text: what is too long is cut, and nothing is no mistake. */
 const SearchQuery = z.object({
@@ -20,12 +21,16 @@ export function searchRoute({ guides, urls }: GuidePagesDeps): Route {
     summary: 'Guides that answer a question',
     request: { query: SearchQuery },
     handle({ query: { q } }) {
-      const results = q === '' ? [] : guides.current().search(q, MOST_RESULTS)
+      const catalog = guides.current()
+      const results = q === '' ? [] : catalog.search(q, MOST_RESULTS)
       const body = searchPage({
         text: q,
-        results: results.map(({ guide, snippet }) => ({ ...guide, snippet })),
+        results: results.map(({ guide, ...matched }) => ({ ...guide, ...matched })),
+        near: results.length === 0 ? catalog.nearWords(q, MOST_NEAR_WORDS) : [],
+        guides: catalog.list().guides,
       })
-      return { status: 200, text: pageText(urls, { title: 'Search', path: '/search', noindex: true, body }) }
+      const page = { title: 'Search', path: '/search', noindex: true, search: q, body }
+      return { status: 200, text: pageText(urls, page) }
     },
   })
 }

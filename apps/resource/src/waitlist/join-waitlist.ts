@@ -16,18 +16,18 @@ import { joinedMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
 export type JoinWaitlist = (
-  /** `referredBySlug` is whatever was sent: only the slug of an entry is attributed. */
-  asked: z.output<typeof JoinWaitlistRequest>,
+  /** `referredBySlug` is not verified: it counts only if it is the slug of an entry. */
+  person: z.output<typeof JoinWaitlistRequest>,
   request: Pick<RequestFacts, 'take' | 'network'>,
 ) => Promise<Result<{ referralSlug: ReferralSlug }, 'already-joined'>>
 
 /**
- * Adds a person to the waitlist, once for each mailbox, and queues the one mail that follows. If the person is on it already,
- * but that mail was dropped or given up before it was sent, queues it again with new links.
+ * Adds a person to the waitlist, once for each mailbox, and queues the one mail that follows. If the mailbox is already on the
+ * list but its mail was dropped or given up, queues the mail again with new links.
  *
- * @returns `already-joined` when the mailbox is on it, with nothing about the entry.
- * @throws {Problem} 429 when too many asked for this mailbox, or too many mails wait; and what the store throws: then the entry
- *   may or may not have been kept, and asking again is safe.
+ * @returns `already-joined` for a mailbox on the list, with nothing about its entry
+ * @throws {Problem} 429 when there were too many requests for this mailbox, or too many mails wait; and errors of the store.
+ *   After such an error the entry may or may not be stored; joining again is safe.
  */
 export const joinWaitlist =
   (deps: {
@@ -36,7 +36,7 @@ export const joinWaitlist =
     now: () => Date
   }): JoinWaitlist =>
   async ({ email, referredBySlug }, request) => {
-    const mailbox = mailboxOf(email)
+    const mailbox = canonicalMailbox(email)
     await request.take(WAITLIST_EMAIL, mailbox)
     const referrer = ReferralSlug.safeParse(referredBySlug)
     const referralSlug = newReferralSlug()
@@ -65,18 +65,18 @@ export const joinWaitlist =
     return added
   }
 
-/** Joins as a program is answered, by the route and by the tool alike. */
-export function answerJoin(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
-  return async (...asked: Parameters<JoinWaitlist>) => {
-    const joined = await deps.joinWaitlist(...asked)
+/** Creates the function with which the route and the tool join the waitlist. It returns the body of the response. */
+export function joinForPrograms(deps: { joinWaitlist: JoinWaitlist; urls: ServiceUrls }) {
+  return async (...joinArguments: Parameters<JoinWaitlist>) => {
+    const joined = await deps.joinWaitlist(...joinArguments)
     if (!joined.ok) return { status: 'already_joined' } as const
     const { referralSlug } = joined.value
     return { status: 'joined', referralSlug, referralUrl: deps.urls.referral(referralSlug) } as const
   }
 }
 
-/** The form under which two spellings of one mailbox are equal. @param email passed its schema, so it has one */
-export function mailboxOf(email: string): string {
+/** Returns the form in which two spellings of a mailbox are equal. @param email an address that passed its schema */
+export function canonicalMailbox(email: string): string {
   const canonical = canonicalEmail(email)
   if (canonical === undefined) throw new Error('an address without a canonical form passed its schema')
   return canonical

@@ -14,7 +14,7 @@ const forgetText = readTemplate(
   { linkLasts: durationIn('day', RULES.forgetLinkMs) },
 )
 
-/** The mail to somebody who joined. Nothing in it comes from whoever asked but the address it goes to. */
+/** Composes the mail to a person who joined. It contains nothing from the request except the address that it is sent to. */
 export const joinedMail = (
   urls: ServiceUrls,
   about: { email: string; referralSlug: string; confirmSecret: string; removeSecret: string },
@@ -29,7 +29,7 @@ export const joinedMail = (
   }),
 })
 
-/** The mail to somebody who, or for whom somebody, asked to be taken off. */
+/** Composes the mail that asks the owner of a mailbox whether to remove it from the waitlist. */
 export const forgetMail = (
   urls: ServiceUrls,
   about: { email: string; removeSecret: string },

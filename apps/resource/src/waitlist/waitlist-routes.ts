@@ -2,17 +2,17 @@ import { defineRoute, type Route } from '@plainpath/http'
 import { operations, type ServiceUrls } from '@plainpath/metadata'
 import { LIMITS, WAITLIST_FORGET_EMAIL } from '../limits.ts'
 import { newLink } from '../link-secret.ts'
-import { answerJoin, type JoinWaitlist, mailboxOf } from './join-waitlist.ts'
+import { canonicalMailbox, type JoinWaitlist, joinForPrograms } from './join-waitlist.ts'
 import { forgetMail } from './waitlist-mails.ts'
 import type { WaitlistStore } from './waitlist-store.ts'
 
 export function waitlistRoutes(deps: {
   joinWaitlist: JoinWaitlist
-  waitlist: Pick<WaitlistStore, 'askToForget'>
+  waitlist: Pick<WaitlistStore, 'requestRemoval'>
   urls: ServiceUrls
   now: () => Date
 }): Route[] {
-  const joinAs = answerJoin(deps)
+  const joinAs = joinForPrograms(deps)
   const join = defineRoute({
     ...operations.joinWaitlist,
     limits: LIMITS.waitlist,
@@ -22,17 +22,17 @@ export function waitlistRoutes(deps: {
     },
   })
   /**
-   * Asks the owner of a mailbox, by mail, whether it is to be taken off the waitlist. The same is done and stored for
-   * every address; whether it is on the list is looked up when the mail would go out.
+   * Asks the owner of a mailbox by mail whether to remove it from the waitlist. The route does and stores the same for every
+   * address, so that the response reveals nothing. The list is read only when the mail is about to be sent.
    */
   const forget = defineRoute({
     ...operations.forgetWaitlist,
     limits: LIMITS.waitlist,
     async handle({ body: { email }, request }) {
-      const mailbox = mailboxOf(email)
+      const mailbox = canonicalMailbox(email)
       await request.take(WAITLIST_FORGET_EMAIL, mailbox)
       const link = newLink()
-      await deps.waitlist.askToForget({
+      await deps.waitlist.requestRemoval({
         canonicalEmail: mailbox,
         link: link.stored,
         mail: { ...forgetMail(deps.urls, { email, removeSecret: link.secret }), sender: request.network() },

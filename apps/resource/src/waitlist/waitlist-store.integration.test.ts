@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { ReferralSlug } from '@plainpath/domain'
-import { mailQueue, tellMails } from '@plainpath/mail'
+import { createMailNotifier, mailQueue } from '@plainpath/mail'
 import { openPool } from '@plainpath/postgres'
 import { openTestDatabase } from '@plainpath/postgres/testing'
 import {
@@ -13,7 +13,7 @@ import {
 import { expect, test } from 'vitest'
 import { newLink } from '../link-secret.ts'
 import { MIGRATIONS } from '../migrations.ts'
-import { waitlistStatistics } from './waitlist-desk.ts'
+import { waitlistStatistics } from './manage-waitlist.ts'
 import { type NewWaitlistEntry, waitlistStore } from './waitlist-store.ts'
 
 const sealingKeys = parseKeyEncryptionKeys(newKeyEncryptionKey())
@@ -23,7 +23,7 @@ async function open() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await openTestDatabase({ folder: MIGRATIONS, name: 'resource' }))
   const db = opening.use(openPool(database.appUrl, { patience: 10 }))
-  const mailTeller = opening.use(tellMails({ db, log: { warn: () => undefined } }))
+  const mailNotifier = opening.use(createMailNotifier({ db, log: { warn: () => undefined } }))
   const resources = opening.move()
   return {
     ...waitlistStore({
@@ -31,8 +31,8 @@ async function open() {
       sealingKeys,
       hashKey,
       mails: mailQueue({ sealingKeys, hashKey }),
-      mailTeller,
-      tellErased: () => undefined,
+      mailNotifier,
+      logErasure: () => undefined,
     }),
     statistics: () => waitlistStatistics(db),
     db,
@@ -92,7 +92,7 @@ test('throws rather than call a stranger known, should two slugs ever be the sam
   )
 })
 
-test('confirms and removes by its own links alone, and credits who referred a confirmed entry', async () => {
+test('confirms and removes only by its own links, and credits the referrer of a confirmed entry', async () => {
   await using store = await open()
   const referrer = newEntry('ana@example.org')
   await store.add(referrer)
@@ -112,7 +112,7 @@ test('confirms and removes by its own links alone, and credits who referred a co
   expect((await store.statistics()).entries).toBe(1)
 })
 
-test('who comes back is new: old links and the old slug are dead', async () => {
+test('a person who joins again gets a new entry: old links and the old slug no longer work', async () => {
   await using store = await open()
   const before = newEntry('ana@example.org')
   await store.add(before)
@@ -124,23 +124,26 @@ test('who comes back is new: old links and the old slug are dead', async () => {
   expect(await store.statistics()).toMatchObject({ entries: 2, referred: 0 })
 })
 
-test('a request to be forgotten is of use only for who is there, for 7 days', async () => {
+test('a link for removal works only for a mailbox on the list, for 7 days', async () => {
   await using store = await open()
   await store.add(newEntry('ana@example.org'))
   const askedAt = new Date('2026-11-20T12:00:00Z')
   const ask = async (canonicalEmail: string) => {
     const link = newLink().stored
     const mail = { to: canonicalEmail, subject: 'Leave', text: 'Text.', sender: '127.0.0.1' }
-    await store.askToForget({ canonicalEmail, link, mail, askedAt })
+    await store.requestRemoval({ canonicalEmail, link, mail, askedAt })
     return link
   }
   const [there, absent] = [await ask('ana@example.org'), await ask('ben@example.org')]
-  expect([await store.linkIsWanted(there.id), await store.linkIsWanted(absent.id)]).toEqual([true, false])
+  expect([await store.hasEntryForLink(there.id), await store.hasEntryForLink(absent.id)]).toEqual([
+    true,
+    false,
+  ])
   expect(await store.remove(absent.secretHash)).toBe(false)
   await store.eraseOldLinks(new Date('2026-11-27T11:59:59Z'))
-  expect(await store.linkIsWanted(there.id)).toBe(true)
+  expect(await store.hasEntryForLink(there.id)).toBe(true)
   await store.eraseOldLinks(new Date('2026-11-27T12:00:00Z'))
-  expect(await store.linkIsWanted(there.id)).toBe(false)
+  expect(await store.hasEntryForLink(there.id)).toBe(false)
   expect(await store.remove(there.secretHash)).toBe(false)
   expect((await store.statistics()).entries).toBe(1)
 })

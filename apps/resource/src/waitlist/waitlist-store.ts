@@ -3,26 +3,26 @@ import {
   insertMail,
   type MailContent,
   type MailHandler,
+  type MailNotifier,
   type MailQueue,
-  type MailTeller,
   mayWait,
   tooManyMailsWaiting,
 } from '@plainpath/mail'
 import type { Pool } from '@plainpath/postgres'
 import type { HashKey, SealingKeys } from '@plainpath/sealing'
-import type { TellErased } from '../erasure-log.ts'
+import type { LogErasure } from '../erasure-log.ts'
 import type { StoredLink } from '../link-secret.ts'
 
-/** Somebody who asks to join. */
+/** A person who joins. */
 export interface NewWaitlistEntry {
   /** A UUID. */
   readonly id: string
-  /** As typed: mail goes to this spelling. */
+  /** As typed. Mail is sent to this spelling. */
   readonly email: string
-  /** The form under which two spellings of one mailbox are equal. */
+  /** The form in which two spellings of a mailbox are equal. */
   readonly canonicalEmail: string
   readonly referralSlug: ReferralSlug
-  /** Kept only when it is the slug of an entry. */
+  /** Stored only if it is the slug of an entry. */
   readonly referredBySlug?: ReferralSlug
   readonly joinedAt: Date
   /** The links in the mail. */
@@ -35,21 +35,21 @@ export interface NewWaitlistEntry {
 type RequestedMail = MailContent & { readonly sender: string }
 type JoinedMail = Pick<NewWaitlistEntry, 'canonicalEmail' | 'confirmLink' | 'removeLink' | 'mail'>
 
-/** Somebody who asks to be forgotten, or for whom somebody asks. */
-interface ForgetRequest {
+/** A request to remove a mailbox, from its owner or from another person. */
+interface RemovalRequest {
   readonly canonicalEmail: string
   readonly link: StoredLink
   readonly mail: RequestedMail
   readonly askedAt: Date
 }
 
-/** The kinds of mail; each is about its link's id. */
+/** The kinds of mail. `about` of each mail is the id of its link. */
 const WAITLIST_MAIL = { joined: 'waitlist-joined', forget: 'waitlist-forget' } as const
 
-/** What the address of an entry is sealed for. @param id of the entry */
-export const emailPlace = (id: string): string => `waitlist_entries/${id}/email`
+/** The encryption context to which the address of an entry is bound. @param id the id of the entry */
+export const emailEncryptionContext = (id: string): string => `waitlist_entries/${id}/email`
 
-/** The entry, both of its links and its mail, or no row where the address is known or too many mails wait. */
+/** SQL that stores an entry, its two links and its mail; nothing if the mailbox is on the list or too many mails wait. */
 const ADD_ENTRY = `
   with entry as (
     insert into waitlist_entries
@@ -64,28 +64,28 @@ const ADD_ENTRY = `
     from entry, unnest($8::uuid[], $9::bytea[], array['confirm', 'remove']) as link (id, secret_hash, purpose))
   ${insertMail({ first: 10, from: 'entry' })}`
 
-/** SQL condition: the mail of an entry was dropped or given up, and no other was sent or is queued. Rows of mails go after 30 days. */
+/** SQL condition: the mail of an entry was dropped or given up, and no other was sent or is queued. Mail rows are deleted after 30 days. */
 const IS_UNSENT = `exists (select from waitlist_links l join mails m on m.about = l.id::text
     where l.email_hash = e.email_hash and l.purpose = 'confirm' and m.state in ('dropped', 'dead'))
   and not exists (select from waitlist_links l join mails m on m.about = l.id::text
     where l.email_hash = e.email_hash and l.purpose = 'confirm' and m.state in ('queued', 'sent'))`
 
-/** Addresses are sealed for their row; they compare by a keyed hash of their canonical form. */
+/** Stores waitlist entries in PostgreSQL. Addresses are encrypted for their row and compared by a keyed hash of their canonical form. */
 export function waitlistStore(deps: {
   db: Pool
   sealingKeys: SealingKeys
   hashKey: HashKey
   mails: MailQueue
-  mailTeller: Pick<MailTeller, 'tell'>
-  tellErased: TellErased
+  mailNotifier: Pick<MailNotifier, 'notifyMailers'>
+  logErasure: LogErasure
 }) {
-  const { db, sealingKeys, hashKey, mails, mailTeller, tellErased } = deps
-  const hashOf = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
+  const { db, sealingKeys, hashKey, mails, mailNotifier, logErasure } = deps
+  const hashMailbox = (canonicalEmail: string) => hashKey.hash('email-index/waitlist', canonicalEmail)
   const isOnList = async (hash: Buffer) =>
     (await db.query('select from waitlist_entries where email_hash = $1', [hash])).rowCount === 1
   return {
     /**
-     * Of any number of simultaneous entries for one mailbox exactly one is added, and its mail kept.
+     * Adds an entry and its mail. Of simultaneous entries for one mailbox exactly one is added.
      *
      * @throws {Problem} 429 when too many mails wait
      */
@@ -94,8 +94,8 @@ export function waitlistStore(deps: {
       const mail = mails.seal({ kind: WAITLIST_MAIL.joined, about, ...entry.mail }, entry.joinedAt)
       const values = [
         entry.id,
-        sealingKeys.seal(entry.email, emailPlace(entry.id)),
-        hashOf(entry.canonicalEmail),
+        sealingKeys.seal(entry.email, emailEncryptionContext(entry.id)),
+        hashMailbox(entry.canonicalEmail),
         hashKey.id,
         entry.referralSlug,
         entry.referredBySlug ?? null,
@@ -106,26 +106,26 @@ export function waitlistStore(deps: {
       ]
       const { rowCount } = await db.query(ADD_ENTRY, values, 'add-waitlist-entry')
       if (rowCount === 0) {
-        if (await isOnList(hashOf(entry.canonicalEmail))) return err('already-joined')
+        if (await isOnList(hashMailbox(entry.canonicalEmail))) return err('already-joined')
         throw tooManyMailsWaiting()
       }
-      mailTeller.tell()
+      mailNotifier.notifyMailers()
       return ok(undefined)
     },
 
-    /** @returns the slug of an entry whose mail was dropped or given up before it was sent */
+    /** Returns the slug of an entry whose mail was dropped or given up; undefined if there is no such entry. */
     async findUnsent(canonicalEmail: string): Promise<ReferralSlug | undefined> {
       const { rows } = await db.query<{ slug: string }>(
         `select referral_slug as slug from waitlist_entries e where email_hash = $1 and ${IS_UNSENT}`,
-        [hashOf(canonicalEmail)],
+        [hashMailbox(canonicalEmail)],
       )
       return rows[0] && ReferralSlug.parse(rows[0].slug)
     },
 
-    /** Queues the mail of an entry again, with new links, unless it was queued again or sent meanwhile. */
+    /** Queues the mail of an entry again, with new links. Does nothing if it was queued or sent in the meantime. */
     addMailAgain: ({ canonicalEmail, confirmLink, removeLink, mail }: JoinedMail, now: Date): Promise<void> =>
       db.transaction(async (tx) => {
-        const hash = hashOf(canonicalEmail)
+        const hash = hashMailbox(canonicalEmail)
         await tx.query('select from waitlist_entries where email_hash = $1 for update', [hash])
         const { rowCount } = await tx.query(
           `delete from waitlist_links using waitlist_entries e
@@ -142,19 +142,19 @@ export function waitlistStore(deps: {
         await mails.add(tx, { kind: WAITLIST_MAIL.joined, about: confirmLink.id, ...mail }, now)
       }),
 
-    /** Keeps link and mail, whether or not the mailbox is on the list: the mail goes out only if it is. */
-    askToForget: ({ canonicalEmail, link, mail, askedAt }: ForgetRequest): Promise<void> =>
+    /** Stores a link and its mail, whether or not the mailbox is on the list. The mail is sent only if it is. */
+    requestRemoval: ({ canonicalEmail, link, mail, askedAt }: RemovalRequest): Promise<void> =>
       db.transaction(async (tx) => {
         await tx.query(
           `insert into waitlist_links (id, secret_hash, purpose, email_hash, created_at)
            values ($1, $2, 'forget', $3, $4)`,
-          [link.id, link.secretHash, hashOf(canonicalEmail), askedAt],
+          [link.id, link.secretHash, hashMailbox(canonicalEmail), askedAt],
         )
         const forget = { kind: WAITLIST_MAIL.forget, about: link.id, askedFor: true, ...mail }
         await mails.add(tx, forget, askedAt)
       }),
 
-    /** @returns false for a link that confirms nothing, or nothing any more; true also when it was confirmed before */
+    /** Confirms the entry of a link. @returns false for an unknown or expired link; true also if it was confirmed before */
     async confirm(secretHash: Buffer, now: Date): Promise<boolean> {
       const { rowCount } = await db.query(
         `update waitlist_entries e set confirmed_at = coalesce(e.confirmed_at, $2)
@@ -165,7 +165,7 @@ export function waitlistStore(deps: {
       return rowCount === 1
     },
 
-    /** Takes out the entry and all links of its mailbox. @returns false for a link that removes nothing any more */
+    /** Deletes the entry of a link and all links of its mailbox. @returns false for an unknown or used link */
     async remove(secretHash: Buffer): Promise<boolean> {
       const { rows } = await db.query<{ id: string }>(
         `with gone as (
@@ -176,11 +176,11 @@ export function waitlistStore(deps: {
          select id from gone`,
         [secretHash],
       )
-      for (const { id } of rows) tellErased('entry', id)
+      for (const { id } of rows) logErasure('entry', id)
       return rows.length === 1
     },
 
-    /** Lets a link to leave work from `now` for its full time, because its mail goes out late. */
+    /** Restarts the lifetime of a link for removal at `now`, because its mail is sent late. */
     async renewForgetLink(linkId: string, now: Date): Promise<void> {
       await db.query(`update waitlist_links set created_at = $2 where id = $1 and purpose = 'forget'`, [
         linkId,
@@ -188,8 +188,8 @@ export function waitlistStore(deps: {
       ])
     },
 
-    /** Whether a mail with this link is still of use. */
-    async linkIsWanted(linkId: string): Promise<boolean> {
+    /** Tells whether the entry for which a link was made is on the list. */
+    async hasEntryForLink(linkId: string): Promise<boolean> {
       const { rowCount } = await db.query(
         'select from waitlist_links join waitlist_entries using (email_hash) where waitlist_links.id = $1',
         [linkId],
@@ -197,7 +197,7 @@ export function waitlistStore(deps: {
       return rowCount === 1
     },
 
-    /** Erases links of requests to be forgotten that are 7 days old, so many at a time. @returns how many */
+    /** Deletes a batch of links for removal that are 7 days old. @returns how many */
     async eraseOldLinks(now: Date): Promise<number> {
       const { rowCount } = await db.query(
         `delete from waitlist_links where id in
@@ -211,9 +211,9 @@ export function waitlistStore(deps: {
 
 export type WaitlistStore = ReturnType<typeof waitlistStore>
 
-/** Mails of the waitlist go out while their link is of use: not to who left, nor to who was never there. */
+/** Creates the handlers of waitlist mails. A mail is dropped if its mailbox is no longer on the list, or never was. */
 export function waitlistMailHandlers(waitlist: WaitlistStore): Record<string, MailHandler> {
-  const wanted = (linkId: string) => waitlist.linkIsWanted(linkId)
+  const isWanted = (linkId: string) => waitlist.hasEntryForLink(linkId)
   const renew = (linkId: string, now: Date) => waitlist.renewForgetLink(linkId, now)
-  return { [WAITLIST_MAIL.joined]: { wanted }, [WAITLIST_MAIL.forget]: { wanted, renew } }
+  return { [WAITLIST_MAIL.joined]: { isWanted }, [WAITLIST_MAIL.forget]: { isWanted, renew } }
 }

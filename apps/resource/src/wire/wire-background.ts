@@ -7,6 +7,7 @@ import type { RevocationOptions } from '@plainpath/revocation'
 import { followRevocations } from '../auth/follow-revocations.ts'
 import type { IntrospectionMetrics } from '../auth/introspection-client.ts'
 import type { RevocationSubscriber } from '../auth/revocation-subscriber.ts'
+import { sweepUsedProofs } from '../auth/used-proofs.ts'
 import { watchClientSecret } from '../auth/watch-client-secret.ts'
 import type { Config } from '../config.ts'
 import { contactMailHandlers } from '../contact/contact-store.ts'
@@ -17,7 +18,7 @@ import { parseClientSecret } from '../settings.ts'
 import { waitlistMailHandlers } from '../waitlist/waitlist-store.ts'
 import type { Stores } from './wire-stores.ts'
 
-/** Starts everything that polls, listens or sweeps. Each stops when `opening`, or what it moves to, is disposed of. */
+/** Starts all work that is not a request: polling, listening, sweeping and mailing. It stops when `opening` is disposed. */
 export async function startBackgroundWork(
   config: Config,
   deps: {
@@ -46,8 +47,8 @@ export async function startBackgroundWork(
   )
   if (config.redisUrl && subscriber) {
     const { name, intervals } = deps.revocation
-    const followed = { subscriber, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
-    opening.use(followRevocations(config.redisUrl, followed))
+    const options = { subscriber, name, intervals, clock: performance, log, metrics: deps.tokenMetrics }
+    opening.use(followRevocations(config.redisUrl, options))
   }
   const guides = opening.use(
     await followGuides({
@@ -74,7 +75,11 @@ export async function startBackgroundWork(
       now,
     }),
   )
-  const erasing = [(at: Date) => waitlist.eraseOldLinks(at), (at: Date) => contact.eraseOld(at)]
+  const erasing = [
+    (at: Date) => waitlist.eraseOldLinks(at),
+    (at: Date) => contact.eraseOld(at),
+    (at: Date) => sweepUsedProofs(db, at),
+  ]
   const retention = opening.use(
     startRetention(erasing, { metrics, clockAgrees: () => clockAgrees(db), log, now }),
   )

@@ -9,17 +9,18 @@ export interface Clause {
   readonly end: number
 }
 
-/** Where a token is: its clause, its sentence, and its distance from the first one. */
+/** The position of a token: its clause, its sentence, and its distance from the first token. */
 export interface Place {
   readonly clause: number
   readonly sentence: number
-  /** Counts words; the beginning of a clause counts as several. */
+  /** In words. The beginning of a clause counts as several words. */
   readonly position: number
 }
 
 const WORDS_BETWEEN_CLAUSES = 2
 
-export function placesOf(tokens: readonly Token[]): readonly Place[] {
+/** Computes the position of each token. */
+export function locateTokens(tokens: readonly Token[]): readonly Place[] {
   let [clause, sentence, position] = [-1, -1, 0]
   return tokens.map(({ breakBefore }) => {
     if (breakBefore > 0) clause += 1
@@ -29,8 +30,8 @@ export function placesOf(tokens: readonly Token[]): readonly Place[] {
   })
 }
 
-/** The clauses of a question, which together cover every word of it. */
-export function clausesOf(
+/** Splits a question into clauses, which together cover all its words. */
+export function splitClauses(
   question: string,
   tokens: readonly Token[],
   places: readonly Place[],
@@ -38,8 +39,8 @@ export function clausesOf(
   const bounds: { start: number; end: number }[] = []
   for (const [at, { start, end }] of tokens.entries()) {
     const clause = places[at]?.clause ?? 0
-    const known = bounds[clause]
-    if (known) known.end = Math.max(known.end, end)
+    const bound = bounds[clause]
+    if (bound) bound.end = Math.max(bound.end, end)
     else bounds[clause] = { start, end }
   }
   return bounds.map(({ start, end }, index) => ({ index, text: question.slice(start, end), start, end }))

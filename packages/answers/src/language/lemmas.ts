@@ -94,8 +94,8 @@ for (const line of IRREGULAR.trim().split('\n')) {
   for (const form of [lemma, ...forms]) BY_FORM.set(form, [...(BY_FORM.get(form) ?? []), lemma])
 }
 
-/** The verbs and nouns of which a word may be a form, itself among them. Some are no words at all: nobody names those. */
-export function lemmasOf(word: string): readonly string[] {
+/** Lists the verbs and nouns of which a word may be a form, including the word itself. Some results are not words; no pattern uses those. */
+export function findLemmas(word: string): readonly string[] {
   const irregular = BY_FORM.get(word)
   if (irregular) return irregular
   const lemmas = [word]

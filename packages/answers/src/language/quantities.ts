@@ -60,12 +60,12 @@ const MONTH_NAMES =
   /^(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)$/
 const WEEKDAYS = 'sunday monday tuesday wednesday thursday friday saturday'.split(' ')
 
-/** The numbers, times, ages and sums of a question, by the token at which they begin. */
+/** Reads the numbers, times, ages and sums of money in a question. Returns them by the token at which they begin. */
 export function readQuantities(tokens: readonly Token[], today: Date): readonly (readonly Quantity[])[] {
   const words = tokens.map(({ word }) => word)
-  const found: Quantity[][] = words.map(() => [])
+  const quantities: Quantity[][] = words.map(() => [])
   const add = (kind: Quantity['kind'], value: number, start: number, end: number) =>
-    found[start]?.push({ kind, value, start, end })
+    quantities[start]?.push({ kind, value, start, end })
   for (let at = 0; at < words.length; at += 1) {
     readDay(words, at, today, add)
     const number = readNumber(words, at)
@@ -79,16 +79,16 @@ export function readQuantities(tokens: readonly Token[], today: Date): readonly 
     const span = readSpan(words, at)
     if (span) readTime(words, at, span, add)
   }
-  return found
+  return quantities
 }
 
 type Add = (kind: Quantity['kind'], value: number, start: number, end: number) => void
-interface Read {
+interface ReadNumber {
   readonly value: number
   readonly end: number
 }
 
-function readNumber(words: readonly string[], at: number): Read | undefined {
+function readNumber(words: readonly string[], at: number): ReadNumber | undefined {
   const word = words[at] ?? ''
   const digits = /^\d+(?:[.,]\d+)*$/.test(word)
   let value = digits
@@ -119,7 +119,7 @@ function readNumber(words: readonly string[], at: number): Read | undefined {
 }
 
 /** `11 months and 3 weeks`, `a year and a half`. */
-function readSpan(words: readonly string[], at: number): Read | undefined {
+function readSpan(words: readonly string[], at: number): ReadNumber | undefined {
   const number = readNumber(words, at)
   if (!number) return undefined
   let end = number.end
@@ -141,7 +141,7 @@ function readSpan(words: readonly string[], at: number): Read | undefined {
   return { value, end }
 }
 
-function readTime(words: readonly string[], at: number, span: Read, add: Add): void {
+function readTime(words: readonly string[], at: number, span: ReadNumber, add: Add): void {
   const { value, end } = span
   add('span', value, at, end)
   const [before = '', after = ''] = [words[at - 1], words[end]]
@@ -156,7 +156,7 @@ function readTime(words: readonly string[], at: number, span: Read, add: Add): v
 
 const KIN_WORD =
   /^(?:son|daughter|child|kid|brother|sister|nephew|niece|cousin|girl|boy|he|she|i|oldest|youngest|who)$/
-function readAge(words: readonly string[], at: number, number: Read, add: Add): void {
+function readAge(words: readonly string[], at: number, number: ReadNumber, add: Add): void {
   const { value, end } = number
   if (value > 110) return
   const [before = '', after = ''] = [words[at - 1], words[end]]
@@ -176,7 +176,7 @@ function readAge(words: readonly string[], at: number, number: Read, add: Add): 
 const isYear = (value: number, today: Date) =>
   Number.isInteger(value) && value >= 1940 && value <= today.getUTCFullYear() + 15
 
-/** Days and years of the calendar, and words such as `yesterday`. A bare year or month counts from its last day. */
+/** Reads dates, years, and words such as `yesterday`. A year or month without a day counts from its last day. */
 function readDay(words: readonly string[], at: number, today: Date, add: Add): void {
   const [word = '', next = '', third = ''] = words.slice(at, at + 3)
   const days = (date: number, end: number) => {
@@ -220,7 +220,7 @@ function readDay(words: readonly string[], at: number, today: Date, add: Add): v
   }
 }
 
-/** The day of this month that is nearest to today. */
+/** Returns the date with this month and day that is nearest to today. */
 function nearest(month: number, day: number, today: Date): number {
   const years = [-1, 0, 1].map((offset) => Date.UTC(today.getUTCFullYear() + offset, month, day))
   return years.toSorted((a, b) => Math.abs(a - today.getTime()) - Math.abs(b - today.getTime()))[0] ?? 0

@@ -3,37 +3,43 @@ import type { Spelling } from './tokens.ts'
 const SHORTEST = 5
 
 /**
- * Corrects words that are one letter off a word of the vocabulary: one added, left out, changed or swapped.
- * The cost of a word depends on its length alone.
+ * Creates a function that corrects words with one mistake: a letter added, left out or changed, or two letters swapped.
+ * The cost for a word depends only on its length.
  *
  * @param vocabulary words to correct to
- * @param right other words that are spelled right
+ * @param right correct words that are not corrections of others
  */
-export function spellingOf(vocabulary: Iterable<string>, right: ReadonlySet<string>): Spelling {
-  const known = new Set(vocabulary)
+export function createSpelling(vocabulary: Iterable<string>, right: ReadonlySet<string>): Spelling {
+  const correctWords = new Set(vocabulary)
   const byDeletion = new Map<string, string[]>()
-  for (const word of known) {
+  for (const word of correctWords) {
     if (word.length < SHORTEST || /\d/.test(word)) continue
-    for (const rest of deletionsOf(word)) byDeletion.set(rest, [...(byDeletion.get(rest) ?? []), word])
+    for (const rest of listDeletions(word)) byDeletion.set(rest, [...(byDeletion.get(rest) ?? []), word])
   }
   return (word) => {
-    if (word.length < SHORTEST || word.length > 20 || known.has(word) || right.has(word) || /\d/.test(word)) {
+    if (
+      word.length < SHORTEST ||
+      word.length > 20 ||
+      correctWords.has(word) ||
+      right.has(word) ||
+      /\d/.test(word)
+    ) {
       return word
     }
-    const near = deletionsOf(word)
+    const near = listDeletions(word)
       .flatMap((rest) => byDeletion.get(rest) ?? [])
       .filter((candidate) => candidate[0] === word[0] && isOneLetterOff(word, candidate))
     return near.toSorted()[0] ?? word
   }
 }
 
-function deletionsOf(word: string): readonly string[] {
+function listDeletions(word: string): readonly string[] {
   const all = [word]
   for (let at = 0; at < word.length; at += 1) all.push(word.slice(0, at) + word.slice(at + 1))
   return all
 }
 
-/** Two words that share a deletion may still differ by two letters. */
+/** Tells whether two words differ by one mistake. Two words that share a deletion may differ by two. */
 function isOneLetterOff(a: string, b: string): boolean {
   let from = 0
   while (from < a.length && a[from] === b[from]) from += 1

@@ -1,24 +1,24 @@
 import { EVERYDAY_WORDS } from './everyday-words.ts'
-import { lemmasOf } from './lemmas.ts'
+import { findLemmas } from './lemmas.ts'
 
-/** A word of a question, spelled in the one way that patterns know. */
+/** A word of a question, in the spelling that patterns use. */
 export interface Token {
   readonly word: string
-  /** Forms under which patterns may name it: the word itself and `lemma~` for each verb or noun that it may be a form of. */
+  /** The keys with which patterns match it: the word itself, and `lemma~` for each verb or noun that it may be a form of. */
   readonly keys: readonly string[]
   /** Offsets in the question, in UTF-16 units. */
   readonly start: number
   readonly end: number
-  /** What parts it from the word before: nothing, a comma or a conjunction, or the end of a sentence. */
+  /** The break before it: 0 for none, 1 for a comma or conjunction, 2 for the end of a sentence. */
   readonly breakBefore: 0 | 1 | 2
 }
 
-/** Corrects a misspelled word; gives any other one back. */
+/** Corrects a misspelled word; returns any other word unchanged. */
 export type Spelling = (word: string) => string
 
 const NOT_CORRECTED: Spelling = (word) => word
 
-// Each alternative reads every character once: `2026-11-23` | `11/23` | `I-751`, `h1b` | `4` | `don't` | any sign.
+// Each alternative matches every character once: `2026-11-23` | `11/23` | `I-751`, `h1b` | `4` | `don't` | any sign.
 const PART =
   /\d{4}-\d\d-\d\d(?!\d)|(?<![\d/])\d{1,2}\/\d{1,2}(?:\/(?:\d{4}|\d{2}))?(?![\d/])|(?<![\p{L}\p{N}])[a-z]{1,4}-?\d{1,4}[a-z]?(?![\p{L}\p{N}])|\d+(?:[.,]\d+)*|[\p{L}\p{M}]+(?:['’´`][\p{L}\p{M}]+)*|[^\s\p{L}\p{N}]/giu
 const SENTENCE_ENDS = new Set(['.', '?', '!', ';', '¿', '¡', '…', '•', '|'])
@@ -48,7 +48,7 @@ const SUBJECTS = new Set(
 /** Reads the words of a question. Linear in its length. */
 export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED): readonly Token[] {
   const tokens: Token[] = []
-  const read = new Map<string, readonly Pick<Token, 'word' | 'keys'>[]>()
+  const wordsByText = new Map<string, readonly Pick<Token, 'word' | 'keys'>[]>()
   let pending: 0 | 1 | 2 = 0
   let last = 0
   for (const { 0: raw, index: start } of question.matchAll(PART)) {
@@ -56,8 +56,10 @@ export function readTokens(question: string, spelling: Spelling = NOT_CORRECTED)
     const end = start + raw.length
     last = end
     if (/[\p{L}\p{N}]/u.test(raw)) {
-      const words = read.get(raw) ?? wordsOf(raw, spelling).map((word) => ({ word, keys: keysOf(word) }))
-      read.set(raw, words)
+      const words =
+        wordsByText.get(raw) ??
+        normalizeWords(raw, spelling).map((word) => ({ word, keys: patternKeys(word) }))
+      wordsByText.set(raw, words)
       for (const word of words) {
         tokens.push({ ...word, start, end, breakBefore: pending })
         pending = 0
@@ -76,7 +78,7 @@ function breakBefore(tokens: readonly Token[], index: number): 0 | 1 | 2 {
   return JOINING.has(word) && SUBJECTS.has(tokens[index + 1]?.word ?? '') ? 1 : 0
 }
 
-function wordsOf(raw: string, spelling: Spelling): readonly string[] {
+function normalizeWords(raw: string, spelling: Spelling): readonly string[] {
   if (/^\d+[-/]\d/.test(raw)) return [raw]
   const plain = raw
     .normalize('NFKD')
@@ -87,6 +89,6 @@ function wordsOf(raw: string, spelling: Spelling): readonly string[] {
   return (EVERYDAY_WORDS.get(word) ?? word).split(' ')
 }
 
-function keysOf(word: string): readonly string[] {
-  return [word, ...lemmasOf(word).map((lemma) => `${lemma}~`)]
+function patternKeys(word: string): readonly string[] {
+  return [word, ...findLemmas(word).map((lemma) => `${lemma}~`)]
 }

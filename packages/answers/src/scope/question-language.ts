@@ -1,6 +1,6 @@
-import { wordsOf } from '@plainpath/guides'
+import { splitWords } from '@plainpath/guides'
 
-/** The most common words of each language, without accents. Words that English has too are left out. */
+/** The most common words of each language, without accents, except those that English has too. */
 const FUNCTION_WORDS = {
   en: `the an i my is are was were to of in for with do does did can could how what when where which who why but not have
     has had it they he she we you your this that these those and or if will would need want get got on at from about after
@@ -24,10 +24,10 @@ const FUNCTION_WORDS = {
 
 export type QuestionLanguage = 'en' | 'es' | 'other'
 
-type Listed = keyof typeof FUNCTION_WORDS
+type KnownLanguage = keyof typeof FUNCTION_WORDS
 
 const WORDS = Object.entries(FUNCTION_WORDS).map(
-  ([language, words]) => [language as Listed, new Set(words.split(/\s+/))] as const,
+  ([language, words]) => [language as KnownLanguage, new Set(words.split(/\s+/))] as const,
 )
 
 /** English words that people use in every language, and words that are the same in another. */
@@ -39,23 +39,23 @@ const LOANS = new Set(
 )
 
 const MOST_WORDS = 200
-/** From so many English words on, beside those above, a question is a mix. */
+/** A question with this many English words, without the words above, counts as a mix. */
 const MIXED_FROM = 2
 
 /**
- * The language of a question, as far as it matters here. A mix with English counts as English: many people mix, and the
- * English parts are enough to look for a guide.
+ * Detects whether a question is in English, Spanish or another language. A mix with English counts as English: many people mix,
+ * and the English parts are enough to find a guide.
  *
- * @param isEnglish whether a word, in lower case and without accents, is one that English guides use
+ * @param isEnglish tells whether English guides use a word, given in lower case and without accents
  */
 export function questionLanguage(question: string, isEnglish: (word: string) => boolean): QuestionLanguage {
   const letters = question.match(/\p{L}/gu)?.length ?? 0
   const latin = question.match(/\p{Script=Latin}/gu)?.length ?? 0
   if (letters >= 4 && latin < letters / 2) return 'other'
-  const words = wordsOf(question).slice(0, MOST_WORDS)
-  const counts = WORDS.map(([language, known]) => ({
+  const words = splitWords(question).slice(0, MOST_WORDS)
+  const counts = WORDS.map(([language, languageWords]) => ({
     language,
-    count: words.filter((word) => known.has(word)).length,
+    count: words.filter((word) => languageWords.has(word)).length,
   }))
   const english = counts.find(({ language }) => language === 'en')?.count ?? 0
   const [best] = counts.filter(({ language }) => language !== 'en').toSorted((a, b) => b.count - a.count)

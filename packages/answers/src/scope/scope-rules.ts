@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { stemOf, wordsOf } from '@plainpath/guides'
+import { splitWords, stemWord } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
@@ -15,9 +15,9 @@ const ScopeFile = z.strictObject({
       link: z.string().optional(),
       /** The rule does not hold once this guide is published. */
       unlessGuide: z.string().optional(),
-      /** Its words are common ones: it holds only where nothing else places the question in US immigration. */
+      /** Its words are common, so it holds only if no phrase places the question in US immigration. */
       weak: z.boolean().default(false),
-      /** It holds against triggers that are not urgent. */
+      /** It takes precedence over triggers that are not urgent. */
       firm: z.boolean().default(false),
       says: Phrases,
       with: z.array(Phrases).default([]),
@@ -33,20 +33,20 @@ const ScopePart = z.strictObject({
   exceptions: z.record(z.string(), Phrases).default({}),
 })
 
-/** Words of each subject, parted by spaces. */
+/** The words of each subject, separated by spaces. */
 const Topics = z.record(z.string(), z.string())
 
 const yamlFile = (name: string): unknown =>
   parse(readFileSync(new URL(`../../${name}`, import.meta.url), 'utf8'))
 
-/** The rules of `data/scope.yaml`, then those of the files in `scope`, in the order of their names. */
+/** Reads the rules of `data/scope.yaml`, then those of the files in `scope`, in the order of their names. */
 function readScope(): z.infer<typeof ScopePart> {
   const names = readdirSync(new URL('../../scope/', import.meta.url)).toSorted()
   const parts = [
     ScopePart.parse(ScopeFile.parse(yamlFile('data/scope.yaml'))),
     ...names.map((name) => ScopePart.parse(yamlFile(`scope/${name}`))),
   ]
-  const joined = (key: 'groups' | 'exceptions') => {
+  const joinPhrases = (key: 'groups' | 'exceptions') => {
     const phrases: Record<string, string[]> = {}
     for (const part of parts)
       for (const [name, more] of Object.entries(part[key]))
@@ -54,9 +54,9 @@ function readScope(): z.infer<typeof ScopePart> {
     return phrases
   }
   const scope = {
-    groups: joined('groups'),
+    groups: joinPhrases('groups'),
     rules: parts.flatMap(({ rules }) => rules),
-    exceptions: joined('exceptions'),
+    exceptions: joinPhrases('exceptions'),
   }
   const ids = new Set(scope.rules.map(({ id }) => id))
   const unknown = Object.keys(scope.exceptions).filter((id) => !ids.has(id))
@@ -73,7 +73,7 @@ interface ScopeRule {
   readonly unlessGuide: string | undefined
   readonly weak: boolean
   readonly firm: boolean
-  /** Whether the rule holds for words joined by one space, with one before and one after. */
+  /** Tells whether the rule holds. The words are joined by one space, with one before and one after. */
   readonly holds: (words: string) => boolean
 }
 
@@ -81,53 +81,53 @@ export interface ScopeRules {
   /** The files themselves, from which a version is computed. */
   readonly data: unknown
   readonly rules: readonly ScopeRule[]
-  /** How many different phrases place the words in US immigration. */
+  /** Counts the different phrases that place the words in US immigration. */
   readonly immigrationPhrases: (words: string) => number
-  /** How many different phrases are common in questions about immigration and elsewhere. */
+  /** Counts the different phrases that are common in questions about immigration and about other subjects. */
   readonly nearPhrases: (words: string) => number
-  /** The most words of one subject that no guide is about. */
+  /** Finds the subject without a guide that shares the most words, and their number. */
   readonly otherTopic: (words: string) => { readonly topic: string; readonly words: number }
 }
 
-/** A question as rules compare it: words of one space each, with one before and one after. */
-export const scopeWords = (question: string): string => ` ${wordsOf(question).join(' ')} `
+/** Converts a question to the form that rules match: its words joined by one space, with one before and one after. */
+export const scopeWords = (question: string): string => ` ${splitWords(question).join(' ')} `
 
-let read: ScopeRules | undefined
+let loadedRules: ScopeRules | undefined
 
-/** The rules of `data/scope.yaml` and of the files in `scope`; read once. */
+/** Loads the rules of `data/scope.yaml` and of the files in `scope`, once per process. */
 export function loadScopeRules(): ScopeRules {
-  if (read !== undefined) return read
+  if (loadedRules !== undefined) return loadedRules
   const file = readScope()
-  const matcher = (phrases: readonly string[]) => anyOf(phrases, file.groups)
+  const matcher = (phrases: readonly string[]) => compilePhrases(phrases, file.groups)
   const immigration = matcher(file.groups['immigration'] ?? [])
   const near = matcher(file.groups['near'] ?? [])
   const otherTopics = Topics.parse(yamlFile('data/other-topics.yaml'))
   const topics = Object.entries(otherTopics).map(
-    ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemOf))] as const,
+    ([topic, words]) => [topic, new Set(words.split(/\s+/).map(stemWord))] as const,
   )
   const forms = matcher(file.groups['forms'] ?? [])
   const citizens = matcher(file.groups['citizens'] ?? [])
   const forRelatives = matcher(file.groups['forRelatives'] ?? [])
-  read = {
+  loadedRules = {
     data: [file, otherTopics],
-    immigrationPhrases: (words) => differentMatches(words, immigration),
-    nearPhrases: (words) => differentMatches(words, near),
+    immigrationPhrases: (words) => countDistinctMatches(words, immigration),
+    nearPhrases: (words) => countDistinctMatches(words, near),
     otherTopic(words) {
-      const stems = new Set(words.trim().split(' ').map(stemOf))
+      const stems = new Set(words.trim().split(' ').map(stemWord))
       let most = { topic: '', words: 0 }
-      for (const [topic, known] of topics) {
+      for (const [topic, topicWords] of topics) {
         let count = 0
-        for (const stem of stems) if (known.has(stem)) count += 1
+        for (const stem of stems) if (topicWords.has(stem)) count += 1
         if (count > most.words) most = { topic, words: count }
       }
       return most
     },
     rules: file.rules.map(({ says, with: lists, unless, ...rule }) => {
-      const said = matcher(says)
-      const needed = lists.map(matcher)
+      const states = matcher(says)
+      const required = lists.map(matcher)
       const excluded = unless && matcher(unless)
       const exceptions = file.exceptions[rule.id]
-      const covered = exceptions && matcher(exceptions)
+      const excepted = exceptions && matcher(exceptions)
       return {
         id: rule.id,
         reason: rule.reason,
@@ -136,8 +136,8 @@ export function loadScopeRules(): ScopeRules {
         weak: rule.weak,
         firm: rule.firm,
         holds(words) {
-          if (!said.test(words) || !needed.every((list) => list.test(words))) return false
-          if (covered?.test(words) === true) return false
+          if (!states.test(words) || !required.every((list) => list.test(words))) return false
+          if (excepted?.test(words) === true) return false
           if (rule.reason === 'other-subject' && forms.test(words)) return false
           const ofCitizen =
             rule.reason === 'other-subject' && citizens.test(words) && !forRelatives.test(words)
@@ -147,11 +147,14 @@ export function loadScopeRules(): ScopeRules {
       }
     }),
   }
-  return read
+  return loadedRules
 }
 
-/** One expression for a list of phrases. Each begins and ends at a space and gaps are bounded, so that matching is linear. */
-function anyOf(phrases: readonly string[], groups: Readonly<Record<string, readonly string[]>>): RegExp {
+/** Compiles phrases to one expression. Each begins and ends at a space, and gaps are bounded, so that matching is linear. */
+function compilePhrases(
+  phrases: readonly string[],
+  groups: Readonly<Record<string, readonly string[]>>,
+): RegExp {
   const source = (phrase: string): string =>
     phrase
       .split(' .. ')
@@ -160,7 +163,7 @@ function anyOf(phrases: readonly string[], groups: Readonly<Record<string, reado
           .split(' ')
           .map((word) => {
             if (word.startsWith('@')) return `(?:${(groups[word.slice(1)] ?? []).map(source).join('|')})`
-            return wordsOf(word.replaceAll('*', '')).join(' ') + (word.endsWith('*') ? '[^ ]*' : '')
+            return splitWords(word.replaceAll('*', '')).join(' ') + (word.endsWith('*') ? '[^ ]*' : '')
           })
           .join(' '),
       )
@@ -168,5 +171,5 @@ function anyOf(phrases: readonly string[], groups: Readonly<Record<string, reado
   return new RegExp(` (?:${phrases.map(source).join('|')})(?= )`)
 }
 
-const differentMatches = (words: string, expression: RegExp): number =>
+const countDistinctMatches = (words: string, expression: RegExp): number =>
   new Set([...words.matchAll(new RegExp(expression, 'g'))].map(([found]) => found)).size

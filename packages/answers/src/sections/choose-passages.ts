@@ -4,26 +4,26 @@ import type { SectionHit, SectionReading } from './section-index.ts'
 
 const MOST_PASSAGES = 5
 const MOST_GUIDES = 3
-/** How many sections one guide may have: the best section's guide, and each other. */
-const MOST_OF = { first: 3, other: 1 }
-/** A passage with less than this share of the best one's score is left out. */
+/** The most sections of one guide: of the guide of the best section, and of each other guide. */
+const MOST_SECTIONS = { first: 3, other: 1 }
+/** Sections with less than this share of the best score are left out. */
 const LEAST_SHARE = { first: 0.4, other: 0.6 }
 
-/** Figures and rules that change: guides name the official page instead, so no section fully answers. */
+/** The types of questions about what changes often. Guides link the official page instead, so no section fully answers them. */
 export const NEVER_COVERED: ReadonlySet<QuestionType> = new Set(['cost', 'latest'])
 
 /** The section of each guide that only links official pages, for what changes often. */
 const CHANGES = 'what-changes-often-check-here'
 
 /**
- * How near an ask of the section must be for the section to count as an answer, and how many times the next section's
- * score its own must be: where two sections compete, each covers a part at most.
+ * The requirements for a section to count as an answer: the score and share of its nearest ask, and its lead, the ratio of its score
+ * to that of the next section. If two sections compete, each covers at most a part of the question.
  */
 const LEAST_ASK = { score: 3.2, share: 0.7, lead: 1.2 }
-/** What is enough where the question says the whole ask and names the kind of thing that it wants to know. */
+/** Lower requirements, for a question that contains the whole ask and names the type of information that it requests. */
 const LEAST_WHOLE_ASK = { score: 2.6, share: 0.99, lead: 1.05 }
 
-/** The sections to show, the best first: most from the best section's guide, and one each from the next two. */
+/** Chooses the sections to show, the best first: most from the guide of the best section, and one each from two other guides. */
 export function choosePassages({ hits, types }: SectionReading): readonly ShownPassage[] {
   const best = hits[0]
   if (best === undefined) return []
@@ -34,7 +34,7 @@ export function choosePassages({ hits, types }: SectionReading): readonly ShownP
     const { guide } = hit.section
     const place = guide === best.section.guide ? 'first' : 'other'
     const count = counts.get(guide) ?? 0
-    if (hit.score < best.score * LEAST_SHARE[place] || count === MOST_OF[place]) continue
+    if (hit.score < best.score * LEAST_SHARE[place] || count === MOST_SECTIONS[place]) continue
     if (count === 0 && counts.size === MOST_GUIDES) continue
     counts.set(guide, count + 1)
     chosen.push(hit)
@@ -42,12 +42,12 @@ export function choosePassages({ hits, types }: SectionReading): readonly ShownP
   const lead = best.score / (hits[1]?.score ?? best.score)
   return chosen.map((hit) => ({
     section: hit.section,
-    answers: hit === best && answers(hit, types, lead),
+    answers: hit === best && coversQuestion(hit, types, lead),
   }))
 }
 
-/** Whether the section covers what was asked: an ask of it is near, and it answers every kind of question that was asked. */
-function answers(
+/** Tells whether a section answers the whole question: one of its asks is near, and it gives every requested type of information. */
+function coversQuestion(
   { section, ask, askShare, answersAsk }: SectionHit,
   types: ReadonlySet<QuestionType>,
   lead: number,

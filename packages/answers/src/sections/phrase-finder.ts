@@ -1,20 +1,20 @@
-import { stemOf, wordsOf } from '@plainpath/guides'
+import { splitWords, stemWord } from '@plainpath/guides'
 
 /**
- * Finds phrases in words, whatever form their words have.
+ * Creates a function that finds phrases in a list of words, in any inflected form. It is linear in the number of words.
  *
- * @param phrases each with what it stands for
- * @returns what the phrases that occur stand for, in the order in which they occur; linear in the number of words
+ * @param phrases phrases with their meanings
+ * @returns a function that returns the meanings of the phrases that occur, in the order of their occurrence
  */
 export function phraseFinder<Meaning>(
   phrases: readonly (readonly [phrase: string, meaning: Meaning])[],
 ): (words: readonly string[]) => readonly Meaning[] {
   const byFirst = Map.groupBy(
-    phrases.map(([phrase, meaning]) => ({ stems: wordsOf(phrase).map(stemOf), meaning })),
+    phrases.map(([phrase, meaning]) => ({ stems: splitWords(phrase).map(stemWord), meaning })),
     ({ stems }) => stems[0] ?? '',
   )
   return (words) => {
-    const stems = words.map(stemOf)
+    const stems = words.map(stemWord)
     return stems.flatMap((first, at) =>
       (byFirst.get(first) ?? [])
         .filter((phrase) => phrase.stems.every((stem, offset) => stems[at + offset] === stem))

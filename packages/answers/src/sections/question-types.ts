@@ -1,6 +1,6 @@
 import type { QuestionType } from '@plainpath/guides'
 
-/** How people ask for each kind of thing. Read without accents and apostrophes, in lower case. */
+/** How people request each type of information. Matched without accents and apostrophes, in lower case. */
 const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   [
     'cost',
@@ -56,7 +56,7 @@ const WORDINGS: readonly (readonly [QuestionType, RegExp])[] = [
   ],
 ]
 
-/** What a question wants to know; several at once, or nothing. */
+/** Detects the types of information that a question requests: none, one or several. */
 export function questionTypes(question: string): ReadonlySet<QuestionType> {
   const plain = question
     .normalize('NFKD')

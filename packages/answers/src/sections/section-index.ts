@@ -1,25 +1,25 @@
 import {
-  anchorOf,
   type GuideAsks,
   type GuideSection,
   guideSections,
+  headingAnchor,
   type PackagedGuide,
   type QuestionType,
   SYNONYM_WORDS,
-  termsOf,
-  termsOfQuestion,
-  wordsOf,
+  splitWords,
+  toQuestionTerms,
+  toSearchTerms,
 } from '@plainpath/guides'
 import { LRUCache } from 'lru-cache'
 import MiniSearch from 'minisearch'
-import { spellingOf } from '../language/spelling.ts'
+import { createSpelling } from '../language/spelling.ts'
 import { askIndex } from './ask-index.ts'
-import { withoutDenials } from './denials.ts'
+import { removeDenials } from './denials.ts'
 import { guideWordsFor } from './everyday-names.ts'
 import { phraseFinder } from './phrase-finder.ts'
 import { questionTypes } from './question-types.ts'
 
-/** A section with what is known of the questions that it answers. */
+/** A section with the types of information that it gives. */
 export interface IndexedSection extends GuideSection {
   readonly types: ReadonlySet<QuestionType>
 }
@@ -29,13 +29,13 @@ export interface SectionHit {
   /** Higher is better; comparable within one question only. */
   readonly score: number
   readonly parts: { readonly section: number; readonly ask: number; readonly guide: number }
-  /** How near the nearest ask of the section is. */
+  /** The score of the nearest ask of the section. */
   readonly ask: number
-  /** Whether the section answers its nearest ask. */
+  /** True if the section answers its nearest ask. */
   readonly answersAsk: boolean
   /** The share of the nearest ask's information that the question has, from 0 to 1. */
   readonly askShare: number
-  /** Whether the section answers the kind of question that was asked. */
+  /** True if the section gives a requested type of information. */
   readonly typeMatches: boolean
 }
 
@@ -43,13 +43,13 @@ export interface SectionReading {
   /** Best first. */
   readonly hits: readonly SectionHit[]
   readonly types: ReadonlySet<QuestionType>
-  /** How near the nearest ask of all sections is. */
+  /** The score of the nearest ask of all sections. */
   readonly nearestAsk: number
 }
 
 export interface SectionIndex {
   find(question: string): SectionReading
-  /** Whether guides or asks use this word, given in lower case. */
+  /** Tells whether guides or asks use this word, given in lower case. */
   isKnown(word: string): boolean
   /** @param id `guide#anchor`; the anchor of a level-3 heading finds the section that it is in */
   section(id: string): IndexedSection | undefined
@@ -57,26 +57,26 @@ export interface SectionIndex {
 
 const BOOST = { asks: 2, heading: 1.2, text: 0.7, guide: 1 }
 const GUIDE_BOOST = { names: 2.5, asks: 1.5, text: 0.8 }
-/** What the section, its nearest ask and its guide weigh in a score; and what it gains when it answers the kind of question. */
+/** The weights of a section, its nearest ask and its guide in its score, and the gain for a requested type of information. */
 const WEIGHTS = { section: 1, ask: 30, guide: 0.7, type: 0.2 }
-/** What is left of a section's score when the question names a subject that its guide is not for. */
+/** The factor for sections of a guide that is not for the subject of the question. */
 const OTHER_GUIDES_SUBJECT = 0.8
 const MOST_WORDS = 200
 
-/** The terms of texts of guides, most of which are the same when a guide or a switch changes. */
-const termsOfTexts = new LRUCache<string, readonly string[]>({ max: 10_000 })
+/** The terms of texts. Most texts stay the same when a guide or a switch changes. */
+const cachedTerms = new LRUCache<string, readonly string[]>({ max: 10_000 })
 
-const termsIn = (text: string) => termsOf(wordsOf(text))
+const parseTerms = (text: string) => toSearchTerms(splitWords(text))
 
-function termsOfText(text: string): readonly string[] {
-  const known = termsOfTexts.get(text)
-  if (known) return known
-  const terms = termsIn(text)
-  termsOfTexts.set(text, terms)
+function parseCachedTerms(text: string): readonly string[] {
+  const cached = cachedTerms.get(text)
+  if (cached) return cached
+  const terms = parseTerms(text)
+  cachedTerms.set(text, terms)
   return terms
 }
 
-const searchOf = (fields: string[]) =>
+const createSearch = (fields: string[]) =>
   new MiniSearch({
     idField: 'id',
     fields,
@@ -85,6 +85,7 @@ const searchOf = (fields: string[]) =>
     processTerm: (term) => term,
   })
 
+/** Creates an index of the sections of guides, without withdrawn ones. */
 export function sectionIndex(
   guides: readonly PackagedGuide[],
   asksOfGuides: readonly GuideAsks[],
@@ -92,29 +93,29 @@ export function sectionIndex(
 ): SectionIndex {
   const asksBySlug = new Map(asksOfGuides.map((asks) => [asks.guide, asks]))
   const sections = new Map<string, IndexedSection>()
-  const bySection = searchOf(Object.keys(BOOST))
-  const byGuide = searchOf(Object.keys(GUIDE_BOOST))
+  const bySection = createSearch(Object.keys(BOOST))
+  const byGuide = createSearch(Object.keys(GUIDE_BOOST))
   const vocabulary: string[] = [...SYNONYM_WORDS]
   const allAsks: { section: string; answered: boolean; terms: ReadonlySet<string> }[] = []
   const frequency = new Map<string, number>()
   /** Sections by the ids of their level-3 headings. */
   const parents = new Map<string, string>()
   for (const guide of guides) {
-    const known = asksBySlug.get(guide.slug)
-    const names = [guide.title, guide.summary, ...(known?.names ?? [])].join('\n')
+    const guideAsks = asksBySlug.get(guide.slug)
+    const names = [guide.title, guide.summary, ...(guideAsks?.names ?? [])].join('\n')
     const parts = guideSections(guide).filter(({ id }) => !withdrawn.has(id))
     for (const part of parts) {
-      const { asks: answered = [], near = [], types = [] } = known?.sections[part.key] ?? {}
+      const { asks: answered = [], near = [], types = [] } = guideAsks?.sections[part.key] ?? {}
       const asks = [...answered, ...near]
       for (const [, heading = ''] of part.markdown.matchAll(/^### +(.+)$/gm))
-        parents.set(`${guide.slug}#${anchorOf(heading)}`, part.id)
+        parents.set(`${guide.slug}#${headingAnchor(heading)}`, part.id)
       sections.set(part.id, { ...part, types: new Set(types) })
-      vocabulary.push(...wordsOf(part.text), ...asks.flatMap(wordsOf))
+      vocabulary.push(...splitWords(part.text), ...asks.flatMap(splitWords))
       const fields = {
-        asks: termsOfText(asks.join('\n')),
-        heading: termsOfText(part.heading),
-        text: termsOfText(part.text),
-        guide: termsOfText(names),
+        asks: parseCachedTerms(asks.join('\n')),
+        heading: parseCachedTerms(part.heading),
+        text: parseCachedTerms(part.text),
+        guide: parseCachedTerms(names),
       }
       for (const term of new Set([...fields.asks, ...fields.heading, ...fields.text]))
         frequency.set(term, (frequency.get(term) ?? 0) + 1)
@@ -123,40 +124,44 @@ export function sectionIndex(
         ...Object.fromEntries(Object.entries(fields).map(([field, held]) => [field, held.join(' ')])),
       })
       for (const ask of asks)
-        allAsks.push({ section: part.id, answered: !near.includes(ask), terms: new Set(termsOfText(ask)) })
+        allAsks.push({
+          section: part.id,
+          answered: !near.includes(ask),
+          terms: new Set(parseCachedTerms(ask)),
+        })
     }
-    vocabulary.push(...wordsOf(names))
+    vocabulary.push(...splitWords(names))
     byGuide.add({
       id: guide.slug,
-      names: termsOfText(names).join(' '),
-      asks: Object.values(known?.sections ?? {})
-        .flatMap(({ asks, near }) => [...asks, ...near].flatMap(termsOfText))
+      names: parseCachedTerms(names).join(' '),
+      asks: Object.values(guideAsks?.sections ?? {})
+        .flatMap(({ asks, near }) => [...asks, ...near].flatMap(parseCachedTerms))
         .join(' '),
-      text: parts.flatMap(({ text }) => termsOfText(text)).join(' '),
+      text: parts.flatMap(({ text }) => parseCachedTerms(text)).join(' '),
     })
   }
-  const weightOf = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
-  const byAsk = askIndex(allAsks, weightOf)
+  const getWeight = (term: string) => Math.log(1 + sections.size / (frequency.get(term) ?? 1))
+  const byAsk = askIndex(allAsks, getWeight)
   const notFor = phraseFinder(
     asksOfGuides.flatMap((asks) => asks.notFor.map((phrase) => [phrase, asks.guide] as const)),
   )
-  const spelling = spellingOf(vocabulary, new Set())
-  const known = new Set(vocabulary)
+  const spelling = createSpelling(vocabulary, new Set())
+  const knownWords = new Set(vocabulary)
   return {
-    isKnown: (word) => known.has(word),
+    isKnown: (word) => knownWords.has(word),
     section: (id) => sections.get(id) ?? sections.get(parents.get(id) ?? ''),
     find(question) {
-      const words = wordsOf(withoutDenials(question)).slice(0, MOST_WORDS).map(spelling)
-      const own = termsOfQuestion(words)
-      const asked = [...new Set([...own, ...termsIn(guideWordsFor(words).join(' '))])]
+      const words = splitWords(removeDenials(question)).slice(0, MOST_WORDS).map(spelling)
+      const own = toQuestionTerms(words)
+      const queryTerms = [...new Set([...own, ...parseTerms(guideWordsFor(words).join(' '))])]
       const types = questionTypes(question)
       const otherGuides = new Set(notFor(words))
-      const query = asked.join(' ')
-      const askMatches = byAsk.match(asked)
+      const query = queryTerms.join(' ')
+      const askMatches = byAsk.match(queryTerms)
       const guideScores = new Map(
         byGuide.search(query, { boost: GUIDE_BOOST }).map(({ id, score }) => [String(id), score]),
       )
-      const n = asked.length || 1
+      const n = queryTerms.length || 1
       const hits = bySection.search(query, { boost: BOOST }).map(({ id, score }): SectionHit => {
         const section = sections.get(String(id))
         if (section === undefined) throw new Error(`no section ${id}`)

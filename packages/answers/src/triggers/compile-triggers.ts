@@ -1,5 +1,5 @@
 import { loadGuides } from '@plainpath/guides'
-import { spellingOf } from '../language/spelling.ts'
+import { createSpelling } from '../language/spelling.ts'
 import type { Spelling } from '../language/tokens.ts'
 import { type PhraseTable, phraseTable } from './phrase-table.ts'
 import { type GeneralDefuser, loadSharedWords } from './shared-words.ts'
@@ -13,7 +13,7 @@ export interface CompiledEvent {
   readonly trigger: TriggerFile
   /** Symbols of the phrase table; the first is the event itself. */
   readonly slots: readonly number[]
-  /** Whether words of negation are part of what the first slot looks for. */
+  /** True if the first slot itself contains a negation. */
   readonly saysNot: boolean
   readonly polarity: Pattern['polarity']
   readonly window: number
@@ -43,15 +43,15 @@ const NEGATORS = '{negator}'
 const NEGATION = /\b(?:not|never|no|nobody|nothing|without|nor|none)\b/
 const NOT_NEGATORS = '{not-a-negation}'
 
-const compiled = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
+const compiledByList = new WeakMap<readonly TriggerFile[], CompiledTriggers>()
 
-/** Prepares triggers for matching, once for each list. @throws Error if an expression is wrong. */
+/** Compiles triggers for matching, once for each list. @throws {Error} if an expression is invalid */
 export function compileTriggers(triggers: readonly TriggerFile[]): CompiledTriggers {
-  const known = compiled.get(triggers)
-  if (known) return known
-  const fresh = compile(triggers)
-  compiled.set(triggers, fresh)
-  return fresh
+  const cached = compiledByList.get(triggers)
+  if (cached) return cached
+  const result = compile(triggers)
+  compiledByList.set(triggers, result)
+  return result
 }
 
 function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
@@ -104,12 +104,12 @@ function compile(triggers: readonly TriggerFile[]): CompiledTriggers {
       defusers: [],
     })),
   ])
-  const spelling = spellingOf(table.vocabulary, wordsOfGuides())
+  const spelling = createSpelling(table.vocabulary, listGuideWords())
   return { table, spelling, events, negators: symbol(NEGATORS), notNegators: symbol(NOT_NEGATORS) }
 }
 
-/** Words that are spelled right although no pattern has them. */
-function wordsOfGuides(): ReadonlySet<string> {
+/** Lists the words of guides: they are correct, although no pattern uses them. */
+function listGuideWords(): ReadonlySet<string> {
   const text = loadGuides()
     .map(({ body }) => body)
     .join(' ')

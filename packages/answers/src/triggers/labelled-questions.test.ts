@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { accepted, readLabelledQuestions } from '../labelled-question.ts'
+import { acceptedNames, readLabelledQuestions } from '../labelled-question.ts'
 import { readTriggers } from './match-triggers.ts'
 import { loadTriggers } from './trigger-file.ts'
 
@@ -18,7 +18,7 @@ describe.for([
     .filter((row) => row.split === split)
     .map((row) => {
       const { matches, weak } = readTriggers(row.question, triggers, TODAY)
-      const right = accepted(row, 'handoff')
+      const right = acceptedNames(row, 'handoff')
       const found = matches.map(({ trigger }) => trigger)
       const checks = weak.slice(0, 3).map(({ trigger }) => trigger)
       return {

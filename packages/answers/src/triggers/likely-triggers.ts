@@ -2,19 +2,19 @@ import { readFileSync } from 'node:fs'
 import { z } from 'zod'
 
 /**
- * A linear model of which trigger a question is about, or none, or another subject: one weight for each feature and of these. It is made by
- * `train-likely-triggers.ts` from labelled questions.
+ * A linear model that classifies a question: one of the triggers, a subject of the guides, or another subject. It has a weight for
+ * each feature and class. `train-likely-triggers.ts` trains it on labelled questions.
  */
 const TriggerModel = z.strictObject({
   triggers: z.array(z.string()),
-  /** The weights without any feature: of each trigger, of what the guides answer, and of other subjects. */
+  /** The bias of each class: each trigger, then the subjects of the guides, then other subjects. */
   bias: z.array(z.number()),
-  /** Of each feature: how rare it is, and its weights as `writeWeights` writes them. */
+  /** The rarity of each feature, and its weights as `writeWeights` formats them. */
   features: z.record(z.string(), z.tuple([z.number(), z.string()])),
 })
 export type TriggerModel = Readonly<z.infer<typeof TriggerModel>>
 
-/** What the model knows a question by, with the tokens that bear it. */
+/** A feature of a question, with the tokens that it comes from. */
 export interface Feature {
   readonly name: string
   readonly tokens: readonly number[]
@@ -24,41 +24,41 @@ export interface LikelyTrigger {
   readonly trigger: string
   /** From 0 to 1. */
   readonly probability: number
-  /** The tokens that speak for it most. */
+  /** Returns the tokens with the most evidence for it. */
   readonly tokens: () => readonly number[]
 }
 
 const MODEL = new URL('../../data/likely-triggers.json', import.meta.url)
 /**
- * The length to which the values of a question's features are scaled, those of letters apart, since there are many of them. Shorter
- * questions than `least` are not scaled up as far.
+ * The Euclidean length to which the feature values of a question are scaled, separately for features of letters, which are many. A
+ * vector shorter than `least` is scaled as if it had that length.
  */
 const LENGTHS = { words: { scaled: 4, least: 15 }, letters: { scaled: 2, least: 5 } }
-/** Features of letters begin so. */
+/** The prefix of the names of features of letters. */
 export const LETTERS = 'h '
 
-/** How much each feature of a question counts: how rare it is, scaled. */
+/** Computes the value of each feature of a question: its rarity, scaled. */
 export function featureValues(
   features: readonly { readonly name: string; readonly rarity: number }[],
 ): readonly number[] {
-  const kindOf = (name: string) => (name.startsWith(LETTERS) ? 'letters' : 'words')
+  const classifyFeature = (name: string) => (name.startsWith(LETTERS) ? 'letters' : 'words')
   const squares = { words: 0, letters: 0 }
-  for (const { name, rarity } of features) squares[kindOf(name)] += rarity ** 2
-  const scaleOf = (kind: keyof typeof LENGTHS) =>
+  for (const { name, rarity } of features) squares[classifyFeature(name)] += rarity ** 2
+  const computeScale = (kind: keyof typeof LENGTHS) =>
     LENGTHS[kind].scaled / Math.max(Math.sqrt(squares[kind]), LENGTHS[kind].least)
-  const scales = { words: scaleOf('words'), letters: scaleOf('letters') }
-  return features.map(({ name, rarity }) => rarity * scales[kindOf(name)])
+  const scales = { words: computeScale('words'), letters: computeScale('letters') }
+  return features.map(({ name, rarity }) => rarity * scales[classifyFeature(name)])
 }
 
 const MOST_TOKENS = 3
 
 const FIRST_PLACE = 'A'.charCodeAt(0)
-/** The sign for a weight of 0; the signs before and after it stand for steps of 0.05, as far as 2.25. */
+/** The character for a weight of 0. Those before and after it stand for steps of 0.05, up to 2.25. */
 const NO_WEIGHT = 'P'.charCodeAt(0)
 const WEIGHT_STEP = 0.05
 const MOST_STEPS = 45
 
-/** Writes two signs for each weight that is not 0: its place in `triggers` (or of what comes after), and how much it is. */
+/** Formats each weight that is not 0 as two characters: the index of its class and the weight. */
 export function writeWeights(weights: Iterable<number>): string {
   return [...weights]
     .map((weight) => Math.max(-MOST_STEPS, Math.min(MOST_STEPS, Math.round(weight / WEIGHT_STEP))))
@@ -66,7 +66,7 @@ export function writeWeights(weights: Iterable<number>): string {
     .join('')
 }
 
-/** Calls back with each place and weight of a feature. */
+/** Parses the weights of a feature, and calls `use` with the index of each class and its weight. */
 function readWeights(written: string, use: (place: number, weight: number) => void): void {
   for (let at = 0; at < written.length; at += 2)
     use(written.charCodeAt(at) - FIRST_PLACE, (written.charCodeAt(at + 1) - NO_WEIGHT) * WEIGHT_STEP)
@@ -74,29 +74,29 @@ function readWeights(written: string, use: (place: number, weight: number) => vo
 
 let packaged: TriggerModel | undefined
 
-/** The model of this package; read once. */
+/** Loads the model of this package, once per process. */
 export function loadTriggerModel(): TriggerModel {
   packaged ??= TriggerModel.parse(JSON.parse(readFileSync(MODEL, 'utf8')))
   return packaged
 }
 
-/** What the model says of a question. */
+/** The result of the model for a question. */
 export interface LikelySubject {
   /** The likeliest first. */
   readonly triggers: readonly LikelyTrigger[]
-  /** How likely it is that no guide and no trigger is about it, from 0 to 1. */
+  /** The probability of a subject without guide and trigger, from 0 to 1. */
   readonly other: number
 }
 
-/** How likely each trigger is. Linear in the number of features. */
+/** Computes the probability of each trigger. Linear in the number of features. */
 export function likelySubject(model: TriggerModel, features: readonly Feature[]): LikelySubject {
-  const known = features.flatMap((feature) => {
+  const weighted = features.flatMap((feature) => {
     const [rarity, weights] = model.features[feature.name] ?? []
     return rarity === undefined || weights === undefined ? [] : [{ ...feature, rarity, weights }]
   })
-  const values = featureValues(known)
+  const values = featureValues(weighted)
   const sums = [...model.bias]
-  for (const [at, { weights }] of known.entries()) {
+  for (const [at, { weights }] of weighted.entries()) {
     const value = values[at] ?? 0
     readWeights(weights, (place, weight) => {
       sums[place] = (sums[place] ?? 0) + weight * value
@@ -105,23 +105,23 @@ export function likelySubject(model: TriggerModel, features: readonly Feature[])
   const most = Math.max(...sums)
   const powers = sums.map((sum) => Math.exp(sum - most))
   const total = powers.reduce((sum, power) => sum + power, 0)
-  const words = known.filter(({ name }) => !name.startsWith(LETTERS))
+  const words = weighted.filter(({ name }) => !name.startsWith(LETTERS))
   const triggers = model.triggers
     .map((trigger, place) => ({
       trigger,
       probability: (powers[place] ?? 0) / total,
-      tokens: () => strongest(words, place),
+      tokens: () => findStrongestTokens(words, place),
     }))
     .toSorted((a, b) => b.probability - a.probability)
   return { triggers, other: (powers.at(-1) ?? 0) / total }
 }
 
-function strongest(
-  known: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
+function findStrongestTokens(
+  weighted: readonly (Feature & { readonly rarity: number; readonly weights: string })[],
   place: number,
 ): readonly number[] {
   const support = new Map<number, number>()
-  for (const { rarity, weights, tokens } of known) {
+  for (const { rarity, weights, tokens } of weighted) {
     readWeights(weights, (at, weight) => {
       if (at !== place) return
       for (const token of tokens)

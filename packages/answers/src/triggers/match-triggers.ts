@@ -1,4 +1,4 @@
-import { type Clause, clausesOf, placesOf } from '../language/clauses.ts'
+import { type Clause, locateTokens, splitClauses } from '../language/clauses.ts'
 import { readQuantities } from '../language/quantities.ts'
 import { readTokens } from '../language/tokens.ts'
 import { type CompiledTriggers, compileTriggers } from './compile-triggers.ts'
@@ -19,7 +19,7 @@ export interface TriggerMatch {
   readonly clauses: readonly number[]
 }
 
-/** A trigger that is likely and not certain. */
+/** A trigger that is likely but not certain. */
 export interface SuggestedCheck {
   readonly trigger: string
   /** From 0 to 1. */
@@ -33,25 +33,25 @@ export interface TriggerReading {
   /** The likeliest first. */
   readonly weak: readonly SuggestedCheck[]
   readonly clauses: readonly Clause[]
-  /** How likely it is that the question is about something else, from 0 to 1. */
+  /** The probability that the question is about another subject, from 0 to 1. */
   readonly otherSubject: number
-  /** Whether a danger to a person is stated; such a question is handed off even if it asks for help to deceive. */
+  /** True if the question states a danger to a person. It is then handed off even if it requests help to deceive. */
   readonly dangerStated: boolean
 }
 
 const LONGEST_QUESTION = 1000
-/** Numbers of persons and cards: seven digits and more, but for two years. */
+/** Numbers of persons and cards: seven digits and more, except two years next to each other. */
 const LONG_NUMBER = /(?!(?:19|20)\d\d[\s.-](?:19|20)\d\d(?!\d))(?<!\d)\d(?:[\s.-]?\d){6,}/g
 
-/** From here a question is handed off: the log-odds of the model that it states any trigger, and what its patterns add. */
+/** A question is handed off from this evidence on: the log-odds of any trigger by the model, plus `PATTERN_EVIDENCE` for each pattern. */
 const LEAST_EVIDENCE = -1
 const PATTERN_EVIDENCE = 2
 const MOST_PATTERNS = 3
-/** From here a trigger is reported for which only the model speaks, with the likeliest one. */
+/** The least probability of a trigger that is reported on the evidence of the model alone. The likeliest one is always reported. */
 const LIKELY_ENOUGH = 0.1
-/** The same where a pattern states another trigger, so that a guess does not stand beside what was said. */
+/** The same if a pattern states another trigger: a guess should not appear beside a stated trigger. */
 const LIKELY_BESIDE_PATTERNS = 0.4
-/** How much a pattern, or a weaker sign, counts beside the model where nothing is certain. */
+/** The weight of a pattern or weaker sign beside the model, for triggers that are not certain. */
 const SIGN_WEIGHT = 0.4
 const LEAST_SUGGESTED = 0.02
 
@@ -68,11 +68,11 @@ export function readTriggers(
 ): TriggerReading {
   const reading = readQuestion(question, compileTriggers(triggers), today)
   const { stated, signs } = readEvents(triggers, reading)
-  const subject = likelySubject(loadTriggerModel(), featuresOf(reading, signs))
+  const subject = likelySubject(loadTriggerModel(), listFeatures(reading, signs))
   // The model knows every trigger, those that operators disabled too.
   const enabled = new Set(triggers.map(({ id }) => id))
   const likely = subject.triggers.filter(({ trigger }) => enabled.has(trigger))
-  const isHandOff = handsOff(triggers, stated, likely)
+  const isHandOff = hasEvidenceForHandOff(triggers, stated, likely)
   const leastLikely =
     stated.size > 0 ? LIKELY_BESIDE_PATTERNS : Math.min(LIKELY_ENOUGH, likely[0]?.probability ?? 0)
   const matches: TriggerMatch[] = []
@@ -80,11 +80,11 @@ export function readTriggers(
   for (const { id } of triggers) {
     const own = stated.get(id)
     const guess = likely.find(({ trigger }) => trigger === id)
-    if (isHandOff && own) matches.push(matchOf(id, own, reading))
+    if (isHandOff && own) matches.push(buildMatch(id, own, reading))
     else if (isHandOff && guess && guess.probability >= leastLikely)
-      matches.push(guessedMatch(guess, reading))
+      matches.push(buildGuessedMatch(guess, reading))
     else {
-      const check = checkOf(id, own ?? signs.get(id), guess)
+      const check = buildCheck(id, own ?? signs.get(id), guess)
       if (check.score >= LEAST_SUGGESTED) weak.push(check)
     }
   }
@@ -92,13 +92,13 @@ export function readTriggers(
   return {
     matches,
     weak: weak.toSorted((a, b) => b.score - a.score),
-    clauses: clausesOf(reading.text, reading.tokens, reading.places),
+    clauses: splitClauses(reading.text, reading.tokens, reading.places),
     otherSubject: subject.other,
     dangerStated: matches.some(({ trigger }) => danger.has(trigger)),
   }
 }
 
-/** The patterns that a question matches, by trigger, whether or not it is handed off for them. */
+/** Finds the patterns that a question matches, by trigger, even if it is not handed off. */
 export function readPatterns(
   question: string,
   triggers: readonly TriggerFile[],
@@ -108,8 +108,8 @@ export function readPatterns(
   return new Map([...stated].map(([id, found]) => [id, found.map(({ event }) => event.id)]))
 }
 
-/** Whether patterns, the model, or both together speak for a trigger clearly enough. The model holds back no urgent pattern. */
-function handsOff(
+/** Tells whether patterns and model together are enough evidence for a hand-off. An urgent pattern is always enough. */
+function hasEvidenceForHandOff(
   triggers: readonly TriggerFile[],
   stated: ReadonlyMap<string, readonly FoundEvent[]>,
   likely: readonly LikelyTrigger[],
@@ -130,10 +130,10 @@ function readQuestion(question: string, compiled: CompiledTriggers, today: Date)
   const tokens = readTokens(text, compiled.spelling)
   const quantities = readQuantities(tokens, today)
   const hits = findPhrases(compiled.table, tokens, quantities)
-  return { compiled, text, tokens, quantities, places: placesOf(tokens), hits }
+  return { compiled, text, tokens, quantities, places: locateTokens(tokens), hits }
 }
 
-/** The events that a question states for certain, and those of which it has a sign, by trigger. */
+/** Finds the events that a question states with certainty, and those of which it has a sign, by trigger. */
 function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
   const negators = negatedTokens(reading)
   const byTrigger = Map.groupBy(
@@ -151,23 +151,23 @@ function readEvents(triggers: readonly TriggerFile[], reading: Reading) {
   return { stated, signs }
 }
 
-/** What the model knows a question by. */
-function featuresOf(reading: Reading, signs: ReadonlyMap<string, unknown>) {
+/** Computes the features of a question for the model. */
+function listFeatures(reading: Reading, signs: ReadonlyMap<string, unknown>) {
   const { compiled, tokens, quantities, hits } = reading
   return questionFeatures({ table: compiled.table, tokens, quantities, hits, signs: [...signs.keys()] })
 }
 
-/** The features of a question, for training. */
+/** Computes the names of the features of a question, for training. */
 export function readFeatures(
   question: string,
   triggers: readonly TriggerFile[],
   today: Date,
 ): readonly string[] {
   const reading = readQuestion(question, compileTriggers(triggers), today)
-  return featuresOf(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
+  return listFeatures(reading, readEvents(triggers, reading).signs).map(({ name }) => name)
 }
 
-function matchOf(
+function buildMatch(
   trigger: string,
   found: readonly FoundEvent[],
   { text, tokens, places }: Reading,
@@ -175,8 +175,8 @@ function matchOf(
   const words = new Set<string>()
   const clauses = new Set<number>()
   for (const { start, end } of found.flatMap(({ hits }) => hits)) {
-    const said = text.slice(tokens[start]?.start, tokens[end - 1]?.end)
-    if (!said.includes('#')) words.add(said)
+    const phrase = text.slice(tokens[start]?.start, tokens[end - 1]?.end)
+    if (!phrase.includes('#')) words.add(phrase)
     for (let at = start; at < end; at += 1) clauses.add(places[at]?.clause ?? 0)
   }
   return {
@@ -187,23 +187,23 @@ function matchOf(
   }
 }
 
-function guessedMatch(
+function buildGuessedMatch(
   { trigger, tokens: strongest }: LikelyTrigger,
   { text, tokens: all, places }: Reading,
 ): TriggerMatch {
   const tokens = strongest()
-  const said = tokens
+  const phrases = tokens
     .map((at) => text.slice(all[at]?.start, all[at]?.end))
     .filter((words) => !words.includes('#'))
   return {
     trigger,
-    matched: [...new Set(said)],
+    matched: [...new Set(phrases)],
     patterns: ['likely'],
     clauses: [...new Set(tokens.map((at) => places[at]?.clause ?? 0))],
   }
 }
 
-function checkOf(
+function buildCheck(
   trigger: string,
   signs: readonly FoundEvent[] = [],
   guess: LikelyTrigger | undefined,

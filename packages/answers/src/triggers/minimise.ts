@@ -1,7 +1,7 @@
-/** A function of many numbers that writes its slope. */
+/** Computes a function of many variables, and writes its gradient to `slope`. */
 export type Loss = (at: Float64Array, slope: Float64Array) => number
 
-/** How many of the last steps tell how the slope bends. */
+/** The number of steps from which the curvature is estimated. */
 const MEMORY = 6
 const MOST_HALVINGS = 12
 /** The share of the expected gain that a step must bring. */
@@ -9,25 +9,24 @@ const LEAST_GAIN = 1e-4
 const LEAST_CHANGE = 1e-6
 
 /**
- * Finds where a convex function is least (L-BFGS with steps that are halved until they gain). The same function gives the same
- * result.
+ * Finds the minimum of a convex function (L-BFGS with step halving). The result is deterministic.
  *
- * @param size how many numbers the function has
+ * @param size the number of variables
  */
-export function minimise(lossOf: Loss, size: number, mostSteps: number): Float64Array {
+export function minimise(computeLoss: Loss, size: number, mostSteps: number): Float64Array {
   let at = new Float64Array(size)
   let slope = new Float64Array(size)
-  let loss = lossOf(at, slope)
+  let loss = computeLoss(at, slope)
   const memory: Step[] = []
   for (let round = 0; round < mostSteps; round += 1) {
-    const direction = directionOf(slope, memory)
+    const direction = findDirection(slope, memory)
     const gain = dot(slope, direction)
     const nextSlope = new Float64Array(size)
     let next = at
     let nextLoss = loss
     for (let halvings = 0, length = 1; halvings < MOST_HALVINGS; halvings += 1, length /= 2) {
       next = at.map((value, i) => value - length * (direction[i] ?? 0))
-      nextLoss = lossOf(next, nextSlope)
+      nextLoss = computeLoss(next, nextSlope)
       if (nextLoss <= loss - LEAST_GAIN * length * gain) break
     }
     const moved = next.map((value, i) => value - (at[i] ?? 0))
@@ -44,13 +43,13 @@ export function minimise(lossOf: Loss, size: number, mostSteps: number): Float64
 
 interface Step {
   readonly moved: Float64Array
-  /** How the slope changed. */
+  /** The change of the gradient. */
   readonly bent: Float64Array
   readonly bend: number
 }
 
-/** Where to go down from a slope, with what the last steps tell. */
-function directionOf(slope: Float64Array, memory: readonly Step[]): Float64Array {
+/** Computes the direction of the next step from the gradient and the last steps. */
+function findDirection(slope: Float64Array, memory: readonly Step[]): Float64Array {
   const direction = Float64Array.from(slope)
   const add = (vector: Float64Array, times: number) => {
     for (let i = 0; i < direction.length; i += 1)

@@ -1,5 +1,5 @@
 /**
- * What a slot of a pattern may look for, in the words of `README.md`:
+ * The parsed expression of a slot. `README.md` describes the notation:
  *
  * - `court`: that word. `arrest*`: words that begin so. `take~`: any form of a verb or noun.
  * - `{family}`: a class of the lexicon. `a|b c`: one of these. `(a|b) c`: the same inside a phrase. `word?`: perhaps.
@@ -19,7 +19,7 @@ const PART =
   /\s*(?:(?<word>[\p{L}\p{N}]+[*~]?)|\{(?<name>[a-z-]+)\}|(?<gap>\.{2,3})|<(?<of>[a-z]+)(?: (?<least>\d+)?(?<unit>[dwmy])?(?<dash>-)?(?:(?<most>\d+)(?<unit2>[dwmy])?)?)?>|(?<sign>[()|?]))/uy
 const UNIT_DAYS: Record<string, number> = { d: 1, w: 7, m: 30.44, y: 365.25 }
 
-/** @throws Error that names the place, if it is no expression. */
+/** Parses an expression. @throws {Error} that names the position of a mistake */
 export function parseExpression(text: string): Expression {
   const parts: RegExpExecArray[] = []
   const pattern = new RegExp(PART)

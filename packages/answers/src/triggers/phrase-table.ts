@@ -15,7 +15,7 @@ interface Alternative {
   readonly symbol: number
   /** What follows the first atom. */
   readonly rest: readonly Step[]
-  /** The words that it cannot do without. */
+  /** The words that a question must contain for it to match. */
   readonly needs: readonly string[]
 }
 
@@ -23,7 +23,7 @@ interface QuantityAlternative extends Alternative {
   readonly first: QuantityAtom
 }
 
-/** All phrases that are looked for, by their first atom, so that one pass over a question finds all of them. */
+/** All phrases, by their first atom, so that one pass over a question finds all of them. */
 export interface PhraseTable {
   readonly symbols: ReadonlyMap<string, number>
   /** The classes by name, with their symbols. */
@@ -31,14 +31,16 @@ export interface PhraseTable {
   readonly byKey: ReadonlyMap<string, readonly Alternative[]>
   readonly bySymbol: ReadonlyMap<number, readonly Alternative[]>
   readonly byQuantity: ReadonlyMap<string, readonly QuantityAlternative[]>
-  /** The lengths of the beginnings (`arrest*`) that are looked for. */
+  /** The lengths of the prefixes that phrases contain (`arrest*`). */
   readonly prefixLengths: readonly number[]
-  /** Every word that stands in a phrase as a whole. */
+  /** Every complete word in a phrase. */
   readonly vocabulary: ReadonlySet<string>
 }
 
 /**
- * @param classes expressions by the name under which `{name}` refers to them
+ * Compiles expressions to a table.
+ *
+ * @param classes expressions by the name with which `{name}` refers to them
  * @param slots further expressions, found under their own text
  * @throws Error if an expression cannot be read or refers to an unknown class
  */
@@ -49,9 +51,9 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   const byQuantity = new Map<string, QuantityAlternative[]>()
   const vocabulary = new Set<string>()
   const prefixLengths = new Set<number>()
-  const symbolOf = (name: string) => {
-    const known = symbols.get(name)
-    if (known !== undefined) return known
+  const getSymbol = (name: string) => {
+    const symbol = symbols.get(name)
+    if (symbol !== undefined) return symbol
     symbols.set(name, symbols.size)
     return symbols.size - 1
   }
@@ -76,18 +78,18 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
       return atom
     }
     if (atom.kind === 'class' && !classes.has(atom.name)) throw new Error(`there is no class {${atom.name}}`)
-    if (atom.kind === 'class') return { kind: 'symbol', symbol: symbolOf(`{${atom.name}}`) }
+    if (atom.kind === 'class') return { kind: 'symbol', symbol: getSymbol(`{${atom.name}}`) }
     if (atom.kind !== 'group') return atom
     const name = `(${JSON.stringify(atom.expression)})`
-    if (!symbols.has(`{${name}}`)) addExpression(symbolOf(`{${name}}`), atom.expression)
-    return { kind: 'symbol', symbol: symbolOf(`{${name}}`) }
+    if (!symbols.has(`{${name}}`)) addExpression(getSymbol(`{${name}}`), atom.expression)
+    return { kind: 'symbol', symbol: getSymbol(`{${name}}`) }
   }
   const addExpression = (symbol: number, expression: Expression) => {
     for (const sequence of expression) addSequence(symbol, sequence)
   }
   const addText = (name: string, text: string) => {
     try {
-      addExpression(symbolOf(name), parseExpression(text))
+      addExpression(getSymbol(name), parseExpression(text))
     } catch (error) {
       throw new Error(`the phrase "${text}" is wrong`, { cause: error })
     }
@@ -96,7 +98,7 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   for (const text of new Set(slots)) if (!symbols.has(text)) addText(text, text)
   return {
     symbols,
-    classes: [...classes.keys()].map((name) => [name, symbolOf(`{${name}}`)] as const),
+    classes: [...classes.keys()].map((name) => [name, getSymbol(`{${name}}`)] as const),
     byKey,
     bySymbol,
     byQuantity,
@@ -105,14 +107,14 @@ export function phraseTable(classes: ReadonlyMap<string, string>, slots: Iterabl
   }
 }
 
-/** Where each phrase was found. */
+/** The places where each phrase was found. */
 export interface PhraseHits {
   has(symbol: number): boolean
   /** From left to right. */
   of(symbol: number): readonly Hit[]
 }
 
-/** In words: the ends of the hits that begin at a word are the bits of one number. */
+/** In words. The ends of the hits that begin at one word are the bits of one number, which bounds this. */
 const LONGEST_PHRASE = 30
 
 /** Finds all phrases, each of which is part of one sentence. Linear in the number of tokens. */
@@ -121,50 +123,50 @@ export function findPhrases(
   tokens: readonly Token[],
   quantities: readonly (readonly Quantity[])[],
 ): PhraseHits {
-  const keys = tokens.map((token) => keysAt(table, token))
-  const asked = new Set(keys.flatMap((names) => [...names]))
-  const possible = ({ needs }: Alternative) => needs.every((key) => asked.has(key))
+  const keys = tokens.map((token) => listKeys(table, token))
+  const questionKeys = new Set(keys.flatMap((names) => [...names]))
+  const isPossible = ({ needs }: Alternative) => needs.every((key) => questionKeys.has(key))
   const found: Found = {
     keys,
     quantities,
-    within: bitsOfSentences(tokens),
+    within: sentenceBits(tokens),
     ends: tokens.map(() => new Map()),
-    byKey: onceFor((key) => (table.byKey.get(key) ?? []).filter(possible)),
-    bySymbol: onceFor((symbol) => (table.bySymbol.get(symbol) ?? []).filter(possible)),
-    byQuantity: onceFor((kind) => (table.byQuantity.get(kind) ?? []).filter(possible)),
+    byKey: memoize((key) => (table.byKey.get(key) ?? []).filter(isPossible)),
+    bySymbol: memoize((symbol) => (table.bySymbol.get(symbol) ?? []).filter(isPossible)),
+    byQuantity: memoize((kind) => (table.byQuantity.get(kind) ?? []).filter(isPossible)),
   }
   for (let at = tokens.length - 1; at >= 0; at -= 1) findAt(at, found)
   const symbols = new Set<number>()
   for (const here of found.ends) for (const symbol of here.keys()) symbols.add(symbol)
-  return { has: (symbol) => symbols.has(symbol), of: onceFor((symbol) => hitsOf(symbol, found)) }
+  return { has: (symbol) => symbols.has(symbol), of: memoize((symbol) => listHits(symbol, found)) }
 }
 
 interface Found {
-  /** Under which names phrases may look for each token. */
+  /** The keys by which phrases match each token. */
   readonly keys: readonly ReadonlySet<string>[]
   readonly quantities: readonly (readonly Quantity[])[]
-  /** For each token, the ends that are in its sentence: bit `n` is the end after `n` words. */
+  /** For each token, the possible ends within its sentence: bit `n` is the end after `n` words. */
   readonly within: readonly number[]
   /** The ends of the hits that begin at each token, as such bits, by symbol. */
   readonly ends: readonly Map<number, number>[]
-  /** The alternatives whose words the question has. */
+  /** The alternatives whose required words are in the question. */
   readonly byKey: (key: string) => readonly Alternative[]
   readonly bySymbol: (symbol: number) => readonly Alternative[]
   readonly byQuantity: (kind: string) => readonly QuantityAlternative[]
 }
 
-function onceFor<K, V>(make: (key: K) => V): (key: K) => V {
-  const made = new Map<K, V>()
+function memoize<K, V>(make: (key: K) => V): (key: K) => V {
+  const valuesByKey = new Map<K, V>()
   return (key) => {
-    const known = made.get(key)
-    if (known !== undefined) return known
+    const cached = valuesByKey.get(key)
+    if (cached !== undefined) return cached
     const value = make(key)
-    made.set(key, value)
+    valuesByKey.set(key, value)
     return value
   }
 }
 
-function hitsOf(symbol: number, { ends }: Found): readonly Hit[] {
+function listHits(symbol: number, { ends }: Found): readonly Hit[] {
   const hits: Hit[] = []
   for (const [start, here] of ends.entries()) {
     const bits = here.get(symbol) ?? 0
@@ -175,7 +177,7 @@ function hitsOf(symbol: number, { ends }: Found): readonly Hit[] {
 
 const lowestBit = (bits: number) => 31 - Math.clz32(bits & -bits)
 
-function bitsOfSentences(tokens: readonly Token[]): readonly number[] {
+function sentenceBits(tokens: readonly Token[]): readonly number[] {
   const within = tokens.map(() => 0)
   let words = 0
   for (let at = tokens.length - 1; at >= 0; at -= 1) {
@@ -186,31 +188,31 @@ function bitsOfSentences(tokens: readonly Token[]): readonly number[] {
   return within
 }
 
-function keysAt(table: PhraseTable, { word, keys }: Token): ReadonlySet<string> {
+function listKeys(table: PhraseTable, { word, keys }: Token): ReadonlySet<string> {
   const prefixes = table.prefixLengths
     .filter((length) => length <= word.length)
     .map((length) => `${word.slice(0, length)}*`)
   return new Set([...keys, ...prefixes])
 }
 
-/** Finds what begins at one token. What begins at later ones is known. */
+/** Finds the hits that begin at one token. Those at later tokens were found before. */
 function findAt(at: number, found: Found): void {
   const { quantities, keys, byKey, bySymbol, byQuantity } = found
   const here = found.ends[at] as Map<number, number>
-  const waiting: { symbol: number; bits: number }[] = []
+  const queue: { symbol: number; bits: number }[] = []
   const follow = ({ symbol, rest }: Alternative, from: number) => {
-    const bits = endsAfter(rest, at, from, found)
-    const known = here.get(symbol) ?? 0
-    if ((bits & ~known) === 0) return
-    here.set(symbol, known | bits)
-    waiting.push({ symbol, bits: bits & ~known })
+    const bits = findEnds(rest, at, from, found)
+    const knownBits = here.get(symbol) ?? 0
+    if ((bits & ~knownBits) === 0) return
+    here.set(symbol, knownBits | bits)
+    queue.push({ symbol, bits: bits & ~knownBits })
   }
   for (const key of keys[at] ?? []) for (const alternative of byKey(key)) follow(alternative, 2)
   for (const quantity of quantities[at] ?? []) {
     const fitting = byQuantity(quantity.kind).filter(({ first }) => fits(quantity, first))
-    for (const alternative of fitting) follow(alternative, bitOf(quantity.end - at))
+    for (const alternative of fitting) follow(alternative, endBit(quantity.end - at))
   }
-  for (let next = waiting.pop(); next; next = waiting.pop())
+  for (let next = queue.pop(); next; next = queue.pop())
     for (const alternative of bySymbol(next.symbol)) follow(alternative, next.bits)
 }
 
@@ -219,10 +221,10 @@ type QuantityAtom = Atom & { kind: 'quantity' }
 const fits = ({ kind, value }: Quantity, { of, least, most }: QuantityAtom) =>
   kind === of && value >= least - 0.01 && value <= most + 0.01
 
-const bitOf = (words: number) => (words > LONGEST_PHRASE ? 0 : 2 ** words)
+const endBit = (words: number) => (words > LONGEST_PHRASE ? 0 : 2 ** words)
 
-/** Where a phrase can end that begins at a token and whose rest begins at one of the bits of `from`. */
-function endsAfter(rest: readonly Step[], at: number, from: number, found: Found): number {
+/** Computes the ends of a phrase that begins at a token and whose remaining steps begin at one of the bits of `from`. */
+function findEnds(rest: readonly Step[], at: number, from: number, found: Found): number {
   const within = found.within[at] ?? 0
   let reached = from & within
   for (const step of rest) {
@@ -235,19 +237,19 @@ function endsAfter(rest: readonly Step[], at: number, from: number, found: Found
     let next = 0
     for (let bits = reached; bits !== 0; bits &= bits - 1) {
       const words = lowestBit(bits)
-      next |= endsOf(step, at + words, found) << words
+      next |= findStepEnds(step, at + words, found) << words
     }
     reached = next & within
   }
   return reached
 }
 
-/** The ends of a step that begins at a token. */
-function endsOf(step: Exclude<Step, { kind: 'gap' }>, at: number, found: Found): number {
+/** Computes the ends of a step that begins at a token. */
+function findStepEnds(step: Exclude<Step, { kind: 'gap' }>, at: number, found: Found): number {
   if (step.kind === 'word') return found.keys[at]?.has(step.key) ? 2 : 0
   if (step.kind === 'symbol') return found.ends[at]?.get(step.symbol) ?? 0
   let bits = 0
   for (const quantity of found.quantities[at] ?? [])
-    if (fits(quantity, step)) bits |= bitOf(quantity.end - at)
+    if (fits(quantity, step)) bits |= endBit(quantity.end - at)
   return bits
 }

@@ -12,17 +12,17 @@ interface ReadQuestion {
   readonly signs: readonly string[]
 }
 
-/** The words after a negation that it may be about. */
+/** How many words after a negation count as negated. */
 const NEGATION_REACH = 4
 const NEGATIONS = new Set(['not', 'never', 'no', 'nobody', 'none', 'without', 'nothing', 'nor'])
-/** Longer words are also known by their beginning. */
+/** For longer words, the first letters are a feature too. */
 const BEGINNING = 5
 /** How many neighbouring letters of a word make a feature. */
 const LETTERS_TOGETHER = [3, 4]
 
 /**
- * The features by which the model of likely triggers knows a question: words, beginnings of words, pairs of words,
- * pairs that begin a clause, negated words, letters within words, classes, quantities, weak signs.
+ * Computes the features of a question for the model of likely triggers: words, first letters of words, pairs of words, pairs at the
+ * beginning of a clause, negated words, letters within words, classes, quantities and weak signs.
  */
 export function questionFeatures({
   table,
@@ -33,8 +33,8 @@ export function questionFeatures({
 }: ReadQuestion): readonly Feature[] {
   const features = new Map<string, number[]>()
   const add = (name: string, ...at: number[]) => {
-    const known = features.get(name)
-    if (known) known.push(...at)
+    const tokenIndexes = features.get(name)
+    if (tokenIndexes) tokenIndexes.push(...at)
     else features.set(name, at)
   }
   const stems = tokens.map(({ keys }) => keys.at(-1)?.replace('~', '') ?? '')

@@ -4,7 +4,7 @@ import type { Token } from '../language/tokens.ts'
 import type { CompiledDefuser, CompiledEvent, CompiledTriggers } from './compile-triggers.ts'
 import type { Hit, PhraseHits } from './phrase-table.ts'
 
-/** A question, read up to the phrases that it has. */
+/** A question with its tokens, quantities and phrases. */
 export interface Reading {
   readonly compiled: CompiledTriggers
   readonly text: string
@@ -19,25 +19,25 @@ export interface FoundEvent {
   readonly event: CompiledEvent
   readonly score: number
   readonly hits: readonly Hit[]
-  /** The defusers that took its certainty away. */
+  /** The defusers that reduced its certainty. */
   readonly defused: readonly string[]
 }
 
 /** How many words before an event can negate it. */
 const NEGATION_REACH = 5
-/** How many words before anything else that a pattern needs. */
+/** How many words before another slot of a pattern can negate it. */
 const NEAR_REACH = 2
 /** In words. */
 const LONGEST_HIT = 12
-/** How much wider the window is if it may go past a full stop. */
+/** How much wider the window is if it may cross the end of a sentence. */
 const QUESTION_SLACK = 20
-/** How far the words of one event may be apart if it may go past a full stop. */
+/** The largest distance between the words of an event that may cross the end of a sentence. */
 const LONGEST_REACH = 90
-/** Bounds the work on texts that repeat themselves. */
+/** These bound the work on repetitive texts. */
 const MOST_ANCHORS = 30
 const MOST_CANDIDATES = 60
 
-/** The most certain place at which the question states the event. */
+/** Finds the most certain statement of an event in a question; undefined if there is none. */
 export function readEvent(
   event: CompiledEvent,
   reading: Reading,
@@ -69,7 +69,7 @@ export function readEvent(
   return best
 }
 
-/** The hit that is nearest to the event and within its window, without words that are taken already. */
+/** Finds the hit that is nearest to the event and within its window, and does not overlap hits of other slots. */
 function nearest(
   candidates: readonly Hit[],
   taken: readonly Hit[],
@@ -89,7 +89,7 @@ function nearest(
   return best
 }
 
-/** The candidates, from left to right, that can be near the event: a window's worth on either side. */
+/** Selects the candidates within a window on either side of the event, from left to right. */
 function firstWithin(
   candidates: readonly Hit[],
   anchor: Hit,
@@ -113,18 +113,18 @@ function firstWithin(
   return candidates.slice(low, end)
 }
 
-/** The tokens that negate what follows them. */
+/** Finds the tokens that negate the words after them. */
 export function negatedTokens({ compiled, hits }: Reading): ReadonlySet<number> {
-  const excepted = hits.of(compiled.notNegators)
+  const exceptions = hits.of(compiled.notNegators)
   return new Set(
     hits
       .of(compiled.negators)
       .map(({ end }) => end - 1)
-      .filter((at) => !excepted.some(({ start, end }) => start <= at && at < end)),
+      .filter((at) => !exceptions.some(({ start, end }) => start <= at && at < end)),
   )
 }
 
-/** Whether a word of negation fell into a gap: "I never paid anybody". */
+/** Tells whether a gap of a hit contains a negation: "I never paid anybody". */
 function hasNegator({ start, end }: Hit, negators: ReadonlySet<number>): boolean {
   for (let at = start; at < end; at += 1) if (negators.has(at)) return true
   return false
@@ -144,10 +144,10 @@ function negates(
 }
 
 const NO = new Set(['no', 'none', 'never', 'nothing'])
-/** How many words an item of a list of answers has: "arrests or citations no", "police contact: none". */
+/** The most words of an item in a list of answers: "arrests or citations no", "police contact: none". */
 const LONGEST_ITEM = 6
 
-/** Whether a list of questions and answers says no to what begins with a hit. */
+/** Tells whether a hit is an item of a list and its answer is no. */
 function isAnsweredNo({ start, end }: Hit, { places, tokens, text }: Reading): boolean {
   const clause = places[start]?.clause
   let after = end

@@ -3,22 +3,23 @@ import { TRIGGERS_FOLDER } from '@plainpath/guides'
 import { parse } from 'yaml'
 import { z } from 'zod'
 
+/** A defuser for the patterns of all triggers: words that show that an event is not meant as stated. */
 const GeneralDefuser = z.strictObject({
   id: z.string(),
-  /** Words that take a pattern's certainty away. */
+  /** Words that reduce the certainty of a pattern. */
   words: z.string().min(1),
-  /** Where they have to be: before the event in its clause, in its clause, in its sentence, or anywhere. */
+  /** Their required position: before the event in its clause, in its clause, in its sentence, or anywhere. */
   within: z.enum(['before', 'clause', 'sentence', 'question']),
-  /** Words that undo it: in the clause of the event. */
+  /** Words in the clause of the event that disable the defuser. */
   unless: z.string().min(1).optional(),
-  /** How likely the trigger still is: from here its question is suggested. 0 suggests nothing. */
+  /** The remaining score of the trigger, with which its check is suggested; 0 suggests none. */
   leaves: z.number().min(0).lt(1),
 })
 export type GeneralDefuser = Readonly<z.infer<typeof GeneralDefuser>>
 
 const Lexicon = z.record(z.string().regex(/^[a-z-]+$/), z.array(z.string().min(1)).min(1))
 
-/** What all triggers share: classes of words, and what defuses an event in any of them. */
+/** The parts that all triggers share: classes of words, and general defusers. */
 export interface SharedWords {
   readonly classes: ReadonlyMap<string, string>
   readonly defusers: readonly GeneralDefuser[]
@@ -26,18 +27,18 @@ export interface SharedWords {
 
 let packaged: SharedWords | undefined
 
-/** The words of the guides' package; read once. @throws Error if a file has a mistake. */
+/** Loads the shared words of the guides package, once per process. @throws {Error} if a file has a mistake */
 export function loadSharedWords(): SharedWords {
   packaged ??= {
     classes: new Map(
-      Object.entries(Lexicon.parse(read('words/lexicon.yaml'))).map(([name, phrases]) => [
+      Object.entries(Lexicon.parse(readYaml('words/lexicon.yaml'))).map(([name, phrases]) => [
         name,
         phrases.join('|'),
       ]),
     ),
-    defusers: z.array(GeneralDefuser).parse(read('words/defusers.yaml')),
+    defusers: z.array(GeneralDefuser).parse(readYaml('words/defusers.yaml')),
   }
   return packaged
 }
 
-const read = (file: string): unknown => parse(readFileSync(new URL(file, TRIGGERS_FOLDER), 'utf8'))
+const readYaml = (file: string): unknown => parse(readFileSync(new URL(file, TRIGGERS_FOLDER), 'utf8'))

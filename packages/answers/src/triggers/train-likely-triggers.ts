@@ -9,7 +9,7 @@ import { readFeatures } from './match-triggers.ts'
 import { minimise } from './minimise.ts'
 import { loadTriggers } from './trigger-file.ts'
 
-/** How much large weights cost. Chosen, like the numbers below, on questions of left-out authors. */
+/** The L2 penalty on weights. It and the numbers below were chosen on questions of left-out authors. */
 const SHRINK = 1e-5
 const MOST_ROUNDS = 60
 /** Smaller weights are left out of the file. */
@@ -17,7 +17,7 @@ const LEAST_WEIGHT = 0.1
 /** Rarer features are left out. */
 const LEAST_COUNT = 2
 const ALSO_ACCEPTED = 0.3
-/** How much an example counts: those that were written beside patterns and asks are plainer than what people write. */
+/** The weights of examples. Examples written together with patterns and asks are plainer than what people write. */
 const COUNTS = { question: 1, withPatternsAtHand: 0.6, ofPattern: 0.3, ofMinimalPair: 0.3, ask: 0.3 }
 
 interface Example {
@@ -84,12 +84,12 @@ const pairs = Object.entries(minimalPairs).flatMap(([id, forms]) =>
 const examples = [...questions, ...own, ...pairs, ...asks].map(
   ({ question, expected, alsoOk, counts: share }): Labelled => ({
     features: readFeatures(question, triggers, today),
-    shares: sharesOf(expected, alsoOk),
+    shares: computeShares(expected, alsoOk),
     counts: share,
   }),
 )
 
-function sharesOf(expected: string, alsoOk: readonly string[]): readonly number[] {
+function computeShares(expected: string, alsoOk: readonly string[]): readonly number[] {
   const shares = [...ids.map(() => 0), 0, 0]
   const place = (label: string) => ids.indexOf(label.slice('handoff:'.length))
   if (expected === 'out_of_scope') return shares.with(ids.length + 1, 1)
@@ -108,12 +108,12 @@ const places = new Map(names.map((name, at) => [name, at]))
 const rarity = names.map((name) => Math.log(examples.length / (counts.get(name) ?? 1)))
 
 const classes = ids.length + 2
-/** The weights of each feature, one for each class, and after them those without any feature. */
+/** The number of weights: one per feature and class, then the biases. */
 const size = (names.length + 1) * classes
 const biasAt = names.length * classes
 
 interface Placed {
-  /** Where the weights of each feature begin, and how much the feature counts. */
+  /** The offset of the weights of each feature; `values` has the value of each. */
   readonly at: readonly number[]
   readonly values: readonly number[]
   readonly shares: readonly number[]
@@ -122,25 +122,25 @@ interface Placed {
 }
 
 const allCounts = examples.reduce((sum, example) => sum + example.counts, 0)
-const placed = examples.map(({ features, shares, counts: weight }): Placed => {
-  const known = features.flatMap((name) => {
+const placedExamples = examples.map(({ features, shares, counts: weight }): Placed => {
+  const placedFeatures = features.flatMap((name) => {
     const place = places.get(name)
     return place === undefined ? [] : [{ name, place, rarity: rarity[place] ?? 0 }]
   })
   return {
-    at: known.map(({ place }) => place * classes),
-    values: featureValues(known),
+    at: placedFeatures.map(({ place }) => place * classes),
+    values: featureValues(placedFeatures),
     shares,
     counts: weight / allCounts,
   }
 })
 
-/** The cross-entropy of all examples with the cost of large weights; writes its slope. */
-function lossOf(weights: Float64Array, slope: Float64Array): number {
+/** Computes the cross-entropy of all examples plus the penalty on weights, and writes the gradient to `slope`. */
+function computeLoss(weights: Float64Array, slope: Float64Array): number {
   slope.fill(0)
   let loss = 0
   const sums = new Float64Array(classes)
-  for (const { at, values: amounts, shares, counts: share } of placed) {
+  for (const { at, values: amounts, shares, counts: share } of placedExamples) {
     sums.set(weights.subarray(biasAt))
     for (const [feature, from] of at.entries()) addTo(sums, amounts[feature] ?? 0, weights.subarray(from))
     const most = Math.max(...sums)
@@ -161,12 +161,12 @@ function lossOf(weights: Float64Array, slope: Float64Array): number {
   return loss
 }
 
-/** Adds to the number of each class that of another row, times a number. */
+/** Adds a multiple of a row to another row, class by class. */
 function addTo(to: Float64Array, times: number, row: Float64Array): void {
   for (let k = 0; k < classes; k += 1) to[k] = (to[k] ?? 0) + times * (row[k] ?? 0)
 }
 
-const weights = minimise(lossOf, size, MOST_ROUNDS)
+const weights = minimise(computeLoss, size, MOST_ROUNDS)
 
 const round2 = (value: number) => Math.round(value * 100) / 100
 const model: TriggerModel = {

@@ -6,30 +6,30 @@ import { z } from 'zod'
 
 const Id = z.string().regex(/^[a-z0-9]+(-[a-z0-9]+)*$/, 'must be lower-case words joined by hyphens')
 
-/** Slots in the notation of `pattern-expression.ts`, which all have to be found near each other, in any order. */
+/** Slots in the notation of `pattern-expression.ts`. All must occur near each other, in any order. */
 const Slots = z.array(z.string().min(1)).min(1).max(5)
 
 const Event = z.strictObject({
   id: Id,
   slots: Slots,
-  /** `denied`: the event has to be negated. `any`: negation does not matter. */
+  /** `denied`: the event must be negated. `any`: negation does not matter. */
   polarity: z.enum(['affirmed', 'denied', 'any']).default('affirmed'),
   /** The most words between two neighbouring slots. A comma or a conjunction counts as three words. */
   window: z.int().min(0).max(60).default(8),
-  /** How far the slots may be apart: `sentence` does not go past a full stop, `question` does. */
+  /** `sentence`: all slots are in one sentence. `question`: they may be in different sentences. */
   within: z.enum(['sentence', 'question']).default('sentence'),
 })
 
 const Pattern = Event.extend({
   /** General defusers (`defusers.yaml`) that do not defuse this pattern. */
   despite: z.array(Id).default([]),
-  /** Questions that this pattern, and no weaker sign, has to match. */
+  /** Examples that this pattern must match by itself. */
   matches: z.array(z.string().min(1)).min(1),
-  /** Questions that look like a match and are none. */
+  /** Examples that look similar and must not match. */
   spares: z.array(z.string().min(1)).default([]),
 })
 
-/** A sign that makes a trigger likely: it brings the check question up and never hands off. */
+/** A sign that makes a trigger likely: the answer suggests its check question. It never causes a hand-off. */
 const WeakPattern = Event.extend({ score: z.number().gt(0).lt(1).default(0.5) })
 
 /** Words that defuse this trigger's patterns: near the event (`sentence`), or anywhere (`question`). */
@@ -52,7 +52,7 @@ export const TriggerFile = z.strictObject({
   precedence: z.int().min(1),
   /** One sentence that says why a lawyer is needed. */
   why: z.string().min(1).max(300),
-  /** Whether it states a danger to a person. */
+  /** True if it states a danger to a person. */
   danger: z.boolean().default(false),
   source: z.strictObject({ title: z.string().min(1), url: z.url() }),
   /** The question, answered with yes or no, that decides whether the trigger applies. */
@@ -67,20 +67,20 @@ export const TriggerFile = z.strictObject({
 })
 export type TriggerFile = Readonly<z.infer<typeof TriggerFile>>
 
-/** Another one for every change of the trigger, however small. */
+/** Computes the version of a trigger, which changes with every change to it. */
 export const triggerVersion = (trigger: TriggerFile): string =>
   createHash('sha256').update(JSON.stringify(trigger)).digest('base64url').slice(0, 16)
 
 let packaged: readonly TriggerFile[] | undefined
 
-/** The triggers of the guides' package in the order in which they are reported; read once. */
+/** Loads the triggers of the guides package, in the order in which they are reported, once per process. */
 export function loadTriggers(): readonly TriggerFile[] {
   packaged ??= readTriggerFiles(TRIGGERS_FOLDER)
   return packaged
 }
 
 /**
- * The triggers of a folder, in the order in which they are reported.
+ * Reads the triggers of a folder, in the order in which they are reported.
  *
  * @param folder has `<id>.yaml` files; its URL ends in a slash.
  * @throws Error that lists every mistake of every file as `file: member: what is wrong`.

@@ -4,7 +4,8 @@ import { LRUCache } from 'lru-cache'
 import type { Log } from '../observability/log.ts'
 import { Problem } from '../problems/problem.ts'
 import { addressNetworks } from '../request/client-address.ts'
-import type { RouteLimits } from '../routing/route.ts'
+import type { Caller, RouteLimits } from '../routing/route.ts'
+import { clientLimits } from './client-limits.ts'
 import {
   type LimitCount,
   type LimitPolicy,
@@ -110,8 +111,8 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
       }
       return tightest(states)
     },
-    takeLocally: (limits, address, clientId) =>
-      now().getTime() < pausedUntil ? undefined : takeWithoutWaiting(limits, address, clientId),
+    takeLocally: (limits, address, caller) =>
+      now().getTime() < pausedUntil ? undefined : takeWithoutWaiting(limits, address, caller),
   }
 }
 
@@ -120,11 +121,14 @@ export function createLimiter({ store, factor, now, log, onDecision }: LimiterOp
  * without a call to the shared store. Otherwise returns undefined and counts nothing.
  *
  * @param address as `clientAddress` returns it
- * @param clientId the client of a verified token; absent for an anonymous caller
+ * @param caller the caller of a verified token; absent for an anonymous one
  */
-type TakeLocally = (limits: RouteLimits, address: string, clientId?: string) => LimitState[] | undefined
+type TakeLocally = (limits: RouteLimits, address: string, caller?: LimitedCaller) => LimitState[] | undefined
 
-/** The keys that one policy counts a caller under: one for each network of the address, or one for the client. */
+/** What limits need to know of a caller. */
+type LimitedCaller = Pick<Caller, 'clientId' | 'verifiedDomain'>
+
+/** The keys that one policy counts a caller under: one for each network of the address, or one for the client or its domain. */
 type PolicyKeys = readonly { readonly policy: LimitPolicy; readonly key: string }[]
 
 /** Parsing and hashing an address takes longer than counting, so the keys of recent callers are cached for the day. */
@@ -146,13 +150,13 @@ export function takeLocally(options: {
   let cached: CachedKeys = { keyOfDay: undefined, callers: new WeakMap() }
 
   /** Finds the keys of a caller for each policy of the route, in order. */
-  function findKeys(limits: RouteLimits, keyOfDay: Buffer, address: string, clientId?: string) {
+  function findKeys(limits: RouteLimits, keyOfDay: Buffer, address: string, caller?: LimitedCaller) {
     if (cached.keyOfDay !== keyOfDay) cached = { keyOfDay, callers: new WeakMap() }
     const callers =
       cached.callers.get(limits) ?? new LRUCache<string, readonly PolicyKeys[]>({ max: MOST_CALLERS })
     cached.callers.set(limits, callers)
-    const caller = clientId === undefined ? address : `${address} ${clientId}`
-    const found = callers.get(caller)
+    const name = nameCaller(address, caller)
+    const found = callers.get(name)
     if (found) return found
     const keysFor =
       (subjects: ReturnType<typeof addressNetworks>) =>
@@ -163,21 +167,24 @@ export function takeLocally(options: {
         }))
     const networkKeys = keysFor(addressNetworks(address))
     const own =
-      clientId === undefined
-        ? limits.anonymous?.map(networkKeys)
-        : limits.client?.map(keysFor([{ network: clientId, allowance: 1 }]))
-    const keys = [...(limits.address ?? []).map(networkKeys), ...(own ?? [])]
-    callers.set(caller, keys)
+      caller === undefined
+        ? (limits.anonymous ?? []).map(networkKeys)
+        : clientLimits(limits, caller).map(({ policy, subject }) =>
+            keysFor([{ network: subject, allowance: 1 }])(policy),
+          )
+    const keys = [...(limits.address ?? []).map(networkKeys), ...own]
+    callers.set(name, keys)
     return keys
   }
 
-  return (limits, address, clientId) => {
+  return (limits, address, caller) => {
     const { local } = store
-    const today = commonDay(now(), limits.address, clientId === undefined ? limits.anonymous : limits.client)
+    const own = caller === undefined ? [limits.anonymous] : [limits.client, limits.verified, limits.domain]
+    const today = commonDay(now(), limits.address, ...own)
     const keyOfDay = today === undefined ? undefined : local?.cachedDailyKey(today)
     if (!local || !keyOfDay) return undefined
     const taking: { readonly policy: LimitPolicy; readonly take: () => LimitCount }[][] = []
-    for (const keys of findKeys(limits, keyOfDay, address, clientId)) {
+    for (const keys of findKeys(limits, keyOfDay, address, caller)) {
       const offered = []
       for (const { policy, key } of keys) {
         const take = local.offer(key, policy)
@@ -195,6 +202,13 @@ export function takeLocally(options: {
       ),
     )
   }
+}
+
+/** Names a caller in the cache of keys. No part contains a space. */
+function nameCaller(address: string, caller: LimitedCaller | undefined): string {
+  if (caller === undefined) return address
+  const { clientId, verifiedDomain } = caller
+  return verifiedDomain === undefined ? `${address} ${clientId}` : `${address} ${clientId} ${verifiedDomain}`
 }
 
 const SCALED = new WeakMap<LimitPolicy, Map<number, LimitPolicy>>()

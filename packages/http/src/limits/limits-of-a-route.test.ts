@@ -33,8 +33,8 @@ test('does not count a request against the next limit once one has refused it', 
     handle: () => ({ status: 200, body: 'fine' }),
   })
   await using service = await startService({ limiter, routes: [route] })
-  const answer = await fetch(`${service.url}/limited`)
-  expect(answer.headers.get('ratelimit')).toBe('"narrow";r=0;t=60, "wide";r=8;t=60')
+  const response = await fetch(`${service.url}/limited`)
+  expect(response.headers.get('ratelimit')).toBe('"narrow";r=0;t=60, "wide";r=8;t=60')
   const refused = await fetch(`${service.url}/limited`)
   expect(refused.status).toBe(429)
   expect(refused.headers.get('ratelimit')).toBe('"narrow";r=0;t=60')

@@ -7,10 +7,10 @@ import type { SharedLimitStore } from './prefetching-limit-store.ts'
 
 /**
  * The commands that the limits need, independent of the two Redis clients in use. Every request waits for the client, so it
- * must fail fast: no queue while it is offline, at most 0.2 s for a reply, at most 1 s to connect, and no end to its
- * reconnecting. Those are `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0` of `ioredis`,
+ * must fail fast: no queue while it is offline, at most 0.2 s for a reply, at most 1 s to connect, and unlimited attempts to
+ * reconnect. The options are `enableOfflineQueue: false, commandTimeout: 200, connectTimeout: 1000, maxRetriesPerRequest: 0` of `ioredis`,
  * and `disableOfflineQueue: true, commandOptions: { timeout: 200 }, socket: { connectTimeout: 1000 }` of `redis`,
- * whose timeout ends once a command is sent: race it against a timer.
+ * whose own timeout does not cover the wait for a reply, so race each command against a timer.
  */
 export interface LimitRedis {
   /** `EVAL`; the script also needs permission for `TIME`. */
@@ -57,11 +57,11 @@ return { taken, used + taken, oldest + window - now }`
 
 const Taken = z.tuple([z.int().min(0), z.int(), z.int()])
 
-/** The daily key is read again after this time, so that processes agree on one again after Redis lost it. */
+/** How long the daily key is cached. After Redis lost it, all processes agree on a new key within this time. */
 const DAILY_KEY_MS = 60_000
 
 /**
- * Counts for all processes together.
+ * Creates a store that counts requests in Redis, for all processes together.
  *
  * @param prefix of every key, such as `auth:`; the Redis user of the app has access to no others
  */
@@ -121,7 +121,7 @@ export async function runScript<T>(
   try {
     return await byDigest(digest)
   } catch (error) {
-    // With NOSCRIPT nothing was run.
+    // NOSCRIPT: the server has not cached the script and has run nothing.
     if (error instanceof Error && error.message.startsWith('NOSCRIPT')) return inFull()
     throw error
   }

@@ -13,7 +13,7 @@ const state = (name: string, changes: Partial<LimitState> = {}): LimitState => (
 const refusing = (name: string) => state(name, { allowed: false, remaining: 0 })
 
 /** What a request is answered for which these states are spent, one call after another. */
-async function answer(...calls: LimitState[][]): Promise<Response> {
+async function sendFields(...calls: LimitState[][]): Promise<Response> {
   await using service = await startService({
     use: [
       async (ctx) => {
@@ -55,7 +55,7 @@ function parseList(field: string): Item[] {
 
 describe('the headers RateLimit-Policy and RateLimit', () => {
   test('name each policy with its quota, its window and the rest of the quota', async () => {
-    const response = await answer([state('reads'), state('all', { remaining: 0, resetSeconds: 1 })])
+    const response = await sendFields([state('reads'), state('all', { remaining: 0, resetSeconds: 1 })])
     expect(response.status).toBe(200)
     expect(parseList(response.headers.get('ratelimit-policy') ?? '')).toEqual([
       { value: 'reads', parameters: { q: 10, w: 60 } },
@@ -68,7 +68,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
   })
 
   test('keep the policies that were reported earlier in the request', async () => {
-    const response = await answer([state('first')], [], [state('second')])
+    const response = await sendFields([state('first')], [], [state('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual([
       'first',
       'second',
@@ -76,7 +76,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
   })
 
   test('are absent from unlimited responses', async () => {
-    const response = await answer([])
+    const response = await sendFields([])
     expect(response.headers.get('ratelimit')).toBeNull()
     expect(response.headers.get('ratelimit-policy')).toBeNull()
   })
@@ -84,7 +84,7 @@ describe('the headers RateLimit-Policy and RateLimit', () => {
 
 describe('a refusal', () => {
   test('is a 429 that names the policy and says when to try again', async () => {
-    const response = await answer([state('first')], [refusing('second')])
+    const response = await sendFields([state('first')], [refusing('second')])
     expect(response.status).toBe(429)
     expect(response.headers.get('retry-after')).toBe('42')
     expect(response.headers.get('cache-control')).toBe('no-store')
@@ -100,7 +100,7 @@ describe('a refusal', () => {
   })
 
   test('ends the request before later limits are counted', async () => {
-    const response = await answer([refusing('first')], [state('second')])
+    const response = await sendFields([refusing('first')], [state('second')])
     expect(parseList(response.headers.get('ratelimit') ?? '').map(({ value }) => value)).toEqual(['first'])
   })
 })

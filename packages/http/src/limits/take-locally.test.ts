@@ -25,7 +25,8 @@ const remaining = (states: ReturnType<ReturnType<typeof start>['take']>) =>
 
 test('counts a returning caller under the same keys, and no other caller under them', () => {
   const { take } = start()
-  const ask = (address: string, clientId?: string) => remaining(take(limits, address, clientId))
+  const ask = (address: string, clientId?: string) =>
+    remaining(take(limits, address, clientId === undefined ? undefined : { clientId }))
   expect(ask('203.0.113.7')).toEqual([
     ['address', 4],
     ['all', 3],
@@ -49,16 +50,16 @@ test('applies the limits of each route to the same caller', () => {
 
 test('counts nobody under a key of the day before', () => {
   const { clock, offered, take } = start()
-  take(limits, '203.0.113.7', 'agt_a')
+  take(limits, '203.0.113.7', { clientId: 'agt_a' })
   clock.at += DAY_MS
-  take(limits, '203.0.113.7', 'agt_a')
+  take(limits, '203.0.113.7', { clientId: 'agt_a' })
   expect(offered).toHaveLength(4)
   expect(new Set(offered)).toHaveLength(4)
 })
 
 test('counts nothing against a policy when another policy refuses', () => {
   const { take } = start()
-  for (const _ of [1, 2, 3]) expect(take(limits, '2001:db8::1', 'agt_a')).toBeDefined()
-  expect(take(limits, '2001:db8::1', 'agt_a')).toBeUndefined()
-  expect(remaining(take(limits, '2001:db8::1', 'agt_b'))?.[0]).toEqual(['address', 1])
+  for (const _ of [1, 2, 3]) expect(take(limits, '2001:db8::1', { clientId: 'agt_a' })).toBeDefined()
+  expect(take(limits, '2001:db8::1', { clientId: 'agt_a' })).toBeUndefined()
+  expect(remaining(take(limits, '2001:db8::1', { clientId: 'agt_b' }))?.[0]).toEqual(['address', 1])
 })

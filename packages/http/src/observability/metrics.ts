@@ -3,7 +3,7 @@ import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom
 /** The metrics of an app. Labels are route patterns, statuses and policy names, never a value that a client sent. */
 export interface Metrics {
   readonly registry: Registry
-  answered(answer: { method: string; route: string; status: number; seconds: number }): void
+  countResponse(response: { method: string; route: string; status: number; seconds: number }): void
   limited(policy: string, decision: Decision): void
   /** Sets the clock skew: how far the clock of this machine is ahead of the database's, in seconds. */
   clockSkew(seconds: number): void
@@ -50,7 +50,7 @@ export function createMetrics(service: string): Metrics {
     registry,
     clockSkew: (seconds) => skew.set(seconds),
     swept: (sweep) => retention.setToCurrentTime({ sweep }),
-    answered: ({ method, route, status, seconds }) =>
+    countResponse: ({ method, route, status, seconds }) =>
       requests.observe({ method, route, status: String(status) }, seconds),
     limited,
     gauge(name, help, labelNames = []) {

@@ -1,5 +1,5 @@
 import type { IncomingMessage } from 'node:http'
-import { type AnsweredRequest, runUnder, type Tracing } from '@plainpath/tracing'
+import { type RespondedRequest, runUnder, type Tracing } from '@plainpath/tracing'
 import type { Middleware } from 'koa'
 import { clientAddress, type TrustedProxies } from '../request/client-address.ts'
 import { METHODS } from '../request/request-context.ts'
@@ -13,12 +13,12 @@ export interface TraceRequestsOptions {
 /** Creates a span for each request, named after its route. Register it first, so that every log line has the trace id. */
 export function traceRequests(options: TraceRequestsOptions): Middleware {
   return async (ctx, next) => {
-    const { span, answered } = begin(options, ctx.req)
+    const { span, endWithResponse } = begin(options, ctx.req)
     try {
       await runUnder(span, next)
     } finally {
       const method = METHODS.has(ctx.method) ? ctx.method : 'other'
-      answered({ method, route: String(ctx.state['route'] ?? 'unmatched'), status: ctx.status })
+      endWithResponse({ method, route: String(ctx.state['route'] ?? 'unmatched'), status: ctx.status })
     }
   }
 }
@@ -27,13 +27,13 @@ export function traceRequests(options: TraceRequestsOptions): Middleware {
 export function traceResponse(
   options: TraceRequestsOptions,
   request: IncomingMessage,
-  { send, ...answer }: AnsweredRequest & { send(): void },
+  { send, ...response }: RespondedRequest & { send(): void },
 ): void {
-  const { span, answered } = begin(options, request)
+  const { span, endWithResponse } = begin(options, request)
   try {
     runUnder(span, send)
   } finally {
-    answered(answer)
+    endWithResponse(response)
   }
 }
 

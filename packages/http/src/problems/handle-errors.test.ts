@@ -51,8 +51,8 @@ describe('formats an error', () => {
   test('with the path as a valid URI, whatever bytes were sent', async () => {
     await using service = await failing(refuse)
     const sent = Buffer.from(head('GET /a<b>"{c}%zz%2F HTTP/1.1', 'Host: h', 'Connection: close'), 'latin1')
-    const { answers } = await converse(service.port, sent)
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
+    const { responses } = await converse(service.port, sent)
+    expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ instance: '/a%3Cb%3E%22%7Bc%7D%25zz%2F' })
   })
 
   test('for agents with additional error and error_description', async () => {
@@ -194,8 +194,8 @@ test('closes the connection of a response that fails midway, so that it is visib
     ctx.res.write('half')
     throw new Error('late')
   })
-  const { answers, closed } = await converse(service.port, head('GET / HTTP/1.1', 'Host: h'))
-  expect(answers).toEqual([])
+  const { responses, closed } = await converse(service.port, head('GET / HTTP/1.1', 'Host: h'))
+  expect(responses).toEqual([])
   expect(closed).toBe(true)
   expect(service.logged.join('')).toContain('internal-error')
 })
@@ -221,9 +221,9 @@ describe('responds with 404 to the unknown path', () => {
   test.for(['/', '//', '//x', '/%zz', '/%00', '/a%2fb', '/./a', '/a;x=1', '/?a=1'])('%s', async (path) => {
     await using service = await startService()
     const bytes = Buffer.from(head(`GET ${path} HTTP/1.1`, 'Host: h'), 'utf8')
-    const { answers } = await converse(service.port, bytes, { answers: 1 })
-    expect(answers[0]?.status).toBe(404)
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'not-found' })
+    const { responses } = await converse(service.port, bytes, { responses: 1 })
+    expect(responses[0]?.status).toBe(404)
+    expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ code: 'not-found' })
   })
 })
 
@@ -240,10 +240,10 @@ test.for([
 ])('responds with a 4xx to the target %s, which Koa cannot parse', async (target) => {
   await using service = await startService()
   const bytes = Buffer.from(head(`OPTIONS ${target} HTTP/1.1`, 'Host: h'), 'latin1')
-  const { answers } = await converse(service.port, bytes, { answers: 1 })
-  expect(answers[0]?.status).toBeGreaterThanOrEqual(400)
-  expect(answers[0]?.status).toBeLessThan(500)
-  expect(answers[0]?.headers['content-type']).toBe('application/problem+json')
+  const { responses } = await converse(service.port, bytes, { responses: 1 })
+  expect(responses[0]?.status).toBeGreaterThanOrEqual(400)
+  expect(responses[0]?.status).toBeLessThan(500)
+  expect(responses[0]?.headers['content-type']).toBe('application/problem+json')
   expect(service.logged.join('')).not.toContain('"level":"error"')
 })
 

@@ -9,10 +9,20 @@ import { PROBLEM_CODES, problemKind } from './problems.ts'
 
 const codesByError = Map.groupBy(PROBLEM_CODES, oauthError)
 
-test('each error of OAuth belongs to one code, except three that the RFCs define more broadly', () => {
+test('each error of OAuth belongs to one code, except four that the RFCs define more broadly', () => {
   const shared = [...codesByError].filter(([, codes]) => codes.length > 1).map(([error]) => error)
-  expect(shared.toSorted()).toEqual(['invalid_client', 'invalid_request', 'invalid_token'])
+  expect(shared.toSorted()).toEqual([
+    'invalid_client',
+    'invalid_dpop_proof',
+    'invalid_request',
+    'invalid_token',
+  ])
   expect(codesByError.get('invalid_client')).toEqual(['invalid-client', 'client-expired'])
+  expect(codesByError.get('invalid_dpop_proof')).toEqual([
+    'invalid-dpop-proof',
+    'dpop-proof-required',
+    'invalid-token-proof',
+  ])
   expect(codesByError.get('invalid_token')).toEqual(['token-required', 'invalid-token'])
   for (const code of codesByError.get('invalid_request') ?? [])
     expect(problemKind(code).oauth, code).toBeUndefined()
@@ -37,9 +47,14 @@ test('the errors of OAuth are these', () => {
       "unsupported-token-type unsupported_token_type",
       "invalid-client invalid_client",
       "client-expired invalid_client",
+      "invalid-dpop-proof invalid_dpop_proof",
+      "use-dpop-nonce use_dpop_nonce",
+      "dpop-proof-required invalid_dpop_proof",
+      "invalid-token-proof invalid_dpop_proof",
       "last-secret last_secret",
       "too-many-secrets too_many_secrets",
       "client-has-keys client_has_keys",
+      "client-has-document client_has_document",
       "token-required invalid_token",
       "invalid-token invalid_token",
       "insufficient-scope insufficient_scope",

@@ -1,6 +1,8 @@
-import { durationIn, numberInWords, RULES } from '@plainpath/domain'
+import { durationIn, durationInWords, numberInWords, RULES } from '@plainpath/domain'
+import { ANSWER_PROBLEMS } from './answer-problems.ts'
 import { CLAIM_PROBLEMS } from './claim-problems.ts'
 import { CONTACT_PROBLEMS } from './contact-problems.ts'
+import { DPOP_PROBLEMS } from './dpop-problems.ts'
 
 /**
  * One kind of problem. `oauth` is its error code in RFC 6749 bodies; `invalid_request` when absent. Several kinds may have one
@@ -125,6 +127,7 @@ const PROBLEMS = {
     remedy: 'Register again with POST /api/agent/register. You need no earlier credential.',
     oauth: 'invalid_client',
   },
+  ...DPOP_PROBLEMS,
   'last-secret': {
     status: 409,
     title: 'This is the only secret of the client',
@@ -148,6 +151,14 @@ const PROBLEMS = {
     meaning: 'A client that registered keys has no secret (RFC 7591, section 2). Nothing was changed.',
     remedy: 'Replace the keys with PUT /api/agent/jwks, or register again without jwks.',
     oauth: 'client_has_keys',
+  },
+  'client-has-document': {
+    status: 409,
+    title: 'The credentials of the client are in its document',
+    meaning:
+      'The keys of a client that is known by a URL are those of the document there. Nothing was changed.',
+    remedy: `Change the keys in your document. It is fetched again when the stored copy expires, ${durationInWords('minute', RULES.documentShortestMs)} to ${durationInWords('day', RULES.documentLongestMs)} after it was fetched.`,
+    oauth: 'client_has_document',
   },
   'token-required': {
     status: 401,
@@ -261,21 +272,7 @@ const PROBLEMS = {
     remedy: 'Try again after the number of seconds in Retry-After.',
     oauth: 'temporarily_unavailable',
   },
-  'answers-paused': {
-    status: 503,
-    title: 'Answers are paused',
-    meaning:
-      'Our staff paused answers to questions while they check something. The guides are still available.',
-    remedy: 'Use findHelp to reach people who can help, read the guides, or ask again later.',
-  },
-  'answers-unavailable': {
-    status: 503,
-    title: 'Questions cannot be answered now',
-    meaning:
-      'This part of the service has just started. It does not know yet which answers our staff turned off.',
-    remedy:
-      'Use findHelp to reach people who can help, or ask again after the number of seconds in Retry-After.',
-  },
+  ...ANSWER_PROBLEMS,
   unhealthy: {
     status: 503,
     title: 'The service is not healthy',

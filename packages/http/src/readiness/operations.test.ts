@@ -96,7 +96,7 @@ test('/live runs no checks', async () => {
 
 test('/metrics shows counts with the name of the service', async () => {
   await using app = await start({})
-  app.metrics.answered({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
+  app.metrics.countResponse({ method: 'GET', route: '/guides/{slug}', status: 200, seconds: 0.003 })
   app.metrics.limited('register-address', 'refused')
   const { status, headers, body } = await app.get('/metrics')
   expect(status).toBe(200)

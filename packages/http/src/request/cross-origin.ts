@@ -10,9 +10,9 @@ export interface CrossOriginOptions {
   isPublicPost?(path: string): boolean
 }
 
-const EXPOSED = 'ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
+const EXPOSED = 'DPoP-Nonce, ETag, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Request-Id'
 const ACCEPTED =
-  'Authorization, Client-Assertion, Content-Type, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
+  'Authorization, Client-Assertion, Content-Type, DPoP, If-None-Match, X-Request-Id, Idempotency-Key, MCP-Protocol-Version, Mcp-Method, Mcp-Name'
 
 const readableBy = (origin: string) => ({
   'access-control-allow-origin': origin,

@@ -97,12 +97,12 @@ describe('refuses with 415 the media type', () => {
 
   test('two Content-Type headers', async () => {
     await using service = await start()
-    const { answers } = await converse(
+    const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: application/json', 'Content-Type: text/plain', 'Content-Length: 2')}{}`,
-      { answers: 1 },
+      { responses: 1 },
     )
-    expect(answers[0]?.status).toBe(415)
+    expect(responses[0]?.status).toBe(415)
   })
 })
 
@@ -140,8 +140,8 @@ describe('a body', () => {
       (error) => resolve(error ?? 'all'),
     )
     expect(await written).toBe('all')
-    const answer = await socket.setEncoding('utf8').toArray()
-    expect(answer.join('')).toMatch(/^HTTP\/1\.1 413 /)
+    const response = await socket.setEncoding('utf8').toArray()
+    expect(response.join('')).toMatch(/^HTTP\/1\.1 413 /)
   })
 
   test('in chunks is measured while it arrives', async () => {
@@ -154,13 +154,13 @@ describe('a body', () => {
       'Transfer-Encoding: chunked',
     )
     const whole = `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(384))}0\r\n\r\n`
-    expect((await converse(service.port, whole, { answers: 1 })).answers[0]?.status).toBe(200)
+    expect((await converse(service.port, whole, { responses: 1 })).responses[0]?.status).toBe(200)
     // The last chunk never comes: what is too long is refused before the end.
     const refused = await converse(
       service.port,
       `${start16}${chunk(objectOf(16_000))}${chunk(' '.repeat(385))}`,
     )
-    expect(refused.answers.map(({ status }) => status)).toEqual([413])
+    expect(refused.responses.map(({ status }) => status)).toEqual([413])
     expect(refused.closed).toBe(true)
   })
 
@@ -169,11 +169,11 @@ describe('a body', () => {
     async (length) => {
       await using service = await start()
       const startedAt = performance.now()
-      const { answers, closed } = await converse(
+      const { responses, closed } = await converse(
         service.port,
         head('POST /optional HTTP/1.1', 'Host: h', `Content-Type: ${json}`, `Content-Length: ${length}`),
       )
-      expect(answers.map(({ status }) => status)).toEqual([413])
+      expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
       expect(performance.now() - startedAt).toBeLessThan(2_000)
     },
@@ -189,8 +189,11 @@ describe('a body', () => {
           ? ['Transfer-Encoding: chunked', `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`]
           : [`Content-Length: ${body.length}`, body]
       const first = head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, framing) + framed
-      const { answers, closed } = await converse(service.port, first + head('PUT /echo HTTP/1.1', 'Host: h'))
-      expect(answers.map(({ status }) => status)).toEqual([413])
+      const { responses, closed } = await converse(
+        service.port,
+        first + head('PUT /echo HTTP/1.1', 'Host: h'),
+      )
+      expect(responses.map(({ status }) => status)).toEqual([413])
       expect(closed).toBe(true)
     },
   )
@@ -204,20 +207,20 @@ describe('a body', () => {
       'Transfer-Encoding: chunked',
     )
     const malformed = `4001\r\n${'x'.repeat(0x4001)}nonsense`
-    const { answers, closed } = await converse(service.port, chunked + malformed)
-    expect(answers.map(({ status }) => status)).toEqual([413])
+    const { responses, closed } = await converse(service.port, chunked + malformed)
+    expect(responses.map(({ status }) => status)).toEqual([413])
     expect(closed).toBe(true)
   })
 
   test('of the wrong type is skipped, and the next request on the connection gets its own response', async () => {
     await using service = await start()
-    const { answers } = await converse(
+    const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', 'Content-Type: text/plain', 'Content-Length: 9')}GET / HT\n` +
         `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 7')}{"b":2}`,
-      { answers: 2 },
+      { responses: 2 },
     )
-    expect(answers.map(({ status, body }) => [status, JSON.parse(body).b])).toEqual([
+    expect(responses.map(({ status, body }) => [status, JSON.parse(body).b])).toEqual([
       [415, undefined],
       [200, 2],
     ])
@@ -225,22 +228,22 @@ describe('a body', () => {
 
   test('of a GET is skipped, and the next request gets its own response', async () => {
     await using service = await start()
-    const { answers } = await converse(
+    const { responses } = await converse(
       service.port,
       `${head('GET /echo HTTP/1.1', 'Host: h', 'Content-Length: 9')}GET / HT\n${head('DELETE /echo HTTP/1.1', 'Host: h')}`,
-      { answers: 2 },
+      { responses: 2 },
     )
-    expect(answers.map(({ status }) => status)).toEqual([405, 405])
+    expect(responses.map(({ status }) => status)).toEqual([405, 405])
   })
 
   test('that ends too early does not affect other requests', async () => {
     await using service = await start()
-    const { answers } = await converse(
+    const { responses } = await converse(
       service.port,
       `${head('POST /echo HTTP/1.1', 'Host: h', `Content-Type: ${json}`, 'Content-Length: 4')}{}${head('GET / HTTP/1.1', 'Host: h')}`,
     )
     // The first four bytes are the body, `{}GE`; what is left is no request.
-    expect(answers.map(({ status }) => status)).toEqual([400, 400])
+    expect(responses.map(({ status }) => status)).toEqual([400, 400])
   })
 })
 
@@ -268,16 +271,16 @@ describe('no body', () => {
     const sent = await fetch(`${service.url}/optional`, { method: 'POST' })
     expect(await sent.json()).toEqual({ given: {} })
     const chunked = head('POST /optional HTTP/1.1', 'Host: h', 'Transfer-Encoding: chunked')
-    const { answers } = await converse(service.port, `${chunked}0\r\n\r\n`, { answers: 1 })
-    expect(answers[0]?.status).toBe(415)
+    const { responses } = await converse(service.port, `${chunked}0\r\n\r\n`, { responses: 1 })
+    expect(responses[0]?.status).toBe(415)
     const typed = head(
       'POST /optional HTTP/1.1',
       'Host: h',
       `Content-Type: ${json}`,
       'Transfer-Encoding: chunked',
     )
-    const empty = await converse(service.port, `${typed}0\r\n\r\n`, { answers: 1 })
-    expect(JSON.parse(empty.answers[0]?.body ?? '')).toEqual({ given: {} })
+    const empty = await converse(service.port, `${typed}0\r\n\r\n`, { responses: 1 })
+    expect(JSON.parse(empty.responses[0]?.body ?? '')).toEqual({ given: {} })
   })
 
   test('is 400 if a body is required, with a detail that says what to send', async () => {

@@ -29,12 +29,12 @@ test.for([
 
 test('replaces two request ids in one request', async () => {
   await using service = await startService()
-  const { answers } = await converse(
+  const { responses } = await converse(
     service.port,
     head('GET / HTTP/1.1', 'Host: h', 'X-Request-Id: 12345678', 'X-Request-Id: 87654321'),
-    { answers: 1 },
+    { responses: 1 },
   )
-  expect(answers[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
+  expect(responses[0]?.headers['x-request-id']).toMatch(/^[0-9a-f]{8}-[0-9a-f-]{27}$/)
 })
 
 test('logs one line for a request, without its path, query, address, headers or body', async () => {
@@ -71,7 +71,7 @@ test('logs one line for a request, without its path, query, address, headers or 
 test('counts an unknown method as "other", so that labels stay few', async () => {
   await using service = await startService()
   for (const method of ['PROPFIND', 'MKCOL', 'PATCH']) {
-    await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { answers: 1 })
+    await converse(service.port, head(`${method} / HTTP/1.1`, 'Host: h'), { responses: 1 })
   }
   expect(service.answered.map(({ method }) => method)).toEqual(['other', 'other', 'PATCH'])
 })
@@ -98,12 +98,12 @@ describe('every response', () => {
 
 test('copes with headers named like members of Object', async () => {
   await using service = await startService()
-  const { answers } = await converse(
+  const { responses } = await converse(
     service.port,
     head('GET / HTTP/1.1', 'Host: h', '__proto__: x', 'constructor: x', 'hasOwnProperty: y', 'toString: z'),
-    { answers: 1 },
+    { responses: 1 },
   )
-  expect(answers[0]?.status).toBe(404)
+  expect(responses[0]?.status).toBe(404)
 })
 
 describe('the request log', () => {

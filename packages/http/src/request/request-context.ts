@@ -18,7 +18,7 @@ export interface RequestContextOptions {
   origin: string
   trustedProxies: TrustedProxies
   /** Called once for each response. `route` is a pattern such as `/guides/{slug}`, never the path of the request. */
-  onAnswer?(answer: { method: string; route: string; status: number; seconds: number }): void
+  onResponse?(response: { method: string; route: string; status: number; seconds: number }): void
 }
 
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/
@@ -69,7 +69,7 @@ interface RecordedResponse {
 }
 
 /** Creates a function that counts each response and logs some of them, as described at {@link requestContext}. */
-export function responseRecorder({ log, onAnswer }: Pick<RequestContextOptions, 'log' | 'onAnswer'>) {
+export function responseRecorder({ log, onResponse }: Pick<RequestContextOptions, 'log' | 'onResponse'>) {
   let reads = 0
   const refusals = refusalLogBudget(log)
   function isLogged(method: string, status: number, seconds: number): boolean {
@@ -81,7 +81,7 @@ export function responseRecorder({ log, onAnswer }: Pick<RequestContextOptions, 
   }
   return ({ requestId, method, route, status, startedAt }: RecordedResponse): void => {
     const seconds = (performance.now() - startedAt) / 1000
-    onAnswer?.({ method, route, status, seconds })
+    onResponse?.({ method, route, status, seconds })
     if (!isLogged(method, status, seconds)) return
     const ms = Math.round(seconds * 10_000) / 10
     log.info('request', { request_id: requestId, method, route, status, ms })
@@ -136,14 +136,14 @@ export const commonHeaders = (origin: string): Readonly<Record<string, string>> 
 /**
  * Adds the headers of a page to every HTML response, including errors. Register it before the error handler.
  *
- * @param csp the content security policy of the pages
+ * @param csp the content security policy of the pages whose route sets none
  */
 export const pageHeaders =
   (csp: string): Middleware =>
   async (ctx, next) => {
     await next()
     if (ctx.response.is('html')) {
-      ctx.set('content-security-policy', csp)
+      if (!ctx.response.get('content-security-policy')) ctx.set('content-security-policy', csp)
       if (!ctx.response.get('referrer-policy')) ctx.set('referrer-policy', 'no-referrer')
     }
   }

@@ -18,8 +18,8 @@ const HTTPS = 'https://plainpath.example'
 
 const ask = async (origin: string, lines: string[], alsoAccept?: string[]) => {
   await using service = await start(origin, alsoAccept)
-  const { answers } = await converse(service.port, head(...lines), { answers: 1 })
-  const { status = 0, body = '{}' } = answers[0] ?? {}
+  const { responses } = await converse(service.port, head(...lines), { responses: 1 })
+  const { status = 0, body = '{}' } = responses[0] ?? {}
   return { status, body: JSON.parse(body) as { path?: string; code?: string; detail?: string } }
 }
 

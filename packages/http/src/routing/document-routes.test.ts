@@ -46,31 +46,31 @@ test.for([
   ['application/linkset+json;q=0.5, application/json', 'application/json'],
   ['text/html', 'application/linkset+json; profile="https://profile.example"'],
 ] as const)('responds to Accept: %s with the same bytes as %s', async ([accept, type]) => {
-  const answer = await get('/catalog', accept === undefined ? {} : { accept })
-  expect(answer.status).toBe(200)
-  expect(answer.headers.get('content-type')).toBe(type)
-  expect(answer.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
-  expect(await answer.text()).toBe('{"linkset":[]}')
+  const response = await get('/catalog', accept === undefined ? {} : { accept })
+  expect(response.status).toBe(200)
+  expect(response.headers.get('content-type')).toBe(type)
+  expect(response.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
+  expect(await response.text()).toBe('{"linkset":[]}')
 })
 
 test('responds to HEAD with the headers and no body', async () => {
-  const answer = await fetch(`${service.url}/catalog`, { method: 'HEAD' })
-  expect(answer.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
-  expect(answer.headers.get('content-length')).toBe('14')
-  expect(await answer.text()).toBe('')
+  const response = await fetch(`${service.url}/catalog`, { method: 'HEAD' })
+  expect(response.headers.get('link')).toBe('</catalog>; rel="api-catalog"')
+  expect(response.headers.get('content-length')).toBe('14')
+  expect(await response.text()).toBe('')
 })
 
 test('serves the part that the query selects, with a tag of its own, and the whole document without one', async () => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     ['', '?name=a', '?name=b', '?other=1'].map((query) => get(`/parts${query}`)),
   )
-  expect(await Promise.all(answers.map((answer) => answer.text()))).toEqual([
+  expect(await Promise.all(responses.map((response) => response.text()))).toEqual([
     'whole',
     'part a',
     'part b',
     'whole',
   ])
-  const tags = answers.map((answer) => answer.headers.get('etag') ?? '')
+  const tags = responses.map((response) => response.headers.get('etag') ?? '')
   expect(new Set(tags).size).toBe(3)
   expect((await get('/parts?name=c')).status).toBe(400)
 })

@@ -28,12 +28,22 @@ const ANSWER = prepareResponse(
 )
 const NOON = new Date('2026-11-21T12:00:00Z')
 const GOOD = { authorization: 'Bearer good' }
-const CALLER: Caller = { clientId: 'agt_good', scopes: new Set() }
+const AT_DOMAIN = { authorization: 'Bearer domain' }
+const CALLERS: Readonly<Record<string, Caller>> = {
+  [GOOD.authorization]: { clientId: 'agt_good', scopes: new Set() },
+  [AT_DOMAIN.authorization]: {
+    clientId: 'https://agent.example.org/agent.json',
+    verifiedDomain: 'agent.example.org',
+    scopes: new Set(),
+  },
+}
 const policy = (name: string, quota: number): LimitPolicy => ({ name, quota, windowSeconds: 60 })
 const limits = {
   address: [policy('address', 300)],
   anonymous: [policy('anonymous', 30)],
   client: [policy('client', 60)],
+  verified: [policy('verified', 90)],
+  domain: [policy('domain', 70)],
 }
 
 /** The same service twice: the app alone (`usual`), and with the fast path in front of it (`quick`). */
@@ -45,12 +55,11 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
     origin: ORIGIN,
     log,
     trustedProxies: parseTrustedProxies('127.0.0.1'),
-    onAnswer: ({ seconds: _seconds, ...answer }: { seconds: number }) => void recorded.push(answer),
+    onResponse: ({ seconds: _seconds, ...response }: { seconds: number }) => void recorded.push(response),
   }
   const build = () => {
     const limiter = createLimiter({ store: store ?? memoryLimitStore(now), factor: 1, now, log })
-    const bearer = async (ctx: Koa.Context) =>
-      ctx.get('authorization') === GOOD.authorization ? CALLER : ctx.throw(401)
+    const bearer = async (ctx: Koa.Context) => CALLERS[ctx.get('authorization')] ?? ctx.throw(401)
     const route = defineRoute({
       method: 'get',
       path: '/guides',
@@ -95,7 +104,7 @@ async function start({ store, now = () => new Date() }: { store?: LimitStore; no
       ...context,
       limiter: under.limiter,
       find: (target) => (target === '/guides' ? { route: '/guides', limits, response: ANSWER } : undefined),
-      cachedCaller: ({ headers }) => (headers.authorization === GOOD.authorization ? CALLER : undefined),
+      cachedCaller: ({ headers }) => CALLERS[headers.authorization ?? ''],
     },
   )
   const ports = { usual: await listen(alone.usual), quick: await listen(quick) }
@@ -135,6 +144,7 @@ describe('responds exactly as the app does to', () => {
     ['to who takes nothing compressed', { headers: { 'accept-encoding': 'identity' } }],
     ['to a script of another origin', { headers: { origin: 'https://elsewhere.example' } }],
     ['to a caller', { headers: GOOD }],
+    ['to a caller with a verified domain', { headers: AT_DOMAIN }],
     ['through a gateway', { headers: { 'x-forwarded-for': '203.0.113.7' } }],
     ['to an IPv6 network', { headers: { 'x-forwarded-for': '2001:db8::7' } }],
     ['to the name with its port', { headers: { host: 'PLAINPATH.example:443' } }],
@@ -156,6 +166,7 @@ describe('leaves to the app', () => {
     ['another target', { path: '/other' }],
     ['a query', { path: '/guides?q=work' }],
     ['an absolute target', { path: 'https://elsewhere.example/guides' }],
+    ['a DPoP proof', { headers: { ...GOOD, dpop: 'proof' } }],
     ['a condition', { headers: { 'if-none-match': '"x"' } }],
     ['a condition on time', { headers: { 'if-modified-since': 'Sat, 21 Nov 2026 00:00:00 GMT' } }],
     ['a body', { headers: { 'content-length': '0' } }],
@@ -176,6 +187,7 @@ describe('limits', () => {
   test.for<[string, Record<string, string>, number]>([
     ['of an address without a token', {}, 30],
     ['of a client', GOOD, 60],
+    ['of a domain', AT_DOMAIN, 70],
   ])('%s are the same, and a refused request is not counted', async ([_why, headers, quota]) => {
     await using service = await start({ now: () => NOON })
     await get(service.ports.usual, { headers })
@@ -192,7 +204,7 @@ describe('limits', () => {
     const { local: _local, ...shared } = memoryLimitStore(now)
     await using asking = await start({ store: shared, now })
     expect(await get(asking.ports.quick)).toEqual(
-      await get(asking.ports.usual).then((answer) => ({ ...answer, headers: expect.anything() })),
+      await get(asking.ports.usual).then((response) => ({ ...response, headers: expect.anything() })),
     )
     expect(asking.passed).toHaveLength(1)
     await using midnight = await start({ now: () => new Date('2026-11-21T00:00:30Z') })

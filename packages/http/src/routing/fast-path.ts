@@ -46,8 +46,15 @@ export interface FastPathOptions extends RequestContextOptions {
   cachedCaller(request: IncomingMessage): Caller | undefined
 }
 
-/** Request headers that change the response or announce a body: such requests go to the app. */
-const UNSUPPORTED_HEADERS = [...CONDITIONS, 'content-length', 'transfer-encoding', 'expect', 'upgrade']
+/** Request headers that change the response, announce a body or need a check with a store: such requests go to the app. */
+const UNSUPPORTED_HEADERS = [
+  ...CONDITIONS,
+  'content-length',
+  'transfer-encoding',
+  'expect',
+  'upgrade',
+  'dpop',
+]
 
 /**
  * Responds to plain public GETs synchronously if the response, the limits and the token are all in the memory of this
@@ -70,7 +77,7 @@ export function fastPath(app: RequestHandler, options: FastPathOptions): Request
     const caller = headers.authorization === undefined ? undefined : options.cachedCaller(request)
     if (!form || (headers.authorization !== undefined && !caller)) return undefined
     const address = clientAddress(request, options.trustedProxies)
-    const limits = options.limiter.takeLocally(found.limits, address, caller?.clientId)
+    const limits = options.limiter.takeLocally(found.limits, address, caller)
     if (!limits) return undefined
     return {
       route: found.route,

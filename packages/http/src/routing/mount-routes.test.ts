@@ -259,7 +259,7 @@ describe('methods and paths:', () => {
   ])('%s is 404', async (path) => {
     await using service = await start(...routes)
     const { status } = await new Promise<{ status: number | undefined }>((resolve, reject) => {
-      request({ port: service.port, path }, (answer) => resolve({ status: answer.resume().statusCode }))
+      request({ port: service.port, path }, (response) => resolve({ status: response.resume().statusCode }))
         .on('error', reject)
         .end()
     })

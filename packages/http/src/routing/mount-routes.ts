@@ -2,6 +2,7 @@ import Router from '@koa/router'
 import type { Context, Middleware } from 'koa'
 import compose from 'koa-compose'
 import type { z } from 'zod'
+import { clientLimits } from '../limits/client-limits.ts'
 import type { LimitPolicy, LimitState } from '../limits/limit-store.ts'
 import type { Limiter } from '../limits/limiter.ts'
 import { spendLimits } from '../limits/spend-limits.ts'
@@ -24,8 +25,10 @@ import {
 } from './route.ts'
 
 export interface Authenticators {
-  /** Checks a bearer token, or throws the 401, 403 or 503 problem. */
+  /** Checks an access token, or throws the 401, 403 or 503 problem. */
   bearer?(ctx: Context, scopes: readonly string[]): Promise<Caller>
+  /** Marks the proof of a caller as used, or throws the 401 or 503 problem. */
+  useProof?(ctx: Context, scopes: readonly string[], proof: NonNullable<Caller['proof']>): Promise<void>
   /** Checks client credentials, or throws the 401, 429 or 503 problem. */
   client?(ctx: Context): Promise<Caller>
 }
@@ -86,7 +89,7 @@ async function serveRaw(ctx: Context, route: RawRoute, { limiter }: MountDepende
   await route.serve(ctx)
 }
 
-/** Runs, in this order: limits by address, authentication, limits by client, validation, the handler. */
+/** Runs, in this order: limits by address, authentication, limits by client, use of the proof, validation, the handler. */
 async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): Promise<void> {
   if (route.form) requireSameOrigin(ctx, route.form === 'unguessable')
   const credentials = route.access !== 'open' && ctx.get('authorization') !== ''
@@ -99,7 +102,8 @@ async function serveRoute(ctx: Context, route: Route, deps: MountDependencies): 
     spendLimits(ctx, await deps.limiter.take(policy, subject))
   if (caller) {
     ctx.state['caller'] = caller
-    for (const policy of route.limits.client ?? []) await take(policy, caller.clientId)
+    for (const { policy, subject } of clientLimits(route.limits, caller)) await take(policy, subject)
+    if (caller.proof) await useProof(ctx, route.access, caller.proof, deps.authenticators)
   }
   const request: RequestFacts = {
     id: String(ctx.state['requestId']),
@@ -135,6 +139,16 @@ async function authenticate(
     access === 'client' ? by.client?.(ctx) : by.bearer?.(ctx, access === 'public' ? [] : access.scopes)
   if (!check) throw new Error('the app mounts a route without the authenticator that it needs')
   return check
+}
+
+async function useProof(
+  ctx: Context,
+  access: Access,
+  proof: NonNullable<Caller['proof']>,
+  by: Authenticators,
+): Promise<void> {
+  if (!by.useProof) throw new Error('the app accepts proofs that it cannot mark as used')
+  await by.useProof(ctx, typeof access === 'object' ? access.scopes : [], proof)
 }
 
 async function parseParts(
@@ -185,16 +199,19 @@ function send(ctx: Context, route: Route, reply: RouteReply): void {
   if (content === null) return
   if (reply.text) ctx.set('content-type', reply.text.type)
   else ctx.type = 'application/json'
-  if (route.cache === 'public' && reply.status === 200) publicCaching(ctx, content)
+  if (isStorable(route, reply) && reply.status === 200) publicCaching(ctx, content)
 }
 
-function sendPrepared(ctx: Context, route: Route, reply: RouteReply, answer: PreparedResponse): void {
+function sendPrepared(ctx: Context, route: Route, reply: RouteReply, response: PreparedResponse): void {
   ctx.set(reply.headers ?? {})
-  const tag = setPreparedBody(ctx, answer)
+  const tag = setPreparedBody(ctx, response)
   ctx.status = reply.status
-  ctx.set('content-type', answer.type)
-  if (route.cache === 'public') cachePublicly(ctx, tag)
+  ctx.set('content-type', response.type)
+  if (isStorable(route, reply)) cachePublicly(ctx, tag)
 }
+
+const isStorable = (route: Route, reply: RouteReply) =>
+  route.cache === 'public' && reply.headers?.['cache-control'] === undefined
 
 type InputPlace = 'body' | 'query' | 'params'
 

@@ -24,12 +24,12 @@ async function get(
 ): Promise<{ status: number | undefined; headers: IncomingHttpHeaders; bytes: Buffer }> {
   await using service = await startService({ routes: [route('/long', TEXT), route('/short', 'Yes.')] })
   return await new Promise((resolve, reject) => {
-    const sent = request({ port: service.port, path, method, headers }, (answer) => {
-      answer
+    const sent = request({ port: service.port, path, method, headers }, (response) => {
+      response
         .toArray()
         .then(
           (chunks) =>
-            resolve({ status: answer.statusCode, headers: answer.headers, bytes: Buffer.concat(chunks) }),
+            resolve({ status: response.statusCode, headers: response.headers, bytes: Buffer.concat(chunks) }),
           reject,
         )
     })

@@ -31,8 +31,8 @@ function brotli(plain: Buffer): Buffer {
 }
 
 /** Creates the uncompressed form, the compressed forms that are smaller, and their tags. */
-export function prepareResponse(type: string, content: string): PreparedResponse {
-  const plain = Buffer.from(content)
+export function prepareResponse(type: string, content: string | Buffer): PreparedResponse {
+  const plain = typeof content === 'string' ? Buffer.from(content) : content
   const tag = createTag(plain)
   const compressed: PreparedForm[] = [
     { coding: 'br', bytes: brotli(plain), tag: `${tag}-br` },

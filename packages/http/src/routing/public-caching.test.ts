@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
 import { Problem } from '../problems/problem.ts'
+import { prepareResponse } from './prepared-response.ts'
 import { defineRoute } from './route.ts'
 
 const guide = defineRoute({
@@ -18,16 +19,27 @@ const guide = defineRoute({
   handle({ query, request: facts }) {
     if (query.fail === 'gone') throw new Problem('guide-retired')
     if (query.fail === 'later') return { status: 202, body: {} }
+    if (query.fail === 'sensitive')
+      return { status: 200, headers: { 'cache-control': 'no-store' }, body: { title: 'Title' } }
     return facts.accepts('application/json', 'text/markdown') === 'text/markdown'
       ? { status: 200, text: { type: 'text/markdown; charset=utf-8', content: '# Title' } }
       : { status: 200, body: { title: query.text ?? 'Title' } }
   },
 })
+const HTML = 'text/html; charset=utf-8'
+const page = (path: `/${string}`, headers: Record<string, string>) =>
+  defineRoute({
+    ...{ method: 'get', path, operationId: path, summary: '', access: 'open', limits: {}, cache: 'public' },
+    responses: { 200: z.string() },
+    handle: () => ({ status: 200, headers, prepared: prepareResponse(HTML, '<p>Page') }),
+  })
 const uncached = defineRoute({
   ...{ method: 'get', path: '/uncached', operationId: 'uncached', summary: '', access: 'open', limits: {} },
   responses: { 200: z.object({}) },
   handle: () => ({ status: 200, body: {} }),
 })
+
+const OWN = { 'cache-control': 'no-store' }
 
 interface Got {
   readonly status: number | undefined
@@ -38,14 +50,14 @@ interface Got {
 /** `fetch` would add `cache-control: no-cache` to a conditional request, so that it is never 304. */
 async function get(path: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Got> {
   await using service = await startService({
-    routes: [guide, uncached],
+    routes: [guide, uncached, page('/page', {}), page('/own', OWN)],
     authenticators: { bearer: async () => ({ clientId: 'agt_1', scopes: new Set() }) },
   })
-  const answer = await new Promise<IncomingMessage>((resolve, reject) => {
+  const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ port: service.port, path, method, headers }, resolve).on('error', reject).end()
   })
-  const chunks = await answer.setEncoding('utf8').toArray()
-  return { status: answer.statusCode, headers: answer.headers, body: chunks.join('') }
+  const chunks = await response.setEncoding('utf8').toArray()
+  return { status: response.statusCode, headers: response.headers, body: chunks.join('') }
 }
 
 test('makes a public response cacheable for 300 s, with a strong tag of its content', async () => {
@@ -106,7 +118,7 @@ test('keeps a response to a request with Authorization private', async () => {
   expect(headers.vary).toContain('Authorization')
 })
 
-test.for(['/guide?fail=gone', '/guide?fail=later', '/uncached', '/nothing'])(
+test.for(['/guide?fail=gone', '/guide?fail=later', '/guide?fail=sensitive', '/uncached', '/nothing'])(
   '%s is not to be kept',
   async (path) => {
     const { headers } = await get(path)
@@ -114,6 +126,14 @@ test.for(['/guide?fail=gone', '/guide?fail=later', '/uncached', '/nothing'])(
     expect(headers.etag).toBeUndefined()
   },
 )
+
+test('a prepared response with its own cache-control is neither tagged nor cached', async () => {
+  const usual = (await get('/page')).headers
+  expect(usual).toMatchObject({ 'cache-control': 'public, max-age=300', etag: expect.stringMatching(/^"/) })
+  const { headers } = await get('/own', { 'if-none-match': '*' })
+  expect(headers).toMatchObject(OWN)
+  expect(headers.etag).toBeUndefined()
+})
 
 test('does not vary the response by headers outside the cache key', async () => {
   const forged = { 'x-forwarded-host': 'evil.example', 'x-forwarded-proto': 'http', 'accept-language': 'es' }

@@ -3,6 +3,8 @@ import { z } from 'zod'
 import { startService } from '../../test/start-service.ts'
 import { authenticators, who } from '../../test/who-route.ts'
 import type { LimitPolicy } from '../limits/limit-store.ts'
+import { Problem } from '../problems/problem.ts'
+import type { Authenticators } from './mount-routes.ts'
 import { defineRoute, type Route } from './route.ts'
 
 const start = (...routes: Route[]) => startService({ routes, authenticators })
@@ -62,6 +64,39 @@ describe('limits', () => {
     const refused = await fetch(`${service.url}/a`, { headers: { authorization: 'Bearer good' } })
     expect(await refused.json()).toMatchObject({ code: 'rate-limited', policy: 'address' })
     expect(refused.headers.get('retry-after')).toMatch(/^[1-9]\d*$/)
+  })
+
+  test('count a client before its proof is marked as used, and refuse a proof that was used', async () => {
+    const used: string[] = []
+    const proof = { jkt: 'key', jti: 'one', iat: 0 }
+    const withProofs: Authenticators = {
+      bearer: async (ctx) => ({
+        clientId: 'agt_1',
+        scopes: new Set(),
+        proof: { ...proof, jti: ctx.get('dpop') },
+      }),
+      async useProof(_ctx, scopes, { jti }) {
+        if (used.includes(jti)) throw new Problem('invalid-token-proof')
+        used.push(jti, ...scopes)
+      },
+    }
+    const route = who('/a', { scopes: ['guides:read'] }, { client: [policy('client', 2)] })
+    await using service = await startService({ routes: [route], authenticators: withProofs })
+    const send = async (dpop: string) =>
+      (await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good', dpop } })).status
+    expect([await send('one'), await send('one'), await send('two')]).toEqual([200, 401, 429])
+    expect(used).toEqual(['one', 'guides:read'])
+  })
+
+  test('an app that cannot mark proofs as used serves no caller with one', async () => {
+    const bearer: Authenticators['bearer'] = async () => ({
+      clientId: 'agt_1',
+      scopes: new Set(),
+      proof: { jkt: 'key', jti: 'one', iat: 0 },
+    })
+    await using service = await startService({ routes: [who('/a', 'public')], authenticators: { bearer } })
+    const response = await fetch(`${service.url}/a`, { headers: { authorization: 'DPoP good' } })
+    expect(response.status).toBe(500)
   })
 
   test('count an authenticated client from any address', async () => {

@@ -12,9 +12,13 @@ import type { PreparedResponse } from './prepared-response.ts'
 /** The authenticated client of a request, by its credentials or its token. */
 export interface Caller {
   readonly clientId: string
+  /** The host that the client proved to control by its Client ID Metadata Document; absent unless proven. */
+  readonly verifiedDomain?: string
   /** The registration id of the person's e-mail verification, if introspection returned one. */
   readonly registrationId?: string
   readonly scopes: ReadonlySet<string>
+  /** The verified DPoP proof of the request (RFC 9449), if the token is bound to a key; `iat` in seconds since 1970. */
+  readonly proof?: { readonly jkt: string; readonly jti: string; readonly iat: number }
 }
 
 /**
@@ -26,11 +30,15 @@ export type Access = 'open' | 'public' | 'client' | { readonly scopes: readonly 
 /**
  * Limit policies by subject. `address` counts the address of every request. `anonymous` counts the address of requests
  * without `Authorization`; on an `open` route, where that header proves nothing, of all requests. `client` counts the client.
+ * For a client with a verified domain, `verified` replaces `client`, and `domain` counts all such clients of its registrable
+ * domain together: a domain can have any number of clients.
  */
 export interface RouteLimits {
   readonly address?: readonly LimitPolicy[]
   readonly anonymous?: readonly LimitPolicy[]
   readonly client?: readonly LimitPolicy[]
+  readonly verified?: readonly LimitPolicy[]
+  readonly domain?: readonly LimitPolicy[]
 }
 
 /** The request as a handler sees it, without Koa. */
@@ -94,7 +102,7 @@ interface RouteSpec<I extends Inputs, R extends Replies, A extends Access> {
    * unlisted status, and a body that the schema refuses, become 500.
    */
   responses: R
-  /** `public`: shared caches may store the response for 300 s. Absent: `no-store`. */
+  /** `public`: shared caches may store a response for 300 s, unless it sets its own `cache-control`. Absent: `no-store`. */
   cache?: 'public'
   handle(input: Parsed<I> & WithCaller<A> & { request: RequestFacts }): Promise<Reply<R>> | Reply<R>
 }

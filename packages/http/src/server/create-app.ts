@@ -10,6 +10,7 @@ import {
   requireHost,
 } from '../request/request-context.ts'
 
+/** The options of `createApp`; each is passed to the middleware that needs it. */
 export interface AppOptions extends RequestContextOptions, HandleErrorsOptions {
   readonly traces?: TraceRequestsOptions | undefined
   readonly clock: Pick<WatchedClock, 'requireSynchronised'>

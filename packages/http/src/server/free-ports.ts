@@ -5,14 +5,14 @@ import { type AddressInfo, createServer, type Server } from 'node:net'
 import { tmpdir } from 'node:os'
 import path from 'node:path'
 
-/** Below the ports that the system itself hands out, to outgoing connections for one (Linux: from 32 768 on). */
+/** Below the ephemeral ports, which the system assigns to outgoing connections (on Linux from 32 768). */
 const PORTS = { from: 20_000, count: 12_000 }
 
 /**
- * Finds free ports, since addresses must be known before the processes start, and reserves them until this process ends:
- * other processes that call this function get other ports, even before anything listens.
+ * Finds free ports and reserves them until this process ends: other processes that call this function get other ports, even before
+ * anything listens. Used where addresses must be known before the processes start.
  *
- * @throws when it finds too few
+ * @throws {Error} if it finds too few
  */
 export async function freePorts(count: number): Promise<number[]> {
   const servers: Server[] = []
@@ -25,32 +25,34 @@ export async function freePorts(count: number): Promise<number[]> {
         () => false,
       )
       if (!listens) continue
-      if (reserve(portOf(server))) servers.push(server)
+      if (reserve(findPort(server))) servers.push(server)
       else server.close()
     }
-    return servers.map(portOf)
+    return servers.map(findPort)
   } finally {
     for (const server of servers) server.close()
     await Promise.all(servers.map((server) => once(server, 'close')))
   }
 }
 
-const portOf = (server: Server) => (server.address() as AddressInfo).port
+const findPort = (server: Server) => (server.address() as AddressInfo).port
 
 /**
- * Writes the number of this process to a file named for the port, unless a process that runs has its number there. The
- * caller listens on the port, so no other process does the same at this moment.
+ * Writes the id of this process to a file named for the port, unless the file has the id of a running process. The caller listens on
+ * the port, so no other process reserves it at the same time.
+ *
+ * @returns false if another process holds the port
  */
 function reserve(port: number): boolean {
   const folder = path.join(tmpdir(), `plainpath-ports-${process.getuid?.() ?? 0}`)
   const file = path.join(folder, String(port))
   mkdirSync(folder, { recursive: true, mode: 0o700 })
-  if (isRunning(holderOf(file))) return false
+  if (isRunning(findHolder(file))) return false
   writeFileSync(file, String(process.pid))
   return true
 }
 
-function holderOf(file: string): number {
+function findHolder(file: string): number {
   try {
     return Number(readFileSync(file, 'utf8'))
   } catch (error) {

@@ -9,8 +9,8 @@ const handled: RequestHandler = (_request, response) => response.end('handled')
 
 async function request(handler: RequestHandler, line: string, host: string, ...more: string[]) {
   await using server = await serve(handler, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
-  const { answers } = await converse(server.port, head(line, `Host: ${host}`, 'Connection: close', ...more))
-  return answers[0]
+  const { responses } = await converse(server.port, head(line, `Host: ${host}`, 'Connection: close', ...more))
+  return responses[0]
 }
 
 test.for([
@@ -37,11 +37,11 @@ test.for<{ title: string; proxies?: string; line?: string; host?: string; more?:
 ])('passes to the handler $title', async ({ proxies, line, host, more }) => {
   const trustedProxies = parseTrustedProxies(proxies ?? '127.0.0.1')
   const handler = respondToGatewayCheck(handled, { isServing: () => true, trustedProxies })
-  const answer = await request(
+  const response = await request(
     handler,
     line ?? 'GET / HTTP/1.1',
     host ?? GATEWAY_CHECK_HOST,
     ...(more === undefined ? [] : [more]),
   )
-  expect(answer).toMatchObject({ status: 200, body: 'handled' })
+  expect(response).toMatchObject({ status: 200, body: 'handled' })
 })

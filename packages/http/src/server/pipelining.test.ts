@@ -20,7 +20,7 @@ test('starts a pipelined request when the one before it has its response', async
       response.end()
     })
   })
-  await converse(server.port, ['/1', '/2', '/3'].map((path) => post(path, 'body')).join(''), { answers: 3 })
+  await converse(server.port, ['/1', '/2', '/3'].map((path) => post(path, 'body')).join(''), { responses: 3 })
   expect(order).toEqual(['begin /1', 'end /1', 'begin /2', 'end /2', 'begin /3', 'end /3'])
 })
 
@@ -43,11 +43,11 @@ test.for([
       request.resume()
       response.end('answered')
     })
-    const { answers, closed } = await converse(
+    const { responses, closed } = await converse(
       server.port,
       get('/first') + last() + post('/hidden', 'x') + get('/hidden'),
     )
-    expect([answers.length, closed]).toEqual([2, true])
+    expect([responses.length, closed]).toEqual([2, true])
     expect(carriedOut).not.toContain('/hidden')
   },
 )
@@ -78,7 +78,7 @@ test('does not make connections wait for each other', async () => {
     response.end()
   })
   const answered = await Promise.all(
-    ['/1', '/2'].map((path) => converse(server.port, get(path), { answers: 1 })),
+    ['/1', '/2'].map((path) => converse(server.port, get(path), { responses: 1 })),
   )
-  expect(answered.map(({ answers }) => answers[0]?.status)).toEqual([200, 200])
+  expect(answered.map(({ responses }) => responses[0]?.status)).toEqual([200, 200])
 })

@@ -182,27 +182,27 @@ describe('a server closes', () => {
 
   test('a connection whose headers never end', async () => {
     await using server = await start({ requestTimeout: 60_000 })
-    const { answers, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
+    const { responses, closed } = await converse(server.port, 'GET / HTTP/1.1\r\nHost: h\r\nX-Slow: 1\r\n')
     expect(closed).toBe(true)
-    expect(answers.map(({ status }) => status)).toEqual([408])
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'request-timeout', status: 408 })
+    expect(responses.map(({ status }) => status)).toEqual([408])
+    expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ code: 'request-timeout', status: 408 })
   })
 
   test('a connection whose body never ends', async () => {
     await using server = await start()
-    const { answers, closed } = await converse(
+    const { responses, closed } = await converse(
       server.port,
       `${head('POST / HTTP/1.1', 'Host: h', 'Content-Length: 10')}12345`,
     )
     expect(closed).toBe(true)
-    expect(answers.map(({ status }) => status)).toEqual([408])
+    expect(responses.map(({ status }) => status)).toEqual([408])
   })
 
   test('a connection that stays idle after a request', async () => {
     await using server = await start()
-    const { answers, closed } = await converse(server.port, GET)
+    const { responses, closed } = await converse(server.port, GET)
     expect(closed).toBe(true)
-    expect(answers.map(({ status }) => status)).toEqual([200])
+    expect(responses.map(({ status }) => status)).toEqual([200])
   })
 
   test('a connection whose response is not read', async () => {
@@ -227,18 +227,20 @@ describe('a server closes', () => {
       socket.write(GET)
       await once(socket, 'data')
     }
-    expect(await converse(server.port, GET)).toEqual({ answers: [], closed: true })
+    expect(await converse(server.port, GET)).toEqual({ responses: [], closed: true })
     const [first] = sockets
     first?.destroy()
-    await expect.poll(async () => (await converse(server.port, GET, { answers: 1 })).answers.length).toBe(1)
+    await expect
+      .poll(async () => (await converse(server.port, GET, { responses: 1 })).responses.length)
+      .toBe(1)
     for (const socket of sockets) socket.destroy()
   })
 
   test('a connection after its maximum of requests', async () => {
     await using server = await start({ maxRequestsPerSocket: 2 })
-    const { answers } = await converse(server.port, GET.repeat(3))
-    expect(answers.map(({ status }) => status)).toEqual([200, 200, 503])
-    expect(answers[1]?.headers['connection']).toBe('close')
+    const { responses } = await converse(server.port, GET.repeat(3))
+    expect(responses.map(({ status }) => status)).toEqual([200, 200, 503])
+    expect(responses[1]?.headers['connection']).toBe('close')
   })
 })
 

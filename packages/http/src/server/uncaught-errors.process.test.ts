@@ -36,9 +36,9 @@ async function start() {
 
 test('responds with 500 to an error in a handler, logs it, and keeps running', async () => {
   await using failing = await start()
-  const answer = await failing.get('/throw')
-  expect([answer.status, answer.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
-  expect(await answer.text()).not.toContain('canary')
+  const response = await failing.get('/throw')
+  expect([response.status, response.headers.get('content-type')]).toEqual([500, 'application/problem+json'])
+  expect(await response.text()).not.toContain('canary')
   expect((await failing.get('/')).status).toBe(200)
   const errors = () => failing.lines.filter((line) => line.includes('"level":"error"'))
   await expect.poll(() => errors().length, { timeout: 10_000 }).toBe(1)

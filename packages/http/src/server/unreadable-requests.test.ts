@@ -69,10 +69,10 @@ describe('refuses with 400 and closes the connection for', () => {
     },
   ])('$why', async ({ bytes }) => {
     await using server = await start()
-    const { answers, closed } = await converse(server.port, bytes)
-    expect(answers.map(({ status }) => status)).toEqual([400])
+    const { responses, closed } = await converse(server.port, bytes)
+    expect(responses.map(({ status }) => status)).toEqual([400])
     expect(closed).toBe(true)
-    expect(answers[0]?.headers).toMatchObject({
+    expect(responses[0]?.headers).toMatchObject({
       connection: 'close',
       'content-type': 'application/problem+json',
     })
@@ -87,9 +87,9 @@ test('refuses headers beyond 16 KiB with 431, in many, in one or in the target',
     head(`GET /${'a'.repeat(20_000)} HTTP/1.1`, 'Host: h'),
     head('GET / HTTP/1.1', 'Host: h', `A: ${'a'.repeat(2_000_000)}`),
   ]) {
-    const { answers, closed } = await converse(server.port, bytes)
-    expect(answers.map(({ status }) => status)).toEqual([431])
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ code: 'headers-too-large' })
+    const { responses, closed } = await converse(server.port, bytes)
+    expect(responses.map(({ status }) => status)).toEqual([431])
+    expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ code: 'headers-too-large' })
     expect(closed).toBe(true)
   }
 })
@@ -97,24 +97,24 @@ test('refuses headers beyond 16 KiB with 431, in many, in one or in the target',
 test('refuses chunk extensions beyond 16 KiB with 413', async () => {
   await using server = await start()
   const bytes = `${head(...POST, 'Transfer-Encoding: chunked')}1;${'a'.repeat(20_000)}\r\na\r\n0\r\n\r\n`
-  const { answers, closed } = await converse(server.port, bytes)
-  expect(answers.map(({ status }) => status)).toEqual([413])
+  const { responses, closed } = await converse(server.port, bytes)
+  expect(responses.map(({ status }) => status)).toEqual([413])
   expect(closed).toBe(true)
 })
 
 describe('a refusal', () => {
   test('is a problem with a request id and OAuth members, and has the common headers', async () => {
     await using server = await start()
-    const { answers } = await converse(server.port, 'canary\r\n\r\n')
-    const [answer] = answers
-    const id = answer?.headers['x-request-id']
+    const { responses } = await converse(server.port, 'canary\r\n\r\n')
+    const [response] = responses
+    const id = response?.headers['x-request-id']
     expect(id).toMatch(/^[0-9a-f-]{36}$/)
-    expect(answer?.headers).toMatchObject({
+    expect(response?.headers).toMatchObject({
       'cache-control': 'no-store',
       'x-content-type-options': 'nosniff',
       'strict-transport-security': expect.any(String),
     })
-    expect(JSON.parse(answer?.body ?? '')).toEqual({
+    expect(JSON.parse(response?.body ?? '')).toEqual({
       type: `${ORIGIN}/problems/invalid-request`,
       title: 'The request is not valid',
       status: 400,
@@ -124,35 +124,35 @@ describe('a refusal', () => {
       error: 'invalid_request',
       error_description: expect.any(String),
     })
-    expect(answer?.body).not.toContain('canary')
+    expect(response?.body).not.toContain('canary')
   })
 
   test('has the type about:blank when the server has no origin', async () => {
     await using server = await serve(read, { port: 0, host: '127.0.0.1', drainSeconds: 0 })
-    const { answers } = await converse(server.port, 'nonsense\r\n\r\n')
-    expect(JSON.parse(answers[0]?.body ?? '')).toMatchObject({ type: 'about:blank' })
+    const { responses } = await converse(server.port, 'nonsense\r\n\r\n')
+    expect(JSON.parse(responses[0]?.body ?? '')).toMatchObject({ type: 'about:blank' })
   })
 })
 
 test('refuses an unknown expectation with 417, and meets 100-continue', async () => {
   await using server = await start()
   const unknown = await converse(server.port, head(...POST, 'Expect: nonsense', 'Content-Length: 2'))
-  expect(unknown.answers.map(({ status }) => status)).toEqual([417])
+  expect(unknown.responses.map(({ status }) => status)).toEqual([417])
   expect(unknown.closed).toBe(true)
-  expect(JSON.parse(unknown.answers[0]?.body ?? '')).toMatchObject({
+  expect(JSON.parse(unknown.responses[0]?.body ?? '')).toMatchObject({
     code: 'expectation-failed',
     status: 417,
   })
-  const known = await converse(server.port, head(...POST, 'Expect: 100-continue'), { answers: 1 })
-  expect(known.answers[0]?.status).toBe(200)
+  const known = await converse(server.port, head(...POST, 'Expect: 100-continue'), { responses: 1 })
+  expect(known.responses[0]?.status).toBe(200)
 })
 
 describe('each response belongs to its request:', () => {
   test('fifty pipelined requests', async () => {
     await using server = await start()
     const bytes = Array.from({ length: 50 }, (_, index) => head(`GET /${index} HTTP/1.1`, 'Host: h')).join('')
-    const { answers } = await converse(server.port, bytes, { answers: 50 })
-    expect(answers.map(({ body }) => body.trim())).toEqual(
+    const { responses } = await converse(server.port, bytes, { responses: 50 })
+    expect(responses.map(({ body }) => body.trim())).toEqual(
       Array.from({ length: 50 }, (_, index) => `/${index}`),
     )
   })
@@ -165,8 +165,8 @@ describe('each response belongs to its request:', () => {
     })
     const talk = converse(server.port, `${head('GET /good HTTP/1.1', 'Host: h')}nonsense\r\n\r\n`)
     setImmediate(resolve)
-    const { answers, closed } = await talk
-    expect(answers.map(({ status, body }) => [status, body.slice(0, 5)])).toEqual([
+    const { responses, closed } = await talk
+    expect(responses.map(({ status, body }) => [status, body.slice(0, 5)])).toEqual([
       [200, '/good'],
       [400, '{"typ'],
     ])
@@ -182,8 +182,8 @@ describe('each response belongs to its request:', () => {
     const good = head('GET /1 HTTP/1.1', 'Host: h') + head('GET /2 HTTP/1.1', 'Host: h')
     const talk = converse(server.port, `${good}nonsense\r\n\r\n`)
     setImmediate(resolve)
-    const { answers } = await talk
-    expect(answers.map(({ status, body }) => [status, body.slice(0, 2)])).toEqual([
+    const { responses } = await talk
+    expect(responses.map(({ status, body }) => [status, body.slice(0, 2)])).toEqual([
       [200, '/1'],
       [200, '/2'],
       [400, '{"'],
@@ -194,21 +194,21 @@ describe('each response belongs to its request:', () => {
     const errors: unknown[] = []
     await using server = await start((request, response) => {
       request.resume()
-      const answer = () => {
+      const respond = () => {
         try {
           response.end('handled')
         } catch (error) {
           errors.push(error)
         }
       }
-      request.on('error', answer)
-      request.on('close', answer)
+      request.on('error', respond)
+      request.on('close', respond)
     })
-    const { answers, closed } = await converse(
+    const { responses, closed } = await converse(
       server.port,
       `${head(...POST, 'Transfer-Encoding: chunked')}2\r\nab\r\nzz\r\n${head('GET /smuggled HTTP/1.1', 'Host: h')}`,
     )
-    expect(answers.map(({ status }) => status)).toEqual([400])
+    expect(responses.map(({ status }) => status)).toEqual([400])
     expect(closed).toBe(true)
     expect(errors).toEqual([])
   })
@@ -220,8 +220,8 @@ describe('each response belongs to its request:', () => {
       drainSeconds: 0,
       limits: { requestTimeout: 200, headersTimeout: 200, connectionsCheckingInterval: 30 },
     })
-    const { answers, closed } = await converse(server.port, `${head(...POST, 'Content-Length: 10')}12345`)
-    expect(answers.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])
+    const { responses, closed } = await converse(server.port, `${head(...POST, 'Content-Length: 10')}12345`)
+    expect(responses.map(({ status, body }) => [status, body])).toEqual([[200, 'early']])
     expect(closed).toBe(true)
   })
 
@@ -230,7 +230,7 @@ describe('each response belongs to its request:', () => {
       request.resume().on('end', () => response.end(String(request.headers.authorization)))
     })
     const bytes = `${head(...POST, 'Transfer-Encoding: chunked', 'Trailer: Authorization')}0\r\nAuthorization: Bearer x\r\n\r\n`
-    expect((await converse(server.port, bytes, { answers: 1 })).answers[0]?.body).toBe('undefined')
+    expect((await converse(server.port, bytes, { responses: 1 })).responses[0]?.body).toBe('undefined')
   })
 })
 
@@ -258,24 +258,24 @@ test.for([
   },
 ])('treats $why as an ordinary request', async ({ lines }) => {
   await using server = await start()
-  const { answers } = await converse(server.port, head(...lines), { answers: 1 })
-  expect(answers).toMatchObject([{ status: 200, body: '/a ' }])
+  const { responses } = await converse(server.port, head(...lines), { responses: 1 })
+  expect(responses).toMatchObject([{ status: 200, body: '/a ' }])
 })
 
 test('responds to HTTP/1.0 and closes the connection', async () => {
   await using server = await start()
-  const { answers, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
-  expect(answers.map(({ status }) => status)).toEqual([200])
+  const { responses, closed } = await converse(server.port, head('GET /a HTTP/1.0'))
+  expect(responses.map(({ status }) => status)).toEqual([200])
   expect(closed).toBe(true)
 })
 
 test('opens no tunnel for CONNECT', async () => {
   await using server = await start()
-  const { answers, closed } = await converse(
+  const { responses, closed } = await converse(
     server.port,
     head('CONNECT evil.example:443 HTTP/1.1', 'Host: h'),
   )
-  expect(answers).toEqual([])
+  expect(responses).toEqual([])
   expect(closed).toBe(true)
 })
 

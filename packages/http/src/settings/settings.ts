@@ -68,10 +68,10 @@ export function settingsReader<S extends Settings>(app: AppSettings<S>) {
     const values: Record<string, unknown> = {}
     for (const [name, { schema, default: fallback }] of Object.entries<Setting>(settings)) {
       if (!needed.has(name)) continue
-      const given = textFor(name) ?? fallback
-      const parsed = schema.safeParse(given)
+      const text = textFor(name) ?? fallback
+      const parsed = schema.safeParse(text)
       if (parsed.success) values[name] = parsed.data
-      else if (given === undefined) mistakes.push(`${name} is missing`)
+      else if (text === undefined) mistakes.push(`${name} is missing`)
       else mistakes.push(...parsed.error.issues.map((issue) => `${name} ${issue.message}`))
     }
     mistakes.push(...mistakesTogether(values as Partial<SettingValues<S>>))
@@ -142,6 +142,11 @@ export const list = (entry: z.ZodType<string, string>) =>
 export const hostHeader = z
   .string()
   .regex(/^[a-z0-9.-]+(:\d+)?$|^\[[0-9a-f:]+\](:\d+)?$/, 'must be values such as 127.0.0.1:8080')
+
+/** A host as URLs write it, with a port that they do not leave out. */
+export const hostAndPort = z
+  .string()
+  .regex(/^[a-z0-9.-]+:(?!443$)\d{1,5}$/, 'must be values such as agent.example.org:8443')
 
 export const postgresUrl = z.url({
   protocol: /^postgres(ql)?$/,

@@ -7,7 +7,7 @@ export interface AgentError {
   readonly status: number
   /** The code of OAuth, in the body or in the challenge; absent where the response has none. */
   readonly error?: string
-  /** Markdown. `[verified]` links the document about verified e-mail. */
+  /** Markdown. `[verified]`, `[domain]` and `[dpop]` link the documents about these. */
   readonly remedy: string
 }
 
@@ -51,7 +51,7 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'invalid-client',
     401,
     'invalid_client',
-    'Check your credential: the description names a mistake in an assertion. If the credential is lost, register again.',
+    'Check your credential: the description names a mistake in an assertion, or in your [document][domain]. If the credential is lost, register again.',
   ),
   row(
     'client-expired',
@@ -59,12 +59,36 @@ export const AGENT_ERRORS: readonly AgentError[] = [
     'invalid_client',
     'The registration expired because it was not used. Register again.',
   ),
+  row(
+    'use-dpop-nonce',
+    400,
+    'use_dpop_nonce',
+    'Make a new [proof][dpop] with the nonce of the header `DPoP-Nonce`, and send the request again.',
+  ),
+  row(
+    'invalid-dpop-proof',
+    400,
+    'invalid_dpop_proof',
+    'Make a new [proof][dpop], as the description says. No token was issued.',
+  ),
+  row(
+    'dpop-proof-required',
+    400,
+    'invalid_dpop_proof',
+    'Send a [proof][dpop]. `GET /api/agent` says why you need one. If you lost its key, see there.',
+  ),
   row('foreign-token', 400, 'invalid_request', 'Revoke the token with the credential that got it.'),
   row(
     'invalid-token',
     401,
     'invalid_token',
     'The token expired or was revoked. Get a new one; for messages, with `POST /api/agent/assertion` first. If that gives `no-claim`, stop.',
+  ),
+  row(
+    'invalid-token-proof',
+    401,
+    'invalid_dpop_proof',
+    'Make a new [proof][dpop], as `detail` says. The token is still valid.',
   ),
   row('token-required', 401, undefined, `Send a token in \`Authorization: Bearer\`. ${CONFIRM}`),
   row(
@@ -75,6 +99,12 @@ export const AGENT_ERRORS: readonly AgentError[] = [
   ),
   row('invalid-key-proof', 400, 'invalid_proof', 'Nothing changed. Make another proof, as `detail` says.'),
   row('client-has-keys', 409, 'client_has_keys', 'You have keys and no secret: replace the keys instead.'),
+  row(
+    'client-has-document',
+    409,
+    'client_has_document',
+    'You have no registration: change the keys in your [document][domain].',
+  ),
   row('too-many-secrets', 409, 'too_many_secrets', 'Delete one of your two secrets first.'),
   row('last-secret', 409, 'last_secret', 'Get another secret first, or delete the registration.'),
   row('claim-unknown', 400, 'invalid_claim_token', 'Begin with `POST /api/agent/claim`.'),

@@ -17,19 +17,22 @@ import { operations } from '../operations/operations.ts'
 import { readTemplate } from '../read-template.ts'
 import type { ServiceUrls } from '../service-urls.ts'
 import { AGENT_ERRORS } from './agent-errors.ts'
-import { BASIC, exampleOf, exchange, pretty, refusal } from './exchange.ts'
-import { MARKDOWN_TYPE, pathOf, type ServedDocument } from './served-document.ts'
+import { domainMd, dpopMd } from './domain-and-dpop.ts'
+import { BASIC, exchange, findExample, pretty, refusal } from './exchange.ts'
+import { MARKDOWN_TYPE, parsePath, type ServedDocument } from './served-document.ts'
 
 /** The documents that `/auth.md` links: one for each thing that an agent may need beyond a token. */
 export const authDetails = (urls: ServiceUrls): ServedDocument[] => [
   markdown(urls.authVerifiedEmail, verifiedEmail(urls)),
   markdown(urls.authKeys, keys(urls)),
+  markdown(urls.authDomain, domainMd(urls)),
+  markdown(urls.authDpop, dpopMd(urls)),
   markdown(urls.authErrors, errors(urls)),
   markdown(urls.authLifetimes, lifetimes(urls)),
 ]
 
 const markdown = (address: string, content: string): ServedDocument => ({
-  path: pathOf(address),
+  path: parsePath(address),
   contentType: MARKDOWN_TYPE,
   content,
 })
@@ -74,10 +77,10 @@ function verifiedEmail(urls: ServiceUrls): string {
   const { beginClaim, completeClaim, createAssertion, endClaim, createToken } = operations
   const { sendContactMessage, getContactMessage, deleteContactMessage } = operations
   const { responses, outcomes } = createAssertion
-  const { identity_assertion: assertion } = exampleOf(responses[200], outcomes[200], urls)
-  const token = exampleOf(createToken.responses[200], createToken.outcomes[200], urls)
+  const { identity_assertion: assertion } = findExample(responses[200], outcomes[200], urls)
+  const token = findExample(createToken.responses[200], createToken.outcomes[200], urls)
   const bearer = { Authorization: `Bearer ${token.access_token}` }
-  const received = exampleOf(sendContactMessage.responses[202], sendContactMessage.outcomes[202], urls)
+  const received = findExample(sendContactMessage.responses[202], sendContactMessage.outcomes[202], urls)
   const params = { id: received.id }
   return fillVerifiedEmail({
     urls,
@@ -129,9 +132,9 @@ const exampleSeconds = (ms: number) => Date.parse(exampleTime(ms)) / 1000
 function keys(urls: ServiceUrls): string {
   const { registerAgent, replaceAgentKeys, createAgentSecret, deleteAgentSecret, createToken, getAgent } =
     operations
-  const described = exampleOf(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
+  const described = findExample(replaceAgentKeys.responses[200], replaceAgentKeys.outcomes[200], urls)
   const { limits: _, ...registered } = described
-  const { secrets } = exampleOf(createAgentSecret.responses[201], createAgentSecret.outcomes[201], urls)
+  const { secrets } = findExample(createAgentSecret.responses[201], createAgentSecret.outcomes[201], urls)
   const key = described.jwks?.keys[0]
   const times = { iat: exampleSeconds(0), exp: exampleSeconds(60_000) }
   return fillKeys({
@@ -238,6 +241,10 @@ const fillLifetimes = readTemplate(template('lifetimes'), ['urls', 'look', 'expi
   flood: durationIn('hour', RULES.floodMs),
   oldSecret: durationIn('day', RULES.oldSecretMs),
   clientAssertionLasts: durationIn('minute', RULES.clientAssertionMs),
+  shortest: durationInWords('minute', RULES.documentShortestMs),
+  longest: durationInWords('day', RULES.documentLongestMs),
+  usual: durationInWords('hour', RULES.documentDefaultMs),
+  proofLasts: durationInWords('minute', RULES.dpopProofMs),
   claimLasts: durationIn('day', RULES.claimMs),
   linkLasts: durationIn('hour', RULES.claimLinkMs),
   codeLasts: durationIn('minute', RULES.claimCodeMs),
@@ -248,7 +255,7 @@ const fillLifetimes = readTemplate(template('lifetimes'), ['urls', 'look', 'expi
 
 function lifetimes(urls: ServiceUrls): string {
   const { getAgent } = operations
-  const { secrets = [], ...example } = exampleOf(getAgent.responses[200], getAgent.outcomes[200], urls)
+  const { secrets = [], ...example } = findExample(getAgent.responses[200], getAgent.outcomes[200], urls)
   return fillLifetimes({
     urls,
     expiredPage: urls.problem('client-expired'),

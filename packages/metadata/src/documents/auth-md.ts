@@ -3,7 +3,7 @@ import { registerAgent } from '../operations/agents.ts'
 import { createToken } from '../operations/oauth.ts'
 import { readTemplate } from '../read-template.ts'
 import { API_TITLE, type ServiceUrls } from '../service-urls.ts'
-import { exampleOf, pretty } from './exchange.ts'
+import { findExample, pretty } from './exchange.ts'
 import { MARKDOWN_TYPE, type ServedDocument } from './served-document.ts'
 
 /** Where the commands store the credential. */
@@ -34,7 +34,7 @@ const fillIn = readTemplate(
 /** `/auth.md`: an agent that reads it from top to bottom gets a token, reads a guide and leaves. */
 export function authMd(urls: ServiceUrls): ServedDocument {
   // As the command registers, without a name.
-  const { client_name: _, ...registration } = exampleOf(
+  const { client_name: _, ...registration } = findExample(
     registerAgent.responses[201],
     registerAgent.outcomes[201],
     urls,

@@ -97,6 +97,8 @@ function apiContext(urls: ServiceUrls) {
         title: 'Verified e-mail, and messages for a person',
       },
       { href: urls.authKeys, type: 'text/markdown', title: 'Keys and secrets' },
+      { href: urls.authDomain, type: 'text/markdown', title: 'Without registration: your domain' },
+      { href: urls.authDpop, type: 'text/markdown', title: 'Tokens that are bound to a key' },
       { href: urls.authErrors, type: 'text/markdown', title: 'Errors' },
       { href: urls.authLifetimes, type: 'text/markdown', title: 'Limits and lifetimes' },
       { href: urls.llms, type: 'text/plain', title: 'Overview for language models' },

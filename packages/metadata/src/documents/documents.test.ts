@@ -136,6 +136,8 @@ const AUTH_DOCUMENTS = [
   '/auth.md',
   '/auth/verified-email.md',
   '/auth/keys.md',
+  '/auth/domain.md',
+  '/auth/dpop.md',
   '/auth/errors.md',
   '/auth/lifetimes.md',
 ] as const

@@ -21,10 +21,12 @@ interface ExchangeOptions {
   readonly params?: Readonly<Record<string, string>>
   /** The body of the response, where it is not the example of the operation. */
   readonly response?: () => object
+  /** Headers of the response beside `Content-Type`. */
+  readonly responseHeaders?: Readonly<Record<string, string>>
 }
 
 /** The example of a response, with its type. */
-export const exampleOf = <T>(
+export const findExample = <T>(
   schema: z.ZodType<T>,
   outcome: Operation['outcomes'][number],
   urls: ServiceUrls,
@@ -48,21 +50,21 @@ export function refusal(
 ): string {
   const status = AGENT_ERRORS.find(({ code }) => code === error.code)?.status ?? 0
   const type = errorComponent(operation) === 'OAuthError' ? JSON_TYPE : 'application/problem+json'
-  return `${request(operation, urls, options)}\n\n${response(status, error, type)}`
+  return `${request(operation, urls, options)}\n\n${response(status, error, type, options.responseHeaders)}`
 }
 
 function request(operation: Operation, urls: ServiceUrls, options: ExchangeOptions): string {
   const { method, path, bodyType = JSON_TYPE } = operation
   const filled = path.replaceAll(/\{(\w+)\}/g, (_, name: string) => options.params?.[name] ?? '')
-  const body = bodyOf(operation, urls, options)
+  const body = exampleBody(operation, urls, options)
   return block([
     `${method.toUpperCase()} ${urls.origin}${filled}`,
     ...headerLines({ ...options.headers, ...(body && { 'Content-Type': bodyType }) }),
-    ...(body ? ['', bodyType === FORM_TYPE ? formOf(body) : oneLine(body)] : []),
+    ...(body ? ['', bodyType === FORM_TYPE ? encodeForm(body) : oneLine(body)] : []),
   ])
 }
 
-function bodyOf(operation: Operation, urls: ServiceUrls, { body, with: more }: ExchangeOptions) {
+function exampleBody(operation: Operation, urls: ServiceUrls, { body, with: more }: ExchangeOptions) {
   const examples = operation.bodyExamples
   if (!examples) return undefined
   const example = examples[body ?? Object.keys(examples)[0] ?? '']
@@ -70,10 +72,11 @@ function bodyOf(operation: Operation, urls: ServiceUrls, { body, with: more }: E
   return { ...(example(urls) as object), ...more }
 }
 
-const response = (status: number, body?: object, type = JSON_TYPE) =>
+const response = (status: number, body?: object, type = JSON_TYPE, headers: object = {}) =>
   block([
     `HTTP/1.1 ${status} ${STATUS_CODES[status]}`,
-    ...(body ? [...headerLines({ 'Content-Type': type }), '', pretty(body)] : []),
+    ...headerLines({ ...headers, ...(body && { 'Content-Type': type }) }),
+    ...(body ? ['', pretty(body)] : []),
   ])
 
 const headerLines = (headers: object) => Object.entries(headers).map(([name, value]) => `${name}: ${value}`)
@@ -81,7 +84,7 @@ const headerLines = (headers: object) => Object.entries(headers).map(([name, val
 const block = (lines: readonly string[]) => `\`\`\`http\n${lines.join('\n')}\n\`\`\``
 
 /** Angle brackets, which mark what a reader replaces, stay readable. */
-const formOf = (fields: object) =>
+const encodeForm = (fields: object) =>
   new URLSearchParams(fields as Record<string, string>)
     .toString()
     .replaceAll('%3C', '<')

@@ -99,7 +99,7 @@ function serverCard(urls: ServiceUrls) {
 
 const authorizationHeader = (urls: ServiceUrls) => ({
   name: 'Authorization',
-  description: `Optional, except for messages to staff. A token gives limits of your own. How to connect: ${urls.mcpMd}`,
+  description: `Optional, except for messages to staff. A token gives limits of your own. One that is bound to a key goes as DPoP, with a proof in the header DPoP. How to connect: ${urls.mcpMd}`,
   isRequired: false,
   isSecret: true,
   value: 'Bearer {access_token}',

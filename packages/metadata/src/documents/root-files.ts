@@ -81,9 +81,12 @@ export function sitemap(
   { guides }: Pick<ResourceDocumentConfig, 'guides'>,
 ): ServedDocument {
   const entry = (address: string, rest = '') => `<url><loc>${address}</loc>${rest}</url>`
-  const { ask, reference, contact, privacy, terms, changelog, authMd, llms: overview } = urls
-  const details = [urls.authVerifiedEmail, urls.authKeys, urls.authErrors, urls.authLifetimes]
-  const others = [ask, reference, contact, privacy, terms, changelog, authMd, ...details, overview]
+  const { guides: listed, getHelp, getHelpInSpanish, ask, contact, privacy, terms, changelog } = urls
+  const { reference, problems, authMd, llms: overview } = urls
+  const { authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes } = urls
+  const details = [authVerifiedEmail, authKeys, authDomain, authDpop, authErrors, authLifetimes]
+  const pages = [listed, getHelp, getHelpInSpanish, ask, contact, privacy, terms, changelog]
+  const others = [...pages, reference, problems, authMd, ...details, overview]
   const content = () => `<?xml version="1.0" encoding="UTF-8"?>
 <urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
 ${[

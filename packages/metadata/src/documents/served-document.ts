@@ -31,7 +31,7 @@ export interface ServedDocument {
 }
 
 /** @param address below the origin */
-export const pathOf = (address: string): `/${string}` => new URL(address).pathname as `/${string}`
+export const parsePath = (address: string): `/${string}` => new URL(address).pathname as `/${string}`
 
 export const JSON_TYPE = 'application/json'
 export const MARKDOWN_TYPE = 'text/markdown; charset=utf-8'
@@ -42,7 +42,7 @@ export const jsonDocument = (
   value: unknown,
   more: Partial<ServedDocument> = {},
 ): ServedDocument => ({
-  path: pathOf(address),
+  path: parsePath(address),
   contentType: JSON_TYPE,
   content: JSON.stringify(value),
   ...more,

@@ -4,7 +4,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 import {
   jsonDocument,
   MARKDOWN_TYPE,
-  pathOf,
+  parsePath,
   type ResourceDocumentConfig,
   type ServedDocument,
 } from './served-document.ts'
@@ -101,7 +101,7 @@ export function agentSkills(
   return [
     jsonDocument(urls.skills, index),
     ...files.map(({ name, content }) => ({
-      path: pathOf(urls.skill(name)),
+      path: parsePath(urls.skill(name)),
       contentType: MARKDOWN_TYPE,
       alsoAs: [SKILL_TYPE],
       content,

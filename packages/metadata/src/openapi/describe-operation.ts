@@ -19,27 +19,27 @@ export function describeOperation(operation: Operation, urls: ServiceUrls): ZodO
     tags: [operation.tag],
     summary: operation.summary,
     description: operation.description,
-    security: securityOf(operation),
-    ...parametersOf(operation),
-    ...requestBodyOf(operation, urls),
-    responses: responsesOf(operation, urls),
+    security: describeSecurity(operation),
+    ...describeParameters(operation),
+    ...describeRequestBody(operation, urls),
+    responses: describeResponses(operation, urls),
   }
 }
 
-function parametersOf({ request, requestHeaders: header }: Operation) {
+function describeParameters({ request, requestHeaders: header }: Operation) {
   const { params: path, query } = request ?? {}
   const requestParams = { ...(path && { path }), ...(query && { query }), ...(header && { header }) }
   return Object.keys(requestParams).length > 0 && { requestParams: requestParams as never }
 }
 
 /** A client may also authenticate in a form, for which OpenAPI has no scheme. */
-function securityOf({ access, bodyType }: Operation): Record<string, string[]>[] {
+function describeSecurity({ access, bodyType }: Operation): Record<string, string[]>[] {
   if (access === 'open' || access === 'public') return []
   if (access === 'client') return [{ client: [] }, bodyType ? {} : { clientAssertion: [] }]
-  return [{ oauth2: [...access.scopes] }]
+  return [{ oauth2: [...access.scopes] }, { dpop: [] }]
 }
 
-function requestBodyOf({ request, ...operation }: Operation, urls: ServiceUrls) {
+function describeRequestBody({ request, ...operation }: Operation, urls: ServiceUrls) {
   if (!request?.body) return {}
   const examples = Object.entries(operation.bodyExamples ?? {})
   return {
@@ -58,7 +58,7 @@ function requestBodyOf({ request, ...operation }: Operation, urls: ServiceUrls) 
 }
 
 /** The statuses of success, the failures that the operation names by status, and all other failures as one. */
-function responsesOf(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
+function describeResponses(operation: Operation, urls: ServiceUrls): ZodOpenApiResponsesObject {
   const failure = { $ref: `#/components/responses/${errorComponent(operation)}` as const }
   type Entry = [string, ZodOpenApiResponseObject | typeof failure]
   const successes = Object.entries(operation.responses).map(([status, schema]): Entry => {

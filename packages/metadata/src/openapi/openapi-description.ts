@@ -12,11 +12,11 @@ export function openApiDescription(urls: ServiceUrls) {
   return createDocument(
     {
       openapi: '3.1.0',
-      info: infoOf(urls),
+      info: describeInfo(urls),
       servers: [{ url: urls.base, description: 'The API root' }],
       tags: Object.entries(TAGS).map(([name, description]) => ({ name, description })),
       externalDocs: { url: urls.authMd, description: 'How an agent registers and gets a token' },
-      paths: pathsOf(urls),
+      paths: describePaths(urls),
       components: {
         schemas: NAMED_SCHEMAS,
         responses: errorResponses(urls),
@@ -28,13 +28,13 @@ export function openApiDescription(urls: ServiceUrls) {
   )
 }
 
-const infoOf = (urls: ServiceUrls) => ({
+const describeInfo = (urls: ServiceUrls) => ({
   title: API_TITLE,
   version: API_VERSION,
   summary: 'Plain-English immigration guidance for people and their agents.',
   description:
-    'Guides to U.S. immigration, each backed by official sources, and answers from them. Information, not legal advice: hard ' +
-    'cases are handed over to a licensed attorney. An agent can send a message to our staff for a person who confirmed it ' +
+    'Guides to U.S. immigration, each backed by official sources, and answers from them. Information, not legal advice: for hard ' +
+    'cases we say where to find an attorney. An agent can send a message to our staff for a person who confirmed it ' +
     'by e-mail (`beginClaim`, `sendContactMessage`).\n\n' +
     `This document has parts: \`${urls.openapi}?operation=getGuide\` or \`?tag=Guides\`, with one or more names separated ` +
     'by commas.\n\n' +
@@ -50,7 +50,7 @@ const infoOf = (urls: ServiceUrls) => ({
 })
 
 /** Paths are relative to the API root; a path outside of it has its own server. */
-function pathsOf(urls: ServiceUrls): ZodOpenApiPathsObject {
+function describePaths(urls: ServiceUrls): ZodOpenApiPathsObject {
   const root = new URL(urls.base).pathname
   const paths: ZodOpenApiPathsObject = {}
   for (const operation of OPERATIONS) {
@@ -73,6 +73,11 @@ const securitySchemes = (urls: ServiceUrls) => ({
     in: 'header' as const,
     name: 'Client-Assertion',
     description: 'A client assertion (RFC 7523) of an agent that registered keys, instead of HTTP Basic.',
+  },
+  dpop: {
+    type: 'http' as const,
+    scheme: 'dpop',
+    description: 'A token that is bound to a key, with a proof in the header `DPoP` (RFC 9449).',
   },
   oauth2: {
     type: 'oauth2' as const,

@@ -6,7 +6,7 @@ import type { ServiceUrls } from '../service-urls.ts'
 const METHODS = ['get', 'post', 'put', 'delete'] as const
 type Method = (typeof METHODS)[number]
 
-/** An API description, with the members that decide what belongs to a part of it. Every operation declares its security. */
+/** The members of an API description from which its parts are selected. Every operation declares its security. */
 export interface DescribedApi {
   readonly info: object
   readonly tags: readonly { readonly name: string }[]
@@ -21,7 +21,7 @@ interface DescribedOperation {
   readonly security: readonly SecurityRequirement[]
 }
 
-/** Returns the part of an API description that has these operations, their tags, the components that they reach, and all other members. */
+/** Reduces an API description to some operations, their tags and the components that they refer to. Keeps all other members. */
 export function openApiPart(api: DescribedApi, operationIds: ReadonlySet<string>): DescribedApi {
   const paths = selectPaths(api.paths, operationIds)
   const operations = Object.values(paths).flatMap((item) => METHODS.flatMap((method) => item[method] ?? []))
@@ -45,7 +45,7 @@ function selectPaths(paths: DescribedApi['paths'], operationIds: ReadonlySet<str
   return Object.fromEntries(items.filter(([, item]) => METHODS.some((method) => method in item)))
 }
 
-/** Security requirements name a scheme without a reference. */
+/** Lists references to the security schemes of operations, which name them without a reference. */
 const securitySchemes = (operations: readonly DescribedOperation[]): string[] =>
   operations.flatMap(({ security }) =>
     security.flatMap((requirement) =>
@@ -53,7 +53,7 @@ const securitySchemes = (operations: readonly DescribedOperation[]): string[] =>
     ),
   )
 
-/** Finds the components that references in `roots` lead to. @returns them as a reference names them: `#/components/…` */
+/** Finds the components to which references in `roots` lead, directly or through others. @returns their references, `#/components/…` */
 function reachedComponents(
   components: DescribedApi['components'],
   roots: readonly unknown[],
@@ -87,6 +87,7 @@ function selectComponents(
   return Object.fromEntries(kinds.filter(([, named]) => Object.keys(named).length > 0))
 }
 
+/** Creates the schema of a query parameter with names separated by commas. */
 const Names = (kind: string, valid: readonly string[]) =>
   z
     .union([z.string(), z.array(z.string())])
@@ -97,7 +98,7 @@ const Names = (kind: string, valid: readonly string[]) =>
       `must be one or more ${kind}, separated by commas: ${valid.join(', ')}`,
     )
 
-/** The query of the address of the API description. */
+/** The query of `GET /openapi.json`. */
 const PartQuery = z.object({
   operation: Names(
     'operations',
@@ -106,7 +107,7 @@ const PartQuery = z.object({
   tag: Names('tags', Object.keys(TAGS)),
 })
 
-/** Parses a query to the content of the part of `description` that it selects; to undefined if it selects none. */
+/** Creates the schema that parses a query to the JSON of the selected part of a description; to undefined for an empty query. */
 export function openApiPartQuery(description: object, urls: ServiceUrls) {
   const api = JSON.parse(JSON.stringify(description)) as DescribedApi
   return PartQuery.transform(({ operation, tag }) => {

@@ -19,6 +19,7 @@ const registrationExample = (urls: ServiceUrls) => ({
   client_id: 'agt_3q2-7wEhtsm0aKX9dPz1Vg',
   client_name: 'Example Agent',
   identity_type: 'anonymous',
+  email_verified: false,
   grant_types: GRANT_TYPES,
   scopes: ['guides:read', 'waitlist:write'],
   scope: 'guides:read waitlist:write',
@@ -145,6 +146,25 @@ export const replaceAgentKeys = defineOperation({
     200: {
       description: 'The client, with its new keys.',
       example: (urls) => ({ ...registrationExample(urls), ...withKeys, limits: LIMITS }),
+    },
+  },
+})
+
+export const deleteDpopRequiredScopes = defineOperation({
+  method: 'delete',
+  path: '/api/agent/dpop-required-scopes',
+  operationId: 'deleteDpopRequiredScopes',
+  tag: 'Agents',
+  summary: 'Allow bearer tokens for contact:write again',
+  description:
+    'Once a client got a token for `contact:write` that is bound to a key (RFC 9449), it gets that scope only with a DPoP ' +
+    'proof: `GET /agent` lists the scope in `dpop_required_scopes`. This ends that until the next such token. For up to ' +
+    `${RULES.agentCachedMs / 1000} seconds the token endpoint can still require the proof. No token is revoked.`,
+  access: 'client',
+  responses: { 204: null },
+  outcomes: {
+    204: {
+      description: 'No scope requires a proof, unless the client registered `dpop_bound_access_tokens`.',
     },
   },
 })

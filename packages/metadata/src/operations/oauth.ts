@@ -67,8 +67,10 @@ export const TokenResponse = z.object({
   access_token: z
     .string()
     .regex(/^ppt_[A-Za-z0-9_-]{43}$/)
-    .meta({ description: 'Opaque. Send it as `Authorization: Bearer`.' }),
-  token_type: z.literal('Bearer'),
+    .meta({ description: 'Opaque. Send it as `Authorization: Bearer`, or as `DPoP` with a proof.' }),
+  token_type: z.enum(['Bearer', 'DPoP']).meta({
+    description: '`DPoP` if the request had a proof (RFC 9449): the token is bound to the key of the proof.',
+  }),
   expires_in: z.int().min(1).meta({ description: 'In seconds.' }),
   scope: z.string().meta({ description: 'The scopes of the token.' }),
   client_expires_at: z.iso.datetime().meta({

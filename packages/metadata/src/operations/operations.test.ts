@@ -19,7 +19,7 @@ test('no two operations share a method and a path', () => {
   expect(new Set(places).size).toBe(places.length)
 })
 
-test('nothing but GET may be kept', () => {
+test('only GET responses may be cached', () => {
   expect(OPERATIONS.filter(({ cache, method }) => cache && method !== 'get')).toEqual([])
 })
 

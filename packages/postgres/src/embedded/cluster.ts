@@ -33,11 +33,11 @@ const INITDB_OPTIONS = [
  */
 export async function openCluster(
   binaries: Binaries,
-  wanted: string,
+  directory: string,
   options: { durable: boolean },
 ): Promise<Cluster> {
   try {
-    const dir = reachableFolder(path.resolve(wanted))
+    const dir = reachableFolder(path.resolve(directory))
     if (!fs.existsSync(path.join(dir, PASSWORD_FILE))) await makeCluster(binaries, dir, options)
     takeFromNobody(dir)
     checkCluster(binaries, dir)
@@ -46,7 +46,7 @@ export async function openCluster(
     const errno = (error as NodeJS.ErrnoException).errno
     if (error instanceof EmbeddedPostgresError || errno === undefined) throw error
     const reason = getSystemErrorMessage(errno)
-    throw new EmbeddedPostgresError(`cannot keep a database in ${wanted}: ${reason}`, { cause: error })
+    throw new EmbeddedPostgresError(`cannot keep a database in ${directory}: ${reason}`, { cause: error })
   }
 }
 
@@ -123,15 +123,15 @@ async function initialize(binaries: Binaries, options: string[]): Promise<void> 
       timeout: INITDB_TIMEOUT_MS,
     })
   } catch (error) {
-    throw new EmbeddedPostgresError(`cannot make a database: ${reasonOf(error)}`, { cause: error })
+    throw new EmbeddedPostgresError(`cannot make a database: ${describeReason(error)}`, { cause: error })
   }
 }
 
-function reasonOf(failed: unknown): string {
+function describeReason(failed: unknown): string {
   const { code, message, stderr } = failed as NodeJS.ErrnoException & { stderr?: string }
   if (code === 'EPERM' && serverUser()) return 'root may not run a program as another user here'
-  const said = stderr?.trim() || message
-  return /(?:error|FATAL|PANIC): +(.*)/.exec(said)?.[1] ?? said.split('\n').at(-1) ?? said
+  const output = stderr?.trim() || message
+  return /(?:error|FATAL|PANIC): +(.*)/.exec(output)?.[1] ?? output.split('\n').at(-1) ?? output
 }
 
 function writeSecret(file: string, secret: string): void {

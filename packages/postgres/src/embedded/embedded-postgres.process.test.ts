@@ -178,7 +178,7 @@ describe('a server that is killed', () => {
     expect(server.started).toBe(true)
   })
 
-  test('in part, and so restarted, still counts those who use it', async () => {
+  test('in part, and so restarted, still counts its users', async () => {
     await using server = await use()
     await using pool = openPool(server.url)
     const leases = async () =>
@@ -196,7 +196,7 @@ describe('a server that is killed', () => {
   })
 })
 
-test('who comes while the last one goes has a running server, over and over', async () => {
+test('a process that starts while the last one stops has a running server, over and over', async () => {
   copyUsedCluster()
   const children = Array.from({ length: 3 }, () => run('use-server-often.ts', dir, '6'))
   const ends = await Promise.all(
@@ -210,7 +210,7 @@ test('who comes while the last one goes has a running server, over and over', as
   expect(serverPid()).toBeUndefined()
 }, 60_000)
 
-test('who gets his turn on a server that takes no more connections leaves it for a new one', async () => {
+test('a process that finds a server which accepts no more connections starts a new one', async () => {
   copyUsedCluster()
   const killed = await startUser()
   await end(killed.child, 'SIGKILL')
@@ -303,7 +303,7 @@ test('takes over data that a server of nobody left, when root starts it', async 
   expect([after.started, ownerOf(after.dir)]).toEqual([true, user])
 })
 
-test('a folder that the server cannot reach gives way to one in /var/tmp, which is told', async () => {
+test('a folder that the server cannot reach gives way to one in /var/tmp, which is reported', async () => {
   fs.chmodSync(parent, 0o700)
   const server = await use()
   await server[Symbol.asyncDispose]()

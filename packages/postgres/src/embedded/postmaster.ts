@@ -49,12 +49,12 @@ export function runningServer(dir: string): RunningServer | undefined {
   if (!lines) return undefined
   const pid = Number(lines[0])
   const port = Number(lines[3])
-  if (!isServerOf(dir, pid)) return undefined
+  if (!isServerForDirectory(dir, pid)) return undefined
   return { pid, port, ready: port > 0 && lines[7]?.trim() === 'ready' }
 }
 
 /** The file of a killed server may name a process that is something else by now; that of a live one says `-D <dir>`. */
-function isServerOf(dir: string, pid: number): boolean {
+function isServerForDirectory(dir: string, pid: number): boolean {
   const [, option, folder] = readIfThere(`/proc/${pid}/cmdline`)?.split('\0') ?? []
   return option === '-D' && folder === dir
 }

@@ -1,0 +1,28 @@
+import { type AgentId, err, ok, type Result, verifiedDomain } from '@plainpath/domain'
+import { z } from 'zod'
+import { Actor } from '../audit/audit-chain.ts'
+
+const HOST = /^(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.)*[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/
+
+/** An entry of the audit of blocked domains, in the form that is hashed. */
+export const BlockEntry = z.strictObject({
+  at: z.iso.datetime(),
+  by: Actor,
+  step: z.enum(['block', 'unblock']),
+  domain: z.string(),
+  reason: z.string(),
+})
+export type BlockEntry = z.infer<typeof BlockEntry>
+
+/** Parses a domain that an operator typed. Names in other scripts are converted as in URLs (UTS #46). */
+export function parseDomain(text: string): Result<string, 'no-domain'> {
+  const host = URL.parse(`https://${text.trim().replace(/\.$/, '')}/`)
+  if (!host || host.href !== `https://${host.hostname}/`) return err('no-domain')
+  return host.hostname.length <= 253 && HOST.test(host.hostname) ? ok(host.hostname) : err('no-domain')
+}
+
+/** Returns the host of a URL client and every domain above it, without the dot of the root; empty for a registered agent. */
+export function domainAndParents(id: AgentId): readonly string[] {
+  const labels = verifiedDomain(id)?.replace(/\.$/, '').split('.') ?? []
+  return labels.map((_label, index) => labels.slice(index).join('.'))
+}

@@ -1,0 +1,81 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { type CachingHeaders, documentLifetimeMs } from './document-lifetime.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const now = new Date('2026-11-23T12:00:00Z')
+const at = (ms: number) => new Date(now.getTime() + ms).toUTCString()
+
+test.for([
+  { headers: {}, lifetime: HOUR },
+  { headers: { age: '600' }, lifetime: HOUR },
+  { headers: { 'cache-control': 'public' }, lifetime: HOUR },
+  { headers: { 'cache-control': 'max-age=1200' }, lifetime: 20 * MINUTE },
+  { headers: { 'cache-control': 'Public, MAX-AGE="1200"' }, lifetime: 20 * MINUTE },
+  { headers: { 'cache-control': 'max-age=1200', age: '300' }, lifetime: 15 * MINUTE },
+  { headers: { 'cache-control': 'max-age=1200', age: '1201' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=1200', age: '-1' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=1200, s-maxage=2400' }, lifetime: 40 * MINUTE },
+  { headers: { 'cache-control': 'max-age=1200', expires: at(DAY) }, lifetime: 20 * MINUTE },
+  { headers: { 'cache-control': 'max-age=7200, max-age=1200' }, lifetime: 20 * MINUTE },
+  { headers: { 'cache-control': 'max-age=0' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=299' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=301' }, lifetime: 301_000 },
+  { headers: { 'cache-control': 'max-age=86399' }, lifetime: DAY - 1000 },
+  { headers: { 'cache-control': 'max-age=99999999999999999999' }, lifetime: DAY },
+  { headers: { 'cache-control': 'max-age=forever' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=-1' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'max-age=7200, no-store' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'no-cache' }, lifetime: 5 * MINUTE },
+  { headers: { 'cache-control': 'private="x", max-age=7200' }, lifetime: 5 * MINUTE },
+  { headers: { expires: at(2 * HOUR) }, lifetime: 2 * HOUR },
+  { headers: { expires: at(2 * HOUR), date: at(HOUR) }, lifetime: HOUR },
+  { headers: { expires: at(2 * HOUR), age: '3600' }, lifetime: HOUR },
+  { headers: { expires: '0' }, lifetime: 5 * MINUTE },
+  { headers: { expires: at(-DAY) }, lifetime: 5 * MINUTE },
+  { headers: { expires: at(2 * HOUR), date: 'yesterday' }, lifetime: 5 * MINUTE },
+  { headers: { expires: at(30 * DAY) }, lifetime: DAY },
+] satisfies { headers: CachingHeaders; lifetime: number }[])(
+  '$headers: $lifetime ms',
+  ({ headers, lifetime }) => {
+    expect(documentLifetimeMs(headers, now)).toBe(lifetime)
+  },
+)
+
+const number = fc.oneof(fc.nat().map(String), fc.bigInt().map(String), fc.string())
+const directive = fc.oneof(
+  fc.string(),
+  fc
+    .tuple(fc.constantFrom('max-age', 's-maxage', 'MAX-AGE ', 'no-store', 'public'), number)
+    .map((pair) => pair.join('=')),
+)
+const date = fc.oneof(
+  fc.string(),
+  fc.date().map((value) => (Number.isNaN(value.getTime()) ? 'x' : value.toUTCString())),
+)
+const headers = fc.record(
+  { 'cache-control': fc.array(directive).map((all) => all.join(',')), expires: date, date, age: number },
+  { requiredKeys: [] },
+)
+
+test('whatever the headers say, a document is cached for five minutes to a day', () => {
+  fc.assert(
+    fc.property(headers, (sent) => {
+      const lifetime = documentLifetimeMs(sent, now)
+      expect(lifetime).toBeGreaterThanOrEqual(5 * MINUTE)
+      expect(lifetime).toBeLessThanOrEqual(DAY)
+    }),
+  )
+})
+
+test('a document that is older in a cache is never cached longer', () => {
+  fc.assert(
+    fc.property(headers, fc.nat(100_000), fc.nat(100_000), (sent, age, more) => {
+      const younger = documentLifetimeMs({ ...sent, age: String(age) }, now)
+      expect(documentLifetimeMs({ ...sent, age: String(age + more) }, now)).toBeLessThanOrEqual(younger)
+    }),
+  )
+})

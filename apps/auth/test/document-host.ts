@@ -1,0 +1,115 @@
+import { once } from 'node:events'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { AddressInfo, Socket } from 'node:net'
+import { AgentId } from '@plainpath/domain'
+import { generate } from 'selfsigned'
+
+const DAY_MS = 86_400_000
+
+export interface Certificate {
+  readonly key: string
+  readonly cert: string
+}
+
+/** An authority that only tests trust. */
+export interface CertificateAuthority {
+  /** Its certificate, as PEM. */
+  readonly pem: string
+  issue(
+    names: readonly string[],
+    validity?: { readonly from: Date; readonly until: Date },
+  ): Promise<Certificate>
+}
+
+export async function openCertificateAuthority(): Promise<CertificateAuthority> {
+  const authority = await generate([{ name: 'commonName', value: 'Authority of a test' }], {
+    keyType: 'ec',
+    algorithm: 'sha256',
+    notBeforeDate: new Date(Date.now() - DAY_MS),
+    extensions: [
+      { name: 'basicConstraints', cA: true, critical: true },
+      { name: 'keyUsage', keyCertSign: true, critical: true },
+    ],
+  })
+  return {
+    pem: authority.cert,
+    async issue(names, validity) {
+      const issued = await generate([{ name: 'commonName', value: names[0] ?? '' }], {
+        keyType: 'ec',
+        algorithm: 'sha256',
+        ca: { key: authority.private, cert: authority.cert },
+        notBeforeDate: validity?.from ?? new Date(Date.now() - DAY_MS / 2),
+        notAfterDate: validity?.until ?? new Date(Date.now() + DAY_MS),
+        extensions: [{ name: 'subjectAltName', altNames: names.map((value) => ({ type: 2, value })) }],
+      })
+      return { key: issued.private, cert: issued.cert }
+    },
+  }
+}
+
+type Respond = (request: IncomingMessage, response: ServerResponse) => void
+
+export interface DocumentHost extends AsyncDisposable {
+  readonly port: number
+  /** What arrived, as `host/path`. */
+  readonly requests: string[]
+  /** Returns the URL of a path under one of its names. */
+  url(name: string, path: string): AgentId
+  /** Answers a path from now on. Other paths are not found. */
+  serve(path: string, respond: Respond): void
+}
+
+/** Starts a TLS server on loopback that documents are fetched from. */
+export async function startDocumentHost(
+  certificate: Certificate,
+  { address = '127.0.0.1', port = 0 }: { address?: string; port?: number } = {},
+): Promise<DocumentHost> {
+  const paths = new Map<string, Respond>()
+  const requests: string[] = []
+  const sockets = new Set<Socket>()
+  const server = createServer({ ...certificate, maxHeaderSize: 65_536 }, (request, response) => {
+    requests.push(`${request.headers.host}${request.url}`)
+    const respond = paths.get(request.url ?? '')
+    if (respond) respond(request, response)
+    else response.writeHead(404).end()
+  })
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  server.listen(port, address)
+  await once(server, 'listening')
+  const bound = (server.address() as AddressInfo).port
+  return {
+    port: bound,
+    requests,
+    url: (name, path) => AgentId.parse(`https://${name}:${bound}${path}`),
+    serve: (path, respond) => void paths.set(path, respond),
+    async [Symbol.asyncDispose]() {
+      const closed = once(server, 'close')
+      server.close()
+      for (const socket of sockets) socket.destroy()
+      await closed
+    },
+  }
+}
+
+/** Responds with JSON and the headers; `content-length` is set. */
+export const respondJson =
+  (json: unknown, headers: Readonly<Record<string, string>> = {}): Respond =>
+  (_request, response) =>
+    response
+      .setHeaders(new Map(Object.entries({ 'content-type': 'application/json', ...headers })))
+      .end(JSON.stringify(json))
+
+/** A document that this server accepts, with what tells that it leaks. */
+export const clientDocument = (url: string, keys: readonly object[]) => ({
+  client_id: url,
+  client_name: 'Canary-7f3',
+  client_uri: 'https://canary-7f3.example/',
+  redirect_uris: ['https://canary-7f3.example/callback'],
+  grant_types: ['authorization_code', 'client_credentials'],
+  token_endpoint_auth_method: 'private_key_jwt',
+  jwks: { keys },
+})

@@ -1,0 +1,53 @@
+import { RULES } from '@plainpath/domain'
+import { openPool, type Pool } from '@plainpath/postgres'
+import { openTestDatabase } from '@plainpath/postgres/testing'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { MIGRATIONS } from '../migrations.ts'
+import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
+import { postgresUsedProofs, sweepUsedProofs } from './used-proofs.ts'
+
+const resources = new AsyncDisposableStack()
+let db: Pool
+beforeAll(async () => {
+  const database = resources.use(await openTestDatabase({ folder: MIGRATIONS, name: 'used-proofs' }))
+  db = resources.use(openPool(database.appUrl))
+})
+afterAll(() => resources.disposeAsync())
+
+const LIFETIME_SECONDS = RULES.usedProofMs / 1_000
+const NOW = new Date('2026-11-23T09:00:00Z')
+const after = (seconds: number) => new Date(NOW.getTime() + seconds * 1_000)
+const count = async () => (await db.query('select 1 from used_proofs')).rowCount
+
+describeUsedProofs('PostgreSQL', async () => {
+  const store = () => postgresUsedProofs(db, () => NOW)
+  return {
+    stores: [store(), store()],
+    async stored() {
+      const { rows } = await db.query('select used_proofs::text, encode(proof_hash, $1) from used_proofs', [
+        'escape',
+      ])
+      return JSON.stringify(rows)
+    },
+    [Symbol.asyncDispose]: async () => undefined,
+  }
+})
+
+test('deletes proofs once no instance accepts them any more, in batches, and not before', async () => {
+  await db.query('delete from used_proofs')
+  const store = postgresUsedProofs(db, () => NOW)
+  const proof = newProof()
+  await store.use(proof)
+  expect(await sweepUsedProofs(db, after(LIFETIME_SECONDS - 1))).toBe(0)
+  expect(await store.use(proof)).toBe(false)
+  expect(await sweepUsedProofs(db, after(LIFETIME_SECONDS))).toBe(1)
+  expect(await count()).toBe(0)
+  await db.query(
+    `insert into used_proofs select sha256(number::text::bytea), $1 from generate_series(1, 1500) number`,
+    [NOW],
+  )
+  const swept = await Promise.all([sweepUsedProofs(db, NOW), sweepUsedProofs(db, NOW)])
+  expect(Math.max(...swept)).toBeLessThanOrEqual(1_000)
+  while ((await sweepUsedProofs(db, NOW)) > 0);
+  expect(await count()).toBe(0)
+})

@@ -1,0 +1,91 @@
+import { RULES } from '@plainpath/domain'
+import { createLog } from '@plainpath/http'
+import { createClient } from 'redis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type OwnRedis, startRedis } from '../../test/start-redis.ts'
+import { openRedis } from '../open-redis.ts'
+import { describeUsedProofs, newProof } from './used-proofs.contract.ts'
+import { redisUsedProofs, UsedProofsUnavailable } from './used-proofs.ts'
+
+const log = createLog({ service: 'test', write: () => undefined })
+let server: OwnRedis
+beforeAll(async () => {
+  server = await startRedis()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const LIFETIME_SECONDS = RULES.usedProofMs / 1_000
+const secondsFromNow = (seconds: number) => Math.floor(Date.now() / 1_000) + seconds
+
+async function openStore() {
+  const redis = openRedis(server.url, { log })
+  const connected = Promise.withResolvers<void>()
+  redis.onReady(connected.resolve)
+  const store = redisUsedProofs(redis)
+  await connected.promise
+  return { store, [Symbol.asyncDispose]: () => redis[Symbol.asyncDispose]() }
+}
+
+async function withAdmin<T>(ask: (admin: Awaited<ReturnType<typeof connect>>) => Promise<T>): Promise<T> {
+  const admin = await connect()
+  try {
+    return await ask(admin)
+  } finally {
+    admin.destroy()
+  }
+}
+const connect = () => createClient({ url: server.url }).connect()
+
+describeUsedProofs('Redis', async () => {
+  const [one, two] = [await openStore(), await openStore()]
+  return {
+    stores: [one.store, two.store],
+    stored: () =>
+      withAdmin(async (admin) => {
+        const keys = await admin.keys('*')
+        return JSON.stringify([keys, await admin.mGet(keys)])
+      }),
+    async [Symbol.asyncDispose]() {
+      await one[Symbol.asyncDispose]()
+      await two[Symbol.asyncDispose]()
+    },
+  }
+})
+
+test('a proof expires by itself, once no instance accepts it any more', async () => {
+  await using opened = await openStore()
+  await withAdmin((admin) => admin.flushAll())
+  // So that Redis counts as one that has forgotten nothing since long ago.
+  await opened.store.use(newProof({ iat: secondsFromNow(10) }))
+  await withAdmin(async (admin) => {
+    const [proof = ''] = await admin.keys('resource:proof:*')
+    const seconds = await admin.ttl(proof)
+    expect(seconds).toBeGreaterThan(LIFETIME_SECONDS - 30)
+    expect(seconds).toBeLessThanOrEqual(LIFETIME_SECONDS)
+    expect(await admin.keys('*')).toHaveLength(2)
+  })
+})
+
+test('without Redis it cannot tell, and after a restart only of proofs that were made later', async () => {
+  await using opened = await openStore()
+  const proof = newProof({ iat: secondsFromNow(-30) })
+  await server.kill()
+  await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
+  await server.restart()
+  const outcome = (iat: number) => opened.store.use(newProof({ iat })).catch(String)
+  await expect.poll(() => outcome(secondsFromNow(1))).toBe(true)
+  expect(await outcome(secondsFromNow(-30))).toContain('Redis may have forgotten whether the proof was used')
+  await expect(opened.store.use(proof)).rejects.toThrow(UsedProofsUnavailable)
+})
+
+test('a promoted replica counts as a Redis that may have forgotten', async () => {
+  await using opened = await openStore()
+  const iat = secondsFromNow(-20)
+  await withAdmin(async (admin) => {
+    const [replicationId = ''] = (await admin.get('resource:proofs-since'))?.split(' ') ?? []
+    await admin.set('resource:proofs-since', `${replicationId} ${iat - 1}`)
+    expect(await opened.store.use(newProof({ iat }))).toBe(true)
+    await admin.set('resource:proofs-since', `${'a'.repeat(40)} ${iat - 1}`)
+  })
+  await expect(opened.store.use(newProof({ iat }))).rejects.toThrow(UsedProofsUnavailable)
+})

@@ -1,0 +1,120 @@
+import { createHash, randomUUID } from 'node:crypto'
+import { type CryptoKey, calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK, SignJWT } from 'jose'
+import { expect } from 'vitest'
+import { type Answered, ask, expectProblem } from './ask.ts'
+import type { RunningResource } from './start-resource.ts'
+
+/** A key pair with which a client makes proofs. */
+export interface ProofKeyPair {
+  readonly privateKey: CryptoKey
+  readonly alg: string
+  readonly jwk: JWK
+  readonly privateJwk: JWK
+  readonly jkt: string
+}
+
+export async function newProofKey(alg = 'ES256'): Promise<ProofKeyPair> {
+  const { privateKey, publicKey } = await generateKeyPair(alg, { extractable: true })
+  const jwk = await exportJWK(publicKey)
+  return {
+    privateKey,
+    alg,
+    jwk,
+    privateJwk: await exportJWK(privateKey),
+    jkt: await calculateJwkThumbprint(jwk),
+  }
+}
+
+/** The request that a proof is for. */
+export interface Proven {
+  readonly method?: string
+  /** With the scheme and the host. */
+  readonly url: string
+  readonly token: string
+}
+
+/** What a proof says otherwise; a member that is undefined is left out. */
+export interface ProofChange {
+  readonly header?: Readonly<Record<string, unknown>>
+  readonly claims?: Readonly<Record<string, unknown>>
+}
+
+export const hashOf = (token: string) => createHash('sha256').update(token).digest('base64url')
+
+/** Makes a proof (RFC 9449 §4.2), of the time `now`. */
+export function makeProof(
+  key: ProofKeyPair,
+  { method = 'GET', url, token }: Proven,
+  { header = {}, claims = {} }: ProofChange = {},
+  now = new Date(),
+): Promise<string> {
+  const payload = {
+    jti: randomUUID(),
+    htm: method,
+    htu: url,
+    iat: Math.floor(now.getTime() / 1_000),
+    ath: hashOf(token),
+    ...claims,
+  }
+  return new SignJWT(payload)
+    .setProtectedHeader({ typ: 'dpop+jwt', alg: key.alg, jwk: key.jwk, ...header })
+    .sign(key.privateKey)
+}
+
+/** Joins a header and claims to a JWT with any signature. */
+export const rawJwt = (header: object, claims: object, signature = 'AAAA') =>
+  [header, claims]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .concat(signature)
+    .join('.')
+
+export interface BoundRequest {
+  readonly method?: string
+  readonly path?: string
+  readonly token: string
+  /** Each is sent as a header of its own. */
+  readonly proofs?: readonly string[]
+  /** The values of the Authorization headers, in place of `DPoP` and the token. */
+  readonly authorization?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: object
+}
+
+/** Sends a request with an access token and proofs. */
+export function sendBound(api: Pick<RunningResource, 'origin'>, request: BoundRequest): Promise<Answered> {
+  const { method = 'GET', path = '/api/guides', token, proofs = [], body, headers } = request
+  const content = body && JSON.stringify(body)
+  const all = {
+    host: new URL(api.origin).host,
+    accept: 'application/json, text/event-stream',
+    ...(content !== undefined && {
+      'content-type': 'application/json',
+      'content-length': String(Buffer.byteLength(content)),
+    }),
+    ...headers,
+  }
+  const rawHeaders = [
+    ...Object.entries(all).flat(),
+    ...(request.authorization ?? [`DPoP ${token}`]).flatMap((value) => ['Authorization', value]),
+    ...proofs.flatMap((proof) => ['DPoP', proof]),
+  ]
+  return ask(api.origin, { method, path, rawHeaders, ...(content !== undefined && { body: content }) })
+}
+
+/** What every refusal of a bound request has. */
+export function expectRefused(
+  api: Pick<RunningResource, 'origin'>,
+  answered: Answered,
+  { code, error, path = '' }: { code: string; error: string; path?: string },
+): void {
+  expectProblem(answered, { status: 401, code })
+  const metadata = `${api.origin}/.well-known/oauth-protected-resource/api${path}`
+  expect(answered.headers['www-authenticate']).toMatch(
+    new RegExp(
+      `^DPoP realm="plainpath", error="${error}", algs="ES256 EdDSA Ed25519", scope="[a-z: ]+", resource_metadata="${metadata}"$`,
+    ),
+  )
+  expect(answered.body).not.toMatch(/ppt_|eyJ/)
+}
+export const BAD_PROOF = { code: 'invalid-token-proof', error: 'invalid_dpop_proof' }
+export const BAD_TOKEN = { code: 'invalid-token', error: 'invalid_token' }

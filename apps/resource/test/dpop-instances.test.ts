@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
+import { makeProof, newProofKey, sendBound } from './dpop-client.ts'
+import { describeInstances, startInstances } from './dpop-instances.ts'
+import { startResource } from './start-resource.ts'
+
+describeInstances('PostgreSQL', () => startInstances())
+
+test('without PostgreSQL a bound request is 503, and nobody else is affected', async () => {
+  await using api = await startResource({
+    env: { RESOURCE_DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none' },
+  })
+  const key = await newProofKey()
+  const token = api.auth.issueBound(key.jkt)
+  const proofs = [await makeProof(key, { url: `${api.origin}/api/guides`, token })]
+  const refused = await sendBound(api, { token, proofs })
+  expectProblem(refused, { status: 503, code: 'unavailable' })
+  expect(refused.headers['retry-after']).toMatch(/^\d+$/)
+  const authorization = `Bearer ${api.auth.issue()}`
+  expect((await ask(api.origin, { path: '/api/guides', headers: { authorization } })).status).toBe(200)
+})

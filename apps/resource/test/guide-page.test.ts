@@ -1,0 +1,161 @@
+import { guideSections, loadGuides } from '@plainpath/guides'
+import { LEAVE_HEADERS, LEAVE_SCRIPT, NEUTRAL_SITE, PAGE_CSP, STYLESHEET } from '@plainpath/pages'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { isSensitiveGuide } from '../src/pages/sensitive-guides.ts'
+import { ask } from './ask.ts'
+import { type RunningResource, startResource } from './start-resource.ts'
+
+let api: RunningResource
+beforeAll(async () => {
+  api = await startResource()
+})
+afterAll(() => api[Symbol.asyncDispose]())
+
+const guides = loadGuides()
+const get = (path: string, headers: Record<string, string> = {}) =>
+  ask(api.origin, { path, headers: { accept: 'text/html', ...headers } })
+/** Without what keeps the names of forms on one line. */
+const unmarked = (markup: string) => markup.replaceAll(/<span class="form-name">([^<]*)<\/span>/g, '$1')
+const escaped = (text: string) =>
+  text.replaceAll('&', '&amp;').replaceAll('"', '&quot;').replaceAll("'", '&#39;')
+
+describe.for(guides.map(({ slug }) => slug))('the page of the guide %s', (slug) => {
+  test('shows all of it once, with its sources behind each paragraph and in a list', async () => {
+    const body = unmarked((await get(`/guides/${slug}`)).body)
+    const guide = (await ask(api.origin, { path: `/api/guides/${slug}` })).json()
+    const sources = guide['sources'] as { url: string; title: string }[]
+    for (const [index, { url, title }] of sources.entries()) {
+      const link = `<a href="${escaped(url)}">${escaped(title)}</a>`
+      expect(body).toContain(`<li id="source-${index + 1}">${link}`)
+      if (String(guide['body']).includes(`[${index + 1}]`))
+        expect(body).toContain(`<details class="source"><summary>[${index + 1}]</summary><small>${link}`)
+    }
+    const marks = (markdown: string) => markdown.match(/\[\d+\](?!\()/g) ?? []
+    expect(marks(body.replaceAll('</summary>', '')).toSorted()).toEqual(
+      marks(String(guide['body'])).toSorted(),
+    )
+    expect(body.match(/<h2 id="attorney">When to talk to an attorney<\/h2>/g)).toHaveLength(1)
+    expect(body.split(String(guide['disclaimer']))).toHaveLength(2)
+    for (const reason of guide['talkToAnAttorneyWhen'] as string[])
+      expect(body).toContain(`<li>${escaped(reason)}</li>`)
+    expect(body).not.toContain('[^')
+  })
+
+  test('begins with who it is for, and a table of contents that leads to each section', async () => {
+    const guide = guides.find((each) => each.slug === slug)
+    if (!guide) throw new Error('no guide')
+    const body = unmarked((await get(`/guides/${slug}`)).body)
+    expect(body).toContain(`<strong>Who this is for:</strong> ${escaped(guide.audience)}`)
+    for (const { id, key, heading } of guideSections(guide).filter((section) => section.key !== 'intro')) {
+      expect(body).toContain(`<li><a href="#${key}">${escaped(heading)}</a></li>`)
+      expect(body).toContain(`<h2 id="${key}">${escaped(heading)}</h2>`)
+      expect(body).toContain(`href="/contact?passage=${encodeURIComponent(id)}"`)
+    }
+    const ids = Array.from(body.matchAll(/ id="([^"]+)"/g), ([, id]) => id)
+    expect(ids).toEqual([...new Set(ids)])
+    for (const [, target] of body.matchAll(/href="#([^"]+)"/g)) expect(ids).toContain(target)
+    expect(body.match(/<h[34](?! id=)/g) ?? []).toEqual([])
+  })
+
+  test('weighs under 50 KB as browsers get it, with all that it loads', async () => {
+    const { body } = await get(`/guides/${slug}`)
+    const loaded = [
+      `/guides/${slug}`,
+      STYLESHEET.path,
+      ...(body.includes(LEAVE_SCRIPT.path) ? [LEAVE_SCRIPT.path] : []),
+    ]
+    const sizes = await Promise.all(
+      loaded.map(async (path) =>
+        Number((await get(path, { 'accept-encoding': 'gzip' })).headers['content-length']),
+      ),
+    )
+    expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(50_000)
+    expect(Buffer.byteLength(body)).toBeLessThan(72_000)
+  })
+})
+
+describe('related guides', () => {
+  test('are those that the text links to', async () => {
+    const { body } = await get('/guides/renew-green-card')
+    const related = /<h2 id="related">[^]*?<\/ul>/.exec(body)?.[0] ?? ''
+    expect(Array.from(related.matchAll(/href="\/guides\/([^"]+)"/g), ([, slug]) => slug)).toEqual([
+      'change-of-address',
+      'apply-for-citizenship',
+      'find-legal-help',
+      'replace-lost-green-card',
+    ])
+  })
+})
+
+describe('a guide about abuse, crime victims or detention', () => {
+  /** Words that such a guide has often. */
+  const RISK = /abus|violen|victim|detain|detention|traffick|extremely cruel/gi
+  /** Guides that have them, but are about something else. */
+  const OTHERS = ['change-of-address', 'check-case-status', 'family-petition', 'foia-request', 'h1b-basics']
+
+  test('is known as one, or named here as an exception', () => {
+    const likely = guides.filter(({ body }) => (body.match(RISK) ?? []).length >= 5).map(({ slug }) => slug)
+    expect(likely.filter((slug) => !isSensitiveGuide(slug) && !OTHERS.includes(slug))).toEqual([])
+    expect(likely).toEqual(
+      expect.arrayContaining(['vawa-basics', 'u-visa-basics', 'removal-proceedings-basics']),
+    )
+  })
+
+  test.for([
+    '/guides/vawa-basics',
+    '/guides/u-visa-basics',
+    '/guides/removal-proceedings-basics',
+    '/ask',
+    '/get-help',
+    '/es/obtener-ayuda',
+  ])('%s has the quick exit, one script, and is stored by no browser', async (path) => {
+    const { headers, body } = await get(path)
+    expect(headers).toMatchObject(LEAVE_HEADERS)
+    expect(headers).not.toHaveProperty('etag')
+    expect(headers['content-security-policy']).toBe(`${PAGE_CSP}; script-src 'self'`)
+    expect(body).toContain(`<a href="${NEUTRAL_SITE}" rel="noreferrer nofollow" title="`)
+    expect(body.match(/<script[^>]*>/g)).toEqual([`<script src="${LEAVE_SCRIPT.path}" defer>`])
+  })
+
+  test('says nothing of its subject in the title, or where its link is shown', async () => {
+    const { body } = await get('/guides/vawa-basics')
+    expect(body).toContain('<title>Guide – Plainpath</title>')
+    expect(body).toContain('<meta property="og:title" content="Guide">')
+    expect(body).not.toContain('<meta name="description"')
+    expect(body).toMatch(/<h1>VAWA/)
+  })
+
+  test('is stored as before for agents, with the same bytes at every address', async () => {
+    for (const [path, accept] of [
+      ['/guides/vawa-basics', 'text/markdown'],
+      ['/guides/vawa-basics.md', '*/*'],
+      ['/api/guides/vawa-basics', 'application/json'],
+    ] as const) {
+      const { headers, body } = await get(path, { accept })
+      expect(headers).toMatchObject({
+        'cache-control': 'public, max-age=300',
+        etag: expect.stringMatching(/^"/),
+      })
+      expect(body).not.toMatch(/form-name|Leave this page/)
+    }
+  })
+
+  test('other guides have no script, and may be stored', async () => {
+    const { headers, body } = await get('/guides/renew-green-card')
+    expect(headers).toMatchObject({
+      'cache-control': 'public, max-age=300',
+      'content-security-policy': PAGE_CSP,
+    })
+    expect(body).not.toMatch(/<script|Leave this page/)
+  })
+})
+
+test('the script of the quick exit is served, and stored by nobody', async () => {
+  const { status, headers, body } = await get(LEAVE_SCRIPT.path, { accept: '*/*' })
+  expect([status, headers['content-type'], headers['cache-control']]).toEqual([
+    200,
+    'text/javascript; charset=utf-8',
+    'no-store',
+  ])
+  expect(body).toBe(LEAVE_SCRIPT.body)
+})

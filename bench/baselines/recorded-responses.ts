@@ -1,0 +1,47 @@
+import { readFileSync } from 'node:fs'
+import type { Server } from 'node:http'
+import type { Context } from 'koa'
+
+/** The responses of the baselines: the bytes that the API sent for the path, captured before the run. */
+interface RecordedResponse {
+  readonly type: string
+  readonly encoding: string
+  readonly body: Buffer
+}
+
+/** Reads captured responses. @param file JSON: for each path `{type, encoding, body}`, the body in base64 */
+export function readResponses(file: string): ReadonlyMap<string, RecordedResponse> {
+  const responses = JSON.parse(readFileSync(file, 'utf8')) as Record<
+    string,
+    Record<keyof RecordedResponse, string>
+  >
+  return new Map(
+    Object.entries(responses).map(([path, response]) => [
+      path,
+      { ...response, body: Buffer.from(response.body, 'base64') },
+    ]),
+  )
+}
+
+/** Reads a setting of a baseline. @throws {Error} when it is missing */
+export function setting(name: string): string {
+  const value = process.env[name]
+  if (!value) throw new Error(`${name} is missing`)
+  return value
+}
+
+/** Listens at the port of the bench, and then prints `READY`. */
+export function listen(server: Pick<Server, 'listen'>): void {
+  server.listen(Number(setting('BENCH_PORT')), '127.0.0.1', () => console.log(READY))
+}
+
+export const READY = 'listening'
+
+/** Responds to a request of Koa with the captured response for its path; 404 for any other path. */
+export function respond(ctx: Context, responses: ReadonlyMap<string, RecordedResponse>): void {
+  const response = responses.get(ctx.path)
+  if (!response) return
+  ctx.type = response.type
+  if (response.encoding) ctx.set('content-encoding', response.encoding)
+  ctx.body = response.body
+}

@@ -1,0 +1,60 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http'
+
+export interface HttpRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  readonly path: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string
+}
+
+/** Times are from `performance.now()`: `startedAt` before the first byte was sent, `endedAt` after the last was received. */
+export interface HttpResponse {
+  /** 0 when there was no response. */
+  readonly status: number
+  readonly text: string
+  readonly startedAt: number
+  readonly endedAt: number
+  header(name: string): string | undefined
+}
+
+export interface HttpClient extends Disposable {
+  /** Sends a request. Never throws: a missing response has status 0. */
+  send(sent: HttpRequest): Promise<HttpResponse>
+}
+
+const GIVE_UP_MS = 15_000
+
+export function createHttpClient(origin: string): HttpClient {
+  const agent = new Agent({ keepAlive: true, maxFreeSockets: 64 })
+  return {
+    send: (sent) => exchange(new URL(sent.path, origin), sent, agent),
+    [Symbol.dispose]: () => agent.destroy(),
+  }
+}
+
+function exchange(url: URL, { method, headers, body }: HttpRequest, agent: Agent): Promise<HttpResponse> {
+  const startedAt = performance.now()
+  const { promise, resolve } = Promise.withResolvers<HttpResponse>()
+  const settle = (status: number, text: string, received: IncomingHttpHeaders = {}) =>
+    resolve({
+      status,
+      text,
+      startedAt,
+      endedAt: performance.now(),
+      header: (name) => received[name]?.toString(),
+    })
+  const outgoing = request(url, { method, headers: { ...headers }, agent, timeout: GIVE_UP_MS })
+  outgoing.on('timeout', () => outgoing.destroy(new Error(`nothing within ${GIVE_UP_MS / 1000} s`)))
+  outgoing.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
+  outgoing.on('response', (incoming) => {
+    let text = ''
+    incoming.setEncoding('utf8')
+    incoming.on('data', (chunk: string) => {
+      text += chunk
+    })
+    incoming.on('end', () => settle(incoming.statusCode ?? 0, text, incoming.headers))
+    incoming.on('error', (error: NodeJS.ErrnoException) => settle(0, error.code ?? error.message))
+  })
+  outgoing.end(body)
+  return promise
+}

@@ -1,0 +1,109 @@
+import { randomUUID } from 'node:crypto'
+import { type DocumentServer, startDocumentServer } from '@plainpath/auth/document-server'
+import { Plainpath, type PlainpathOptions } from '@plainpath/client'
+import type { JWK } from 'jose'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type SystemWithMail, startSystemWithMail } from '../start-system-with-mail.ts'
+
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
+let system: SystemWithMail
+beforeAll(async () => {
+  documents = resources.use(await startDocumentServer())
+  system = resources.use(await startSystemWithMail({ documents }))
+})
+afterAll(() => resources.disposeAsync())
+afterEach(() => void vi.restoreAllMocks())
+
+const MESSAGE = { topic: 'question', message: 'When do I renew my work permit?' } as const
+
+type Algorithm = 'ECDSA' | 'Ed25519'
+/** The private key cannot be read out. */
+const generateKeys = async (name: Algorithm) =>
+  (await crypto.subtle.generateKey({ name, namedCurve: 'P-256' }, false, ['sign', 'verify'])) as NonNullable<
+    PlainpathOptions['keys']
+  >
+
+async function registered(name: Algorithm): Promise<PlainpathOptions> {
+  const keys = await generateKeys(name)
+  return {
+    keys,
+    credentials: await new Plainpath(system.origin, { keys }).register({ client_name: 'A client' }),
+  }
+}
+
+async function withDocument(name: Algorithm): Promise<PlainpathOptions> {
+  const keys = await generateKeys(name)
+  const jwk = (await crypto.subtle.exportKey('jwk', keys.publicKey)) as JWK
+  const { client_id } = documents.publish([
+    { jwk: { kty: jwk.kty, crv: jwk.crv, x: jwk.x, y: jwk.y } as JWK },
+  ])
+  return { keys, credentials: { origin: system.origin, client_id } }
+}
+
+async function confirm(client: Plainpath): Promise<void> {
+  const email = `${randomUUID()}@example.org`
+  const { match_phrase } = await client.beginVerification(email)
+  await client.completeVerification(await system.confirm(email, match_phrase))
+}
+
+/** Records the headers of the requests to a path, which are sent unchanged. */
+function recordHeaders(path: string): Headers[] {
+  const recorded: Headers[] = []
+  const { fetch } = globalThis
+  vi.spyOn(globalThis, 'fetch').mockImplementation(async (input, init) => {
+    const request = new Request(input, init)
+    if (new URL(request.url).pathname === path) recorded.push(request.headers)
+    return await fetch(input, init)
+  })
+  return recorded
+}
+
+describe.for([
+  { who: 'a registered key for ECDSA', open: () => registered('ECDSA') },
+  { who: 'a registered key for Ed25519', open: () => registered('Ed25519') },
+  { who: 'a document with a key for ECDSA', open: () => withDocument('ECDSA') },
+  { who: 'a document with a key for Ed25519', open: () => withDocument('Ed25519') },
+])('a client with $who', ({ open }) => {
+  test('reads a guide, sends a message once with a token that is bound to its key, and withdraws it', async () => {
+    const options = await open()
+    const client = new Plainpath(system.origin, options)
+    expect(await client.guide('work-permit')).toMatchObject({ slug: 'work-permit' })
+    await confirm(client)
+    const sent = recordHeaders('/api/contact')
+    const first = await client.sendMessage(MESSAGE)
+    expect((await client.sendMessage(MESSAGE)).id).toBe(first.id)
+
+    expect(sent).toHaveLength(2)
+    for (const headers of sent) expect(headers.get('authorization')).toMatch(/^DPoP ppt_/)
+    // Neither the same request again nor the token alone is good for anything.
+    const url = `${system.origin}/api/contact`
+    const body = JSON.stringify(MESSAGE)
+    const replay = new Headers(sent[0])
+    const bearer = new Headers(sent[0])
+    bearer.set('authorization', String(sent[0]?.get('authorization')).replace('DPoP', 'Bearer'))
+    bearer.delete('dpop')
+    for (const headers of [replay, bearer])
+      expect((await fetch(url, { method: 'POST', headers, body })).status).toBe(401)
+
+    const another = new Plainpath(system.origin, options)
+    expect(await another.messageStatus(first.id)).toMatchObject({ status: 'received' })
+    await another.withdraw(first.id)
+    expect(await client.messageStatus(first.id)).toMatchObject({ status: 'erased' })
+  })
+
+  test('shares a message with another client of its key by an idempotency key', async () => {
+    const options = await open()
+    const clients = [new Plainpath(system.origin, options), new Plainpath(system.origin, options)]
+    await confirm(clients[0]!)
+    const idempotencyKey = randomUUID()
+    const send = (client?: Plainpath) => client!.sendMessage(MESSAGE, { idempotencyKey })
+    const shared = await send(clients[0])
+    expect((await send(clients[1])).id).toBe(shared.id)
+    // Without one, a second client cannot know what the first has sent: they share no secret.
+    const [own, others] = [await clients[0]!.sendMessage(MESSAGE), await clients[1]!.sendMessage(MESSAGE)]
+    expect(new Set([shared.id, own.id, others.id]).size).toBe(3)
+    await clients[0]!.deleteRegistration()
+    await expect(clients[1]!.messageStatus(own.id)).rejects.toMatchObject({ name: 'PlainpathError' })
+  })
+})

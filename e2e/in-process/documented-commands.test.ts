@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import path from 'node:path'
+import { promisify } from 'node:util'
+import {
+  type DocumentHost,
+  openCertificateAuthority,
+  respondJson,
+  startDocumentHost,
+} from '@plainpath/auth/document-host'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fencedBlocks } from '../fenced-blocks.ts'
+import { type System, startSystem } from './start-system.ts'
+
+const DOMAIN = 'agent.example.org'
+const SHOWN_ID = 'https://agent.example.org/plainpath-client.json'
+const KEY_FILE = 'plainpath-key.pem'
+
+const resources = new AsyncDisposableStack()
+let system: System
+let documents: DocumentHost
+beforeAll(async () => {
+  const authority = await openCertificateAuthority()
+  documents = resources.use(await startDocumentHost(await authority.issue([DOMAIN])))
+  const settings = { AUTH_CLIENT_DOCUMENT_TEST_HOSTS: `${DOMAIN}:${documents.port}` }
+  system = resources.use(await startSystem({ documents: { settings, runtime: { ca: authority.pem } } }))
+})
+afterAll(() => resources.disposeAsync())
+
+async function readCommands(document: string): Promise<string[]> {
+  const markdown = await (await fetch(`${system.origin}${document}`)).text()
+  return fencedBlocks(markdown, 'sh')
+}
+
+/** A folder, in which each call runs commands in a shell of its own. The first one that fails ends it. */
+async function openShell() {
+  const folder = await mkdtemp(path.join(tmpdir(), 'plainpath-commands-'))
+  return {
+    file: (name: string) => path.join(folder, name),
+    async run(...commands: string[]) {
+      const script = `set -eu\n${commands.join('\n')}`
+      const env = { PATH: `${path.dirname(process.execPath)}:${process.env['PATH']}` }
+      const { stdout, stderr } = await promisify(execFile)('sh', ['-c', script], {
+        cwd: folder,
+        env,
+        timeout: 30_000,
+      })
+      expect(stdout + stderr).not.toMatch(/ppt_|pps_|PRIVATE/)
+      return stdout
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  }
+}
+
+async function expectPrivate(file: string): Promise<void> {
+  expect((await stat(file)).mode & 0o777).toBe(0o600)
+}
+
+test('with the commands of /auth/domain.md, an agent with a domain reads a guide', async () => {
+  await using shell = await openShell()
+  const id = documents.url(DOMAIN, '/plainpath-client.json')
+  const blocks = (await readCommands('/auth/domain.md')).map((block) => block.replaceAll(SHOWN_ID, id))
+  const [storeProgram = '', writeDocument = '', readGuide = '', ...others] = blocks
+  expect(others).toEqual([])
+  await shell.run(storeProgram, writeDocument)
+  await expectPrivate(shell.file(KEY_FILE))
+  const document = await readFile(shell.file('plainpath-client.json'), 'utf8')
+  documents.serve('/plainpath-client.json', respondJson(JSON.parse(document)))
+  expect(await shell.run(`id=${id}`, readGuide)).toContain('"talkToAnAttorneyWhen":')
+})
+
+test('with the commands of /auth/dpop.md after those of /auth.md, an agent reads a guide with a bound token', async () => {
+  await using shell = await openShell()
+  const [register = ''] = await readCommands('/auth.md')
+  const [storeProgram = '', readGuide = '', ...others] = await readCommands('/auth/dpop.md')
+  expect(others).toEqual([])
+  const asBearer = `curl -sS -o /dev/null -w 'as bearer: %{http_code}' -H "Authorization: Bearer $token" $guide`
+  const output = await shell.run(register, storeProgram, readGuide, asBearer)
+  expect(output).toContain('"talkToAnAttorneyWhen":')
+  expect(output).toMatch(/as bearer: 401$/)
+  await expectPrivate(shell.file(KEY_FILE))
+})

@@ -1,0 +1,176 @@
+import { type DocumentServer, documentOf, startDocumentServer } from '@plainpath/auth/document-server'
+import type { JWK } from 'jose'
+import * as oauth from 'oauth4webapi'
+import * as openid from 'openid-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type System, startSystem } from './start-system.ts'
+
+/*
+ * OAuth client libraries that implement DPoP (RFC 9449), unmodified: each gets a token that is bound to its key, at first
+ * without knowing a nonce, reads a guide with it, gets another one and revokes both.
+ */
+
+const resources = new AsyncDisposableStack()
+let documents: DocumentServer
+let system: System
+beforeAll(async () => {
+  documents = resources.use(await startDocumentServer())
+  system = resources.use(await startSystem({ documents }))
+})
+afterAll(() => resources.disposeAsync())
+
+const ALGORITHMS = ['ES256', 'Ed25519', 'EdDSA'] as const
+type Algorithm = (typeof ALGORITHMS)[number]
+
+interface Registered {
+  readonly clientId: string
+  /** A secret, or a private key. */
+  readonly credential: string | { readonly key: oauth.CryptoKey; readonly kid: string }
+}
+
+async function register(body: object): Promise<{ client_id: string; client_secret: string }> {
+  const response = await fetch(`${system.origin}/api/agent/register`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+  expect(response.status).toBe(201)
+  return (await response.json()) as { client_id: string; client_secret: string }
+}
+
+const CLIENTS: Readonly<Record<string, (bound: object) => Promise<Registered>>> = {
+  'a secret': async (bound) => {
+    const { client_id, client_secret } = await register(bound)
+    return { clientId: client_id, credential: client_secret }
+  },
+  'a key': async (bound) => {
+    const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
+    const jwk = await crypto.subtle.exportKey('jwk', publicKey)
+    const { client_id } = await register({ ...bound, jwks: { keys: [{ ...jwk, kid: 'one' }] } })
+    return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
+  },
+  'a document': async (bound) => {
+    const { privateKey, publicKey } = await oauth.generateKeyPair('ES256')
+    const key = { jwk: { ...(await crypto.subtle.exportKey('jwk', publicKey)), kid: 'one' } as JWK }
+    const { client_id, change } = documents.publish([key])
+    change({ ...documentOf(client_id, [key]), ...bound })
+    return { clientId: client_id, credential: { key: privateKey, kid: 'one' } }
+  },
+}
+
+/** What a library does as one client. */
+interface Session {
+  getToken(): Promise<{ access_token: string; token_type: string }>
+  /** Reads a guide with a token that is bound to the key of this session. @returns the status */
+  read(token: string): Promise<number>
+  revoke(token: string): Promise<void>
+}
+
+/** How often the server asked for a nonce. */
+let nonceErrors = 0
+const counting: typeof fetch = async (input, init) => {
+  const response = await fetch(input, init)
+  if (response.status === 400 && response.headers.has('dpop-nonce')) nonceErrors += 1
+  return response
+}
+
+const guideUrl = () => new URL('/api/guides/work-permit', system.origin)
+
+/** The status of a response, also of one that the library throws. */
+async function readStatus(request: () => Promise<Response>): Promise<number> {
+  try {
+    return (await request()).status
+  } catch (error) {
+    if (!(error instanceof oauth.WWWAuthenticateChallengeError)) throw error
+    expect(error.cause).toMatchObject([{ scheme: 'dpop', parameters: { error: 'invalid_token' } }])
+    return error.status
+  }
+}
+
+async function withOauth4webapi({ clientId, credential }: Registered, alg: Algorithm): Promise<Session> {
+  const authentication =
+    typeof credential === 'string' ? oauth.ClientSecretBasic(credential) : oauth.PrivateKeyJwt(credential)
+  const issuer = new URL(system.origin)
+  const client: oauth.Client = { client_id: clientId }
+  const DPoP = oauth.DPoP(client, await oauth.generateKeyPair(alg))
+  const options = { [oauth.allowInsecureRequests]: true, [oauth.customFetch]: counting as never }
+  const discovered = await oauth.discoveryRequest(issuer, { algorithm: 'oauth2', ...options })
+  const server = await oauth.processDiscoveryResponse(issuer, discovered)
+  expect(server.dpop_signing_alg_values_supported).toContain(alg)
+  const request = async () =>
+    oauth.processClientCredentialsResponse(
+      server,
+      client,
+      await oauth.clientCredentialsGrantRequest(server, client, authentication, {}, { DPoP, ...options }),
+    )
+  return {
+    /** As its documentation says: repeats the request once for a nonce error. */
+    async getToken() {
+      try {
+        return await request()
+      } catch (error) {
+        if (!oauth.isDPoPNonceError(error)) throw error
+        return await request()
+      }
+    },
+    read: (token) =>
+      readStatus(() =>
+        oauth.protectedResourceRequest(token, 'GET', guideUrl(), undefined, undefined, { DPoP, ...options }),
+      ),
+    async revoke(token) {
+      await oauth.processRevocationResponse(
+        await oauth.revocationRequest(server, client, authentication, token, options),
+      )
+    },
+  }
+}
+
+async function withOpenidClient({ clientId, credential }: Registered, alg: Algorithm): Promise<Session> {
+  const authentication =
+    typeof credential === 'string' ? openid.ClientSecretBasic(credential) : openid.PrivateKeyJwt(credential)
+  const config = await openid.discovery(new URL(system.origin), clientId, undefined, authentication, {
+    algorithm: 'oauth2',
+    execute: [openid.allowInsecureRequests],
+    [openid.customFetch]: counting as never,
+  })
+  const DPoP = openid.getDPoPHandle(config, await openid.randomDPoPKeyPair(alg))
+  return {
+    getToken: () => openid.clientCredentialsGrant(config, {}, { DPoP }),
+    read: (token) =>
+      readStatus(() =>
+        openid.fetchProtectedResource(config, token, guideUrl(), 'GET', undefined, undefined, { DPoP }),
+      ),
+    revoke: (token) => openid.tokenRevocation(config, token),
+  }
+}
+
+const LIBRARIES = { oauth4webapi: withOauth4webapi, 'openid-client': withOpenidClient }
+
+const CASES = Object.entries(LIBRARIES).flatMap(([library, open]) =>
+  Object.entries(CLIENTS).flatMap(([method, client]) =>
+    ALGORITHMS.map((alg) => ({ library, method, alg, open, client })),
+  ),
+)
+
+test.for(CASES)(
+  '$library: an agent with $method gets, uses, renews and revokes tokens bound to a key of $alg',
+  async ({ alg, open, client }) => {
+    const session = await open(await client({ dpop_bound_access_tokens: true }), alg)
+    nonceErrors = 0
+    const tokens = [await session.getToken(), await session.getToken()]
+    // The library keeps the nonce that it got.
+    expect(nonceErrors).toBe(1)
+    expect(tokens.map(({ token_type }) => token_type)).toEqual(['dpop', 'dpop'])
+    const [first = '', second = ''] = tokens.map(({ access_token }) => access_token)
+    expect(second).not.toBe(first)
+    expect([await session.read(first), await session.read(second)]).toEqual([200, 200])
+    expect(await readAsBearer(first)).toBe(401)
+    await session.revoke(first)
+    expect([await session.read(first), await session.read(second)]).toEqual([401, 200])
+    await session.revoke(second)
+    expect(await session.read(second)).toBe(401)
+  },
+)
+
+const readAsBearer = async (token: string) =>
+  (await fetch(guideUrl(), { headers: { authorization: `Bearer ${token}` } })).status

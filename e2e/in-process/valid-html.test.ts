@@ -1,0 +1,48 @@
+import { HtmlValidate } from 'html-validate'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { ASKED, SITE_PAGES } from '../pages/site-pages.ts'
+import { type System, startSystem } from './start-system.ts'
+
+let system: System
+beforeAll(async () => {
+  system = await startSystem()
+})
+afterAll(() => system[Symbol.asyncDispose]())
+
+const validator = new HtmlValidate({ extends: ['html-validate:standard', 'html-validate:a11y'] })
+
+/** Returns one line for each violation: the rule, what is wrong, and where. */
+async function violations(markup: string): Promise<string[]> {
+  const { results } = await validator.validateString(markup)
+  return results.flatMap(({ messages }) =>
+    messages.map(({ ruleId, message, line, column }) => `${ruleId}: ${message} (${line}:${column})`),
+  )
+}
+
+test.for(Object.entries(SITE_PAGES))('the page %s is valid HTML', async ([, address]) => {
+  const answered = await fetch(`${system.origin}${address}`, { headers: { accept: 'text/html' } })
+  expect(answered.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await violations(await answered.text())).toEqual([])
+})
+
+const FORMS: [address: string, fields: Record<string, string>][] = [
+  ['/ask', { question: '' }],
+  ...Object.values(ASKED).map((question): [string, Record<string, string>] => ['/ask', { question }]),
+  ['/waitlist', { email: 'nobody' }],
+  ['/waitlist', { email: 'ana@example.org' }],
+  ['/contact', {}],
+]
+
+test.for(FORMS)('what %s answers to %j is valid HTML', async ([address, fields]) => {
+  const answered = await fetch(`${system.origin}${address}`, {
+    method: 'POST',
+    headers: { accept: 'text/html', origin: system.origin },
+    body: new URLSearchParams(fields),
+  })
+  expect(answered.headers.get('content-type')).toBe('text/html; charset=utf-8')
+  expect(await violations(await answered.text())).toEqual([])
+})
+
+test('the validator finds what is wrong', async () => {
+  expect(await violations('<!doctype html><html lang="en"><body><p><div></p></body></html>')).not.toEqual([])
+})

@@ -1,0 +1,44 @@
+import { writeFile } from 'node:fs/promises'
+import path from 'node:path'
+import { ICON_SVG } from '@plainpath/pages'
+import { openBrowser } from './open-browser.ts'
+
+const FOLDER = path.resolve(import.meta.dirname, '../../packages/pages/src/images')
+
+/** Draws the images of the pages, for programs that take no SVG: icons, and the card that a message with a link shows. */
+await using browser = await openBrowser()
+
+async function draw(size: { width: number; height: number }, markup: string): Promise<Buffer> {
+  const page = await browser.newPage({ viewport: size })
+  await page.setContent(`<style>* { margin: 0 } svg { display: block }</style>${markup}`)
+  const image = await page.screenshot()
+  await page.close()
+  return image
+}
+
+const icon = (size: number) =>
+  draw({ width: size, height: size }, ICON_SVG.replace('<svg ', `<svg width="${size}" height="${size}" `))
+
+/** An ICO file with one image, which may be a PNG: a directory of one entry, then the image. */
+function ico(png: Buffer, size: number): Buffer {
+  const header = Buffer.alloc(22)
+  header.writeUInt16LE(1, 2)
+  header.writeUInt16LE(1, 4)
+  header.writeUInt8(size, 6)
+  header.writeUInt8(size, 7)
+  header.writeUInt16LE(1, 10)
+  header.writeUInt16LE(32, 12)
+  header.writeUInt32LE(png.length, 14)
+  header.writeUInt32LE(header.length, 18)
+  return Buffer.concat([header, png])
+}
+
+const CARD = `<body style="background: #fbf8f1; color: #211e1a; font: 44px/1.4 sans-serif">
+<div style="padding: 90px 100px">${ICON_SVG.replace('<svg ', '<svg width="110" height="110" ')}
+<h1 style="margin: 40px 0 16px; font-size: 92px; line-height: 1.1; color: #0f4a33">Plainpath</h1>
+<p>Plain-English guides to U.S. immigration</p>
+<p style="margin-top: 40px; font-size: 32px; color: #4b463e">Not a law firm. Not the government.</p></div>`
+
+await writeFile(path.join(FOLDER, 'favicon.ico'), ico(await icon(32), 32))
+await writeFile(path.join(FOLDER, 'apple-touch-icon.png'), await icon(180))
+await writeFile(path.join(FOLDER, 'card.png'), await draw({ width: 1200, height: 630 }, CARD))

@@ -1,0 +1,50 @@
+import { createHash, createPrivateKey, type JsonWebKey, sign } from 'node:crypto'
+
+export interface LeakedKey extends JsonWebKey {
+  readonly kid: string
+  readonly alg: 'ES256' | 'EdDSA'
+}
+
+/**
+ * Forges a cacheable introspection response that declares any token active (RFC 9701 §5), as the holder of a leaked key
+ * could.
+ */
+export function forgeIntrospection(
+  key: LeakedKey,
+  { token, issuer, audience, mark }: { token: string; issuer: string; audience: string; mark: string },
+): string {
+  const now = Math.floor(Date.now() / 1000)
+  const header = { alg: key.alg, kid: key.kid, typ: 'token-introspection+jwt' }
+  const payload = {
+    iss: issuer,
+    aud: audience,
+    iat: now,
+    token_hash: createHash('sha256').update(token).digest('base64url'),
+    revocation_mark: mark,
+    token_introspection: {
+      active: true,
+      client_id: `agt_${'A'.repeat(22)}`,
+      scope: 'guides:read',
+      aud: `${issuer}/api`,
+      exp: now + 600,
+      iat: now,
+      token_type: 'Bearer',
+      identity_type: 'anonymous',
+    },
+  }
+  const signed = [header, payload]
+    .map((part) => Buffer.from(JSON.stringify(part)).toString('base64url'))
+    .join('.')
+  const privateKey = createPrivateKey({ key, format: 'jwk' })
+  const signature = sign(key.alg === 'ES256' ? 'sha256' : null, Buffer.from(signed), {
+    key: privateKey,
+    dsaEncoding: 'ieee-p1363',
+  })
+  return `${signed}.${signature.toString('base64url')}`
+}
+
+/** Reads the `kid` from the header of a JWT. */
+export function parseKid(jwt: string): string {
+  const header = Buffer.from(jwt.split('.')[0] ?? '', 'base64url').toString('utf8')
+  return (JSON.parse(header) as { kid: string }).kid
+}

@@ -1,0 +1,23 @@
+import { expect, test } from 'vitest'
+import { keepForms } from './form-numbers.ts'
+import { markupOf } from './html.ts'
+
+const marked = (text: string) =>
+  Array.from(
+    markupOf(keepForms(text)).matchAll(/<span class="form-name">([^<]*)<\/span>/g),
+    ([, name]) => name,
+  )
+
+test.for([
+  ['File Form I-765 and Form N-400.', ['Form I-765', 'Form N-400']],
+  ['Forms I-129F, G-1055 (H-1B)', ['Forms I-129F', 'G-1055', 'H-1B']],
+  ['EOIR-33, DS-160, AR-11', ['EOIR-33', 'DS-160', 'AR-11']],
+  ['a 10-year card, your A-Number, 2026-03-01, a U-visa', []],
+] as const)('%s', ([text, names]) => {
+  expect(marked(text)).toEqual(names)
+  expect(markupOf(keepForms(text)).replaceAll(/<[^>]*>/g, '')).toBe(text)
+})
+
+test('markup stays text', () => {
+  expect(markupOf(keepForms('<b>I-90</b>'))).toBe('&lt;b&gt;<span class="form-name">I-90</span>&lt;/b&gt;')
+})

@@ -1,0 +1,78 @@
+import { keepForms } from './form-numbers.ts'
+import { contactForm } from './form-pages.ts'
+import { ENGLISH, GET_HELP, type HelpWords, SPANISH, TRANSLATED } from './get-help-words.ts'
+import { type Html, html } from './html.ts'
+
+/** The body of `/get-help`. The form to our staff is a part of it. */
+export const getHelpPage = (): Html => helpBody(ENGLISH, contactForm({ topic: 'attorney' }))
+
+/** The same in Spanish: a text that does not change by itself, with its day. The form is in English, and linked. */
+export const spanishHelpPage = (): Html =>
+  helpBody(
+    SPANISH,
+    html`<p><a href="/contact" hreflang="en">Formulario para escribirnos (en inglés)</a></p>`,
+    html`<p class="facts">Texto fijo del <time datetime="${TRANSLATED}">23 de noviembre de 2026</time>, traducido de nuestra <a href="/get-help" hreflang="en">página en inglés</a>, que puede ser más nueva. Las demás páginas, también las que enlazamos, están en inglés.</p>`,
+  )
+
+/** What the frame of the page needs, by language. */
+export const HELP_PAGES = {
+  en: {
+    path: GET_HELP.en,
+    lang: 'en',
+    title: ENGLISH.title,
+    description: ENGLISH.description,
+    otherLanguage: { lang: 'es', href: GET_HELP.es, text: 'Ayuda en español' },
+  },
+  es: {
+    path: GET_HELP.es,
+    lang: 'es',
+    title: SPANISH.title,
+    description: SPANISH.description,
+    otherLanguage: { lang: 'en', href: GET_HELP.en, text: 'Help in English' },
+  },
+} as const
+
+function helpBody(words: HelpWords, form: Html, dated?: Html): Html {
+  const { urgent, lawyers, bring, fraud, write } = words
+  return html`<div class="help-page">
+<h1>${words.title}</h1>
+<section class="attorney" aria-labelledby="urgent">
+<h2 id="urgent">${urgent.heading}</h2>
+<ul class="lines">
+${urgent.lines.map(({ id, when, first, phone, text }) => html`<li id="${id}"><h3>${when}</h3>\n${first && html`<p>${first}</p>\n`}<p><a class="phone" href="${`tel:${phone}`}">${phone}</a></p>\n${text && html`<p>${text}</p>`}</li>\n`)}</ul>
+<p><strong>${urgent.closing}</strong></p>
+</section>
+${dated}
+<section aria-labelledby="lawyers">
+<h2 id="lawyers">${lawyers.heading}</h2>
+<p>${lawyers.who}</p>
+<h3>${lawyers.placesHeading}</h3>
+<ol>
+${lawyers.places.map(({ when, text }) => html`<li><strong>${when}:</strong> ${text}</li>\n`)}</ol>
+<h3>${lawyers.callHeading}</h3>
+${list(lawyers.call)}
+<h3>${lawyers.checkHeading}</h3>
+${list(lawyers.check)}
+</section>
+<div class="pair">
+<section aria-labelledby="bring">
+<h2 id="bring">${bring.heading}</h2>
+${list(bring.items)}
+</section>
+<section aria-labelledby="fraud">
+<h2 id="fraud">${fraud.heading}</h2>
+${list(fraud.signs)}
+<p>${fraud.after}</p>
+</section>
+</div>
+<section aria-labelledby="write">
+<h2 id="write">${write.heading}</h2>
+<p>${write.text}</p>
+${form}
+</section>
+<p class="facts">${words.sources}</p>
+</div>`
+}
+
+const list = (items: readonly (Html | string)[]) => html`<ul>
+${items.map((item) => html`<li>${typeof item === 'string' ? keepForms(item) : item}</li>\n`)}</ul>`

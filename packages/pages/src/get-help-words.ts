@@ -1,0 +1,247 @@
+import { ATTORNEY_LISTS, EMERGENCY_LINES, RULES } from '@plainpath/domain'
+import { PREPARE_FOR_ATTORNEY, REPLY } from './attorney-help.ts'
+import { type Html, html } from './html.ts'
+
+/** The paths of the page, by language. */
+export const GET_HELP = { en: '/get-help', es: '/es/obtener-ayuda' } as const
+
+/** The day of the Spanish text, which follows no change of the English one by itself. */
+export const TRANSLATED = '2026-11-23'
+
+const LEGAL_AID = 'https://www.usa.gov/legal-aid'
+const REPORT_SCAMS = 'https://www.usa.gov/where-report-scams'
+const FIND_HELP = '/guides/find-legal-help'
+const AVOID_SCAMS = '/guides/avoid-scams'
+const COURT_GUIDE = '/guides/removal-proceedings-basics'
+const FAMILY_GUIDE = '/guides/vawa-basics'
+const CRIME_GUIDE = '/guides/u-visa-basics'
+const [COURT_LIST, ROSTERS] = ATTORNEY_LISTS
+const { danger, 'domestic-violence': family, trafficking, locator, detention, court } = EMERGENCY_LINES
+
+/** The text of the page in one language. Both languages say the same in the same order. */
+export interface HelpWords {
+  readonly lang: 'en' | 'es'
+  readonly title: string
+  readonly description: string
+  readonly urgent: {
+    readonly heading: string
+    readonly lines: readonly {
+      readonly id: string
+      readonly when: string
+      /** What to know before the call. */
+      readonly first?: Html
+      readonly phone: string
+      readonly text?: Html
+    }[]
+    readonly closing: string
+  }
+  readonly lawyers: {
+    readonly heading: string
+    readonly who: Html
+    readonly placesHeading: string
+    readonly places: readonly { readonly when: string; readonly text: Html }[]
+    readonly callHeading: string
+    readonly call: readonly Html[]
+    readonly checkHeading: string
+    readonly check: readonly Html[]
+  }
+  readonly bring: { readonly heading: string; readonly items: readonly string[] }
+  readonly fraud: { readonly heading: string; readonly signs: readonly Html[]; readonly after: Html }
+  readonly write: { readonly heading: string; readonly text: Html }
+  readonly sources: Html
+}
+
+export const ENGLISH: HelpWords = {
+  lang: 'en',
+  title: 'Get help',
+  description:
+    'Urgent phone lines, the official lists of free lawyers, what to bring, and how to spot a fraud.',
+  urgent: {
+    heading: 'If it is urgent',
+    lines: [
+      {
+        id: 'danger',
+        when: 'You are in danger now',
+        phone: danger.phone,
+      },
+      {
+        id: 'family',
+        when: 'Somebody in your family or home hurts, threatens or controls you',
+        phone: family.phone,
+        text: html`The National Domestic Violence Hotline is free and open day and night. <a href="${FAMILY_GUIDE}">Our guide on family violence</a>`,
+      },
+      {
+        id: 'forced',
+        when: 'Somebody forces you to work, or keeps your papers',
+        phone: trafficking.phone,
+        text: html`The National Human Trafficking Hotline is free and open day and night. <a href="${CRIME_GUIDE}">Our guide for victims of a crime</a>`,
+      },
+      {
+        id: 'detained',
+        when: 'Somebody is detained by immigration officers (ICE)',
+        first: html`Talk to a lawyer or an accredited representative today: <a href="#lawyers">how to find one</a>. This number is a line of the government (ICE):`,
+        phone: detention.phone,
+        text: html`You can also look for the person in the <a href="${locator.url}">ICE detainee locator</a>, a government site. <a href="${COURT_GUIDE}">Our guide on immigration court</a>`,
+      },
+      {
+        id: 'hearing',
+        when: 'You have a hearing in immigration court, or think that you missed one',
+        phone: court.phone,
+        text: html`The line of the court. You can also look up the case <a href="${court.url}">online</a>. Have your A-Number ready. Do not skip a hearing. If you missed one, talk to a lawyer today.`,
+      },
+    ],
+    closing: 'Use a phone that is safe for you.',
+  },
+  lawyers: {
+    heading: 'Find a free or low-cost lawyer',
+    who: html`Only two kinds of people may give you legal advice about immigration. One is an <strong>attorney</strong>, which means a lawyer. The other is an <strong>accredited representative</strong>: a person whom the U.S. Department of Justice approved, in a group that it also approved. A notary, a “notario” or a consultant may not, unless that person is also one of the two.`,
+    placesHeading: 'Where to look',
+    places: [
+      {
+        when: 'If you have a case in immigration court',
+        text: html`<a href="${COURT_LIST.url}">Free legal help, by immigration court</a>. Look for your court. Attorneys and groups on this list agree to give at least 50 hours of free help a year there. It also names services that can refer you to a free lawyer.`,
+      },
+      {
+        when: 'For any question on immigration',
+        text: html`<a href="${ROSTERS.url}">Recognized organizations and accredited representatives</a>. The groups are non-profits. They mostly help people with low incomes. Look at the date of the list.`,
+      },
+      {
+        when: 'For legal aid near you',
+        text: html`<a href="${LEGAL_AID}">USA.gov legal aid</a>. It leads to the Legal Services Corporation and LawHelp.org.`,
+      },
+    ],
+    callHeading: 'When you call',
+    call: [
+      html`Say first if somebody is detained, if you have a court date or a deadline soon, or if you missed a hearing.`,
+      html`You do not have to tell your whole story on the phone. You can wait until you know that the person is real.`,
+    ],
+    checkHeading: 'Before you pay',
+    check: [
+      html`Ask an attorney for the license, and write down the number. Ask the state bar if it is good.`,
+      html`Look for an accredited representative on the <a href="${ROSTERS.url}">list of the Department of Justice</a>.`,
+      html`Ask for a written contract, for receipts, and for a copy of each paper that is filed for you.`,
+    ],
+  },
+  bring: { heading: 'What to bring', items: PREPARE_FOR_ATTORNEY },
+  fraud: {
+    heading: 'How to spot a fraud',
+    signs: [
+      html`The person promises a visa, a green card or a faster answer. Nobody can promise this.`,
+      html`The person says they are from USCIS and asks you to pay by phone or e-mail.`,
+      html`The person asks you to sign an empty form, or a form with something false in it.`,
+      html`The person wants to keep your passport or other original papers.`,
+      html`The person gives you no receipt or no copies.`,
+      html`The person sells you a form. Empty forms are free on the USCIS site.`,
+      html`A website says that it is the government, but its address does not end in “.gov”.`,
+    ],
+    after: html`To be cheated is not your fault. <a href="${AVOID_SCAMS}">Our guide on scams</a> says what to do then, and USA.gov says <a href="${REPORT_SCAMS}">where to report it</a>.`,
+  },
+  write: {
+    heading: 'Write to our staff',
+    text: html`${REPLY.expected} Do not wait for our answer if it is urgent.`,
+  },
+  sources: html`Our guides <a href="${FIND_HELP}">Find legal help</a> and <a href="${AVOID_SCAMS}">Avoid scams</a> list the official source of each statement on this page, and the day on which we read it.`,
+}
+
+/** A plain translation of `ENGLISH`, by sentence. */
+export const SPANISH: HelpWords = {
+  lang: 'es',
+  title: 'Obtener ayuda',
+  description:
+    'Líneas telefónicas urgentes, las listas oficiales de abogados gratuitos, qué llevar y cómo reconocer un fraude.',
+  urgent: {
+    heading: 'Si es urgente',
+    lines: [
+      {
+        id: 'danger',
+        when: 'Usted está en peligro ahora',
+        phone: danger.phone,
+      },
+      {
+        id: 'family',
+        when: 'Alguien de su familia o de su hogar le hace daño, le amenaza o le controla',
+        phone: family.phone,
+        text: html`La Línea Nacional contra la Violencia Doméstica (National Domestic Violence Hotline) es gratuita y está abierta de día y de noche. <a href="${FAMILY_GUIDE}" hreflang="en">Nuestra guía sobre la violencia en la familia (en inglés)</a>`,
+      },
+      {
+        id: 'forced',
+        when: 'Alguien le obliga a trabajar, o se queda con sus papeles',
+        phone: trafficking.phone,
+        text: html`La Línea Nacional contra la Trata de Personas (National Human Trafficking Hotline) es gratuita y está abierta de día y de noche. <a href="${CRIME_GUIDE}" hreflang="en">Nuestra guía para víctimas de un delito (en inglés)</a>`,
+      },
+      {
+        id: 'detained',
+        when: 'Los agentes de inmigración (ICE) tienen detenida a una persona',
+        first: html`Hable hoy con un abogado o con un representante acreditado: <a href="#lawyers">cómo encontrarlo</a>. Este número es una línea del gobierno (ICE):`,
+        phone: detention.phone,
+        text: html`También puede buscar a la persona en el <a href="${locator.url}">localizador de detenidos de ICE</a>, un sitio del gobierno. <a href="${COURT_GUIDE}" hreflang="en">Nuestra guía sobre la corte de inmigración (en inglés)</a>`,
+      },
+      {
+        id: 'hearing',
+        when: 'Usted tiene una audiencia en la corte de inmigración, o cree que faltó a una',
+        phone: court.phone,
+        text: html`La línea de la corte. También puede consultar el caso <a href="${court.url}">en internet</a>. Tenga a mano su número A (A-Number). No falte a ninguna audiencia. Si faltó a una, hable hoy con un abogado.`,
+      },
+    ],
+    closing: 'Use un teléfono que sea seguro para usted.',
+  },
+  lawyers: {
+    heading: 'Encontrar a un abogado gratuito o de bajo costo',
+    who: html`Solo dos tipos de personas pueden darle asesoría legal sobre inmigración. Una es un <strong>abogado</strong> (en inglés, “attorney” o “lawyer”). La otra es un <strong>representante acreditado</strong>: una persona que el Departamento de Justicia de los EE. UU. aprobó, en un grupo que también aprobó. Un notario público, un “notario” o un consultor no puede, salvo que esa persona sea también una de las dos.`,
+    placesHeading: 'Dónde buscar',
+    places: [
+      {
+        when: 'Si tiene un caso en la corte de inmigración',
+        text: html`<a href="${COURT_LIST.url}" hreflang="en">Ayuda legal gratuita, por corte de inmigración</a>. Busque su corte. Los abogados y grupos de esta lista se comprometen a dar allí al menos 50 horas de ayuda gratuita al año. También nombra servicios que pueden enviarle a un abogado gratuito.`,
+      },
+      {
+        when: 'Para cualquier pregunta sobre inmigración',
+        text: html`<a href="${ROSTERS.url}" hreflang="en">Organizaciones reconocidas y representantes acreditados</a>. Los grupos no tienen fines de lucro. Ayudan sobre todo a personas con bajos ingresos. Mire la fecha de la lista.`,
+      },
+      {
+        when: 'Para ayuda legal cerca de usted',
+        text: html`<a href="${LEGAL_AID}" hreflang="en">Ayuda legal en USA.gov</a>. Lleva a la Legal Services Corporation y a LawHelp.org.`,
+      },
+    ],
+    callHeading: 'Cuando llame',
+    call: [
+      html`Diga primero si alguien está detenido, si tiene pronto una fecha de corte o un plazo, o si faltó a una audiencia.`,
+      html`No tiene que contar toda su historia por teléfono. Puede esperar hasta saber que la persona es quien dice ser.`,
+    ],
+    checkHeading: 'Antes de pagar',
+    check: [
+      html`Pida al abogado su licencia y anote el número. Pregunte al colegio de abogados del estado (“state bar”) si es válida.`,
+      html`Busque al representante acreditado en la <a href="${ROSTERS.url}" hreflang="en">lista del Departamento de Justicia</a>.`,
+      html`Pida un contrato por escrito, recibos y una copia de cada papel que se presente por usted.`,
+    ],
+  },
+  bring: {
+    heading: 'Qué llevar',
+    items: [
+      'Cada carta de USCIS, de ICE o de una corte de inmigración, con su fecha.',
+      'Copias de los formularios que se presentaron, y sus recibos.',
+      'Pasaportes, visas y registros de entrada, como el Formulario I-94.',
+      'Una lista de fechas: cada entrada, cada salida, cada dirección.',
+      'Los papeles de cada arresto y de cada caso en una corte, también los antiguos o cerrados.',
+      'Sus preguntas, por escrito.',
+    ],
+  },
+  fraud: {
+    heading: 'Cómo reconocer un fraude',
+    signs: [
+      html`La persona promete una visa, una tarjeta verde (“green card”) o una respuesta más rápida. Nadie puede prometer esto.`,
+      html`La persona dice que es de USCIS y le pide que pague por teléfono o por correo electrónico.`,
+      html`La persona le pide que firme un formulario vacío, o uno que dice algo falso.`,
+      html`La persona quiere quedarse con su pasaporte o con otros papeles originales.`,
+      html`La persona no le da recibos o no le da copias.`,
+      html`La persona le vende un formulario. Los formularios vacíos son gratuitos en el sitio de USCIS.`,
+      html`Un sitio web dice que es del gobierno, pero su dirección no termina en “.gov”.`,
+    ],
+    after: html`Si le engañaron, no es su culpa. <a href="${AVOID_SCAMS}" hreflang="en">Nuestra guía sobre estafas (en inglés)</a> dice qué hacer entonces, y USA.gov dice <a href="${REPORT_SCAMS}" hreflang="en">dónde denunciarlo</a>.`,
+  },
+  write: {
+    heading: 'Escriba a nuestro personal',
+    text: html`Una persona lee cada mensaje. Respondemos por correo electrónico, normalmente en ${RULES.replyWorkingDays} días hábiles, y primero los mensajes urgentes. No podemos dar asesoría legal. No espere nuestra respuesta si es urgente.`,
+  },
+  sources: html`Nuestras guías <a href="${FIND_HELP}" hreflang="en">Find legal help</a> y <a href="${AVOID_SCAMS}" hreflang="en">Avoid scams</a> (en inglés) dan la fuente oficial de cada afirmación de esta página, y el día en que la leímos.`,
+}

@@ -1,0 +1,11 @@
+import { expect, test } from 'vitest'
+import { groupDigits } from './group-digits.ts'
+
+test.for([
+  [0, '0'],
+  [999, '999'],
+  [1_240, '1,240'],
+  [1_000_000, '1,000,000'],
+] as const)('%s is written as %s', ([count, written]) => {
+  expect(groupDigits(count)).toBe(written)
+})

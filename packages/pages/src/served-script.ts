@@ -1,0 +1,25 @@
+import { createHash } from 'node:crypto'
+import { readFileSync } from 'node:fs'
+import { type Html, html } from './html.ts'
+
+/** A script that a page loads from our own origin. It improves the page; nothing requires it. */
+export interface ServedScript {
+  /** Names its bytes: 64 bits of their SHA-256. */
+  readonly path: `/assets/${string}.js`
+  readonly contentType: string
+  readonly body: string
+}
+
+/** Reads a script of the folder `scripts`. */
+export function readScript(name: string): ServedScript {
+  const body = readFileSync(new URL(`./scripts/${name}.js`, import.meta.url), 'utf8')
+  const hash = createHash('sha256').update(body).digest('hex').slice(0, 16)
+  return Object.freeze({
+    path: `/assets/${name}-${hash}.js`,
+    contentType: 'text/javascript; charset=utf-8',
+    body,
+  })
+}
+
+/** The element that loads a script, which runs once the page is parsed. */
+export const scriptElement = ({ path }: ServedScript): Html => html`<script src="${path}" defer></script>`
