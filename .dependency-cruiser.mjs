@@ -23,7 +23,7 @@ const PACKAGE_IMPORTS = {
 
 /** What each folder of an app may import of its other folders. One that is not named here may import none. */
 const FOLDER_IMPORTS = {
-  // Revoking an agent also revokes its claims and tokens, and notifies the APIs. Blocks of domains are audited.
+  // An agent that ends takes its claims and tokens with it, and APIs are told. Blocks of domains are audited.
   agents: 'audit|claims|client-documents|clients|revocation|tokens',
   // A claim that is completed is answered with an assertion.
   claims: 'assertions|clients|revocation|tokens',

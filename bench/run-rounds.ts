@@ -94,10 +94,10 @@ export async function runRounds(
     boundBy: path.boundBy,
     targets: [
       { name: 'ours', target: path.ours, tidy: path.tidy, rounds: [] as Measurement[] },
-      ...path.beside.map(({ baseline, target, tidy }) => ({
+      ...path.beside.map(({ baseline, target }) => ({
         name: baseline as string,
         target,
-        tidy,
+        tidy: undefined,
         rounds: [] as Measurement[],
       })),
     ],

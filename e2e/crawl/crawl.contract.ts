@@ -141,8 +141,6 @@ function findMistake(visit: Visit, found: Found): string | undefined {
       visit,
       here.map(({ method }) => method),
     )
-  if (postTargets(visits).has(visit.href) && visit.status === 401)
-    return unless(visit, visit.headers.has('www-authenticate'))
   if (visit.status === 405 && postTargets(visits).has(visit.href)) return onlyFor(visit, ['POST'])
   if (visit.status !== 200) return unless(visit, false)
   const announced = visit.announced?.split(';')[0]
@@ -331,9 +329,9 @@ function describeAuthorization(found: () => Found): void {
     }
   })
 
-  test('the authorization endpoint says what a request must name', async () => {
+  test('the one named endpoint that rejects all requests says so', async () => {
     const response = await readResponse(await fetch(found().server.authorization_endpoint))
-    expect(response).toMatchObject({ status: 400, type: 'application/problem+json' })
-    expect(JSON.parse(response.text)).toMatchObject({ code: 'invalid-request' })
+    expect(response).toMatchObject({ status: 400, type: 'application/json' })
+    expect(JSON.parse(response.text)).toMatchObject({ error: 'unsupported_response_type' })
   })
 }

@@ -30,13 +30,11 @@ export function revokingProcess(
 
   return {
     introspect: (token) => ({ active: store.isActive(token), mark: knownMark?.mark }),
-    revoke(tokens, kind, onResponse) {
-      const [first = ''] = tokens
+    revoke(token, kind, onResponse) {
       const ended: Revocation =
-        kind === 'token' ? { kind, hash: first } : { kind: 'client', id: parseClient(first) }
+        kind === 'token' ? { kind, hash: token } : { kind: 'client', id: parseClient(token) }
       const respond = () => {
-        for (const token of tokens)
-          if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
+        if (!world.respondedAt.has(token)) world.respondedAt.set(token, time.now())
         onResponse()
       }
       const publish = () => {
@@ -72,7 +70,7 @@ export function revokingProcess(
           }
           go()
         })
-      callStore(() => tokens.forEach(store.remove), announce)
+      callStore(() => store.remove(token), announce)
     },
   }
 }

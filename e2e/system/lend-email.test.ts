@@ -220,7 +220,7 @@ describe('the pages behind mailed links', () => {
       await using _closed = { [Symbol.asyncDispose]: () => context.close() }
       const page = await context.newPage()
       const seen: string[] = []
-      const checkPage = async () => {
+      const look = async () => {
         seen.push(await heading(page))
         expect(await faults(page)).toEqual([])
       }
@@ -229,24 +229,24 @@ describe('the pages behind mailed links', () => {
       const agent = await system.register(sender)
       const { link } = await beginClaim(system, sender, { agent, email })
       await page.goto(link)
-      await checkPage()
+      await look()
       await pressByKeyboard(page, 'Yes')
-      await checkPage()
+      await look()
       system.confidential.add(await completeClaim(sender, agent, await codeOn(page)))
       await page.goto(link)
-      await checkPage()
+      await look()
       await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
-      await checkPage()
+      await look()
       await pressByKeyboard(page, 'End it now')
-      await checkPage()
+      await look()
       await page.goto(linkIn((await arrived(email, /can now send us messages/))?.text ?? '', 'end'))
-      await checkPage()
+      await look()
       const other = await system.register(sender)
       await page.goto((await beginClaim(system, sender, { agent: other, email })).link)
       await pressByKeyboard(page, 'No')
-      await checkPage()
+      await look()
       await page.goto(`${system.origin}/claim`)
-      await checkPage()
+      await look()
       expect(seen).toEqual([
         'Does this AI agent act for you?',
         'Your code',

@@ -46,10 +46,6 @@ interface MeasuredEventData {
   'revocation-published': { seconds: number; removed: number }
   /** How a fetch of a client's document ended: one of a fixed set of names. */
   'document-fetched': { outcome: string }
-  /** What became of a sign-in, or of a code. `host`: one of a fixed set of names. */
-  'sign-in': { host: string; outcome: 'code-mailed' | 'wrong-code' | 'allowed' | 'denied' }
-  /** An app registered, or was refused. `host`: a label of the list of hosts, `loopback` or `refused`. */
-  'app-registered': { host: string }
   /** When a job starts, and after each successful run. */
   swept: { what: string }
 }

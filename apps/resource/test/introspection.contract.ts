@@ -5,7 +5,7 @@ import { authorizationServerClient } from '../src/auth/authorization-server-clie
 import { authorizationServerKeys } from '../src/auth/authorization-server-keys.ts'
 import { introspectionClient, introspectionMetrics } from '../src/auth/introspection-client.ts'
 
-/** An authorization server as this API uses it: its internal listener, a credential for it, and two tokens. */
+/** An authorization server as this API uses it: its internal listener, a credential there, and two tokens. */
 export interface IntrospectionServer extends AsyncDisposable {
   readonly url: string
   readonly issuer: string
@@ -29,34 +29,33 @@ export interface BoundIntrospectionServer extends IntrospectionServer {
   readonly jkt: string
 }
 
-/** The contract of an authorization server for this API. The real one and the fake one of the tests pass it. */
+/** Every authorization server that this API may be pointed at must pass this, and so must the one its tests use. */
 export function describeIntrospection(kind: string, open: () => Promise<IntrospectionServer>) {
+  const ask = (server: IntrospectionServer, headers: Record<string, string>, token = server.activeToken) =>
+    introspectionOf(server, headers, token)
+
   describe(`introspection by ${kind}`, () => {
     test('introspects an active token', async () => {
       await using server = await open()
-      const introspection = await createClient(server)(server.activeToken)
-      expect(introspection).toMatchObject({
-        active: true,
-        clientId: server.agentId,
-        identityType: 'anonymous',
-      })
-      if (!introspection.active) throw new Error('the token is not active')
-      expect([...introspection.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
-      expect(introspection.audience).toContain(server.base)
-      expect(introspection).not.toHaveProperty('jkt')
-      expect(introspection.expiresAt.getTime()).toBeGreaterThan(Date.now())
+      const answer = await clientOf(server)(server.activeToken)
+      expect(answer).toMatchObject({ active: true, clientId: server.agentId, identityType: 'anonymous' })
+      if (!answer.active) throw new Error('the token is not active')
+      expect([...answer.scopes].sort()).toEqual(['guides:read', 'waitlist:write'])
+      expect(answer.audience).toContain(server.base)
+      expect(answer).not.toHaveProperty('jkt')
+      expect(answer.expiresAt.getTime()).toBeGreaterThan(Date.now())
     })
 
     test('reports unknown and revoked tokens as inactive', async () => {
       await using server = await open()
-      const introspect = createClient(server)
+      const introspect = clientOf(server)
       expect(await introspect(UNKNOWN_TOKEN)).toEqual({ active: false })
       expect(await introspect(server.revokedToken)).toEqual({ active: false })
     })
 
     test('signs the response for the caller, with a published key', async () => {
       await using server = await open()
-      const response = await requestIntrospection(server, {})
+      const response = await ask(server, {})
       expect(response.headers.get('content-type')).toMatch(
         new RegExp(`^${INTROSPECTION_TYPE.replace('+', '\\+')}`),
       )
@@ -73,28 +72,28 @@ export function describeIntrospection(kind: string, open: () => Promise<Introspe
       for (const key of keys) expect(key).not.toHaveProperty('d')
     })
 
-    test('refuses every other caller', async () => {
+    test('answers nobody else', async () => {
       await using server = await open()
       const wrong = basic({ ...server, clientSecret: 'wrong' })
-      expect((await requestIntrospection(server, { authorization: wrong })).status).toBe(401)
-      expect((await requestIntrospection(server, { authorization: '' })).status).toBe(401)
+      expect((await ask(server, { authorization: wrong })).status).toBe(401)
+      expect((await ask(server, { authorization: '' })).status).toBe(401)
     })
 
-    test('refuses to respond unsigned', async () => {
+    test('gives no unsigned answer', async () => {
       await using server = await open()
-      expect((await requestIntrospection(server, { accept: 'application/json' })).status).toBe(406)
+      expect((await ask(server, { accept: 'application/json' })).status).toBe(406)
     })
   })
 }
 
-/** The contract of an authorization server that issues bound tokens. */
+/** Every authorization server that issues bound tokens must pass this too. */
 export function describeBoundIntrospection(kind: string, open: () => Promise<BoundIntrospectionServer>) {
-  test(`introspection by ${kind} names a key for a bound token only`, async () => {
+  test(`introspection by ${kind} names the key of a bound token, and only of that`, async () => {
     await using server = await open()
-    const introspect = createClient(server)
+    const introspect = clientOf(server)
     expect(await introspect(server.boundToken)).toMatchObject({ active: true, jkt: server.jkt })
     expect(await introspect(server.activeToken)).not.toHaveProperty('jkt')
-    const response = await requestIntrospection(server, {}, server.boundToken)
+    const response = await introspectionOf(server, {}, server.boundToken)
     expect(decodeJwt(await response.text())['token_introspection']).toMatchObject({
       token_type: 'DPoP',
       cnf: { jkt: server.jkt },
@@ -102,7 +101,7 @@ export function describeBoundIntrospection(kind: string, open: () => Promise<Bou
   })
 }
 
-function createClient({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
+function clientOf({ url, issuer, clientId, clientSecret }: IntrospectionServer) {
   const requestServer = authorizationServerClient([url])
   return introspectionClient({
     requestServer,
@@ -115,11 +114,7 @@ function createClient({ url, issuer, clientId, clientSecret }: IntrospectionServ
   })
 }
 
-function requestIntrospection(
-  server: IntrospectionServer,
-  headers: Record<string, string>,
-  token = server.activeToken,
-) {
+function introspectionOf(server: IntrospectionServer, headers: Record<string, string>, token: string) {
   return fetch(`${server.url}/oauth/introspect`, {
     method: 'POST',
     headers: { accept: INTROSPECTION_TYPE, authorization: basic(server), ...headers },

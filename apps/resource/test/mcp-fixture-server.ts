@@ -7,12 +7,10 @@ import {
   parseTrustedProxies,
   serve,
 } from '@plainpath/http'
-import { mcpEndpoints, serviceUrls } from '@plainpath/metadata'
-import { newHashKey, parseHashKey } from '@plainpath/sealing'
+import { serviceUrls } from '@plainpath/metadata'
 import { z } from 'zod'
 import { mcpRoute } from '../src/mcp/mcp-route.ts'
 import type { RegisterTools } from '../src/mcp/register-tools.ts'
-import { requestStates } from '../src/mcp/request-state.ts'
 
 const IMAGE = {
   type: 'image',
@@ -88,13 +86,7 @@ export async function startMcpFixtureServer(): Promise<AsyncDisposable & { reado
     clock: { requireSynchronised: () => undefined },
     browsers: { alsoAcceptHosts: [], allowedOrigins: [], isPublicGet: () => true },
   })
-  const route = mcpRoute({
-    urls,
-    endpoint: mcpEndpoints(urls).agents,
-    registerTools: registerFixtures,
-    requestStates: requestStates({ hashKey: parseHashKey(newHashKey()), now }),
-    allowedOrigins: [],
-  })
+  const route = mcpRoute({ urls, registerTools: registerFixtures, allowedOrigins: [] })
   const limiter = createLimiter({ store: memoryLimitStore(now), factor: 1, now, log })
   app.use(mountRoutes([route], { limiter, authenticators: {} }))
   const handler = app.callback()

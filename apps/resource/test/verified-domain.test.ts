@@ -1,9 +1,9 @@
 import path from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { ask, expectProblem } from './ask.ts'
 import { newMessage } from './contact-client.ts'
 import { ERASED, type Holding, MINUTE_MS, startHolding } from './contact-people.ts'
 import { runResource } from './run-resource.ts'
-import { expectProblem, sendRequest } from './send-request.ts'
 import { type RunningResource, startResource } from './start-resource.ts'
 
 const HOST = 'agent.example.org'
@@ -26,7 +26,7 @@ describe('limits', () => {
   let address = 0
   const read = (api: RunningResource, claims: Record<string, unknown>, route = '/api/guides') => {
     address += 1
-    return sendRequest(api.origin, {
+    return ask(api.origin, {
       path: route,
       headers: {
         authorization: `Bearer ${api.auth.issue(claims)}`,
@@ -113,9 +113,9 @@ describe('a message of an agent with a verified domain', () => {
     return out
   }
   const withdraw = ({ id, headers }: { id: string; headers: Record<string, string> }) =>
-    sendRequest(holding.contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })
+    ask(holding.contact.api.origin, { method: 'DELETE', path: `/api/contact/${id}`, headers })
 
-  test('appears in the receipt, in the mail to staff, and in the commands for staff', async () => {
+  test('names it by that in the receipt, in the mail to staff and to staff who read it', async () => {
     const { id, receipt } = await sendBy(at(HOST), 'a name that is not shown')
     expect(receipt).toMatch(`An AI agent at ${NAMED} sent us this message for you.\n`)
     expect(receipt).toContain(`
@@ -154,7 +154,7 @@ Since: November 19, 2026
     ])
   })
 
-  test('is absent for a registered agent, whatever its name', async () => {
+  test('is no message of an agent that registered, whatever its name says', async () => {
     const sent = await sendBy({ email_verified: true }, FORGED)
     expect(sent.receipt).toMatch(/^An AI agent sent us this message for you\.\n/)
     expect(sent.receipt).toContain('\n   “An agent at agent[.]example[.]org (…)”\n\nThat name is unverified')

@@ -39,7 +39,7 @@ const ENGLISH = {
   navigation: 'Main',
   breadcrumbs: 'You are here',
   home: 'Home',
-  places: { guides: 'Guides', ask: 'Ask', help: 'Get help', developers: 'For developers' },
+  places: { guides: 'Guides', ask: 'Ask', developers: 'For developers', help: 'Get help' },
   inEnglish: '',
   what: 'Plainpath is not a law firm and not the government. It gives information, not legal advice.',
   people: 'About Plainpath',
@@ -49,8 +49,7 @@ const ENGLISH = {
   privacy: 'Privacy',
   terms: 'Terms',
   changelog: 'Changelog',
-  connect: 'Connect a chat app',
-  server: 'MCP server',
+  connect: 'Connect an assistant (MCP)',
   reference: 'API reference',
   register: 'How an agent registers',
   overview: 'Overview for agents (llms.txt)',
@@ -63,7 +62,7 @@ type Words = Readonly<Record<Exclude<keyof typeof ENGLISH, 'places'>, string>> &
 
 const SPANISH: Words = {
   lang: 'es',
-  skip: 'Ir al contenido',
+  skip: 'Ir al texto',
   search: 'Buscar en las guías (en inglés)',
   searchHint: 'Buscar en inglés',
   button: 'Buscar',
@@ -73,20 +72,19 @@ const SPANISH: Words = {
   places: {
     guides: 'Guías',
     ask: 'Preguntar',
-    help: 'Obtener ayuda',
     developers: 'Desarrolladores',
+    help: 'Obtener ayuda',
   },
   inEnglish: '(en inglés)',
-  what: 'Plainpath no es un bufete de abogados ni es el gobierno. Da información, no asesoría legal.',
-  people: 'Acerca de Plainpath (en inglés)',
+  what: 'Plainpath no es un bufete de abogados y no es el gobierno. Da información, no asesoría legal.',
+  people: 'Sobre Plainpath (en inglés)',
   machines: 'Para desarrolladores y software de IA (en inglés)',
   contact: 'Escríbanos',
   waitlist: 'Lista de espera',
   privacy: 'Privacidad',
-  terms: 'Términos de uso',
+  terms: 'Condiciones',
   changelog: 'Cambios',
-  connect: 'Conectar una aplicación de chat',
-  server: 'Servidor MCP',
+  connect: 'Conectar un asistente (MCP)',
   reference: 'Referencia de la API',
   register: 'Cómo se registra un agente',
   overview: 'Resumen para agentes (llms.txt)',
@@ -97,8 +95,9 @@ const SPANISH: Words = {
 const PLACES: Readonly<Record<Place, string>> = {
   guides: '/guides',
   ask: '/ask',
-  help: '/get-help',
   developers: '/docs',
+  // Last, where it stands out.
+  help: '/get-help',
 }
 
 const wordsFor = (lang: string): Words => (/^es\b/i.test(lang) ? SPANISH : ENGLISH)
@@ -168,7 +167,6 @@ export function siteFooter({ lang }: Pick<Frame, 'lang'>): Html {
   const words = wordsFor(lang)
   const people = [
     { href: '/contact', text: words.contact },
-    { href: '/connect', text: words.connect },
     { href: '/waitlist', text: words.waitlist },
     { href: '/privacy', text: words.privacy },
     { href: '/terms', text: words.terms },
@@ -177,7 +175,7 @@ export function siteFooter({ lang }: Pick<Frame, 'lang'>): Html {
   const machines = [
     { href: '/docs', text: words.reference },
     { href: '/auth.md', text: words.register },
-    { href: '/mcp.md', text: words.server },
+    { href: '/mcp.md', text: words.connect },
     { href: '/llms.txt', text: words.overview },
     { href: '/problems', text: words.problems },
   ]

@@ -1,15 +1,14 @@
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 
-/** A proxy to a server. It can simulate a network partition: sockets stay open, but no bytes pass. */
+/** A way to a server that can be made to fall silent, as a cut network does: sockets stay open and nothing passes. */
 export interface TcpProxy extends AsyncDisposable {
   url: string
   silence(): void
-  /** Forwards new connections again. Silenced ones stay silent. */
+  /** Passes new connections on; silenced ones stay so. */
   resume(): void
 }
 
-/** Starts a proxy to the host and port of a PostgreSQL URL. */
 export async function startTcpProxy(url: string): Promise<TcpProxy> {
   const target = new URL(url)
   const sockets = new Set<Socket>()

@@ -7,14 +7,14 @@ import { cachedAgents } from './cached-agents.ts'
 /** A store whose reads the test releases, and a clock that the test sets. */
 function underTest() {
   const rows = new Map<string, AgentRecord>()
-  const reads: AgentId[] = []
+  const asked: AgentId[] = []
   const held: (() => void)[] = []
   let holding = false
   const clock = { ms: 1, now: () => clock.ms }
   const alone = { now: false }
   const store = {
     async find(id: AgentId) {
-      reads.push(id)
+      asked.push(id)
       const row = rows.get(id)
       if (holding) await new Promise<void>((release) => void held.push(release))
       return row
@@ -23,56 +23,56 @@ function underTest() {
   return {
     agents: cachedAgents(store, { clock, skipSharedLoads: () => alone.now }),
     alone,
-    reads,
+    asked,
     clock,
     rows,
     /** From now on, reads of the store wait until the test releases them. */
     hold: () => void (holding = true),
-    /** Releases the read that began last. */
-    releaseLatest: () => held.pop()?.(),
+    /** Answers the look-up that began last. */
+    answerLatest: () => held.pop()?.(),
   }
 }
 
 test('reads the store once for simultaneous loads', async () => {
-  const { agents, reads, rows } = underTest()
+  const { agents, asked, rows } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   const found = await Promise.all(Array.from({ length: 5 }, () => agents.find(record.agent.id)))
   expect(found).toEqual(Array.from({ length: 5 }, () => record))
-  expect(reads).toHaveLength(1)
+  expect(asked).toHaveLength(1)
 })
 
 test('loads by itself for a caller that must not wait, and caches the result', async () => {
-  const { agents, alone, reads, rows, hold, releaseLatest } = underTest()
+  const { agents, alone, asked, rows, hold, answerLatest } = underTest()
   const record = exampleAgent()
   rows.set(record.agent.id, record)
   hold()
   const stuck = agents.find(record.agent.id)
   alone.now = true
   const found = agents.find(record.agent.id)
-  releaseLatest()
+  answerLatest()
   expect(await found).toEqual(record)
   expect(await agents.find(record.agent.id)).toEqual(record)
-  expect(reads).toHaveLength(2)
-  releaseLatest()
+  expect(asked).toHaveLength(2)
+  answerLatest()
   await stuck
 })
 
 test('caches an agent for 30 seconds, and a miss for 2', async () => {
-  const { agents, reads, clock, rows } = underTest()
+  const { agents, asked, clock, rows } = underTest()
   const [known, unknown] = [exampleAgent(), exampleAgent()]
   rows.set(known.agent.id, known)
-  const findBoth = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
-  await findBoth()
+  const ask = async () => [await agents.find(known.agent.id), await agents.find(unknown.agent.id)]
+  await ask()
   clock.ms += 2_000
-  await findBoth()
-  expect(reads).toHaveLength(2)
+  await ask()
+  expect(asked).toHaveLength(2)
   clock.ms += 1
-  expect(await findBoth()).toEqual([known, undefined])
-  expect(reads).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
+  expect(await ask()).toEqual([known, undefined])
+  expect(asked).toEqual([known.agent.id, unknown.agent.id, unknown.agent.id])
   clock.ms += 28_000
-  await findBoth()
-  expect(reads.filter((id) => id === known.agent.id)).toHaveLength(2)
+  await ask()
+  expect(asked.filter((id) => id === known.agent.id)).toHaveLength(2)
 })
 
 test('reads again after a notification', async () => {
@@ -93,7 +93,7 @@ test.for([
 ] satisfies [string, (agents: ReturnType<typeof cachedAgents>, id: string) => void][])(
   'a read that was in flight when %s arrived is not cached, and later reads do not share it',
   async ([_what, forget]) => {
-    const { agents, reads, rows, hold, releaseLatest } = underTest()
+    const { agents, asked, rows, hold, answerLatest } = underTest()
     const record = exampleAgent()
     const id = record.agent.id
     rows.set(id, record)
@@ -102,30 +102,30 @@ test.for([
     rows.delete(id)
     forget(agents, id)
     const after = agents.find(id)
-    releaseLatest()
+    answerLatest()
     expect(await after).toBeUndefined()
-    releaseLatest()
+    answerLatest()
     expect(await before).toEqual(record)
     expect(await agents.find(id)).toBeUndefined()
-    expect(reads).toHaveLength(2)
+    expect(asked).toHaveLength(2)
   },
 )
 
 test('does not cache a load that fails', async () => {
-  const results = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
-  const agents = cachedAgents({ find: () => results.shift() ?? Promise.resolve(undefined) })
+  const answers = [Promise.reject(new Error('no database')), Promise.resolve(undefined)]
+  const agents = cachedAgents({ find: () => answers.shift() ?? Promise.resolve(undefined) })
   const { id } = exampleAgent().agent
   await expect(agents.find(id)).rejects.toThrow('no database')
   expect(await agents.find(id)).toBeUndefined()
 })
 
 test('holds at most 10 000 agents', async () => {
-  const { agents, reads } = underTest()
+  const { agents, asked } = underTest()
   const first = exampleAgent().agent.id
   await agents.find(first)
   for (let count = 0; count < 10_000; count++)
     await agents.find(`agt_${String(count).padStart(22, '0')}` as AgentId)
-  reads.length = 0
+  asked.length = 0
   await agents.find(first)
-  expect(reads).toEqual([first])
+  expect(asked).toEqual([first])
 })

@@ -21,7 +21,6 @@ export interface DescribedAgent {
   readonly id: string
   readonly nameSealed: Buffer | null
   readonly registeredAt: Date
-  readonly appHost: string | null
 }
 
 const PersonRow = z.object({
@@ -33,7 +32,6 @@ const PersonRow = z.object({
   endLinkHash: z.instanceof(Buffer),
   nameSealed: z.instanceof(Buffer).nullable(),
   registeredAt: z.date(),
-  appHost: z.string().nullable(),
 })
 
 /** Finds the person of a live claim. */
@@ -45,16 +43,16 @@ export async function findPerson(
   const { rows } = await db.query(
     `select c.id, agent_id as "agentId", verified_at as "verifiedAt", expires_at as "expiresAt",
        email_sealed as "emailSealed", end_link_hash as "endLinkHash", name_sealed as "nameSealed",
-       registered_at as "registeredAt", app_host as "appHost"
+       registered_at as "registeredAt"
      from claims c join agents on agents.id = agent_id where c.id = $1 and ended_at is null and expires_at > $2`,
     [id, now],
   )
   if (!rows[0]) return undefined
   const claim = PersonRow.parse(rows[0])
-  const { agentId, endLinkHash } = claim
+  const { agentId, nameSealed, registeredAt, endLinkHash } = claim
   return {
     email: openEmail(sealingKeys, claim),
-    agent: toConfirmedAgent(sealingKeys, { ...claim, id: agentId }, claim),
+    agent: toConfirmedAgent(sealingKeys, { id: agentId, nameSealed, registeredAt }, claim),
     endSecret: storedEndLinkSecret(hashKey, id, endLinkHash),
   }
 }
@@ -67,12 +65,11 @@ export const openEmail = (
 
 export const toConfirmedAgent = (
   keys: SealingKeys,
-  { id, nameSealed, registeredAt, appHost }: DescribedAgent,
+  { id, nameSealed, registeredAt }: DescribedAgent,
   { verifiedAt, expiresAt }: Pick<Claim, 'verifiedAt' | 'expiresAt'>,
 ): ConfirmedAgent => ({
   verifiedDomain: verifiedDomain(AgentId.parse(id)),
   name: nameSealed ? openIfPossible(() => openAgentName(keys, id, nameSealed)) : undefined,
-  appHost: appHost ?? undefined,
   registeredAt,
   verifiedAt,
   expiresAt,

@@ -33,8 +33,7 @@ type DatabaseStores = Pick<Stores, 'db' | 'keys' | 'resourceServerFollowers'> & 
     Stores['urlClients'],
     'blockAudit' | 'isDomainBlocked' | 'listOfDomain' | 'setBlocked'
   >
-  readonly appClients: Pick<Stores['appClients'], 'rewrapNames'>
-  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'listGrants' | 'live'>
+  readonly claims: Pick<Stores['claims'], 'find' | 'findConfirmed' | 'list' | 'live'>
   readonly claimAttempts: Pick<Stores['claimAttempts'], 'findByRegistration'>
   readonly stops: Pick<Stores['stops'], 'audit'>
 }

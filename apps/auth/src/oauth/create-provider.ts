@@ -12,25 +12,16 @@ import {
   Scope,
   type StandingClaim,
 } from '@plainpath/domain'
-import { type Limiter, Problem, spendLimits } from '@plainpath/http'
+import { Problem } from '@plainpath/http'
 import { GRANT_TYPES, JWT_BEARER_GRANT, resourceNames, type ServiceUrls } from '@plainpath/metadata'
 import type { Context, Next } from 'koa'
 import compose from 'koa-compose'
-import Provider, {
-  type Account,
-  type AdapterFactory,
-  type Configuration,
-  errors,
-  type KoaContextWithOIDC,
-} from 'oidc-provider'
+import Provider, { type AdapterFactory, type Configuration } from 'oidc-provider'
 import { z } from 'zod'
 import { DOCUMENT_EXPIRES_AT } from '../clients/authenticate-client.ts'
 import { invalidClient } from '../clients/invalid-client.ts'
-import type { Connections } from '../connections/connection-store.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
-import { LIMITS } from '../limits.ts'
 import type { ResourceServer } from '../resource-servers/resource-servers.ts'
-import { appRequestOf } from './app-request.ts'
 import { proofChecks } from './override-proofs.ts'
 import { type OverrideDeps, overrideProvider, replaceScope } from './override-provider.ts'
 
@@ -41,15 +32,10 @@ export interface ProviderDeps extends OverrideDeps {
   dpopNonceSecret: Buffer
   /** @returns the claim for which an identity assertion of this client was issued; undefined for an invalid one */
   exchangeAssertion(assertion: string, clientId: AgentId): Promise<StandingClaim | undefined>
-  connections: Pick<Connections, 'find'>
-  limiter: Pick<Limiter, 'take'>
-  /** Signs the cookies that bind a sign-in to the browser that began it. The same at every instance. */
-  cookieKey: string
   now: () => Date
 }
 
 const TOKEN_SECONDS = RULES.tokenMs / 1000
-const DocumentExpiry = z.date().optional()
 
 /**
  * Returns the lifetime of a token that the client of the request may get, in seconds: an hour, or the rest of the lifetime
@@ -59,7 +45,7 @@ const DocumentExpiry = z.date().optional()
  * @throws {Problem} `invalid-client` when it expired since the client was authenticated
  */
 function tokenSeconds({ state }: Pick<Context, 'state'>, now: Date): number {
-  const expiresAt = DocumentExpiry.parse(state[DOCUMENT_EXPIRES_AT])
+  const expiresAt = z.date().optional().parse(state[DOCUMENT_EXPIRES_AT])
   if (expiresAt === undefined) return TOKEN_SECONDS
   const left = Math.floor((expiresAt.getTime() - now.getTime()) / 1000)
   if (left < 1)
@@ -69,18 +55,11 @@ function tokenSeconds({ state }: Pick<Context, 'state'>, now: Date): number {
 
 /** The paths that oidc-provider serves. Requests for its other endpoints never reach it. */
 export const ROUTES = {
-  authorization: '/oauth/authorize',
   token: '/oauth/token',
   introspection: '/oauth/introspect',
   revocation: '/oauth/revoke',
   jwks: '/oauth/jwks.json',
 }
-
-/** The path of the sign-in pages, without the id of the interaction. */
-export const SIGN_IN_PATH = '/oauth/sign-in'
-/** The one scope of apps: with it a person's messages are sent, seen and withdrawn. What is public needs none. */
-export const APP_SCOPE = 'contact:write' satisfies Scope
-const AUTHORIZATION_CODE_SECONDS = 60
 
 /** Builds the Provider, without I/O or timers. A change of the key ring needs a new one. */
 export function createProvider(deps: ProviderDeps): Provider {
@@ -95,16 +74,11 @@ export function createProvider(deps: ProviderDeps): Provider {
  * its keys only in its constructor.
  */
 export function providerSlot(build: (ring: InstanceKeys) => Provider, first: InstanceKeys) {
-  const open = (provider: Provider) => ({ provider, serve: compose(provider.middleware) })
-  let current = open(build(first))
+  let current = compose(build(first).middleware)
   return {
-    middleware: (ctx: Context, next: Next): Promise<void> => current.serve(ctx, next),
-    /** The Provider in use now. */
-    get provider(): Provider {
-      return current.provider
-    },
+    middleware: (ctx: Context, next: Next): Promise<void> => current(ctx, next),
     swap(ring: InstanceKeys): void {
-      current = open(build(ring))
+      current = compose(build(ring).middleware)
     },
   }
 }
@@ -120,17 +94,7 @@ function configuration(deps: ProviderDeps): Configuration {
     routes: ROUTES,
     scopes: Scope.options,
     claims: { acr: null, sid: null, auth_time: null, iss: null },
-    responseTypes: ['code'],
-    pkce: { required: () => true },
-    allowOmittingSingleRegisteredRedirectUri: false,
-    issueRefreshToken: async (_ctx, client) => client.grantTypeAllowed('refresh_token'),
-    rotateRefreshToken: true,
-    // Nothing outlasts the claim of the connection, which ends instead: see `app-adapters.ts`.
-    revokeGrantPolicy: () => false,
-    expiresWithSession: async () => false,
-    cookies: { keys: [deps.cookieKey] },
-    interactions: { url: (_ctx, { uid }) => `${SIGN_IN_PATH}/${uid}` },
-    findAccount: (ctx, agentId) => findAccount(ctx, agentId, deps),
+    responseTypes: [],
     clientAuthMethods: ['client_secret_basic', 'client_secret_post'],
     clientDefaults: {
       grant_types: [...GRANT_TYPES],
@@ -144,15 +108,7 @@ function configuration(deps: ProviderDeps): Configuration {
       idTokenSigningAlgValues: ['ES256', 'EdDSA'],
       dPoPSigningAlgValues: [...ASSERTION_ALGORITHMS],
     },
-    ttl: {
-      ClientCredentials: (ctx) => tokenSeconds(ctx, now()),
-      AccessToken: (ctx) => Math.min(RULES.appTokenMs / 1000, connectionSeconds(ctx, now())),
-      RefreshToken: (ctx) => connectionSeconds(ctx, now()),
-      AuthorizationCode: AUTHORIZATION_CODE_SECONDS,
-      Grant: RULES.claimMs / 1000,
-      Interaction: RULES.signInMs / 1000,
-      Session: RULES.signInMs / 1000,
-    },
+    ttl: { ClientCredentials: (ctx) => tokenSeconds(ctx, now()) },
     clientBasedCORS: () => false,
     renderError: async (ctx, out) => {
       ctx.type = 'json'
@@ -173,11 +129,9 @@ function configuration(deps: ProviderDeps): Configuration {
         // The library's default policy lets any client introspect any token.
         allowedPolicy: async (_ctx, client, token) => {
           const server = resourceServers().find((each) => each.client_id === client.clientId)
-          const [audience] = [(token as { aud?: string | string[] }).aud].flat()
-          // The API is one resource server with two audiences: its own, and that of the tokens of people.
           return (
             server !== undefined &&
-            (audience === server.audience || (audience === urls.signedInMcp && server.audience === urls.base))
+            [(token as { aud?: string | string[] }).aud].flat().includes(server.audience)
           )
         },
       },
@@ -190,13 +144,9 @@ function configuration(deps: ProviderDeps): Configuration {
       },
       resourceIndicators: {
         enabled: true,
-        defaultResource: async (ctx) => (appRequestOf(ctx) ? urls.signedInMcp : urls.base),
+        defaultResource: async () => urls.base,
         useGrantedResource: async () => true,
         getResourceServerInfo: async (ctx, resource, client) => {
-          if (appRequestOf(ctx)) {
-            if (resource !== urls.signedInMcp) throw new errors.InvalidTarget()
-            return { scope: APP_SCOPE, audience: resource, accessTokenFormat: 'opaque' }
-          }
           if (resource !== urls.base) throw otherResource(urls)
           requireProof(ctx, client)
           const allowed = Scope.options.filter((scope) => client.scope?.split(' ').includes(scope))
@@ -213,34 +163,6 @@ function configuration(deps: ProviderDeps): Configuration {
       },
     },
   }
-}
-
-/**
- * Finds the account of a sign-in, a code or a refresh token, which is its connection, and counts the request against the
- * limits of an agent.
- *
- * @returns undefined when the connection has ended, or is about to, or belongs to another app
- * @throws {Problem} `rate-limited`
- */
-async function findAccount(
-  ctx: KoaContextWithOIDC,
-  id: string,
-  { connections, limiter, now }: Pick<ProviderDeps, 'connections' | 'limiter' | 'now'>,
-): Promise<Account | undefined> {
-  const request = appRequestOf(ctx)
-  const connection = await connections.find(id, now())
-  if (!request || connection?.appClientId !== request.client.id) return undefined
-  request.connection = connection
-  if (connectionSeconds(ctx, now()) < 1) return undefined
-  for (const policy of LIMITS.client) spendLimits(ctx, await limiter.take(policy, connection.agentId))
-  return { accountId: connection.agentId, claims: async () => ({ sub: connection.agentId }) }
-}
-
-/** Returns the rest of the lifetime of the connection that the request is about, in seconds. */
-function connectionSeconds(ctx: object, now: Date): number {
-  const connection = appRequestOf(ctx)?.connection
-  if (!connection) throw new Error('a token is issued for no connection')
-  return Math.floor((connection.expiresAt.getTime() - now.getTime()) / 1000)
 }
 
 /** Creates the problem for a `resource` parameter (RFC 8707) that is no name of the API. */

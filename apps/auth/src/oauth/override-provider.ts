@@ -11,7 +11,6 @@ import { CLIENT_GENERATION } from '../clients/authenticate-client.ts'
 import { BASIC_CHALLENGE } from '../clients/invalid-client.ts'
 import { jwsSigner } from '../keys/jws-signer.ts'
 import type { InstanceKeys } from '../keys/signing-key.ts'
-import { REFRESH_TOKEN_PREFIX } from './app-adapters.ts'
 import { UNVERIFIED_PROOF, type UseProof, useProofsOnce } from './override-proofs.ts'
 
 /*
@@ -57,26 +56,18 @@ function useConfiguredOrigin(provider: Provider): void {
 }
 
 /**
- * Access tokens are `ppt_`, and refresh tokens `ppr_`, and what the library generates: 43 base64url characters. The prefix
- * makes a token recognisable; the library can only configure the length.
+ * Tokens are `ppt_` and what the library generates: 43 base64url characters. The prefix makes a token recognisable; the
+ * library can only configure the length.
  *
- * Replaces `generateTokenId` of `ClientCredentials`, `AccessToken` and `RefreshToken`, which it calls.
+ * Replaces `ClientCredentials#generateTokenId`, which it calls.
  * API      internal.
- * Test     'issues and stores tokens of ppt_ and 43 characters', 'prefixes the tokens of apps too'
+ * Test     'issues and stores tokens of ppt_ and 43 characters'
  */
 function prefixTokens(provider: Provider): void {
-  const { ClientCredentials, AccessToken, RefreshToken } = provider
-  const prefixes = [
-    [ClientCredentials, 'ppt_'],
-    [AccessToken, 'ppt_'],
-    [RefreshToken, REFRESH_TOKEN_PREFIX],
-  ] as const
-  for (const [{ prototype }, prefix] of prefixes) {
-    const model = prototype as unknown as { generateTokenId(): string }
-    const { generateTokenId } = model
-    model.generateTokenId = function generatePrefixedTokenId() {
-      return prefix + generateTokenId.call(this)
-    }
+  const prototype = provider.ClientCredentials.prototype as unknown as { generateTokenId(): string }
+  const { generateTokenId } = prototype
+  prototype.generateTokenId = function generatePrefixedTokenId() {
+    return `ppt_${generateTokenId.call(this)}`
   }
 }
 
@@ -213,35 +204,6 @@ export async function passToProvider(
 }
 
 /**
- * Passes the request of a browser to oidc-provider: one at the authorization endpoint, or one that comes back from the
- * sign-in pages.
- *
- * The library sets the cookie of a session that nothing stores, which is left out. Whether cookies are for https only
- * depends on the origin, since a gateway ends TLS.
- *
- * Replaces the query of the request, and the cookie of the session in the response.
- * API      internal: the name of that cookie; public: that the library sets cookies by `ctx.cookies`.
- * Test     'sets no session cookie, and cookies for https only' in app-authorize.test.ts
- *
- * @throws {Problem} or what was thrown inside the library
- */
-export async function passBrowserToProvider(
-  ctx: Context,
-  { provider, urls }: { provider: { middleware: Middleware }; urls: Pick<ServiceUrls, 'origin'> },
-  query: URLSearchParams,
-): Promise<void> {
-  ctx.querystring = query.toString()
-  ctx.cookies.secure = urls.origin.startsWith('https:')
-  await provider.middleware(ctx, async () => {})
-  const cookies = [ctx.response.get('set-cookie')].flat().filter(Boolean)
-  const kept = cookies.filter((cookie) => !cookie.startsWith('_session'))
-  if (kept.length > 0) ctx.set('set-cookie', kept)
-  else ctx.remove('set-cookie')
-  ctx.set('referrer-policy', 'no-referrer')
-  throwProviderFailure(ctx)
-}
-
-/**
  * Gives oidc-provider the form that this server has already read, so that both act on the same content.
  *
  * Replaces the body and headers of the request: the internal secret takes the place of the client's credentials.
@@ -290,8 +252,8 @@ export function replaceScope(ctx: KoaContextWithOIDC, scope: string): void {
  * Test     'can read the generation from the request while a token is stored'
  */
 export const authenticatedGeneration = (): number | undefined => {
-  const generation: unknown = Provider.ctx?.state[CLIENT_GENERATION]
-  return typeof generation === 'number' ? generation : undefined
+  const state: Record<string, unknown> | undefined = Provider.ctx?.state
+  return z.number().optional().parse(state?.[CLIENT_GENERATION])
 }
 
 const OAuthError = z.object({ error: z.string(), error_description: z.string().optional() })

@@ -21,7 +21,7 @@ export const ResourceServers = z
   .min(1)
   .refine(
     (all) => new Set(all.map((each) => each.client_id)).size === all.length,
-    'two entries have the same client_id',
+    'a client_id stands there twice',
   )
 
 export const secretDigest = (secret: string) => `sha256:${sha256(secret).toString('base64url')}`

@@ -59,13 +59,13 @@ const stop = (tokens: Partial<TokenStore> = {}) =>
       reason: 'a test',
     },
   )
-const cached = () => scratch.redis.get(`${scratch.prefix}stop`)
+const mirrored = () => scratch.redis.get(`${scratch.prefix}stop`)
 const failing = () => Promise.reject(new Error('Command timed out'))
 
 test('reads the stop from the authority once, then caches it', async () => {
-  let reads = 0
+  let asked = 0
   const counting = storeWithAuthority(() => {
-    reads += 1
+    asked += 1
     return authority.tokenAuthority(now).stop()
   })
   const hash = await issue(0)
@@ -73,7 +73,7 @@ test('reads the stop from the authority once, then caches it', async () => {
   await counting.find(hash)
   await counting.find(hash)
   await counting.stop()
-  expect(reads).toBe(1)
+  expect(asked).toBe(1)
 })
 
 test('reads a lost stop again, and accepts no revoked token', async () => {
@@ -94,33 +94,33 @@ test('throws from find and save when the authority is unavailable', async () => 
 test('a late read from the authority does not undo a stop', async () => {
   const hash = await issue()
   await scratch.lose('stop')
-  const release = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
   const late = storeWithAuthority(async () => {
     const known = await authority.tokenAuthority(now).stop()
-    await release.promise
+    await answer.promise
     return known
   })
   const finding = late.find(hash)
-  await expect.poll(cached).toMatch(/^claimed/)
+  await expect.poll(mirrored).toMatch(/^claimed/)
   await stop()
   const { epoch } = await authority.tokenAuthority(now).stop()
-  release.resolve()
+  answer.resolve()
   await finding
-  expect(await cached()).toBe(`${epoch} 0`)
+  expect(await mirrored()).toBe(`${epoch} 0`)
   expect(await isActive(hash)).toBe(false)
 })
 
 test('revokes a token saved with no cached stop, when everything is stopped before the authority responds', async () => {
-  const release = Promise.withResolvers<void>()
+  const answer = Promise.withResolvers<void>()
   const late = storeWithAuthority(async () => {
     const known = await authority.tokenAuthority(now).stop()
-    await release.promise
+    await answer.promise
     return known
   })
   const issuing = issue(undefined, late)
-  await expect.poll(cached).toMatch(/^claimed/)
+  await expect.poll(mirrored).toMatch(/^claimed/)
   await stop()
-  release.resolve()
+  answer.resolve()
   expect(await isActive(await issuing)).toBe(false)
   expect(await isActive(await issue())).toBe(true)
 })
@@ -146,7 +146,7 @@ test('neither part of the cached stop ever decreases', async () => {
   await storeWithAuthority().raiseStop({ epoch: 5, issuedBefore: early })
   await storeWithAuthority().raiseStop({ epoch: 3, issuedBefore: later })
   await storeWithAuthority().raiseStop({ epoch: 4, issuedBefore: undefined })
-  expect(await cached()).toBe('5 1790000000000')
+  expect(await mirrored()).toBe('5 1790000000000')
   expect(await storeWithAuthority().stop()).toEqual({ epoch: 5, issuedBefore: later })
 })
 

@@ -113,12 +113,12 @@ export function describeTokensOfClaims(
     test('a claim whose end cannot be announced stays live', async () => {
       const clientId = await register()
       const claimId = await claim(clientId)
-      const failing = postgresClaims({
+      const deaf = postgresClaims({
         ...deps(),
-        tokens: { revokeTokensOf: () => Promise.reject(new Error('no subscriber')) },
+        tokens: { revokeTokensOf: () => Promise.reject(new Error('nobody hears')) },
         revoker: noOpRevoker,
       })
-      await expect(failing.end(claimId, 'person', store.clock.now)).rejects.toThrow('no subscriber')
+      await expect(deaf.end(claimId, 'person', store.clock.now)).rejects.toThrow('nobody hears')
       expect(await isActive(await issue(clientId, claimId))).toBe(true)
     })
 

@@ -10,7 +10,7 @@ import {
   type WatchedClock,
   withSynchronisedClock,
 } from '@plainpath/http'
-import { audienceAt, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
+import { operations, protectedResourceAt, type ServiceUrls } from '@plainpath/metadata'
 import type { Context } from 'koa'
 import { DPOP_ALGORITHMS, proofVerifier, type ReadProof, readProof } from './dpop-proof.ts'
 import { IntrospectionLimited } from './guard-introspection.ts'
@@ -94,7 +94,7 @@ export function bearerCheck(deps: {
     const proof = scheme === 'DPoP' ? requireProof(ctx, token, refuse) : undefined
     const answer = await introspectFor(ctx, token)
     if (!answer.active) throw refuse.invalid(UNKNOWN)
-    const fault = faultOf(answer, audienceAt(deps.urls, ctx.path), deps.now())
+    const fault = faultOf(answer, deps)
     if (fault) throw refuse.invalid(fault)
     const caller = await callerWithProof(ctx, answer, { proof, scopes })
     if (!scopes.every((scope) => caller.scopes.has(scope))) throw refuse.insufficient()
@@ -137,16 +137,14 @@ export function cachedBearer(deps: {
     const presented = presentedToken(request)
     if (!presented.ok || presented.value.scheme !== 'Bearer' || !deps.clock.isSynchronised()) return undefined
     const answer = deps.findCached(presented.value.token)
-    return answer?.jkt === undefined && answer && !faultOf(answer, deps.urls.base, deps.now())
-      ? callerOf(answer)
-      : undefined
+    return answer?.jkt === undefined && answer && !faultOf(answer, deps) ? callerOf(answer) : undefined
   }
 }
 
 /** Why a token that is active is not good here and now. Every path asks this, from memory or not. */
-function faultOf(answer: ActiveIntrospection, audience: string, now: Date) {
-  if (!answer.audience.includes(audience)) return 'The token is for another service.'
-  return answer.expiresAt <= now ? 'The token has expired.' : undefined
+function faultOf(answer: ActiveIntrospection, { urls, now }: { urls: ServiceUrls; now: () => Date }) {
+  if (!answer.audience.includes(urls.base)) return 'The token is for another service.'
+  return answer.expiresAt <= now() ? 'The token has expired.' : undefined
 }
 
 const callerOf = ({ clientId, scopes, registrationId, verifiedDomain }: ActiveIntrospection): Caller => ({
@@ -174,14 +172,9 @@ function refusals(
     const challenge = { scope, resourceMetadata: protectedResourceAt(urls, path), ...(error && { error }) }
     return new Problem(code, { detail, headers: { 'www-authenticate': formatChallenge(scheme, challenge) } })
   }
-  /** An app gets its token with an authorization code, after the person has signed in; an agent by itself. */
-  const isForApps = audienceAt(urls, path) !== urls.base
-  const howToGetOne = isForApps
-    ? `The person signs in, in an app that connects to ${urls.signedInMcp}.`
-    : `Get a token at ${urls.token}.`
   const unauthorized = (code: ProblemCode, detail: string, error?: 'invalid_token', more = '') =>
-    refuse(code, `${detail} ${howToGetOne}${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
-  const isForContact = scopes.includes(CONTACT_SCOPE) && !isForApps
+    refuse(code, `${detail} Get a token at ${urls.token}.${optional ? ` ${OPTIONAL}` : ''}${more}`, error)
+  const isForContact = scopes.includes(CONTACT_SCOPE)
   /** The same for every invalid token, so that it does not tell a stranger whose token it was. */
   const renewal = isForContact ? ` ${RENEWAL}` : ''
   /** How to get a scope that registering alone does not give. */
@@ -206,7 +199,7 @@ function refusals(
  * @throws {Problem} 401 or 403 with a challenge; and what introspection throws
  */
 export type VerifiedPerson = (
-  request: Pick<RequestFacts, 'header' | 'path'>,
+  request: Pick<RequestFacts, 'header'>,
   caller: Pick<Caller, 'proof'>,
 ) => Promise<{ registrationId: string; email: string; agent: ConfirmedAgent | undefined }>
 
@@ -224,12 +217,11 @@ export function verifiedPerson(deps: {
   const { urls } = deps
   return async (request, caller) => {
     const scheme = caller?.proof ? 'DPoP' : 'Bearer'
-    const refuse = refusals(urls, [CONTACT_SCOPE], request.path, scheme)
+    const refuse = refusals(urls, [CONTACT_SCOPE], operations.sendContactMessage.path, scheme)
     const presented = presentedToken({ rawHeaders: ['authorization', request.header('authorization')] })
     if (!presented.ok) throw refuse.required(needsVerifiedEmail(urls))
     const answer = await deps.introspectWithEmail(presented.value.token)
-    if (!answer.active || faultOf(answer, audienceAt(urls, request.path), deps.now()))
-      throw refuse.invalid(UNKNOWN)
+    if (!answer.active || faultOf(answer, deps)) throw refuse.invalid(UNKNOWN)
     // The proof of this request was verified and used already; it must be one by the key of this very token.
     if (answer.jkt !== caller.proof?.jkt || presented.value.scheme !== scheme) throw refuse.scheme(BOUND)
     const { email, scopes, identityType } = answer

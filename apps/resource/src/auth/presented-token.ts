@@ -2,10 +2,10 @@ import type { IncomingMessage } from 'node:http'
 import { err, ok, type Result } from '@plainpath/domain'
 import { headersNamed } from '@plainpath/http'
 
-/** `none`: no Authorization header; `another-scheme`: neither Bearer nor DPoP; `malformed`: the scheme is not followed by a token in the form of this service. */
+/** `none`: no Authorization header; `another-scheme`: neither Bearer nor DPoP; `malformed`: no token of ours follows. */
 type NoToken = 'none' | 'several' | 'another-scheme' | 'malformed'
 
-/** The form of the authorization server's tokens. Anything else is invalid, and needs no introspection. */
+/** Tokens of the authorization server; anything else is known to be invalid without asking it. */
 const ACCESS_TOKEN = /^ppt_[A-Za-z0-9_-]{43}$/
 
 /** The authentication schemes of access tokens. */
@@ -15,7 +15,7 @@ interface PresentedToken {
   readonly token: string
 }
 
-/** Reads the access token from the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). */
+/** The access token in the Authorization header (RFC 6750 §2.1, RFC 9449 §7.1). */
 export function presentedToken(
   request: Pick<IncomingMessage, 'rawHeaders'>,
 ): Result<PresentedToken, NoToken> {

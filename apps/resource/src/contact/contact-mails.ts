@@ -147,7 +147,7 @@ const helpLines = ({ title, phone, url }: Help) =>
     .map((line, nth) => `${nth === 0 ? '-' : ' '} ${line}`)
     .join('\n')
 
-const LINK_ELSEWHERE = 'To end its access, use the link in the e-mail that told you about the agent.'
+const LINK_ELSEWHERE = 'To end its access, use the link in the mail that told you about the agent.'
 
 /** Describes the agent that wrote, what it may do, and how to end that. */
 function accessLines(urls: ServiceUrls, agent: ConfirmedAgent | undefined): string {

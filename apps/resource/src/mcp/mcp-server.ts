@@ -1,8 +1,6 @@
 import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
-import { mcpServerInfo } from '@plainpath/metadata'
-import { z } from 'zod'
-import type { McpDeps } from './mcp-route.ts'
-import type { FormCall } from './request-state.ts'
+import { MCP_CAPABILITIES, mcpInstructions, mcpServerInfo, type ServiceUrls } from '@plainpath/metadata'
+import type { RegisterTools } from './register-tools.ts'
 import type { ToolRequest } from './tools.ts'
 
 /** The headers by which a client and the server negotiate a revision. No other header is passed on. */
@@ -19,22 +17,24 @@ const CACHED = { ttlMs: 300_000, cacheScope: 'public' } as const
  */
 export async function handleMessage(
   message: object,
-  { urls, endpoint, registerTools, requestStates, request, caller }: ToolRequest & McpDeps,
+  {
+    urls,
+    registerTools,
+    request,
+    caller,
+  }: ToolRequest & { readonly urls: ServiceUrls; readonly registerTools: RegisterTools },
 ): Promise<{ status: number; type: string; content: string }> {
   let failure: { readonly cause: unknown } | undefined
   const fail = (cause: unknown) => {
     failure = { cause }
   }
-  const formCall = (): FormCall => ({ address: endpoint.address, caller, ...calledTool(message) })
   const server = () => {
     const created = new McpServer(mcpServerInfo(urls), {
-      capabilities: endpoint.capabilities,
-      instructions: endpoint.instructions,
+      capabilities: MCP_CAPABILITIES,
+      instructions: mcpInstructions(urls),
       cacheHints: { 'server/discover': CACHED, 'tools/list': CACHED },
-      requestState: { verify: (state) => requestStates.read(state, formCall()) },
     })
-    const writeState = (asked: readonly string[]) => requestStates.write(asked, formCall())
-    registerTools(created, { request, caller, fail, writeState })
+    registerTools(created, { request, caller, fail })
     return created
   }
   const handler = createMcpHandler(server, {
@@ -44,17 +44,9 @@ export async function handleMessage(
   })
   const headers = new Headers({ 'content-type': 'application/json' })
   for (const name of HEADERS) if (request.header(name)) headers.set(name, request.header(name))
-  const sent = new Request(endpoint.address, { method: 'POST', headers })
+  const sent = new Request(urls.mcp, { method: 'POST', headers })
   const response = await handler.fetch(sent, { parsedBody: message })
   const content = await response.text()
   if (failure) throw failure.cause
   return { status: response.status, type: response.headers.get('content-type') ?? '', content }
-}
-
-const ToolCall = z.looseObject({ params: z.looseObject({ name: z.string(), arguments: z.unknown() }) })
-
-/** Reads which tool a message calls, and with what. A message that calls none has no state to read or write. */
-function calledTool(message: object): Pick<FormCall, 'tool' | 'arguments'> {
-  const { params } = ToolCall.parse(message)
-  return { tool: params.name, arguments: params.arguments }
 }

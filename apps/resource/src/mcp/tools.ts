@@ -10,7 +10,6 @@ import { guideDocument, guideMarkdown, guideVersion } from '../guides/guide-resp
 import type { GuideDeps } from '../guides/guide-routes.ts'
 import { LIMITS } from '../limits.ts'
 import { type JoinWaitlist, joinForPrograms } from '../waitlist/join-waitlist.ts'
-import { type CheckForm, checkForm, readFacts } from './check-form.ts'
 
 export interface ToolDeps extends Omit<GuideDeps, 'forms'> {
   readonly answers: AnswerService
@@ -25,11 +24,6 @@ export interface ToolOutput {
   readonly text?: string
 }
 
-/** What a tool wants the person to fill in before it has an output. */
-interface ToolForm {
-  readonly form: CheckForm
-}
-
 /** The request that carries the call of a tool. */
 export interface ToolRequest {
   readonly request: RequestFacts
@@ -37,20 +31,12 @@ export interface ToolRequest {
   readonly caller?: Caller | undefined
 }
 
-/** The call of a tool. */
-export interface ToolCall extends ToolRequest {
-  /** Whether the client can show a form in response. */
-  readonly showsForms: boolean
-  /** The form that came back with the call, if it is authentic: the questions that it had, and the response. */
-  readonly filledIn?: { readonly asked: readonly string[]; readonly response: unknown } | undefined
-}
-
 /** The functions of the tools. Each throws the same problems as the route with the same function. */
 export type Tools = {
   readonly [Name in McpToolName]: (
     input: z.output<(typeof MCP_TOOLS)[Name]['inputSchema']>,
-    by: ToolCall,
-  ) => Promise<ToolOutput> | ToolOutput | ToolForm
+    by: ToolRequest,
+  ) => Promise<ToolOutput> | ToolOutput
 }
 
 /** Creates the tools from the functions that the routes use. */
@@ -63,12 +49,9 @@ export function mcpTools(deps: ToolDeps): Tools {
     search_guides: ({ query, limit }) => ({
       value: { guides: lister.search(guides.current(), query, limit ?? MOST_TOOL_RESULTS) },
     }),
-    answer_question(input, { showsForms, filledIn }) {
-      const given = filledIn && readFacts(filledIn.response, filledIn.asked)
-      const answer = deps.answers.answer({ ...input, facts: { ...input.facts, ...given } })
-      const form = showsForms && !filledIn ? checkForm(answer, urls.ask) : undefined
-      if (form) return { form }
-      return { value: answer, text: answerAsText(answer, showsForms ? { askPage: urls.ask } : {}) }
+    answer_question(input) {
+      const answer = deps.answers.answer(input)
+      return { value: answer, text: answerAsText(answer) }
     },
     async get_guide(input) {
       const guide = await guideVersion(deps, input, place)

@@ -2,7 +2,6 @@ import {
   authorizationServerMetadata,
   mcpResourceMetadata,
   protectedResourceMetadata,
-  signedInMcpResourceMetadata,
 } from '../oauth-metadata.ts'
 import { openApiDescription } from '../openapi/openapi-description.ts'
 import { openApiPartQuery } from '../openapi/openapi-part.ts'
@@ -42,7 +41,6 @@ export const resourceDocuments = (urls: ServiceUrls, config: ResourceDocumentCon
     jsonDocument(address, protectedResourceMetadata(urls)),
   ),
   jsonDocument(urls.mcpProtectedResource, mcpResourceMetadata(urls)),
-  jsonDocument(urls.signedInMcpProtectedResource, signedInMcpResourceMetadata(urls)),
   aiCatalog(urls),
   ...serverCards(urls),
   mcpMd(urls),

@@ -149,11 +149,3 @@ export const MCP_TOOLS = {
 } satisfies Record<string, McpTool>
 
 export type McpToolName = keyof typeof MCP_TOOLS
-
-/** The tools at the public address: they only read, and none needs to know the person. */
-export const PUBLIC_TOOLS = [
-  'list_guides',
-  'search_guides',
-  'answer_question',
-  'get_guide',
-] as const satisfies readonly McpToolName[]
